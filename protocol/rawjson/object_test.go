@@ -1,0 +1,226 @@
+package rawjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+func TestParseObject(t *testing.T) {
+	o, err := rawjson.ParseObject([]byte(` { "b" : 1.00 , "\u0061" : [ 1 , 2 ] , "c":{"x":1e400} } `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rawjson.Object{
+		{Key: "b", Value: json.RawMessage(`1.00`)},
+		{Key: "a", Value: json.RawMessage(`[ 1 , 2 ]`)},
+		{Key: "c", Value: json.RawMessage(`{"x":1e400}`)},
+	}
+	same := func(a, b rawjson.Member) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
+	if !slices.EqualFunc(o, want, same) {
+		t.Errorf("got %q, want %q", o, want)
+	}
+	if got := string(o.Append(nil)); got != `{"b":1.00,"a":[ 1 , 2 ],"c":{"x":1e400}}` {
+		t.Errorf("Append = %s", got)
+	}
+}
+
+func TestParseObject_Refuses(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`[]`, "json: want an object, but got another value at offset 0"},
+		{` null`, "json: want an object, but got another value at offset 1"},
+		{``, "json: unexpected end at offset 0"},
+		{`{"a":1,"b":2,"\u0061":3}`, `json: duplicate key "a"`},
+		{`{"a":1}x`, "json: data after the value at offset 7"},
+		{`{"a":1,}`, "json: invalid character at offset 7"},
+		{`{"a":1;}`, "json: invalid character at offset 6"},
+		{`{"a"=1}`, "json: invalid character at offset 4"},
+		{`{"a":[1,{]}`, "json: invalid character at offset 9"},
+		{`{"a\`, "json: invalid escape at offset 3"},
+	} {
+		if o, err := rawjson.ParseObject([]byte(c.in)); err == nil || err.Error() != c.want || o != nil {
+			t.Errorf("ParseObject(%q) = %v, %v, want %s", c.in, o, err, c.want)
+		}
+	}
+	var duplicate *rawjson.DuplicateKeyError
+	if _, err := rawjson.ParseObject([]byte(`{"k":1,"k":1}`)); !errors.As(err, &duplicate) || duplicate.Key != "k" {
+		t.Errorf("got %v, want a DuplicateKeyError for k", err)
+	}
+}
+
+func TestObject_Edit(t *testing.T) {
+	o, err := rawjson.ParseObject([]byte(`{"a":1,"b":2,"c":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Set("b", json.RawMessage(`"two"`))
+	o.Set("d\n", json.RawMessage(`4`))
+	o.Delete("a")
+	o.Delete("absent")
+	o.Set("e", nil)
+	if got, want := string(o.Append([]byte("> "))), `> {"b":"two","c":3,"d\n":4,"e":null}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := o.Get("c"); string(got) != "3" {
+		t.Errorf("Get(c) = %s", got)
+	}
+	if o.Get("a") != nil {
+		t.Error("a is still there")
+	}
+	var empty rawjson.Object
+	if got := string(empty.Append(nil)); got != "{}" {
+		t.Errorf("empty object is %s", got)
+	}
+}
+
+func TestObject_SetDoesNotReachTheDocument(t *testing.T) {
+	raw := []byte(`{"a":1,"b":2}`)
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = append(o.Get("a"), "9999"...)
+	if string(raw) != `{"a":1,"b":2}` {
+		t.Errorf("an append to a view changed the document: %s", raw)
+	}
+}
+
+func TestGet(t *testing.T) {
+	raw := []byte(` {"a":{"b\u0063":[1, 2],"n":null},"s":"x","a":7} `)
+	for _, c := range []struct {
+		path []string
+		want string
+	}{
+		{nil, `{"a":{"b\u0063":[1, 2],"n":null},"s":"x","a":7}`},
+		{[]string{"a", "bc"}, `[1, 2]`},
+		{[]string{"a", "n"}, `null`},
+		{[]string{"s"}, `"x"`},
+		{[]string{"a"}, `{"b\u0063":[1, 2],"n":null}`},
+	} {
+		if got := rawjson.Get(raw, c.path...); string(got) != c.want {
+			t.Errorf("Get(%q) = %s, want %s", c.path, got, c.want)
+		}
+	}
+	for _, path := range [][]string{{"x"}, {"s", "x"}, {"a", "bc", "0"}, {"a", "n", "z"}} {
+		if got := rawjson.Get(raw, path...); got != nil {
+			t.Errorf("Get(%q) = %s, want nil", path, got)
+		}
+	}
+}
+
+func TestGet_DoesNotAllocate(t *testing.T) {
+	raw := []byte(document)
+	escaped := []byte(`{"\u0061":{"\n":1}}`)
+	n := testing.AllocsPerRun(100, func() {
+		if rawjson.Get(raw, "params", "_meta", "progressToken") == nil || rawjson.Get(escaped, "a", "\n") == nil {
+			t.Fatal("not found")
+		}
+	})
+	if n != 0 {
+		t.Errorf("Get allocates %v times", n)
+	}
+}
+
+func TestElements(t *testing.T) {
+	got, err := rawjson.Elements([]byte(` [ 1 , "a,]" ,[2 , 3],{} ] `))
+	if want := []string{`1`, `"a,]"`, `[2 , 3]`, `{}`}; err != nil || !slices.EqualFunc(got, want,
+		func(a json.RawMessage, b string) bool { return string(a) == b }) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := rawjson.Elements([]byte(`[]`)); err != nil || len(got) != 0 {
+		t.Errorf("empty array: %s, %v", got, err)
+	}
+	for _, bad := range []string{`{}`, `[1`, `[1,]`, `[1]]`, ``} {
+		if _, err := rawjson.Elements([]byte(bad)); err == nil {
+			t.Errorf("Elements(%q) is no error", bad)
+		}
+	}
+}
+
+func TestIsNull(t *testing.T) {
+	for _, s := range []string{``, `null`, ` null `, "\n"} {
+		if !rawjson.IsNull([]byte(s)) {
+			t.Errorf("IsNull(%q) = false", s)
+		}
+	}
+	for _, s := range []string{`0`, `""`, `"null"`, `false`, `{}`} {
+		if rawjson.IsNull([]byte(s)) {
+			t.Errorf("IsNull(%q) = true", s)
+		}
+	}
+}
+
+func TestDuplicateKey(t *testing.T) {
+	wide := func(extra string) string {
+		var b strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&b, `"k%d":%d,`, i, i)
+		}
+		return "{" + b.String() + extra + "}"
+	}
+	for _, c := range []struct{ in, want string }{
+		{`{"a":1,"a":2}`, "/a"},
+		{`{"a":{"b":[0,{"c":1,"\u0063":2}]}}`, "/a/b/1/c"},
+		{`{"a/b":{"~":1,"~":2}}`, "/a~1b/~0"},
+		{`[{"":1,"":2}]`, "/0/"},
+		{`{"a":{"x":1,"y":2},"b":{"x":1,"x":2}}`, "/b/x"},
+		{wide(`"k7":0`), "/k7"},
+		{wide(`"z":{"k7":0}, "z" : 1`), "/z"},
+		{`{"a":1,"\ud800":1,"\ud801":2}`, "/\uFFFD"},
+	} {
+		if path, found := rawjson.DuplicateKey([]byte(c.in)); !found || path != c.want {
+			t.Errorf("DuplicateKey(%.60s) = %q, %v, want %q", c.in, path, found, c.want)
+		}
+	}
+	for _, in := range []string{`{}`, `[]`, `1`, `{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}`, wide(`"z":{"k7":0}`), document} {
+		if path, found := rawjson.DuplicateKey([]byte(in)); found {
+			t.Errorf("DuplicateKey(%.60s) = %q", in, path)
+		}
+	}
+}
+
+func TestDuplicateKey_WideObjectIsQuick(t *testing.T) {
+	var b strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `"key%d":0,`, i)
+	}
+	if _, found := rawjson.DuplicateKey([]byte("{" + b.String() + `"key0":1}`)); !found {
+		t.Error("not found")
+	}
+}
+
+func TestDuplicateKey_AllocatesOnceForAFewKeys(t *testing.T) {
+	raw := []byte(`{"name":"x","arguments":{"a":1,"b":{"c":[1,2,{"d":1}]}}}`)
+	if n := testing.AllocsPerRun(100, func() { rawjson.DuplicateKey(raw) }); n > 1 {
+		t.Errorf("allocates %v times", n)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	raw := []byte(document)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = rawjson.Get(raw, "params", "name")
+	}
+}
+
+func BenchmarkParseObject(b *testing.B) {
+	raw := []byte(document)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = rawjson.ParseObject(raw)
+	}
+}
+
+func BenchmarkDuplicateKey(b *testing.B) {
+	raw := []byte(document)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = rawjson.DuplicateKey(raw)
+	}
+}
