@@ -1,0 +1,152 @@
+package wasi
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// maxPath is the longest path in bytes, what Linux takes (PATH_MAX).
+	maxPath = 4096
+	// maxVectors is how many buffers one read or write may have, what Linux takes (IOV_MAX).
+	maxVectors = 1024
+	// maxTransfer is the most bytes that one read or write moves: buffers may overlap, so that the
+	// guest's memory alone does not bound it. Both may move less than was asked for.
+	maxTransfer = 16 << 20
+)
+
+var le = binary.LittleEndian
+
+// call is one host function at work: the call's context and state, and the guest's memory.
+type call struct {
+	*State
+	ctx context.Context
+	mem runtime.Memory
+}
+
+func (c call) bytes(ptr, size uint64) ([]byte, Errno) {
+	b, ok := c.mem.Read(uint32(ptr), uint32(size))
+	if !ok {
+		return nil, EFAULT
+	}
+	return b, ESUCCESS
+}
+
+func (c call) put(ptr uint64, b []byte) Errno {
+	if !c.mem.Write(uint32(ptr), b) {
+		return EFAULT
+	}
+	return ESUCCESS
+}
+
+func (c call) put32(ptr uint64, v uint32) Errno {
+	var b [4]byte
+	le.PutUint32(b[:], v)
+	return c.put(ptr, b[:])
+}
+
+func (c call) put64(ptr uint64, v uint64) Errno {
+	var b [8]byte
+	le.PutUint64(b[:], v)
+	return c.put(ptr, b[:])
+}
+
+// writable checks that a result will fit before an effect happens.
+func (c call) writable(ptr, size uint64) Errno {
+	_, e := c.bytes(ptr, size)
+	return e
+}
+
+// text reads a string that is to be part of a path: UTF-8 without NUL, bounded.
+func (c call) text(ptr, size uint64) (string, Errno) {
+	if uint32(size) > maxPath {
+		return "", ENAMETOOLONG
+	}
+	b, e := c.bytes(ptr, size)
+	if e != ESUCCESS {
+		return "", e
+	}
+	s := string(b)
+	switch {
+	case s == "":
+		return "", ENOENT
+	case strings.ContainsRune(s, 0):
+		return "", EINVAL
+	case !utf8.ValidString(s):
+		return "", EILSEQ
+	}
+	return s, ESUCCESS
+}
+
+// path reads a path below the folder fd and returns it as one below "/". A path that begins with a
+// slash or climbs above its folder is refused.
+func (c call) path(fd, ptr, size uint64) (string, Errno) {
+	d := c.files.get(uint32(fd))
+	if d == nil {
+		return "", EBADF
+	}
+	if !d.dir {
+		return "", ENOTDIR
+	}
+	s, e := c.text(ptr, size)
+	if e != ESUCCESS {
+		return "", e
+	}
+	if climbs(s) {
+		return "", EPERM
+	}
+	base := strings.TrimSuffix(d.file.Path(), "/")
+	if len(base)+1+len(s) > maxPath {
+		return "", ENAMETOOLONG
+	}
+	return base + "/" + s, ESUCCESS
+}
+
+// climbs says whether a path, taken as written, leaves the folder it starts in.
+func climbs(path string) bool {
+	if path[0] == '/' {
+		return true
+	}
+	depth := 0
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 {
+				return true
+			}
+		default:
+			depth++
+		}
+	}
+	return false
+}
+
+// vectors reads count (pointer, length) pairs and returns views of what they name, cut to
+// maxTransfer bytes in all.
+func (c call) vectors(ptr, count uint64) ([][]byte, Errno) {
+	if uint32(count) > maxVectors {
+		return nil, EINVAL
+	}
+	raw, e := c.bytes(ptr, 8*uint64(uint32(count)))
+	if e != ESUCCESS {
+		return nil, e
+	}
+	out := make([][]byte, 0, uint32(count))
+	left := maxTransfer
+	for ; len(raw) > 0; raw = raw[8:] {
+		b, e := c.bytes(uint64(le.Uint32(raw)), uint64(le.Uint32(raw[4:])))
+		if e != ESUCCESS {
+			return nil, e
+		}
+		if b = b[:min(len(b), left)]; len(b) > 0 {
+			out = append(out, b)
+		}
+		left -= len(b)
+	}
+	return out, ESUCCESS
+}

@@ -1,0 +1,213 @@
+package wasi
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+const (
+	subscriptionSize = 48
+	eventSize        = 32
+	// maxSubscriptions bounds one poll: twice the descriptors that can be open, and a few clocks.
+	maxSubscriptions = 2*maxDescriptors + 64
+)
+
+// Kinds of subscriptions and events.
+const (
+	eventClock = 0
+	eventRead  = 1
+	eventWrite = 2
+)
+
+const (
+	clockAbsolute = 1 // subscription flag: the timeout is a time, not a span
+	eventHangup   = 1 // event flag: the other side is gone
+)
+
+// subscription is one thing that a poll waits for.
+type subscription struct {
+	userdata uint64
+	kind     byte
+	fd       uint32
+	err      Errno         // known from the start
+	wait     time.Duration // a clock: how long from the start of the poll
+}
+
+// pollOneoff waits until one subscription at least is ready, and writes an event for each that is.
+// It sleeps for real; a sleep ends on the clock's next tick after it is over.
+//
+//	poll_oneoff(subscriptions, events ptr, count i32, result ptr) -> errno
+//
+//	subscription, 48 bytes: 0 userdata u64 · 8 kind u8 · 16 clock: id u32, 24 timeout u64, 40 flags u16
+//	                                                   └ read, write: 16 fd u32
+//	event, 32 bytes: 0 userdata u64 · 8 errno u16 · 10 kind u8 · 16 bytes u64 · 24 flags u16
+//
+// EINVAL no subscription, too many or an unknown kind; EFAULT; ECANCELED the call is over.
+func pollOneoff(c call, p []uint64) Errno {
+	count := p[2]
+	if count == 0 || count > maxSubscriptions {
+		return EINVAL
+	}
+	raw, e := c.bytes(p[0], count*subscriptionSize)
+	if e != ESUCCESS {
+		return e
+	}
+	subs, e := c.subscriptions(raw)
+	if e != ESUCCESS {
+		return e
+	}
+	if e := c.writable(p[1], count*eventSize); e != ESUCCESS {
+		return e
+	}
+	if e := c.writable(p[3], 4); e != ESUCCESS {
+		return e
+	}
+	events, e := c.poll(subs)
+	if e != ESUCCESS {
+		return e
+	}
+	if e := c.put(p[1], events); e != ESUCCESS {
+		return e
+	}
+	return c.put32(p[3], uint32(len(events)/eventSize))
+}
+
+func (c call) subscriptions(raw []byte) ([]subscription, Errno) {
+	subs := make([]subscription, 0, len(raw)/subscriptionSize)
+	for ; len(raw) > 0; raw = raw[subscriptionSize:] {
+		s := subscription{userdata: le.Uint64(raw), kind: raw[8], fd: le.Uint32(raw[16:])}
+		switch s.kind {
+		case eventClock:
+			s.wait, s.err = c.clockWait(uint64(s.fd), le.Uint64(raw[24:]), le.Uint16(raw[40:])&clockAbsolute != 0)
+		case eventRead, eventWrite:
+			if c.files.get(s.fd) == nil {
+				s.err = EBADF
+			}
+		default:
+			return nil, EINVAL
+		}
+		subs = append(subs, s)
+	}
+	return subs, ESUCCESS
+}
+
+// clockWait turns a timeout into a span from now, rounded up to Grain so that the clock has passed
+// the timeout when the span is over. Spans too long to count last about 292 years.
+func (c call) clockWait(id, timeout uint64, absolute bool) (time.Duration, Errno) {
+	now, e := c.clock(id)
+	if e != ESUCCESS {
+		return 0, e
+	}
+	if absolute {
+		if timeout <= uint64(max(0, now)) {
+			return 0, ESUCCESS
+		}
+		timeout -= uint64(max(0, now))
+	}
+	if timeout > math.MaxInt64-uint64(Grain) {
+		return math.MaxInt64, ESUCCESS
+	}
+	ticks := (timeout + uint64(Grain) - 1) / uint64(Grain)
+	return time.Duration(ticks) * Grain, ESUCCESS
+}
+
+// poll waits and returns the encoded events. Streams come and go while it waits; all else is
+// decided at the start.
+func (c call) poll(subs []subscription) ([]byte, Errno) {
+	start := time.Now()
+	first := nextWait(subs)
+	timer := time.NewTimer(first)
+	defer timer.Stop()
+	for {
+		var changed [len(c.streams)]<-chan struct{}
+		events := c.events(subs, time.Since(start), &changed)
+		if len(events) > 0 {
+			return events, ESUCCESS
+		}
+		if e := wait(c.ctx, timer.C, &changed); e != ESUCCESS {
+			return nil, e
+		}
+	}
+}
+
+// nextWait is how long until the first clock of a poll.
+func nextWait(subs []subscription) time.Duration {
+	first := time.Duration(math.MaxInt64)
+	for _, s := range subs {
+		if s.kind == eventClock {
+			first = min(first, s.wait)
+		}
+	}
+	return first
+}
+
+func wait(ctx context.Context, timer <-chan time.Time, changed *[3]<-chan struct{}) Errno {
+	select {
+	case <-timer:
+	case <-changed[0]:
+	case <-changed[1]:
+	case <-changed[2]:
+	case <-ctx.Done():
+		return ECANCELED
+	}
+	return ESUCCESS
+}
+
+// events encodes what is ready after so much time, and collects the channels to wait on.
+func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-chan struct{}) []byte {
+	var out []byte
+	for _, s := range subs {
+		switch {
+		case s.err != ESUCCESS:
+			out = appendEvent(out, s, readiness{})
+		case s.kind == eventClock:
+			if passed >= s.wait {
+				out = appendEvent(out, s, readiness{})
+			}
+		default:
+			if r := c.ready(s, changed); r.ready {
+				out = appendEvent(out, s, r)
+			}
+		}
+	}
+	return out
+}
+
+// ready looks at one descriptor. Files are always ready.
+func (c call) ready(s subscription, changed *[3]<-chan struct{}) readiness {
+	d := c.files.get(s.fd)
+	if d.stream == nil {
+		return readiness{ready: true, size: d.remaining()}
+	}
+	r, ch := d.stream.readiness(s.kind == eventWrite)
+	for i, stream := range c.streams {
+		if stream == d.stream {
+			changed[i] = ch
+		}
+	}
+	return r
+}
+
+// remaining is how many bytes of a file come after the position.
+func (d *descriptor) remaining() int {
+	st, e := d.file.Stat()
+	if e != ESUCCESS || d.dir {
+		return 0
+	}
+	return int(max(0, st.Size-d.offset))
+}
+
+func appendEvent(out []byte, s subscription, r readiness) []byte {
+	var b [eventSize]byte
+	le.PutUint64(b[0:], s.userdata)
+	le.PutUint16(b[8:], uint16(s.err))
+	b[10] = s.kind
+	if s.kind != eventClock && s.err == ESUCCESS {
+		le.PutUint64(b[16:], uint64(r.size))
+		if r.hangup {
+			le.PutUint16(b[24:], eventHangup)
+		}
+	}
+	return append(out, b[:]...)
+}
