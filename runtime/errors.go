@@ -23,6 +23,7 @@ const (
 	KindDeadline  Kind = "deadline"  // the call's time was over
 	KindCancelled Kind = "cancelled" // the caller gave up
 	KindGuest     Kind = "guest"     // the guest's answer breaks the contract
+	KindInternal  Kind = "internal"  // the host itself failed
 )
 
 // AskError is the answer to a guest's request that was refused or failed.

@@ -1,0 +1,149 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// The causes for which a call's own context ends.
+var (
+	errDeadline = fmt.Errorf("the call's %w", context.DeadlineExceeded)
+	errStart    = fmt.Errorf("the start's %w", context.DeadlineExceeded)
+	errDrained  = fmt.Errorf("the plugin was closed: %w", context.Canceled)
+)
+
+// maxStack bounds what is kept of a guest's stack: names in it are the guest's, of any length.
+const maxStack = 16 << 10
+
+// ended is the single place where what happened to a guest becomes the error of its call. In order:
+// what a host function chose to end it with; an exit; the end of its time; a trap; and whatever
+// remains is a fault of the host.
+func ended(ctx context.Context, err error, mem *growth) error {
+	text, stack := splitStack(err)
+	var abort *abortSignal
+	if errors.As(err, &abort) {
+		return aborted(ctx, abort.err, stack)
+	}
+	var closed *sys.ExitError // the engine's way to say that the context was done
+	if errors.As(err, &closed) || ctx.Err() != nil {
+		return outOfTime(ctx, err, stack)
+	}
+	var exit *exitSignal
+	if errors.As(err, &exit) {
+		return &EndError{Kind: KindExit, Message: fmt.Sprintf("the guest exited with code %d%s", exit.code, refusal(mem)),
+			Code: exit.code, Stack: stack}
+	}
+	if trap, ok := trapText(err, text); ok {
+		return &EndError{Kind: KindTrap, Message: "the guest trapped: " + trap + refusal(mem), Stack: stack, Err: errors.New(trap)}
+	}
+	end := hostFault(err)
+	end.Stack = stack
+	return end
+}
+
+// aborted is the end that a host function asked for.
+func aborted(ctx context.Context, err error, stack string) error {
+	var end *EndError
+	var guest *GuestError
+	var ask *AskError
+	switch {
+	case errors.As(err, &end):
+		e := *end
+		if e.Stack == "" {
+			e.Stack = stack
+		}
+		return &e
+	case errors.As(err, &guest):
+		return guest
+	case errors.As(err, &ask):
+		return &EndError{Kind: ask.Kind, Message: ask.Message, Stack: stack, Err: err}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return outOfTime(ctx, err, stack)
+	}
+	e := hostFault(err)
+	e.Stack = stack
+	return e
+}
+
+// outOfTime tells the deadlines from a caller who gave up.
+func outOfTime(ctx context.Context, err error, stack string) error {
+	cause := context.Cause(ctx)
+	if cause == nil {
+		cause = err
+	}
+	end := &EndError{Kind: KindCancelled, Message: "the call was cancelled", Stack: stack, Err: cause}
+	switch {
+	case errors.Is(cause, errStart):
+		end.Kind, end.Message = KindDeadline, "the guest did not start in time"
+	case errors.Is(cause, errDeadline):
+		end.Kind, end.Message = KindDeadline, "the guest did not answer in time"
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(cause, context.DeadlineExceeded):
+		end.Kind, end.Message = KindDeadline, "the caller's time was over"
+	case errors.Is(cause, errDrained):
+		end.Message = "the plugin was closed during the call"
+	}
+	if !errors.Is(end.Err, context.Canceled) && !errors.Is(end.Err, context.DeadlineExceeded) {
+		end.Err = errors.Join(cause, ctx.Err())
+	}
+	return end
+}
+
+// The engine's texts, which it offers no types for.
+const (
+	trapPrefix    = "wasm error: "
+	stackHeading  = "wasm stack trace:\n\t"
+	stackOverflow = "stack overflow"
+)
+
+// splitStack takes the guest's stack from the engine's error.
+func splitStack(err error) (text, stack string) {
+	text, stack, _ = strings.Cut(err.Error(), stackHeading)
+	if len(stack) > maxStack {
+		stack = strings.ToValidUTF8(stack[:maxStack], "") + "…"
+	}
+	return strings.TrimSuffix(text, "\n"), stack
+}
+
+func trapText(err error, text string) (string, bool) {
+	var fault goruntime.Error
+	if errors.As(err, &fault) {
+		return "", false
+	}
+	if text == stackOverflow {
+		return "call stack exhausted", true
+	}
+	return strings.CutPrefix(text, trapPrefix)
+}
+
+// refusal adds to a message that the guest was refused memory: probably, but not surely, the reason
+// why it gave up.
+func refusal(mem *growth) string {
+	if mem == nil || !mem.refused {
+		return ""
+	}
+	return fmt.Sprintf(", after it was refused more than %s of memory", bytesText(mem.limit))
+}
+
+func guestFault(format string, args ...any) *EndError {
+	return &EndError{Kind: KindGuest, Message: fmt.Sprintf(format, args...)}
+}
+
+func hostFault(err error) *EndError {
+	return &EndError{Kind: KindInternal, Message: "the host failed while it served this call", Err: err}
+}
+
+// bytesText writes a number of bytes as people do.
+func bytesText(n uint64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,80 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	goruntime "runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// ErrClosed is the cause when an engine, a module or a pool is used after it was closed.
+var ErrClosed = errors.New("closed")
+
+// EngineOptions configure an Engine. A nil pointer means all defaults.
+type EngineOptions struct {
+	// CacheDir keeps compiled modules between runs; it is made with mode 0700 and refused if others
+	// can write to it. Empty keeps them in memory.
+	CacheDir string
+	// Host is every function that a guest may import.
+	Host []HostFunc
+	// Logger tells about the cache; nil logs nothing.
+	Logger *slog.Logger
+}
+
+// Engine compiles modules and holds what all of them share. It is safe for concurrent use.
+type Engine struct {
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache
+	cacheDir string
+	host     map[hostKey]HostFunc
+	log      *slog.Logger
+	compiles chan struct{} // one token for each compilation that runs
+	users    gauge         // compilations and calls in progress
+}
+
+// NewEngine makes an engine. Its host functions are fixed for its life.
+func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
+	var opts EngineOptions
+	if o != nil {
+		opts = *o
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	cache, err := openCache(opts.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCompilationCache(cache).
+		WithMemoryLimitPages(maxMemory>>16).
+		// Debug information is the guest's: it would be parsed here, and doubles the cost of loading.
+		WithDebugInfoEnabled(false).
+		WithCloseOnContextDone(true))
+	host, err := register(ctx, r, opts.Host)
+	if err != nil {
+		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx))
+	}
+	return &Engine{
+		runtime: r, cache: cache, cacheDir: opts.CacheDir, host: host, log: opts.Logger,
+		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)),
+	}, nil
+}
+
+// Close waits until no call and no compilation is in progress, then gives everything back. Compile
+// and Pool.Call fail from now on. If ctx is done first, nothing is given back and its error is
+// returned; Close may then be called again.
+func (e *Engine) Close(ctx context.Context) error {
+	select {
+	case <-e.users.close():
+	case <-ctx.Done():
+		return fmt.Errorf("engine is still in use: %w", context.Cause(ctx))
+	}
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(e.runtime.Close(ctx), e.cache.Close(ctx))
+}

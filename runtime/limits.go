@@ -1,0 +1,40 @@
+package runtime
+
+import (
+	"cmp"
+	"time"
+)
+
+// The defaults of Limits.
+const (
+	DefaultMemory      = 64 << 20
+	DefaultDeadline    = 30 * time.Second
+	DefaultOutput      = 256 << 10
+	DefaultConcurrency = 4
+	DefaultStart       = 10 * time.Second
+
+	// queuePerCall is how many calls wait, by default, for each one that may run.
+	queuePerCall = 4
+)
+
+// Limits bound the calls of one plugin. A zero field means its default.
+type Limits struct {
+	Memory      uint64        // bytes of linear memory of one instance; 64 MiB, at most 4 GiB − 64 KiB
+	Deadline    time.Duration // of one call, from its start to its answer; 30 s
+	Output      int           // bytes of one answer; 256 KiB
+	Concurrency int           // calls that run at the same time; 4
+	Queue       int           // calls that may wait for their turn; 4 × Concurrency; below zero: none
+	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
+}
+
+// WithDefaults returns the limits with every zero field set to its default.
+func (l Limits) WithDefaults() Limits {
+	// One page less than the whole address space keeps every size within 32 bits.
+	l.Memory = min(cmp.Or(l.Memory, DefaultMemory), maxMemory)
+	l.Deadline = cmp.Or(l.Deadline, DefaultDeadline)
+	l.Output = cmp.Or(l.Output, DefaultOutput)
+	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency), 1)
+	l.Queue = max(cmp.Or(l.Queue, queuePerCall*l.Concurrency), 0)
+	l.Start = cmp.Or(l.Start, DefaultStart)
+	return l
+}

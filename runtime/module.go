@@ -1,0 +1,215 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// ErrImport is the cause when a module imports what no host function offers.
+var ErrImport = errors.New("missing imports")
+
+// Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any
+// number of pools from one Module; it is cheap to keep and costs no memory per call by itself.
+type Module struct {
+	engine   *Engine
+	compiled wazero.CompiledModule
+	binary   exports
+	minimum  uint64 // bytes of memory at the start
+
+	mu   sync.Mutex
+	refs int // the owner and each pool
+	gone bool
+}
+
+// exports is what is kept of a module's binary.
+type exports map[string]wasmbin.Export
+
+// Compile checks a module and compiles it, or takes it from the cache. It refuses what is over a
+// static limit, and a module with imports that no host function answers: the error then names all of
+// them. Compiling cannot be interrupted; ctx ends only the wait for a free processor.
+func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
+	if ok, _ := e.users.enter(-1); !ok {
+		return nil, fmt.Errorf("engine: %w", ErrClosed)
+	}
+	defer e.users.leave()
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	if err := wasmbin.Check(b, wasmbin.Limits{Memory: maxMemory}); err != nil {
+		return nil, err
+	}
+	if err := e.checkImports(b); err != nil {
+		return nil, err
+	}
+	select {
+	case e.compiles <- struct{}{}:
+		defer func() { <-e.compiles }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	compiled, err := e.compileOrRepair(context.WithoutCancel(ctx), wasm)
+	if err != nil {
+		return nil, err
+	}
+	return newModule(e, compiled, b), nil
+}
+
+func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary) *Module {
+	m := &Module{engine: e, compiled: compiled, binary: make(exports), refs: 1}
+	for _, x := range b.Exports {
+		if x.Kind == wasmbin.Func {
+			m.binary[x.Name] = x
+		}
+	}
+	if b.Memory != nil {
+		m.minimum = uint64(b.Memory.Min) * wasmbin.PageSize
+	}
+	return m
+}
+
+// compileOrRepair compiles, and should the cache be damaged empties it and compiles once more.
+func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	c, err := e.compile(ctx, wasm)
+	if err == nil || e.cacheDir == "" || !strings.Contains(err.Error(), "compilationcache:") {
+		return c, err
+	}
+	e.log.Warn("the cache of compiled plugins is damaged and is made anew", "dir", e.cacheDir, "error", err)
+	if err := emptyCache(e.cacheDir); err != nil {
+		return nil, fmt.Errorf("cache folder: %w", err)
+	}
+	return e.compile(ctx, wasm)
+}
+
+// compile runs the compiler, on this goroutine alone so that its panics can be caught.
+func (e *Engine) compile(ctx context.Context, wasm []byte) (c wazero.CompiledModule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.log.Error("the compiler failed", "panic", r, "stack", string(debug.Stack()))
+			c, err = nil, errors.New("the compiler cannot compile this module")
+		}
+	}()
+	c, err = e.runtime.CompileModule(ctx, wasm)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	return c, nil
+}
+
+// maxNamed is how many missing imports an error names; modules for another host miss hundreds.
+const maxNamed = 20
+
+// checkImports compares what a module imports with what the host offers.
+func (e *Engine) checkImports(b *wasmbin.Binary) error {
+	var missing []string
+	for _, i := range b.Imports {
+		if problem := e.checkImport(i); problem != "" {
+			missing = append(missing, problem)
+		}
+	}
+	if n := len(missing); n > maxNamed {
+		missing = append(missing[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: this host does not offer %s", ErrImport, strings.Join(missing, ", "))
+}
+
+func (e *Engine) checkImport(i wasmbin.Import) string {
+	name := i.Module + "." + i.Name
+	if i.Kind != wasmbin.Func {
+		return fmt.Sprintf("%s (a %s)", name, i.Kind)
+	}
+	f, ok := e.host[hostKey{i.Module, i.Name}]
+	if !ok {
+		return name
+	}
+	if string(f.Params) != string(i.Params) || string(f.Results) != string(i.Results) {
+		return fmt.Sprintf("%s as %s (it is %s)", name, signature(i.Params, i.Results), signature(f.Params, f.Results))
+	}
+	return ""
+}
+
+// signature writes a function's type as (i32, i32) -> i64.
+func signature(params, results []byte) string {
+	return fmt.Sprintf("(%s) -> %s", typeNames(params), typeNames(results))
+}
+
+func typeNames(types []byte) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = typeName(t)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, ", ")
+}
+
+func typeName(t byte) string {
+	switch t {
+	case I32:
+		return "i32"
+	case I64:
+		return "i64"
+	case F32:
+		return "f32"
+	case F64:
+		return "f64"
+	case 0x7b:
+		return "v128"
+	case 0x70:
+		return "funcref"
+	case 0x6f:
+		return "externref"
+	}
+	return fmt.Sprintf("%#x", t)
+}
+
+// HasExport tells whether the module exports a function of this name.
+func (m *Module) HasExport(name string) bool {
+	_, ok := m.binary[name]
+	return ok
+}
+
+// Close gives up the owner's claim. The compiled code goes when the last pool is closed too, so
+// Close never waits and never breaks a call; it may be called more than once.
+func (m *Module) Close() error {
+	m.mu.Lock()
+	gone := m.gone
+	m.gone = true
+	m.mu.Unlock()
+	if gone {
+		return nil
+	}
+	return m.release()
+}
+
+// retain claims the module for a pool; false means that it is closed.
+func (m *Module) retain() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone {
+		return false
+	}
+	m.refs++
+	return true
+}
+
+func (m *Module) release() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refs--; m.refs > 0 {
+		return nil
+	}
+	return m.compiled.Close(context.Background())
+}

@@ -1,0 +1,314 @@
+package wasmbin
+
+import "fmt"
+
+// Immediate says what follows an opcode.
+type immediate byte
+
+const (
+	unknown  immediate = iota
+	none               // nothing
+	index              // one index
+	twoIndex           // two indices, or alignment and offset
+	blockSig           // a block type
+	branch             // a label
+	branches           // a vector of labels and a default
+	call               // a function
+	indirect           // a type and a table
+	types              // a vector of value types
+	oneByte            // a memory's number
+	leb32              // a signed number of 32 bits
+	leb64              // a signed number of 64 bits
+	four               // a float
+	eight              // a double
+	bulk               // the 0xfc family
+	simd               // the 0xfd family
+)
+
+// opcodes is the immediate of every opcode of WebAssembly 2.0.
+var opcodes = func() (t [256]immediate) {
+	set := func(from, to int, i immediate) {
+		for op := from; op <= to; op++ {
+			t[op] = i
+		}
+	}
+	set(0x00, 0x01, none)     // unreachable, nop
+	set(0x02, 0x04, blockSig) // block, loop, if
+	set(0x05, 0x05, none)     // else
+	set(0x0b, 0x0b, none)     // end
+	set(0x0c, 0x0d, branch)   // br, br_if
+	set(0x0e, 0x0e, branches) // br_table
+	set(0x0f, 0x0f, none)     // return
+	set(0x10, 0x10, call)
+	set(0x11, 0x11, indirect)
+	set(0x1a, 0x1b, none) // drop, select
+	set(0x1c, 0x1c, types)
+	set(0x20, 0x26, index)    // variables and tables
+	set(0x28, 0x3e, twoIndex) // loads and stores
+	set(0x3f, 0x40, oneByte)  // memory.size, memory.grow
+	set(0x41, 0x41, leb32)
+	set(0x42, 0x42, leb64)
+	set(0x43, 0x43, four)
+	set(0x44, 0x44, eight)
+	set(0x45, 0xc4, none)    // numbers
+	set(0xd0, 0xd0, oneByte) // ref.null
+	set(0xd1, 0xd1, none)    // ref.is_null
+	set(0xd2, 0xd2, index)   // ref.func
+	set(0xfc, 0xfc, bulk)
+	set(0xfd, 0xfd, simd)
+	return t
+}()
+
+// code checks every function body.
+func (c *checker) code(r *reader) {
+	n := r.count(2)
+	if r.err == nil && n != c.b.Funcs {
+		r.fail(ErrMalformed, "%d functions are declared but %d have code", c.b.Funcs, n)
+	}
+	f := function{c: c}
+	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
+		size := r.u32()
+		at := r.offset()
+		body := r.bytes(size)
+		if r.err == nil {
+			f.check(i, &reader{b: body, base: at, what: "a function body"})
+		}
+	}
+}
+
+// function is the state of walking one body.
+type function struct {
+	c      *checker
+	r      *reader
+	number int   // in the index space of functions
+	arity  []int // values that a branch to each open label carries, outermost first
+	locals int   // with parameters
+	loops  int
+
+	deepest, branches, targets, crossing int
+}
+
+func (f *function) check(i int, r *reader) {
+	b := f.c.b
+	sig := b.types[b.funcs[b.imported+i]]
+	*f = function{c: f.c, r: r, number: b.imported + i, arity: append(f.arity[:0], len(sig.results))}
+	f.over("the number of code bytes", len(r.b), f.c.l.Body)
+	f.declareLocals(len(sig.params))
+	for !r.done() && f.c.err == nil && len(f.arity) > 0 {
+		f.instruction()
+	}
+	if r.err == nil && (len(f.arity) > 0 || r.rest() > 0) {
+		r.fail(ErrMalformed, "function %d does not end where its body does, at offset %d", f.number, r.offset())
+	}
+	f.c.note(r.err)
+	f.over("the number of branches", f.branches, f.c.l.Branches)
+	f.over("the number of branch targets times the nesting", f.targets*f.deepest, f.c.l.Jumps)
+	f.over("the number of locals times loops", f.locals*f.loops, f.c.l.Merges)
+	f.over("the number of values passed between blocks and calls", f.crossing, f.c.l.Crossing)
+}
+
+func (f *function) over(what string, n, max int) {
+	if n > max { // the text is made only if it is needed
+		f.c.overInt(fmt.Sprintf("%s of function %d (at offset %d)", what, f.number, f.r.base), n, max)
+	}
+}
+
+func (f *function) declareLocals(params int) {
+	total := uint64(0)
+	for n := f.r.count(2); n > 0 && f.r.err == nil; n-- {
+		total += uint64(f.r.u32())
+		f.r.u8()
+	}
+	if total > uint64(f.c.l.Locals) {
+		f.c.over(fmt.Sprintf("the number of locals of function %d (at offset %d)", f.number, f.r.base),
+			total, uint64(f.c.l.Locals))
+		return
+	}
+	f.locals = params + int(total)
+}
+
+func (f *function) instruction() {
+	r := f.r
+	at := r.offset()
+	op := r.u8()
+	switch opcodes[op] {
+	case none:
+		if op == 0x0b {
+			f.arity = f.arity[:len(f.arity)-1]
+		}
+	case index:
+		r.u32()
+	case twoIndex:
+		r.u32()
+		r.u32()
+	case blockSig:
+		f.open(op == 0x03)
+	case branch:
+		f.branches++
+		f.jump(r.u32())
+	case branches:
+		f.brTable()
+	case call:
+		f.callTo(r.u32())
+	case indirect:
+		f.cross(r.u32())
+		r.u32()
+	default:
+		f.c.immediate(r, op, at)
+	}
+}
+
+// immediate passes what follows an opcode that does not touch the flow of control.
+func (c *checker) immediate(r *reader, op byte, at int) {
+	switch opcodes[op] {
+	case none:
+	case index:
+		r.u32()
+	case types:
+		r.bytes(uint32(r.count(1)))
+	case oneByte:
+		r.u8()
+	case leb32:
+		r.skipLEB(5)
+	case leb64:
+		r.skipLEB(10)
+	case four:
+		r.bytes(4)
+	case eight:
+		r.bytes(8)
+	case bulk:
+		c.bulk(r, at)
+	case simd:
+		simdImmediate(r, at)
+	default:
+		unsupported(r, at, "instruction %#x", op)
+	}
+}
+
+func unsupported(r *reader, at int, format string, code any) {
+	if r.err == nil {
+		r.fail(ErrUnsupported, format+" at offset %d", code, at)
+	}
+}
+
+// constant passes a constant expression.
+func (c *checker) constant(r *reader) {
+	for r.err == nil {
+		at := r.offset()
+		op := r.u8()
+		if op == 0x0b {
+			return
+		}
+		c.immediate(r, op, at)
+	}
+}
+
+// open enters a block. The values that come in and go out are counted.
+func (f *function) open(loop bool) {
+	params, results := 0, 0
+	if t := f.r.u8(); t >= 0x40 && t < 0x80 { // the empty type or one value type, as a negative number
+		if t != 0x40 {
+			results = 1
+		}
+	} else {
+		f.r.pos--
+		sig := f.signature(f.r.u32())
+		params, results = len(sig.params), len(sig.results)
+	}
+	f.crossing += params + results
+	label := results
+	if loop {
+		f.loops++
+		label = params
+	}
+	f.arity = append(f.arity, label)
+	f.deepest = max(f.deepest, len(f.arity))
+	f.over("the nesting", len(f.arity), f.c.l.Nesting)
+}
+
+func (f *function) jump(label uint32) {
+	f.targets++
+	if f.r.err != nil {
+		return
+	}
+	if uint64(label) >= uint64(len(f.arity)) {
+		f.r.fail(ErrMalformed, "function %d branches out of itself before offset %d", f.number, f.r.offset())
+		return
+	}
+	f.crossing += f.arity[len(f.arity)-1-int(label)]
+}
+
+func (f *function) brTable() {
+	f.branches++
+	n := f.r.count(1)
+	f.over("the number of targets of a br_table", n, f.c.l.BrTable)
+	for i := 0; i <= n && f.r.err == nil && f.c.err == nil; i++ {
+		f.jump(f.r.u32())
+	}
+}
+
+func (f *function) callTo(fn uint32) {
+	if uint64(fn) >= uint64(len(f.c.b.funcs)) {
+		f.r.fail(ErrMalformed, "function %d calls function %d of %d", f.number, fn, len(f.c.b.funcs))
+		return
+	}
+	f.cross(f.c.b.funcs[fn])
+}
+
+// cross counts the values of a call to a function of a type.
+func (f *function) cross(t uint32) {
+	sig := f.signature(t)
+	f.crossing += len(sig.params) + len(sig.results)
+}
+
+func (f *function) signature(t uint32) funcType {
+	if f.r.err == nil && uint64(t) >= uint64(len(f.c.b.types)) {
+		f.r.fail(ErrMalformed, "function %d names type %d of %d before offset %d", f.number, t, len(f.c.b.types), f.r.offset())
+	}
+	if f.r.err != nil {
+		return funcType{}
+	}
+	return f.c.b.types[t]
+}
+
+// bulk passes the 0xfc family: saturating conversions, bulk memory and tables.
+func (c *checker) bulk(r *reader, at int) {
+	switch op := r.u32(); op {
+	case 0, 1, 2, 3, 4, 5, 6, 7: // trunc_sat
+	case 8: // memory.init
+		r.u32()
+		r.u8()
+	case 9, 13, 16, 17: // data.drop, elem.drop, table.size, table.fill
+		r.u32()
+	case 10: // memory.copy
+		r.bytes(2)
+	case 11: // memory.fill
+		r.u8()
+	case 12, 14: // table.init, table.copy
+		r.u32()
+		r.u32()
+	case 15: // table.grow
+		c.grown[r.u32()] = true
+	default:
+		unsupported(r, at, "instruction 0xfc %d", op)
+	}
+}
+
+// simdImmediate passes the 0xfd family.
+func simdImmediate(r *reader, at int) {
+	switch op := r.u32(); {
+	case op <= 11, op == 92, op == 93: // loads and stores
+		r.u32()
+		r.u32()
+	case op == 12, op == 13: // v128.const, i8x16.shuffle
+		r.bytes(16)
+	case op >= 21 && op <= 34: // lanes
+		r.u8()
+	case op >= 84 && op <= 91: // loads and stores of a lane
+		r.u32()
+		r.u32()
+		r.u8()
+	case op > 255:
+		unsupported(r, at, "instruction 0xfd %d", op)
+	}
+}

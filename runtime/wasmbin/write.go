@@ -1,0 +1,40 @@
+package wasmbin
+
+import "encoding/binary"
+
+// SetCustomSection returns a copy of a module in which the custom section of this name holds data:
+// in the place of the old one, or at the end. Should the module have several of the name, the
+// first is replaced and the others go. Every other section is copied byte for byte.
+func SetCustomSection(wasm []byte, name string, data []byte) ([]byte, error) {
+	b, err := Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
+	out = append(out, wasm[:len(header)]...)
+	written, custom := false, 0
+	for _, s := range b.sections {
+		if s.id == sectionCustom {
+			custom++
+			if b.Custom[custom-1].Name == name {
+				out = appendOnce(out, &written, name, data)
+				continue
+			}
+		}
+		out = append(out, wasm[s.begin:s.end]...)
+	}
+	return appendOnce(out, &written, name, data), nil
+}
+
+func appendOnce(out []byte, written *bool, name string, data []byte) []byte {
+	if *written {
+		return out
+	}
+	*written = true
+	head := binary.AppendUvarint(nil, uint64(len(name)))
+	out = append(out, sectionCustom)
+	out = binary.AppendUvarint(out, uint64(len(head)+len(name)+len(data)))
+	out = append(out, head...)
+	out = append(out, name...)
+	return append(out, data...)
+}
