@@ -1,0 +1,62 @@
+package grant
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Limits of one config line: values are options of a plugin, not data.
+const (
+	maxValues = 256
+	maxValue  = 32 << 10
+)
+
+// parseConfig reads the names and values of a config line.
+func parseConfig(n Node) (map[string]string, error) {
+	if n.Kind != Map {
+		return nil, failf(n.Line, "config takes names and values: write config: {name: value}")
+	}
+	if len(n.Nodes) > maxValues {
+		return nil, failf(n.Line, "more than %d config values", maxValues)
+	}
+	values := make(map[string]string, len(n.Nodes))
+	for _, m := range n.Nodes {
+		if err := checkValue(m); err != nil {
+			return nil, err
+		}
+		if _, twice := values[m.Key]; twice {
+			return nil, failf(m.Line, "%q is there twice", m.Key)
+		}
+		values[m.Key] = m.Value
+	}
+	return values, nil
+}
+
+func checkValue(n Node) error {
+	if n.Kind == Map && len(n.Nodes) == 1 && n.Nodes[0].Key == "secret" {
+		return failf(n.Line, "secrets are not available in this version: remove %q", n.Key)
+	}
+	if n.Kind != Scalar {
+		return failf(n.Line, "the value of %q is plain text or a number", n.Key)
+	}
+	if err := CheckConfig(n.Key, n.Value); err != "" {
+		return failf(n.Line, "%s", err)
+	}
+	return nil
+}
+
+// CheckConfig says what is wrong with a config name or value, empty if nothing is. A plugin sees them
+// as its environment, so a name holds no "=", neither holds a zero byte, and PWD is the host's own.
+func CheckConfig(name, value string) string {
+	switch {
+	case name == "" || strings.ContainsAny(name, "=\x00") || len(name) > maxValue:
+		return "config name " + strconv.Quote(name) + " cannot be in an environment"
+	case name == "PWD":
+		return "config name \"PWD\" is set by the host: choose another"
+	case strings.ContainsRune(value, 0):
+		return "the value of config name " + strconv.Quote(name) + " holds a zero byte"
+	case len(value) > maxValue:
+		return "the value of config name " + strconv.Quote(name) + " is longer than " + strconv.Itoa(maxValue) + " bytes"
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package grant_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+func home() grant.Places { return grant.Places{Home: "/home/me"} }
+
+func TestSet_FS(t *testing.T) {
+	const r, w = grant.Read, grant.Write
+	tests := []struct {
+		line string
+		op   grant.Op
+		path string
+		want bool
+	}{
+		{"fs: read ~/work/**", r, "/home/me/work", true},
+		{"fs: read ~/work/**", r, "/home/me/work/a/b", true},
+		{"fs: read ~/work/**", r, "/home/me/work/../x", false},
+		{"fs: read ~/work/**", r, "/home/me/workx", false},
+		{"fs: read ~/work/**", r, "/home/you/work/a", false},
+		{"fs: read ~/work/**", w, "/home/me/work/a", false},
+		{"fs: write ~/work/**", r, "/home/me/work/a", true},
+		{"fs: write ~/work/**", w, "/home/me/work/a", true},
+		{"fs: read ~/work", r, "/home/me/work/a", false},
+		{"fs: read ~/work/*", r, "/home/me/work/a", true},
+		{"fs: read ~/work/*", r, "/home/me/work", false},
+		{"fs: read ~/work/*", r, "/home/me/work/a/b", false},
+		{"fs: read ~/work/**/*.md", r, "/home/me/work/a/b/c.md", true},
+		{"fs: read ~/work/**/*.md", r, "/home/me/work/c.md", true},
+		{"fs: read ~/work/**/*.md", r, "/home/me/work/c.txt", false},
+		{"fs: read ~/a{*}b", r, "/home/me/a*b", true},
+		{"fs: read ~/a{*}b", r, "/home/me/axb", false},
+		{"fs: read ~/A", r, "/home/me/a", false},
+		{"fs: read /**", r, "/etc/passwd", true},
+		{"fs: read /**", r, "/home/me/.ssh/id", false},
+		{"fs: read ~/**", r, "/home/me/.SSH/id", false},
+		{"fs: read ~/**", r, "/home/me/.config/gcloud/x", false},
+		{"fs: read ~/**", r, "/home/me/.config/other", true},
+		{"fs: read ~/.ssh/config", r, "/home/me/.ssh/config", true},
+		{"fs: read ~/.ssh/**", r, "/home/me/.ssh/id", true},
+		{"fs: read ~/*/id", r, "/home/me/.ssh/id", false},
+		{"fs: read /home/me/.aws/**", r, "/home/me/.aws/credentials", true},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/hooks/pre-commit", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/config", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/config.worktree", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.GIT/Hooks/x", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/modules/a/hooks/x", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/refs/heads/config", true},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/objects/aa", true},
+		{"fs: write ~/w/**", r, "/home/me/w/.git/config", true},
+		{"fs: write ~/w/.git/**", w, "/home/me/w/.git/config", false},
+		{"fs: write ~/w/.git/config", w, "/home/me/w/.git/config", true},
+		{"fs: write ~/**/.git/hooks/**", w, "/home/me/w/.git/hooks/x", true},
+		{"fs: write ~/w/**", w, "/home/me/w/.vscode/settings.json", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.idea", false},
+		{"fs: write ~/w/**", w, "/home/me/w/sub/.mcp.json", false},
+		{"fs: write ~/**", w, "/home/me/.bashrc", false},
+		{"fs: write ~/.bash*", w, "/home/me/.bashrc", false},
+		{"fs: write ~/.bashrc", w, "/home/me/.bashrc", true},
+		{"fs: write ~/w/**", w, "/home/me/w/.config/fish/x", false},
+		{"fs: read C:/Users/**", r, `C:\Users\me`, true},
+	}
+	for _, tt := range tests {
+		if d := mustSet(t, tt.line).FS(tt.op, tt.path, home()); d.Allowed != tt.want {
+			t.Errorf("%s: %s %s is %v", tt.line, tt.op, tt.path, d.Allowed)
+		}
+	}
+}
+
+func TestSet_FS_Deny(t *testing.T) {
+	s := mustSet(t, "fs: write ~/w/**", "deny: fs: write ~/w/keep/**", "deny: fs: read ~/w/Hidden/**")
+	tests := []struct {
+		op   grant.Op
+		path string
+		want bool
+	}{
+		{grant.Write, "/home/me/w/a", true},
+		{grant.Write, "/home/me/w/keep/a", false},
+		{grant.Read, "/home/me/w/keep/a", true},
+		{grant.Read, "/home/me/w/Hidden/a", false},
+		{grant.Write, "/home/me/w/Hidden/a", false},
+		{grant.Read, "/home/me/w/hidden", false},
+		{grant.Read, "/home/ME/w/hidden", false},
+	}
+	for _, tt := range tests {
+		if d := s.FS(tt.op, tt.path, home()); d.Allowed != tt.want {
+			t.Errorf("%s %s is %v", tt.op, tt.path, d.Allowed)
+		}
+	}
+	if d := s.FS(grant.Read, "/home/me/w/Hidden", home()); d.Suggest != "" || d.Grant == nil || !d.Grant.Deny {
+		t.Errorf("a denied path: %+v", d)
+	}
+}
+
+func TestSet_FS_DenyReachesCredentialsAndSpared(t *testing.T) {
+	s := mustSet(t, "fs: write ~/w/.vscode/**", "deny: fs: write ~/**")
+	if s.FS(grant.Write, "/home/me/w/.vscode/x", home()).Allowed {
+		t.Error("a denial with a wildcard does not cover .vscode")
+	}
+}
+
+func TestSet_FS_Fold(t *testing.T) {
+	s := mustSet(t, "fs: read ~/Work/**")
+	p := grant.Places{Home: "/Users/Me", Fold: true}
+	if !s.FS(grant.Read, "/users/me/work/x", p).Allowed {
+		t.Error("case matters although the file system does not tell it apart")
+	}
+}
+
+func TestSet_FS_NoHome(t *testing.T) {
+	s := mustSet(t, "fs: read ~/**")
+	if s.FS(grant.Read, "/etc", grant.Places{}).Allowed || len(s.Prefixes(grant.Places{})) != 0 {
+		t.Error("~ means something without a home")
+	}
+	if !s.FS(grant.Read, "/etc", grant.Places{Home: "/"}).Allowed {
+		t.Error("a home at the root is no home")
+	}
+}
+
+func TestSet_FS_Suggest(t *testing.T) {
+	tests := []struct {
+		op         grant.Op
+		path, want string
+	}{
+		{grant.Read, "/home/me/a", "fs: read ~/a"},
+		{grant.Write, "/home/me", "fs: write ~"},
+		{grant.Read, "/etc/a*b{c}", "fs: read /etc/a{*}b{{}c{}}"},
+		{grant.Write, "/home/me/.vscode/x", "fs: write ~/.vscode/x"},
+		{grant.Read, "/home/me/a {b}", "fs: read ~/a {{}b{}}"},
+		{grant.Read, "/home/me/a\nb", ""},
+		{grant.Read, "/home/me/a  ", "fs: read ~/a { }"},
+		{grant.Read, "/", "fs: read /"},
+		{grant.Read, `C:\x\y`, "fs: read C:/x/y"},
+	}
+	for _, tt := range tests {
+		if d := grant.NewSet().FS(tt.op, tt.path, home()); d.Suggest != tt.want {
+			t.Errorf("%s %q: got %q, want %q", tt.op, tt.path, d.Suggest, tt.want)
+		}
+	}
+}
+
+func TestSet_Prefixes(t *testing.T) {
+	s := mustSet(t, "fs: read ~/work/**", "fs: write /a/*/b", "deny: fs: read /x/**", "fs: read /**", "fs: read C:/x/*", "fs: read c:/**", "fs: read /f")
+	want := []string{"/home/me/work", "/a", "/", "C:/x", "c:/", "/f"}
+	if got := s.Prefixes(home()); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSet_Above(t *testing.T) {
+	s := mustSet(t, "fs: read ~/work/*/x/**/y", "deny: fs: read /z/**")
+	for path, want := range map[string]bool{
+		"/": false, "/home": false, "/home/me": true, "/home/me/work": true, "/home/me/work/a": true,
+		"/home/me/work/a/x/b/c": true, "/home/me/work/a/b": false, "/home/me/other": false, "/z": false,
+	} {
+		if got := s.Above(path, home()); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// Whatever path is asked about, the suggested line allows it and nothing beside it.
+func FuzzSuggestFS(f *testing.F) {
+	for _, p := range []string{"/home/me/a", "/a/{b}*", "/home/me/.git/config", "c:\\x", "/a {b: c}", "/\xff"} {
+		f.Add(p, true)
+	}
+	f.Fuzz(func(t *testing.T, path string, write bool) {
+		op := grant.Read
+		if write {
+			op = grant.Write
+		}
+		line := grant.NewSet().FS(op, path, home()).Suggest
+		if line == "" {
+			return
+		}
+		s := mustSet(t, line)
+		if !s.FS(op, path, home()).Allowed || s.FS(op, path+"/x", home()).Allowed && path[len(path)-1] != '/' {
+			t.Fatalf("%q suggests %q", path, line)
+		}
+	})
+}

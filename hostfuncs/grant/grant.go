@@ -1,0 +1,165 @@
+package grant
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Family names a kind of effect.
+type Family string
+
+// The families that a line may grant.
+const (
+	Net    Family = "net"    // requests over http and https
+	FS     Family = "fs"     // files and folders of the host
+	Config Family = "config" // plain values that the plugin sees in its environment
+)
+
+// families are the words a line may begin with.
+const families = "config, fs, net or deny"
+
+// later are the families of the language that this version does not enforce.
+func later(f Family) bool {
+	switch f {
+	case "secret", "kv", "sampling", "elicitation", "roots", "tools", "clock", "random", "ui", "links":
+		return true
+	}
+	return false
+}
+
+// Grant is one line: it allows, or with Deny forbids, some effects of one family. It is immutable.
+type Grant struct {
+	Line   int    // in the file it was read from, 1 for the first; 0 if it was not in a file
+	Deny   bool   // forbids what it covers
+	Ask    bool   // allows only what the caller confirms, one effect at a time
+	Family Family // what it is about
+
+	net    netRule
+	fs     fsRule
+	config map[string]string
+}
+
+// String writes the grant as ParseLine reads it, in canonical form.
+func (g Grant) String() string {
+	var b strings.Builder
+	if g.Deny {
+		b.WriteString("deny: ")
+	}
+	b.WriteString(string(g.Family) + ": ")
+	switch g.Family {
+	case Net:
+		b.WriteString(g.net.String())
+	case FS:
+		b.WriteString(g.fs.String())
+	case Config:
+		return b.String() + formatMap(g.config)
+	}
+	if o := g.options(); len(o) > 0 {
+		b.WriteString(" " + formatMap(o))
+	}
+	return b.String()
+}
+
+func (g Grant) options() map[string]string {
+	o := map[string]string{}
+	if g.Ask {
+		o["ask"] = "true"
+	}
+	if g.net.body > 0 {
+		o["body"] = formatSize(g.net.body)
+	}
+	return o
+}
+
+// Set is the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
+type Set struct {
+	grants []Grant
+}
+
+// NewSet returns a set of these grants.
+func NewSet(grants ...Grant) *Set { return &Set{grants: slices.Clone(grants)} }
+
+// With returns a set that holds grants as well.
+func (s *Set) With(grants ...Grant) *Set {
+	return &Set{grants: append(slices.Clone(s.all()), grants...)}
+}
+
+// Grants returns the grants in the order of their lines.
+func (s *Set) Grants() []Grant { return slices.Clone(s.all()) }
+
+// Config returns the values that config lines give; of two with one name the later holds.
+func (s *Set) Config() map[string]string {
+	values := map[string]string{}
+	for _, g := range s.all() {
+		maps.Copy(values, g.config)
+	}
+	return values
+}
+
+// String writes one grant a line.
+func (s *Set) String() string {
+	var b strings.Builder
+	for _, g := range s.all() {
+		b.WriteString(g.String() + "\n")
+	}
+	return b.String()
+}
+
+func (s *Set) all() []Grant {
+	if s == nil {
+		return nil
+	}
+	return s.grants
+}
+
+// Decision is the answer to one effect.
+type Decision struct {
+	Allowed bool
+	// Ask says that only lines with ask: true cover it, so that it needs a confirmation.
+	Ask bool
+	// Grant is the line that decided; nil if no line covers the effect.
+	Grant *Grant
+	// Suggest is the narrowest line that would allow exactly this effect; empty if it is allowed, if a
+	// deny line forbids it, or if no line can say it.
+	Suggest string
+	// Named says, for net, that a line which allows it spells the host out.
+	Named bool
+	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
+	Body int64
+}
+
+// decide goes through the lines of one family: denials first, then whatever allows.
+func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
+	for i := range s.all() {
+		if g := &s.grants[i]; g.Family == f && g.Deny && covers(g) {
+			return Decision{Grant: g}
+		}
+	}
+	var d Decision
+	for i := range s.all() {
+		if g := &s.grants[i]; g.Family == f && !g.Deny && covers(g) {
+			d.add(g)
+		}
+	}
+	return d
+}
+
+// add takes a line that covers the effect into the decision.
+func (d *Decision) add(g *Grant) {
+	if g.Ask {
+		if !d.Allowed && d.Grant == nil {
+			d.Ask, d.Grant = true, g
+		}
+		return
+	}
+	if !d.Allowed {
+		d.Allowed, d.Ask, d.Grant, d.Body = true, false, g, g.net.body
+	}
+	d.Named = d.Named || g.net.named()
+	if g.net.body == 0 || d.Body == 0 {
+		d.Body = 0
+		return
+	}
+	d.Body = max(d.Body, g.net.body)
+}

@@ -1,0 +1,143 @@
+package grant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+func TestParseLine_Canonical(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"net: GET https://api.example.com/**", ""},
+		{"net:get,POST,GET HTTPS://API.Example.com:443/a/%7Eb/%2a/*/x*y?", "net: GET,POST https://api.example.com/a/~b/%2A/*/x*y?"},
+		{"net: GET http://[::1]:8080", "net: GET http://[::1]:8080/"},
+		{"net: GET http://127.0.0.1:80/x", "net: GET http://127.0.0.1/x"},
+		{"net: GET https://**.example.com/?page=1&q=*&b=a%2Ab", ""},
+		{"net: GET https://example.com/?q=a+b", ""},
+		{"net: POST https://example.com/ {body: 64KiB, ask: true}", "net: POST https://example.com/ {ask: true, body: 64KiB}"},
+		{"net: GET https://example.com/ {ask: false}", "net: GET https://example.com/"},
+		{"fs: read ~/work/**", ""},
+		{"fs: read,write ~", "fs: write ~"},
+		{"fs: read /", ""},
+		{"fs: write /a b/./c//d/", "fs: write /a b/c/d"},
+		{"fs: read C:\\Users\\me", "fs: read C:/Users/me"},
+		{"fs: read c:/", ""},
+		{"fs: read ~/a{*}b/{{}x{}}", ""},
+		{"fs: write ~/a {ask: true}", ""},
+		{`config: {lang: en, name: "a b", "k k": ""}`, `config: {"k k": "", lang: en, name: "a b"}`},
+		{"deny: fs: write ~/keep/**", ""},
+		{"deny:net: GET https://example.com/", "deny: net: GET https://example.com/"},
+	}
+	for _, tt := range tests {
+		g, err := grant.ParseLine(tt.line)
+		if err != nil {
+			t.Errorf("%s: %v", tt.line, err)
+			continue
+		}
+		want := tt.want
+		if want == "" {
+			want = tt.line
+		}
+		if got := g.String(); got != want {
+			t.Errorf("%s\n got %s\nwant %s", tt.line, got, want)
+		}
+	}
+}
+
+func TestParseLine_Errors(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"", "empty grant: write one of config, fs, net or deny"},
+		{"nett: GET https://a/", `unknown grant "nett": write one of config, fs, net or deny`},
+		{"net", `"net" says nothing: write such as "net: GET https://api.example.com/v1/**"`},
+		{"net: https://a/", `net needs a method and an address: write such as "net: GET https://api.example.com/v1/**"`},
+		{"net: GET ftp://a/", `an address begins with https:// or http://: write such as "net: GET https://api.example.com/v1/**"`},
+		{"net: CONNECT https://a/", "method CONNECT is never allowed: remove it"},
+		{"net: G(T https://a/", `"G(T" is not a method: write such as GET,POST`},
+		{"net: GET https://u:p@a/", "user information in an address is not allowed: remove what is before the @"},
+		{"net: GET https://a/#x", "an address holds no # and no blank: write %23 or %20"},
+		{"net: GET https://bücher.example/", `host "bücher.example" is not ASCII: write it in its xn-- form`},
+		{"net: GET https://a..b/", `host "a..b" is not a name`},
+		{"net: GET https://127.1/", `host "127.1" is not an address: write four decimal numbers`},
+		{"net: GET https://0x7f000001/", `host "0x7f000001" is not an address: write four decimal numbers`},
+		{"net: GET https://127.0.0.*/", `host "127.0.0.*" is not a name: write an address without stars`},
+		{"net: GET https://10.0.0.1*/", `host "10.0.0.1*" is not a name: write an address without stars`},
+		{"net: GET https://fe80::1/", `host "fe80::1" is not a name: write an IPv6 address in brackets`},
+		{"net: GET https://[fe80::1%25eth0]/", `host "fe80::1%25eth0" is not an address`},
+		{"net: GET https://a:0/", `port "0" is not a number from 1 to 65535`},
+		{"net: GET https://a:/", `port "" is not a number from 1 to 65535`},
+		{"net: GET https://a:*/", `port "*" is not a number from 1 to 65535`},
+		{"net: GET https://a/../b", `segment ".." is not allowed: write the path without dot segments`},
+		{"net: GET https://a/%2e%2E/b", `segment "%2e%2E" is not allowed: write the path without dot segments`},
+		{"net: GET https://a/b**", "** stands alone between slashes"},
+		{"net: GET https://a**.b/", "** stands alone between dots"},
+		{"net: GET https://a/?k*=1", "a query key has no wildcard: list the keys, or leave the ? out to allow any"},
+		{"net: GET https://a/{args.owner}/**", "{args.owner} is not available in this version: write the value itself"},
+		{"net: GET https://a/{owner}", "unknown binding {owner}: write the value itself"},
+		{"net: GET https://a/ {within: x}", `unknown option "within" of net: write one of ask, body`},
+		{"net: GET https://a/ {body: much}", "body is a size, such as 64KiB"},
+		{"net: GET https://a/ {ask: maybe}", "ask is true or false"},
+		{"net: GET https://a/ {ask: caller}", `"ask: caller" is not available in this version: write ask: true`},
+		{"net: GET https://a/ {redirects: public}", `option "redirects" of net is not available in this version: remove it`},
+		{"net: GET https://a/ {ask: true, ask: true}", `"ask" is there twice`},
+		{"net: GET https://a/ {ask}", "options are written {name: value, name: value}"},
+		{"fs: ~/x", `fs needs an operation and a path: write such as "fs: read ~/work/**"`},
+		{"fs: look ~/x", `unknown fs operation "look": write read or write`},
+		{"fs: read x/y", `path "x/y" begins neither with / nor with ~/: write the whole path`},
+		{"fs: read ~bob/x", `path "~bob/x" begins neither with / nor with ~/: write the whole path`},
+		{"fs: read ~/../x", "a path holds no ..: write the folder that is meant"},
+		{"fs: read ~/a**", "** stands alone between slashes"},
+		{"fs: read {roots}/**", "{roots} is not available in this version: write the value itself"},
+		{"fs: read ~/{args.dir:path}/**", "{args.dir:path} is not available in this version: write the value itself"},
+		{"fs: read ~/a}", `a lone } in "a}": write {}}`},
+		{"fs: read ~/a {within: b}", `option "within" of fs is not available in this version: remove it`},
+		{"config: lang", "config takes names and values: write config: {name: value}"},
+		{"config: {PWD: /x}", `config name "PWD" is set by the host: choose another`},
+		{"config: {a=b: c}", `config name "a=b" cannot be in an environment`},
+		{"secret: TOKEN", `"secret" grants are not available in this version: remove the line`},
+		{"elicitation", `"elicitation" grants are not available in this version: remove the line`},
+		{"kv: 16MiB", `"kv" grants are not available in this version: remove the line`},
+		{"tools: x", `"tools" grants are not available in this version: remove the line`},
+		{"deny: deny: net: GET https://a/", "deny is there twice"},
+		{"deny: config: {a: b}", "config cannot be denied: remove the value"},
+		{"deny: net: GET https://a/ {ask: true}", "a deny line takes no options: remove them"},
+		{"net: GET https://a/\u202e", "a grant holds a control character"},
+		{"net: GET https://a/\xff", "a grant is not UTF-8 text"},
+		{"fs: read /" + strings.Repeat("a", 9000), "a grant is longer than 8192 bytes"},
+		{"fs: read " + strings.Repeat("/a", 200), "the path has more than 128 segments"},
+		{"net: GET https://a" + strings.Repeat("/a", 200), "the path has more than 128 segments"},
+	}
+	for _, tt := range tests {
+		g, err := grant.ParseLine(tt.line)
+		if err == nil {
+			t.Errorf("%s: accepted as %s", tt.line, g)
+		} else if err.Error() != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.line, err, tt.want)
+		}
+	}
+}
+
+func FuzzParseLine(f *testing.F) {
+	for _, line := range []string{
+		"net: GET,POST https://*.example.com:8443/a/*/b/**?x&y=1*2 {ask: true, body: 64KiB}",
+		"net: GET http://[::ffff:1.2.3.4]/%2f%5c;x", "net: GET http://**/",
+		"fs: write ~/a b/{*}{{}{}}/**", "fs: read C:\\x\\*", "config: {a: \"b\\n\", c: d}",
+		"deny: fs: read /", "kv: 1MiB", "fs: read ~/x {ask: true}", "net: GET https://a/{args.b}",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			return
+		}
+		text := g.String()
+		again, err := grant.ParseLine(text)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", line, text, err)
+		}
+		if again.String() != text {
+			t.Fatalf("%q became %q became %q", line, text, again)
+		}
+	})
+}

@@ -1,0 +1,341 @@
+package grant
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// netRule is what a net line says.
+type netRule struct {
+	methods []string // sorted
+	scheme  string
+	host    pattern // one literal label if it is an address
+	port    string
+	path    pattern
+	query   []param // only these, if limited
+	limited bool    // a ? was written
+	body    int64   // largest request body; 0 if the line does not say
+}
+
+// param is one allowed query parameter.
+type param struct {
+	key   string
+	value glob // nil allows any
+}
+
+// named reports whether the line spells its host out.
+func (r *netRule) named() bool { return r.host.literal() }
+
+// maxSegments bounds a pattern: its cost for each comparison grows with it.
+const maxSegments = 128
+
+// parseNet reads "GET,POST https://host/path?query".
+func parseNet(text string, line int) (r netRule, err error) {
+	methods, address, found := strings.Cut(text, " ")
+	if !found || strings.Contains(methods, "://") {
+		return r, failf(line, "net needs a method and an address: write such as %q", example(Net))
+	}
+	if err := refuseBindings(address, line); err != nil {
+		return r, err
+	}
+	if r.methods, err = parseMethods(methods, line); err != nil {
+		return r, err
+	}
+	scheme, rest, found := strings.Cut(strings.TrimSpace(address), "://")
+	r.scheme = strings.ToLower(scheme)
+	if !found || r.scheme != "http" && r.scheme != "https" {
+		return r, failf(line, "an address begins with https:// or http://: write such as %q", example(Net))
+	}
+	if strings.ContainsAny(rest, "# ") {
+		return r, failf(line, "an address holds no # and no blank: write %%23 or %%20")
+	}
+	rest, query, limited := strings.Cut(rest, "?")
+	if err := r.parseQuery(query, limited, line); err != nil {
+		return r, err
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	if err := r.parseAuthority(authority, line); err != nil {
+		return r, err
+	}
+	return r, r.parsePath(path, line)
+}
+
+func parseMethods(text string, line int) ([]string, error) {
+	methods := strings.Split(strings.ToUpper(text), ",")
+	for _, m := range methods {
+		if m == "CONNECT" || m == "TRACE" {
+			return nil, failf(line, "method %s is never allowed: remove it", m)
+		}
+		if !IsMethod(m) {
+			return nil, failf(line, "%q is not a method: write such as GET,POST", m)
+		}
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods), nil
+}
+
+// IsMethod reports whether m is an HTTP method that a line can grant: upper-case letters, and not one
+// that opens a tunnel or echoes headers.
+func IsMethod(m string) bool {
+	return m != "" && len(m) <= 32 && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == "" &&
+		m[0] != '-' && m != "CONNECT" && m != "TRACE"
+}
+
+func (r *netRule) parseAuthority(text string, line int) error {
+	if strings.Contains(text, "@") {
+		return failf(line, "user information in an address is not allowed: remove what is before the @")
+	}
+	host, port := text, ""
+	if i := strings.LastIndexByte(text, ':'); i > strings.LastIndexByte(text, ']') {
+		host, port = text[:i], text[i+1:]
+	}
+	var err error
+	if r.port, err = canonicalPort(r.scheme, port, len(host) < len(text)); err != nil {
+		return failf(line, "%v", err)
+	}
+	if inner, found := strings.CutPrefix(host, "["); found {
+		inner, closed := strings.CutSuffix(inner, "]")
+		if !closed || !strings.Contains(inner, ":") {
+			return failf(line, "host %q is not an address", host)
+		}
+		host = inner
+	} else if strings.Contains(host, ":") {
+		return failf(line, "host %q is not a name: write an IPv6 address in brackets", text)
+	}
+	return r.parseHost(host, line)
+}
+
+func (r *netRule) parseHost(host string, line int) error {
+	if !strings.Contains(host, "*") {
+		host, err := canonicalHost(host)
+		if err != nil {
+			return failf(line, "%v", err)
+		}
+		for _, step := range hostSteps(host) {
+			r.host = append(r.host, segment{glob: glob{step}})
+		}
+		return nil
+	}
+	labels := strings.Split(strings.TrimSuffix(strings.ToLower(host), "."), ".")
+	if len(labels) > maxSegments {
+		return failf(line, "the host has more than %d labels", maxSegments)
+	}
+	if strings.Trim(host, "0123456789.*") == "" && strings.Trim(host, ".*") != "" {
+		return failf(line, "host %q is not a name: write an address without stars", host)
+	}
+	for _, label := range labels {
+		s, ok := parseSegment(label)
+		if !ok {
+			return failf(line, "** stands alone between dots")
+		}
+		if err := checkLabel(strings.ReplaceAll(label, "*", "x"), host); err != nil {
+			return failf(line, "%v", err)
+		}
+		r.host = append(r.host, s)
+	}
+	return nil
+}
+
+// parseSegment reads a segment or label whose stars are wildcards.
+func parseSegment(text string) (segment, bool) {
+	if text == "**" {
+		return segment{any: true}, true
+	}
+	return segment{glob: splitStars(text)}, !strings.Contains(text, "**")
+}
+
+// hostSteps are the labels of a name; an address is one step.
+func hostSteps(host string) []string {
+	if isAddress(host) {
+		return []string{host}
+	}
+	return strings.Split(host, ".")
+}
+
+func (r *netRule) parsePath(path string, line int) error {
+	parts := strings.Split(path, "/")
+	if len(parts) > maxSegments {
+		return failf(line, "the path has more than %d segments", maxSegments)
+	}
+	for _, part := range parts {
+		s, ok := parseSegment(normalize(part, pathByte))
+		if !ok {
+			return failf(line, "** stands alone between slashes")
+		}
+		for i := range s.glob {
+			s.glob[i] = decode(s.glob[i])
+		}
+		if s.glob.literal() && !s.any && (hidesDots(s.glob[0])) {
+			return failf(line, "segment %q is not allowed: write the path without dot segments", part)
+		}
+		r.path = append(r.path, s)
+	}
+	return nil
+}
+
+func (r *netRule) parseQuery(query string, limited bool, line int) error {
+	r.limited = limited
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		if len(r.query) == maxSegments {
+			return failf(line, "the query has more than %d keys", maxSegments)
+		}
+		key, value, found := strings.Cut(pair, "=")
+		if strings.Contains(key, "*") {
+			return failf(line, "a query key has no wildcard: list the keys, or leave the ? out to allow any")
+		}
+		p := param{key: decodeForm(key)}
+		if found {
+			for _, piece := range splitStars(value) {
+				p.value = append(p.value, decodeForm(piece))
+			}
+		}
+		r.query = append(r.query, p)
+	}
+	return nil
+}
+
+func decodeForm(s string) string {
+	return decode(normalize(strings.ReplaceAll(s, "+", "%20"), queryByte))
+}
+
+// covers reports whether the line is about this request; u is canonical.
+func (r *netRule) covers(method string, u *url.URL) bool {
+	port, _ := canonicalPort(u.Scheme, u.Port(), false)
+	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
+		r.coversHost(u.Hostname()) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
+}
+
+// coversHost: an address is matched by itself and by a lone **, never by parts.
+func (r *netRule) coversHost(host string) bool {
+	if isAddress(host) && !r.host.literal() {
+		return len(r.host) == 1 && r.host[0].any
+	}
+	return r.host.match(subject{steps: hostSteps(host)})
+}
+
+func pathSubject(u *url.URL) subject {
+	var t subject
+	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
+		step, need := decode(s), needNothing
+		if strings.ContainsAny(step, `/\`) {
+			need = needNoStar
+		}
+		t.steps, t.needs = append(t.steps, step), append(t.needs, need)
+	}
+	return t
+}
+
+func (r *netRule) coversQuery(raw string) bool {
+	if !r.limited {
+		return true
+	}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(pair, "=")
+		if !r.allowsParam(decodeForm(key), decodeForm(value)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *netRule) allowsParam(key, value string) bool {
+	return slices.ContainsFunc(r.query, func(p param) bool {
+		return p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
+	})
+}
+
+// isStar reports whether a query value is a lone star, which is also nothing at all.
+func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
+
+// String writes the rule as parseNet reads it.
+func (r *netRule) String() string {
+	var b strings.Builder
+	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + joinHost(r.scheme, r.hostString(), r.port))
+	for _, s := range r.path {
+		b.WriteString("/" + s.format(escapeSegment))
+	}
+	if r.limited {
+		b.WriteString("?" + r.queryString())
+	}
+	return b.String()
+}
+
+func (r *netRule) hostString() string {
+	labels := make([]string, len(r.host))
+	for i, s := range r.host {
+		labels[i] = s.format(func(s string) string { return s })
+	}
+	return strings.Join(labels, ".")
+}
+
+func (r *netRule) queryString() string {
+	pairs := make([]string, len(r.query))
+	for i, p := range r.query {
+		pairs[i] = url.QueryEscape(p.key)
+		if p.value != nil {
+			pairs[i] += "=" + segment{glob: p.value}.format(url.QueryEscape)
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// format writes the segment with its literal pieces escaped.
+func (s segment) format(escape func(string) string) string {
+	if s.any {
+		return "**"
+	}
+	pieces := make([]string, len(s.glob))
+	for i, piece := range s.glob {
+		pieces[i] = escape(piece)
+	}
+	return strings.Join(pieces, "*")
+}
+
+// escapeSegment writes literal text so that nothing in it separates or is a wildcard.
+func escapeSegment(s string) string {
+	s = strings.ReplaceAll(s, "%", "%25")
+	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(normalize(s, pathByte))
+}
+
+// Net decides about one request; u must come from Canonical and method be in upper case.
+func (s *Set) Net(method string, u *url.URL) Decision {
+	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
+	if d.Grant == nil {
+		d.Suggest = suggestNet(method, u)
+	}
+	return d
+}
+
+// suggestNet writes the line for this one address, empty if none would allow it.
+func suggestNet(method string, u *url.URL) string {
+	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: u.RawQuery != ""}
+	r.port, _ = canonicalPort(u.Scheme, u.Port(), false)
+	r.host = literals(hostSteps(u.Hostname()))
+	r.path = literals(pathSubject(u).steps)
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		if key, value, _ := strings.Cut(pair, "="); pair != "" {
+			r.query = append(r.query, param{key: decodeForm(key), value: glob{decodeForm(value)}})
+		}
+	}
+	line := Grant{Family: Net, net: r}.String()
+	g, err := ParseLine(line)
+	if err != nil || !g.net.covers(method, u) {
+		return ""
+	}
+	return line
+}
+
+func literals(steps []string) pattern {
+	p := make(pattern, len(steps))
+	for i, s := range steps {
+		p[i] = segment{glob: glob{s}}
+	}
+	return p
+}

@@ -1,0 +1,242 @@
+package grant_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+func mustSet(t testing.TB, lines ...string) *grant.Set {
+	t.Helper()
+	s := grant.NewSet()
+	for _, line := range lines {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		s = s.With(g)
+	}
+	return s
+}
+
+func mustURL(t testing.TB, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err == nil {
+		u, err = grant.Canonical(u)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return u
+}
+
+func TestCanonical(t *testing.T) {
+	tests := []struct{ raw, want string }{
+		{"HTTP://Example.COM", "http://example.com/"},
+		{"http://example.com:80/", "http://example.com/"},
+		{"https://example.com:443/x#frag", "https://example.com/x"},
+		{"https://example.com:80/", "https://example.com:80/"},
+		{"https://example.com./", "https://example.com/"},
+		{"https://a/b/../c/./d", "https://a/c/d"},
+		{"https://a/../../b", "https://a/b"},
+		{"https://a/b/..", "https://a/"},
+		{"https://a/b/.", "https://a/b/"},
+		{"https://a/%2e%2E/b", "https://a/b"},
+		{"https://a/%7euser/%41", "https://a/~user/A"},
+		{"https://a/x%2fy", "https://a/x%2Fy"},
+		{"https://a/%2541", "https://a/%2541"},
+		{"https://a/ü{x}", "https://a/%C3%BC%7Bx%7D"},
+		{"https://a/?q=%41;b=%zz", "https://a/?q=A%3Bb=%25zz"},
+		{"https://a//b//", "https://a//b//"},
+		{"https://[::1]:443/", "https://[::1]/"},
+		{"https://[0:0::1]/", "https://[::1]/"},
+		{"https://a?x=1", "https://a/?x=1"},
+	}
+	for _, tt := range tests {
+		u := mustURL(t, tt.raw)
+		if u.String() != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.raw, u, tt.want)
+		}
+	}
+}
+
+func TestCanonical_Errors(t *testing.T) {
+	tests := []struct{ raw, want string }{
+		{"ftp://a/", `scheme "ftp" is not allowed: use http or https`},
+		{"/x", `scheme "" is not allowed: use http or https`},
+		{"http:a", `scheme "http" is not allowed: use http or https`},
+		{"http://u@a/", "user information in an address is not allowed: use a header"},
+		{"http:///x", `host "" is not a name`},
+		{"http://a:/", `port "" is not a number from 1 to 65535`},
+		{"http://a:070/", `port "070" is not a number from 1 to 65535`},
+		{"http://a:70000/", `port "70000" is not a number from 1 to 65535`},
+		{"http://127.1/", `host "127.1" is not an address: write four decimal numbers`},
+		{"http://0177.0.0.1/", `host "0177.0.0.1" is not an address: write four decimal numbers`},
+		{"http://2130706433/", `host "2130706433" is not an address: write four decimal numbers`},
+		{"http://a.0x7f/", `host "a.0x7f" is not an address: write four decimal numbers`},
+		{"http://127.0.0.1../", `host "127.0.0.1." is not a name`},
+		{"http://[fe80::1%25lo]/", `host "fe80::1%lo" is not an address`},
+		{"http://é.example/", `host "é.example" is not ASCII: write it in its xn-- form`},
+		{"http://a/x%2f..%2Fy", `path segment "x%2F..%2Fy" hides a dot segment`},
+		{"http://a/..%5cx", `path segment "..%5Cx" hides a dot segment`},
+		{"http://a/..;/x", `path segment "..;" hides a dot segment`},
+	}
+	for _, tt := range tests {
+		u, err := url.Parse(tt.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := grant.Canonical(u); err == nil {
+			t.Errorf("%s: accepted as %s", tt.raw, c)
+		} else if err.Error() != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.raw, err, tt.want)
+		}
+	}
+}
+
+func TestSet_Net(t *testing.T) {
+	tests := []struct {
+		line, method, url string
+		want              bool
+	}{
+		{"net: GET https://a.example/x", "GET", "https://a.example/x", true},
+		{"net: GET https://a.example/x", "GET", "https://A.example:443/./x#y", true},
+		{"net: GET https://a.example/x", "POST", "https://a.example/x", false},
+		{"net: GET https://a.example/x", "GET", "http://a.example/x", false},
+		{"net: GET https://a.example/x", "GET", "https://a.example:8443/x", false},
+		{"net: GET https://a.example/x", "GET", "https://a.example/x/", false},
+		{"net: GET https://a.example/x", "GET", "https://a.example/X", false},
+		{"net: GET https://a.example/x", "GET", "https://a.example/x?any=1", true},
+		{"net: GET https://a.example", "GET", "https://a.example/x", false},
+		{"net: GET https://a.example/**", "GET", "https://a.example/", true},
+		{"net: GET https://a.example/v1/**", "GET", "https://a.example/v1", true},
+		{"net: GET https://a.example/v1/**", "GET", "https://a.example/v1/a/b/", true},
+		{"net: GET https://a.example/v1/**", "GET", "https://a.example/v1/../v2", false},
+		{"net: GET https://a.example/v1/**", "GET", "https://a.example/v1/%2e%2e/v2", false},
+		{"net: GET https://a.example/v1/**", "GET", "https://a.example/v1x", false},
+		{"net: GET https://a.example/r/*/i", "GET", "https://a.example/r/o/i", true},
+		{"net: GET https://a.example/r/*/i", "GET", "https://a.example/r//i", false},
+		{"net: GET https://a.example/r/*/i", "GET", "https://a.example/r/a/b/i", false},
+		{"net: GET https://a.example/r/*/i", "GET", "https://a.example/r/a%2Fb/i", false},
+		{"net: GET https://a.example/r/*/i", "GET", "https://a.example/r/a%5Cb/i", false},
+		{"net: GET https://a.example/r/a%2Fb/i", "GET", "https://a.example/r/a%2fb/i", true},
+		{"net: GET https://a.example/r/a%2Fb/i", "GET", "https://a.example/r/a/b/i", false},
+		{"net: GET https://a.example/r/**", "GET", "https://a.example/r/a%2Fb/i", true},
+		{"net: GET https://a.example/**/end", "GET", "https://a.example/end", true},
+		{"net: GET https://a.example/**/end", "GET", "https://a.example/a/b/end", true},
+		{"net: GET https://a.example/x*y*z", "GET", "https://a.example/x1y2z", true},
+		{"net: GET https://a.example/x*y*z", "GET", "https://a.example/xyz", true},
+		{"net: GET https://a.example/x*x", "GET", "https://a.example/x", false},
+		{"net: GET https://a.example/%2A", "GET", "https://a.example/*", true},
+		{"net: GET https://a.example/%2A", "GET", "https://a.example/b", false},
+		{"net: GET https://*.example/", "GET", "https://a.example/", true},
+		{"net: GET https://*.example/", "GET", "https://a.b.example/", false},
+		{"net: GET https://*.example/", "GET", "https://example/", false},
+		{"net: GET https://**.example/", "GET", "https://a.b.example/", true},
+		{"net: GET https://**.example/", "GET", "https://aexample/", false},
+		{"net: GET https://api-*.example/", "GET", "https://api-1.example/", true},
+		{"net: GET http://**/", "GET", "http://1.2.3.4/", true},
+		{"net: GET http://*/", "GET", "http://1.2.3.4/", false},
+		{"net: GET http://*.*.*.*/", "GET", "http://1.2.3.4/", false},
+		{"net: GET http://1.2.3.4/", "GET", "http://1.2.3.4/", true},
+		{"net: GET http://[::1]/", "GET", "http://[0::1]/", true},
+		{"net: GET https://a.example/?", "GET", "https://a.example/", true},
+		{"net: GET https://a.example/?", "GET", "https://a.example/?x", false},
+		{"net: GET https://a.example/?x", "GET", "https://a.example/?x=anything", true},
+		{"net: GET https://a.example/?x", "GET", "https://a.example/?x=1&y=2", false},
+		{"net: GET https://a.example/?x=1", "GET", "https://a.example/?x=1", true},
+		{"net: GET https://a.example/?x=1", "GET", "https://a.example/?x=2", false},
+		{"net: GET https://a.example/?x=1", "GET", "https://a.example/?x=1&x=2", false},
+		{"net: GET https://a.example/?x=a+b", "GET", "https://a.example/?x=a%20b", true},
+		{"net: GET https://a.example/?x=1*", "GET", "https://a.example/?x=12", true},
+		{"net: GET https://a.example/?x=*", "GET", "https://a.example/?x=", true},
+		{"net: GET https://a.example/?x", "GET", "https://a.example/?x=1;y=2", true},
+		{"net: GET https://a.example/?x", "GET", "https://a.example/?%78=1", true},
+	}
+	for _, tt := range tests {
+		d := mustSet(t, tt.line).Net(tt.method, mustURL(t, tt.url))
+		if d.Allowed != tt.want {
+			t.Errorf("%s: %s %s is %v", tt.line, tt.method, tt.url, d.Allowed)
+		}
+	}
+}
+
+func TestSet_Net_Decision(t *testing.T) {
+	s := mustSet(t,
+		"net: GET https://**/** {body: 1KiB}",
+		"net: GET https://a.example/** {body: 2KiB}",
+		"net: POST https://a.example/** {ask: true}",
+		"deny: net: GET,POST https://a.example/admin/**",
+	)
+	d := s.Net("GET", mustURL(t, "https://a.example/x"))
+	if !d.Allowed || !d.Named || d.Body != 2048 || d.Grant.String() != "net: GET https://**/** {body: 1KiB}" {
+		t.Errorf("both lines: %+v", d)
+	}
+	if d = s.Net("GET", mustURL(t, "https://b.example/")); !d.Allowed || d.Named || d.Body != 1024 {
+		t.Errorf("the wildcard alone: %+v", d)
+	}
+	if d = s.Net("POST", mustURL(t, "https://a.example/x")); d.Allowed || !d.Ask || d.Suggest != "" {
+		t.Errorf("ask: %+v", d)
+	}
+	if d = s.Net("GET", mustURL(t, "https://a.example/admin/x")); d.Allowed || !d.Grant.Deny || d.Suggest != "" {
+		t.Errorf("deny: %+v", d)
+	}
+	if d = (*grant.Set)(nil).Net("GET", mustURL(t, "https://a.example/")); d.Allowed || d.Suggest != "net: GET https://a.example/" {
+		t.Errorf("nothing granted: %+v", d)
+	}
+}
+
+func TestSet_Net_SuggestIsNarrow(t *testing.T) {
+	tests := []struct{ url, want string }{
+		{"https://api.example.com/v1/x", "net: GET https://api.example.com/v1/x"},
+		{"https://api.example.com/*/%2f?q=*&r=a%20b&r", "net: GET https://api.example.com/%2A/%2F?q=%2A&r=a+b&r="},
+		{"http://[::1]:8080/**", "net: GET http://[::1]:8080/%2A%2A"},
+		{"https://a/%7Bargs.x%7D", "net: GET https://a/%7Bargs.x%7D"},
+	}
+	for _, tt := range tests {
+		u := mustURL(t, tt.url)
+		d := grant.NewSet().Net("GET", u)
+		if d.Suggest != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.url, d.Suggest, tt.want)
+		}
+		s := mustSet(t, d.Suggest)
+		if !s.Net("GET", u).Allowed {
+			t.Errorf("%s does not allow %s", d.Suggest, tt.url)
+		}
+		for _, other := range []string{"https://api.example.com/v1/y", "https://other.example/", "https://a/"} {
+			if s.Net("GET", mustURL(t, other)).Allowed {
+				t.Errorf("%s allows %s too", d.Suggest, other)
+			}
+		}
+	}
+}
+
+// Whatever is canonical stays as it is, and the suggested line allows it.
+func FuzzCanonical(f *testing.F) {
+	for _, raw := range []string{"HTTP://A.example:80/%7e/../b%2f?x=%41;y#z", "https://[::1]:1/..;/", "http://0x7f.1/", "http://a/%"} {
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return
+		}
+		once, err := grant.Canonical(u)
+		if err != nil {
+			return
+		}
+		parsed, err := url.Parse(once.String())
+		if err != nil {
+			t.Fatalf("%q became %q: %v", raw, once, err)
+		}
+		twice, err := grant.Canonical(parsed)
+		if err != nil || twice.String() != once.String() {
+			t.Fatalf("%q became %q became %q: %v", raw, once, twice, err)
+		}
+		if s := grant.NewSet().Net("GET", once).Suggest; s != "" && !mustSet(t, s).Net("GET", once).Allowed {
+			t.Fatalf("%q is not allowed by %q", once, s)
+		}
+	})
+}

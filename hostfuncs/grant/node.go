@@ -1,0 +1,251 @@
+package grant
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what a Node is.
+type Kind uint8
+
+// The kinds of a Node.
+const (
+	Scalar Kind = iota
+	List
+	Map
+)
+
+// Node is one value of a configuration file with the line it stands on, free of the file's format.
+type Node struct {
+	Line  int    // 1 for the first
+	Key   string // its name in the map that holds it; empty in a list
+	Kind  Kind
+	Value string // the text of a Scalar
+	Nodes []Node // the elements of a List, the members of a Map, in their order
+}
+
+// maxGrants bounds the lines of one plugin: each effect is compared with all of them.
+const maxGrants = 1000
+
+// ParseError says what is wrong with a line, and what to write instead.
+type ParseError struct {
+	Line    int // 0 if the line was not in a file
+	Message string
+}
+
+func (e *ParseError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
+
+func failf(line int, format string, args ...any) error {
+	return &ParseError{Line: line, Message: fmt.Sprintf(format, args...)}
+}
+
+// Parse reads the elements of a grants list. Each is a line of text, or a map of the family and its
+// options. The error is a *ParseError.
+func Parse(nodes []Node) (*Set, error) {
+	if len(nodes) > maxGrants {
+		return nil, failf(nodes[maxGrants].Line, "more than %d grants for one plugin", maxGrants)
+	}
+	s := &Set{}
+	for _, n := range nodes {
+		g, err := parseNode(n)
+		if err != nil {
+			return nil, err
+		}
+		s.grants = append(s.grants, g)
+	}
+	return s, nil
+}
+
+func parseNode(n Node) (Grant, error) {
+	switch n.Kind {
+	case Scalar:
+		return parseLine(n.Value, n.Line)
+	case Map:
+		return parseMap(n)
+	}
+	return Grant{}, failf(n.Line, "a grant is one line, not a list: write one element for each")
+}
+
+// parseMap reads {family: value, option: value…} and {deny: …}.
+func parseMap(n Node) (Grant, error) {
+	var head *Node
+	options := map[string]Node{}
+	for i, m := range n.Nodes {
+		if _, twice := options[m.Key]; twice || head != nil && head.Key == m.Key {
+			return Grant{}, failf(m.Line, "%q is there twice", m.Key)
+		}
+		if !isHead(m.Key) {
+			options[m.Key] = m
+			continue
+		}
+		if head != nil {
+			return Grant{}, failf(m.Line, "one grant cannot be both %q and %q: write two elements", head.Key, m.Key)
+		}
+		head = &n.Nodes[i]
+	}
+	if head == nil {
+		return Grant{}, noHead(n)
+	}
+	return parseHead(*head, options)
+}
+
+// isHead reports whether a member names the family rather than an option.
+func isHead(key string) bool {
+	return key == "deny" || available(Family(key)) || later(Family(key))
+}
+
+func available(f Family) bool { return f == Net || f == FS || f == Config }
+
+func noHead(n Node) error {
+	if len(n.Nodes) == 0 {
+		return failf(n.Line, "empty grant: write one of %s", families)
+	}
+	return unknownFamily(n.Nodes[0].Line, n.Nodes[0].Key)
+}
+
+func unknownFamily(line int, name string) error {
+	return failf(line, "unknown grant %q: write one of %s", name, families)
+}
+
+func parseHead(head Node, options map[string]Node) (Grant, error) {
+	g := Grant{Line: head.Line, Family: Family(head.Key)}
+	if head.Key == "deny" {
+		return parseDeny(head, options)
+	}
+	if later(g.Family) {
+		return g, failf(head.Line, "%q grants are not available in this version: remove the line", head.Key)
+	}
+	if err := g.parseValue(head); err != nil {
+		return g, err
+	}
+	return g, g.parseOptions(options)
+}
+
+// parseValue reads what stands after the family.
+func (g *Grant) parseValue(n Node) (err error) {
+	if g.Family == Config {
+		g.config, err = parseConfig(n)
+		return err
+	}
+	if n.Kind != Scalar {
+		return failf(n.Line, "%q takes one line of text, such as %q", n.Key, example(g.Family))
+	}
+	if g.Family == Net {
+		g.net, err = parseNet(n.Value, n.Line)
+		return err
+	}
+	g.fs, err = parseFS(n.Value, n.Line)
+	return err
+}
+
+func example(f Family) string {
+	if f == Net {
+		return "net: GET https://api.example.com/v1/**"
+	}
+	return "fs: read ~/work/**"
+}
+
+// parseDeny reads a line of text, or a map of the family alone.
+func parseDeny(n Node, options map[string]Node) (Grant, error) {
+	for key, o := range options {
+		return Grant{}, failf(o.Line, "a deny line takes no option %q: remove it", key)
+	}
+	inner := n
+	inner.Key = ""
+	g, err := parseNode(inner)
+	switch {
+	case err != nil:
+		return g, err
+	case g.Deny:
+		return g, failf(n.Line, "deny is there twice")
+	case g.Family == Config:
+		return g, failf(n.Line, "config cannot be denied: remove the value")
+	case len(g.options()) > 0:
+		return g, failf(n.Line, "a deny line takes no options: remove them")
+	}
+	g.Deny = true
+	return g, nil
+}
+
+// laterOption are the options of the language that this version does not enforce.
+func laterOption(f Family, key string) bool {
+	switch key {
+	case "for":
+		return true
+	case "redirects", "proxy", "idempotent":
+		return f == Net
+	case "within", "as", "mode", "private", "quota":
+		return f == FS
+	}
+	return false
+}
+
+func (g *Grant) parseOptions(options map[string]Node) error {
+	for _, key := range sorted(options) {
+		if err := g.parseOption(key, options[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Grant) parseOption(key string, n Node) error {
+	switch {
+	case laterOption(g.Family, key):
+		return failf(n.Line, "option %q of %s is not available in this version: remove it", key, g.Family)
+	case key == "ask" && g.Family != Config:
+		return g.parseAsk(n)
+	case key == "body" && g.Family == Net:
+		size, err := ParseSize(n.Value)
+		if n.Kind != Scalar || err != nil {
+			return failf(n.Line, "body is a size, such as 64KiB")
+		}
+		g.net.body = size
+		return nil
+	}
+	return failf(n.Line, "unknown option %q of %s: write one of %s", key, g.Family, optionsOf(g.Family))
+}
+
+func (g *Grant) parseAsk(n Node) error {
+	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+		if n.Value == "caller" {
+			return failf(n.Line, `"ask: caller" is not available in this version: write ask: true`)
+		}
+		return failf(n.Line, "ask is true or false")
+	}
+	g.Ask = n.Value == "true"
+	return nil
+}
+
+func optionsOf(f Family) string {
+	switch f {
+	case Net:
+		return "ask, body"
+	case FS:
+		return "ask"
+	}
+	return "none"
+}
+
+// refuseBindings rejects text in braces, which only a later version fills in from the call.
+func refuseBindings(text string, line int) error {
+	i := strings.IndexByte(text, '{')
+	if i < 0 {
+		return nil
+	}
+	name := text[i:]
+	if end := strings.IndexByte(name, '}'); end >= 0 {
+		name = name[:end+1]
+	}
+	for _, word := range []string{"{args.", "{roots", "{workspace", "{plugin"} {
+		if strings.HasPrefix(name, word) {
+			return failf(line, "%s is not available in this version: write the value itself", name)
+		}
+	}
+	return failf(line, "unknown binding %s: write the value itself", name)
+}

@@ -1,0 +1,134 @@
+package grant
+
+import "strings"
+
+// glob is the text of one segment or label: literal pieces with a star between each two.
+type glob []string
+
+func (g glob) literal() bool { return len(g) == 1 }
+
+// match reports whether s fits. A lone star wants at least one character.
+func (g glob) match(s string) bool {
+	first, last := g[0], g[len(g)-1]
+	if g.literal() {
+		return s == first
+	}
+	if len(g) == 2 && first == "" && last == "" {
+		return s != ""
+	}
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, piece := range g[1 : len(g)-1] {
+		_, rest, found := strings.Cut(s, piece)
+		if !found {
+			return false
+		}
+		s = rest
+	}
+	return true
+}
+
+// segment is one step of a pattern: a glob, or any number of steps.
+type segment struct {
+	any  bool // **
+	glob glob
+}
+
+// pattern is a sequence of segments (of a path) or labels (of a host).
+type pattern []segment
+
+func (p pattern) literal() bool { return p.prefix() == len(p) }
+
+// prefix is the number of literal segments it begins with.
+func (p pattern) prefix() int {
+	for i, s := range p {
+		if s.any || !s.glob.literal() {
+			return i
+		}
+	}
+	return len(p)
+}
+
+// need says how exact a pattern must be at one place of what it is compared with.
+type need uint8
+
+const (
+	needNothing need = iota
+	needNoStar       // * does not stand for it, ** does
+	needLiteral      // only the very text does
+)
+
+// subject is what a pattern is compared with.
+type subject struct {
+	steps []string
+	needs []need // as long as steps, or nil
+}
+
+func (t subject) need(i int) need {
+	if t.needs == nil {
+		return needNothing
+	}
+	return t.needs[i]
+}
+
+// fits reports whether the segment s may stand for the step i alone.
+func (t subject) fits(s segment, i int) bool {
+	if !s.glob.literal() && t.need(i) != needNothing {
+		return false
+	}
+	return s.glob.match(t.steps[i])
+}
+
+// fold returns the pattern in lower case, for places where case tells nothing apart.
+func (p pattern) fold() pattern {
+	folded := make(pattern, len(p))
+	for i, s := range p {
+		folded[i] = segment{any: s.any, glob: make(glob, len(s.glob))}
+		for j, piece := range s.glob {
+			folded[i].glob[j] = strings.ToLower(piece)
+		}
+	}
+	return folded
+}
+
+// match compares the whole subject: work and memory grow with segments × steps, never faster.
+func (p pattern) match(t subject) bool {
+	reach := make([]bool, len(t.steps)+1) // reach[i]: the segments so far can stand for steps[:i]
+	reach[0] = true
+	for _, s := range p {
+		t.advance(s, reach)
+	}
+	return reach[len(t.steps)]
+}
+
+func (t subject) advance(s segment, reach []bool) {
+	if s.any {
+		for i := range t.steps {
+			reach[i+1] = reach[i+1] || (reach[i] && t.need(i) != needLiteral)
+		}
+		return
+	}
+	for i := len(t.steps); i > 0; i-- {
+		reach[i] = reach[i-1] && t.fits(s, i-1)
+	}
+	reach[0] = false
+}
+
+// within reports whether something that p matches may lie below the subject, or is it.
+func (p pattern) within(t subject) bool {
+	reach := make([]bool, len(t.steps)+1)
+	reach[0] = true
+	end := len(t.steps)
+	for _, s := range p {
+		if reach[end] {
+			return true
+		}
+		t.advance(s, reach)
+	}
+	return reach[end]
+}
+
+// splitStars cuts text at its stars.
+func splitStars(text string) glob { return strings.Split(text, "*") }

@@ -1,0 +1,45 @@
+package grant
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+type unit struct {
+	name  string
+	bytes int64
+}
+
+// units are the sizes a line may use, largest first.
+func units() [4]unit {
+	return [4]unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+}
+
+// ParseSize reads a size in bytes: 512, 512B, 64KiB, 8MiB, 1GiB.
+func ParseSize(text string) (int64, error) {
+	scale := int64(1)
+	number := text
+	for _, u := range units() {
+		if n, found := strings.CutSuffix(text, u.name); found {
+			number, scale = n, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/scale || number[0] == '+' {
+		return 0, fmt.Errorf("%q is not a size: write such as 64KiB", text)
+	}
+	return n * scale, nil
+}
+
+// formatSize writes what ParseSize reads, in the largest unit that divides it.
+func formatSize(n int64) string {
+	for _, u := range units() {
+		if n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
