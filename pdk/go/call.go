@@ -1,0 +1,150 @@
+package sallyport
+
+import (
+	"encoding/json"
+)
+
+// Call is one request that the plugin serves. A handler gets it, uses it, and must not keep it.
+type Call struct {
+	host    Host
+	method  string
+	params  params
+	meta    map[string]json.RawMessage
+	chosen  map[string]string
+	hasMeta bool
+}
+
+// params are the members of a request that this package reads.
+type params struct {
+	Name      string          `json:"name"`
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	Meta      json.RawMessage `json:"_meta"`
+	Ref       struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	} `json:"ref"`
+	Argument struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"argument"`
+	Context struct {
+		Arguments map[string]string `json:"arguments"`
+	} `json:"context"`
+}
+
+// Method is the MCP method that is served: tools/call, resources/read, prompts/get or
+// completion/complete.
+func (c *Call) Method() string { return c.method }
+
+// Name is the name of the tool or prompt, as this plugin registered it.
+func (c *Call) Name() string { return c.params.Name }
+
+// URI is the resource that is read.
+func (c *Call) URI() string { return c.params.URI }
+
+// Arguments are the arguments as the client sent them; nil if there are none.
+func (c *Call) Arguments() json.RawMessage { return c.params.Arguments }
+
+// Meta is one member of the request's _meta, nil if absent.
+func (c *Call) Meta(key string) json.RawMessage {
+	if !c.hasMeta {
+		c.hasMeta = true
+		_ = json.Unmarshal(c.params.Meta, &c.meta) // a _meta that is no object has no members
+	}
+	return c.meta[key]
+}
+
+// Progress tells the caller how far the call is: done of total, with a short message or none. Total 0
+// is unknown. Done must grow from one report to the next. Nothing is sent if the caller did not ask
+// for progress.
+func (c *Call) Progress(done, total float64, message string) {
+	token := c.Meta("progressToken")
+	if token == nil || string(token) == "null" {
+		return
+	}
+	p := struct {
+		Token    json.RawMessage `json:"progressToken"`
+		Progress float64         `json:"progress"`
+		Total    float64         `json:"total,omitempty"`
+		Message  string          `json:"message,omitempty"`
+	}{token, done, total, message}
+	_ = c.Ask("notifications/progress", p, nil) // nobody listening is no reason to stop
+}
+
+// Level is the weight of a log message.
+type Level string
+
+// The levels that MCP has, lightest first.
+const (
+	LevelDebug     Level = "debug"
+	LevelInfo      Level = "info"
+	LevelNotice    Level = "notice"
+	LevelWarning   Level = "warning"
+	LevelError     Level = "error"
+	LevelCritical  Level = "critical"
+	LevelAlert     Level = "alert"
+	LevelEmergency Level = "emergency"
+)
+
+// Log sends data, any JSON value, to the caller's log. The host drops what the caller did not ask for.
+// For the operator's log, write to os.Stderr.
+func (c *Call) Log(level Level, logger string, data any) {
+	p := struct {
+		Level  Level  `json:"level"`
+		Logger string `json:"logger,omitempty"`
+		Data   any    `json:"data"`
+	}{level, logger, data}
+	_ = c.Ask("notifications/message", p, nil) // nobody listening is no reason to stop
+}
+
+// Debug logs a message at [LevelDebug], with key, value pairs if there are any.
+func (c *Call) Debug(message string, pairs ...any) { c.Log(LevelDebug, "", record(message, pairs)) }
+
+// Info logs a message at [LevelInfo], with key, value pairs if there are any.
+func (c *Call) Info(message string, pairs ...any) { c.Log(LevelInfo, "", record(message, pairs)) }
+
+// Warn logs a message at [LevelWarning], with key, value pairs if there are any.
+func (c *Call) Warn(message string, pairs ...any) { c.Log(LevelWarning, "", record(message, pairs)) }
+
+// Error logs a message at [LevelError], with key, value pairs if there are any.
+func (c *Call) Error(message string, pairs ...any) { c.Log(LevelError, "", record(message, pairs)) }
+
+// record is the message alone, or an object of the message and its pairs.
+func record(message string, pairs []any) any {
+	if len(pairs) == 0 {
+		return message
+	}
+	m := map[string]any{"message": message}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, ok := pairs[i].(string)
+		if !ok {
+			key = "!key" + itoa(int64(i/2))
+		}
+		m[key] = pairs[i+1]
+	}
+	return m
+}
+
+// ToolsChanged says that this plugin's tools are others now. Visible names those to show, of all that
+// it registered; none leaves that as it was.
+func (c *Call) ToolsChanged(visible ...string) error { return c.changed("tools", visible) }
+
+// PromptsChanged is [Call.ToolsChanged] for prompts.
+func (c *Call) PromptsChanged(visible ...string) error { return c.changed("prompts", visible) }
+
+// ResourcesChanged is [Call.ToolsChanged] for resources, which are named by their URIs.
+func (c *Call) ResourcesChanged(visible ...string) error { return c.changed("resources", visible) }
+
+// ResourceUpdated says that what the resource holds has changed.
+func (c *Call) ResourceUpdated(uri string) error {
+	return c.Ask("notifications/resources/updated", map[string]string{"uri": uri}, nil)
+}
+
+func (c *Call) changed(what string, visible []string) error {
+	p := struct {
+		Visible []string `json:"visible,omitempty"`
+	}{visible}
+	return c.Ask("notifications/"+what+"/list_changed", p, nil)
+}

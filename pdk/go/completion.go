@@ -1,0 +1,55 @@
+package sallyport
+
+// CompletionFunc suggests values for what the user has typed so far. The other arguments that are
+// already chosen are in [Call.Chosen]. It may return more than 100 values; the first 100 are sent.
+type CompletionFunc func(c *Call, typed string) ([]string, error)
+
+// maxCompletions is how many values MCP allows in one answer.
+const maxCompletions = 100
+
+// Chosen are the arguments that are already chosen while one is completed.
+func (c *Call) Chosen() map[string]string { return c.params.Context.Arguments }
+
+func (p *Plugin) complete(c *Call) ([]byte, error) {
+	var d *definition
+	switch c.params.Ref.Type {
+	case "ref/prompt":
+		d = find(p.prompts, c.params.Ref.Name)
+	case "ref/resource":
+		d = p.findResource(c.params.Ref.URI)
+	}
+	if d == nil {
+		return nil, &Error{Code: CodeInvalidParams, Message: "unknown ref: " + c.params.Ref.Name + c.params.Ref.URI}
+	}
+	f := d.completions[c.params.Argument.Name]
+	if f == nil {
+		return completionJSON(nil)
+	}
+	values, err := f(c, c.params.Argument.Value)
+	if err != nil {
+		return nil, err
+	}
+	return completionJSON(values)
+}
+
+func (p *Plugin) findResource(uri string) *definition {
+	if d := find(p.templates, uri); d != nil {
+		return d
+	}
+	return find(p.resources, uri)
+}
+
+func completionJSON(values []string) ([]byte, error) {
+	total := len(values)
+	if values == nil {
+		values = []string{}
+	}
+	var inner, o object
+	err := inner.value("values", values[:min(total, maxCompletions)])
+	inner.raw("total", []byte(itoa(int64(total))))
+	if total > maxCompletions {
+		inner.raw("hasMore", []byte("true"))
+	}
+	o.raw("completion", inner.bytes())
+	return o.bytes(), err
+}

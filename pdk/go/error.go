@@ -1,0 +1,55 @@
+package sallyport
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+)
+
+// Error is an MCP error: what a handler returns when the request itself is wrong, rather than what the
+// tool was asked to do.
+type Error struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// The codes of JSON-RPC that a plugin may use; its own lie outside −32768 to −32000.
+const (
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+)
+
+func (e *Error) Error() string { return e.Message }
+
+// NotFound is the error for a resource that is not there.
+func NotFound(uri string) error { return notFound(uri) }
+
+func notFound(uri string) *Error {
+	var data object
+	data.text("uri", uri)
+	return &Error{Code: CodeInvalidParams, Message: "resource not found", Data: data.bytes()}
+}
+
+// asError is the MCP error for what a resource, prompt or completion returned.
+func asError(c *Call, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if c.method == "resources/read" && errors.Is(err, fs.ErrNotExist) {
+		return notFound(c.params.URI)
+	}
+	return &Error{Code: CodeInternal, Message: err.Error(), Data: kindData(err)}
+}
+
+// kindData carries the kind of a refused ask on to the client.
+func kindData(err error) json.RawMessage {
+	kind := KindOf(err)
+	if kind == "" {
+		return nil
+	}
+	var data object
+	data.text("kind", string(kind))
+	return data.bytes()
+}

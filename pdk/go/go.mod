@@ -1,0 +1,3 @@
+module github.com/sallyport-mcp/sallyport/pdk/go
+
+go 1.26.0

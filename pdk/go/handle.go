@@ -1,0 +1,74 @@
+package sallyport
+
+import (
+	"encoding/json"
+)
+
+// Handle serves one request: it reads it from stream 0 and writes the response to stream 1. Size is
+// the length of the request in bytes, or 0 if unknown. The error is of the streams; whatever the
+// request asks is answered.
+func (p *Plugin) Handle(h Host, size int64) error {
+	request, err := readAll(h, requestStream, size)
+	if err != nil {
+		return err
+	}
+	return writeAll(h, responseStream, p.respond(h, request))
+}
+
+// respond makes {"result": …} or {"error": …}.
+func (p *Plugin) respond(h Host, request []byte) []byte {
+	var o object
+	result, err := p.answer(h, request)
+	if err != nil {
+		raw, _ := marshal(err) // two strings and checked JSON always encode
+		o.raw("error", raw)
+	} else {
+		o.raw("result", result)
+	}
+	return o.bytes()
+}
+
+func (p *Plugin) answer(h Host, request []byte) ([]byte, *Error) {
+	var r struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+	if err := json.Unmarshal(request, &r); err != nil {
+		return nil, &Error{Code: CodeInvalidParams, Message: "request: " + err.Error()}
+	}
+	c := &Call{host: h, method: r.Method}
+	if len(r.Params) > 0 {
+		if err := json.Unmarshal(r.Params, &c.params); err != nil {
+			return nil, &Error{Code: CodeInvalidParams, Message: "params: " + err.Error()}
+		}
+	}
+	result, err := p.dispatch(c)
+	if err != nil {
+		return nil, asError(c, err)
+	}
+	return result, nil
+}
+
+func (p *Plugin) dispatch(c *Call) ([]byte, error) {
+	switch c.method {
+	case "plugin/describe":
+		return p.manifest(), nil
+	case "tools/call":
+		return p.serveNamed(c, p.tools, "tool")
+	case "prompts/get":
+		return p.serveNamed(c, p.prompts, "prompt")
+	case "resources/read":
+		return p.readResource(c)
+	case "completion/complete":
+		return p.complete(c)
+	}
+	return nil, &Error{Code: CodeMethodNotFound, Message: "method not found: " + c.method}
+}
+
+func (p *Plugin) serveNamed(c *Call, list []*definition, what string) ([]byte, error) {
+	d := find(list, c.params.Name)
+	if d == nil {
+		return nil, &Error{Code: CodeInvalidParams, Message: "unknown " + what + ": " + c.params.Name}
+	}
+	return d.serve(c)
+}

@@ -1,0 +1,108 @@
+package sallyport
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Message is one message of a prompt.
+type Message struct {
+	Role    string  `json:"role"` // user or assistant
+	Content Content `json:"content"`
+}
+
+// User is a message of the user.
+func User(c Content) Message { return Message{Role: "user", Content: c} }
+
+// Assistant is a message of the model.
+func Assistant(c Content) Message { return Message{Role: "assistant", Content: c} }
+
+// PromptResult is everything that a prompts/get can answer.
+type PromptResult struct {
+	Description string         `json:"description,omitempty"`
+	Messages    []Message      `json:"messages"`
+	Meta        map[string]any `json:"_meta,omitempty"`
+}
+
+type promptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// Prompt makes a prompt of a function. A is a struct of strings; json, doc, title and default tags say
+// about its fields what they say for a [Tool]. What a call returns depends on R: a string is one message
+// of the user, [Message] and []Message are these messages, [PromptResult] is everything. An error is an
+// MCP error.
+func Prompt[A any, R promptReturn](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
+	in := reflect.TypeFor[A]()
+	defaults := defaultsOf(in)
+	d := &definition{kind: kindPrompt, key: name, name: name, description: description}
+	d.arguments = promptArguments(name, in)
+	d.serve = func(c *Call) ([]byte, error) {
+		var a A
+		if err := promptDecode(d, defaults, c.params.Arguments, &a); err != nil {
+			return nil, err
+		}
+		r, err := f(c, a)
+		if err != nil {
+			return nil, err
+		}
+		return promptJSON(r)
+	}
+	d.with(options)
+	return itemFunc(func(p *Plugin) { add(&p.prompts, d) })
+}
+
+type promptReturn interface {
+	string | Message | []Message | PromptResult
+}
+
+func promptArguments(prompt string, t reflect.Type) []promptArgument {
+	var all []promptArgument
+	for _, f := range fieldsOf(t) {
+		if k := deref(f.Type).Kind(); k != reflect.String {
+			panic("sallyport: prompt " + prompt + ": argument " + f.name + " is not a string")
+		}
+		all = append(all, promptArgument{f.name, f.Tag.Get("title"), f.Tag.Get("doc"), f.required})
+	}
+	return all
+}
+
+// promptDecode also checks what is required: a prompt has no schema that the host could hold.
+func promptDecode(d *definition, defaults, sent json.RawMessage, into any) error {
+	var given map[string]json.RawMessage
+	if len(sent) > 0 {
+		if err := json.Unmarshal(sent, &given); err != nil {
+			return &Error{Code: CodeInvalidParams, Message: argumentError(err).Error()}
+		}
+	}
+	for _, a := range d.arguments {
+		if a.Required && given[a.Name] == nil {
+			return &Error{Code: CodeInvalidParams, Message: "argument " + a.Name + " is missing"}
+		}
+	}
+	if err := decodeArguments(defaults, sent, into); err != nil {
+		return &Error{Code: CodeInvalidParams, Message: err.Error()}
+	}
+	return nil
+}
+
+func promptJSON(v any) ([]byte, error) {
+	var r PromptResult
+	switch v := v.(type) {
+	case string:
+		r.Messages = []Message{User(Text(v))}
+	case Message:
+		r.Messages = []Message{v}
+	case []Message:
+		r.Messages = v
+	case PromptResult:
+		r = v
+	}
+	if r.Messages == nil {
+		r.Messages = []Message{}
+	}
+	return marshal(r)
+}

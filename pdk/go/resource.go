@@ -1,0 +1,104 @@
+package sallyport
+
+// Vars are the variables of a URI template, decoded.
+type Vars map[string]string
+
+// Resource makes a resource of a function. What a read returns depends on R: a string is a text, []byte
+// is a blob, [Contents] and []Contents say everything, any other type is given as JSON. An error is an
+// MCP error: [NotFound], and fs.ErrNotExist too, says that there is no such resource.
+func Resource[R any](uri, name, description string, f func(c *Call) (R, error), options ...Option) Item {
+	d := newResource(kindResource, uri, name, description)
+	d.serve = func(c *Call) ([]byte, error) {
+		r, err := f(c)
+		if err != nil {
+			return nil, err
+		}
+		return contentsJSON(d, c.params.URI, r)
+	}
+	d.with(options)
+	return itemFunc(func(p *Plugin) { add(&p.resources, d) })
+}
+
+// Template makes a family of resources whose URIs fit a template of RFC 6570: {x} is one path segment,
+// {+x} the rest with its slashes, {?x,y} query parameters. It begins with a literal scheme. See
+// [Resource] for R; an exact resource goes before a template, the first registered template before others.
+func Template[R any](uriTemplate, name, description string, f func(c *Call, v Vars) (R, error), options ...Option) Item {
+	d := newResource(kindTemplate, uriTemplate, name, description)
+	d.template = mustTemplate(uriTemplate)
+	d.serve = func(c *Call) ([]byte, error) {
+		v, _ := d.template.match(c.params.URI)
+		r, err := f(c, v)
+		if err != nil {
+			return nil, err
+		}
+		return contentsJSON(d, c.params.URI, r)
+	}
+	d.with(options)
+	return itemFunc(func(p *Plugin) { add(&p.templates, d) })
+}
+
+func newResource(k kind, key, name, description string) *definition {
+	return &definition{kind: k, key: key, name: name, description: description}
+}
+
+func (p *Plugin) readResource(c *Call) ([]byte, error) {
+	if d := find(p.resources, c.params.URI); d != nil {
+		return d.serve(c)
+	}
+	for _, d := range p.templates {
+		if _, ok := d.template.match(c.params.URI); ok {
+			return d.serve(c)
+		}
+	}
+	return nil, NotFound(c.params.URI)
+}
+
+// contentsJSON is the whole result for what a resource's function returned.
+func contentsJSON(d *definition, uri string, v any) ([]byte, error) {
+	var all []Contents
+	switch v := v.(type) {
+	case string:
+		all = []Contents{{Text: v}}
+	case []byte:
+		all = []Contents{{Blob: nonNil(v)}}
+	case Contents:
+		all = []Contents{v}
+	case []Contents:
+		all = append(all, v...)
+	default:
+		raw, err := marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		all = []Contents{{Text: string(raw)}}
+	}
+	for i := range all {
+		all[i].fill(uri, d.mimeType)
+	}
+	return contentsResult(all)
+}
+
+func contentsResult(all []Contents) ([]byte, error) {
+	if all == nil {
+		all = []Contents{}
+	}
+	var o object
+	err := o.value("contents", all)
+	return o.bytes(), err
+}
+
+func (c *Contents) fill(uri, mimeType string) {
+	if c.URI == "" {
+		c.URI = uri
+	}
+	if c.MIMEType == "" {
+		c.MIMEType = mimeType
+	}
+}
+
+func nonNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,109 @@
+package sallyport
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+)
+
+// Result is everything that a tools/call can answer.
+type Result struct {
+	Content    []Content      `json:"content"`
+	Structured any            `json:"structuredContent,omitempty"`
+	IsError    bool           `json:"isError,omitempty"`
+	Meta       map[string]any `json:"_meta,omitempty"`
+}
+
+// MarshalJSON writes the result as MCP has it: content is there even if empty. Structured content
+// without any content is given as a text too, for clients that read only that.
+func (r Result) MarshalJSON() ([]byte, error) {
+	var o object
+	var structured []byte
+	var err error
+	if r.Structured != nil {
+		if structured, err = marshal(r.Structured); err != nil {
+			return nil, err
+		}
+		if len(r.Content) == 0 {
+			r.Content = []Content{Text(string(structured))}
+		}
+	}
+	if r.Content == nil {
+		r.Content = []Content{}
+	}
+	if err = o.value("content", r.Content); err != nil {
+		return nil, err
+	}
+	if structured != nil {
+		o.raw("structuredContent", structured)
+	}
+	if r.IsError {
+		o.raw("isError", []byte("true"))
+	}
+	if r.Meta != nil {
+		err = o.value("_meta", r.Meta)
+	}
+	return o.bytes(), err
+}
+
+// isStructured tells whether results of the type are structured content.
+func isStructured(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[Result](), reflect.TypeFor[Content]():
+		return false
+	}
+	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map
+}
+
+// resultJSON is the whole result for what a tool's function returned.
+func resultJSON(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case RawResult:
+		return rawResult(v)
+	case Result:
+		return marshal(v)
+	case *Result:
+		if v == nil {
+			return marshal(Result{})
+		}
+		return marshal(*v)
+	case string:
+		return marshal(Result{Content: []Content{Text(v)}})
+	case Content:
+		return marshal(Result{Content: []Content{v}})
+	case []Content:
+		return marshal(Result{Content: v})
+	case nil:
+		return marshal(Result{})
+	}
+	if isStructured(reflect.TypeOf(v)) {
+		return marshal(Result{Structured: v})
+	}
+	raw, err := marshal(v)
+	return textResult(raw, err)
+}
+
+func rawResult(raw RawResult) ([]byte, error) {
+	if !json.Valid(raw) {
+		return nil, errors.New("the tool's raw result is not JSON")
+	}
+	return raw, nil
+}
+
+func textResult(raw []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return marshal(Result{Content: []Content{Text(string(raw))}})
+}
+
+// errorResult is the result of a tool that failed; an *Error goes past it.
+func errorResult(err error) ([]byte, error) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e
+	}
+	return marshal(Result{Content: []Content{Text(err.Error())}, IsError: true})
+}

@@ -1,0 +1,131 @@
+package sallyport
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// streamKey names a stream inside JSON: {"dev.sallyport/stream": 7}.
+const streamKey = "dev.sallyport/stream"
+
+// Stream reads bytes that the host holds, an HTTP body for one, without having them all in memory.
+type Stream struct {
+	host Host
+	id   uint32
+	open bool
+	rest []byte // used up before the host is asked
+}
+
+var _ io.ReadCloser = (*Stream)(nil)
+
+// Read fills p; io.EOF is the end.
+func (s *Stream) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(s.rest) > 0 {
+		n := copy(p, s.rest)
+		s.rest = s.rest[n:]
+		return n, nil
+	}
+	if !s.open {
+		return 0, io.EOF
+	}
+	n := s.host.Read(s.id, p)
+	switch {
+	case n < 0:
+		return 0, Errno(-n)
+	case n == 0:
+		return 0, io.EOF
+	}
+	return int(n), nil
+}
+
+// Close tells the host that nobody reads on. The host closes what is left when the call ends.
+func (s *Stream) Close() error {
+	s.rest = nil
+	if !s.open {
+		return nil
+	}
+	s.open = false
+	return errnoOf(s.host.Close(s.id))
+}
+
+// ErrTooLong is what [Stream.ReadAll] gives for a stream that is longer than its caller accepts.
+var ErrTooLong = errors.New("longer than the limit")
+
+// ReadAll reads to the end and closes the stream. Over limit bytes it returns the first limit bytes
+// and [ErrTooLong].
+func (s *Stream) ReadAll(limit int64) ([]byte, error) {
+	defer s.Close()
+	data, err := io.ReadAll(io.LimitReader(s, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return data[:limit], ErrTooLong
+	}
+	return data, err
+}
+
+// Body is a stream that the plugin writes and the host keeps, for a large request body or a large
+// result. It is used once: as [HTTPRequest].Sent, or in a [Content] or [Contents]. It belongs to the
+// call that made it.
+type Body struct {
+	host Host
+	id   uint32
+}
+
+var _ io.Writer = (*Body)(nil)
+
+// NewBody opens a body that holds up to limit bytes; 0 leaves the limit to the host.
+func (c *Call) NewBody(limit int64) (*Body, error) {
+	params := map[string]int64{}
+	if limit > 0 {
+		params["limit"] = limit
+	}
+	var answer streamRef
+	if err := c.Ask("stream/open", params, &answer); err != nil {
+		return nil, err
+	}
+	return &Body{host: c.host, id: answer.ID}, nil
+}
+
+// Write adds p.
+func (b *Body) Write(p []byte) (int, error) {
+	if err := writeAll(b.host, b.id, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (b *Body) reference() []byte {
+	return []byte(`{"` + streamKey + `":` + itoa(int64(b.id)) + `}`)
+}
+
+// streamRef is the name of a stream in an answer, or a text in its place.
+type streamRef struct {
+	ID   uint32
+	Text string
+	Set  bool // a stream was named
+}
+
+// UnmarshalJSON reads {"dev.sallyport/stream": n} or a string.
+func (s *streamRef) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &s.Text)
+	}
+	var ref struct {
+		ID *uint32 `json:"dev.sallyport/stream"`
+	}
+	if err := json.Unmarshal(raw, &ref); err != nil || ref.ID == nil {
+		return err
+	}
+	s.ID, s.Set = *ref.ID, true
+	return nil
+}
+
+func errnoOf(n int32) error {
+	if n < 0 {
+		return Errno(-n)
+	}
+	return nil
+}

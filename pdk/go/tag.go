@@ -1,0 +1,58 @@
+package sallyport
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// The tags of a field that become keywords of its schema, by how they are written.
+var (
+	textTags   = []string{"title", "pattern", "format"}
+	numberTags = []string{
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+		"minLength", "maxLength", "minItems", "maxItems",
+	}
+)
+
+// keywords writes what the tags of a field say.
+func (f field) keywords(s *object) {
+	s.optional("description", f.Tag.Get("doc"))
+	for _, tag := range textTags {
+		s.optional(tag, f.Tag.Get(tag))
+	}
+	for _, tag := range numberTags {
+		if v, ok := f.Tag.Lookup(tag); ok {
+			s.raw(tag, f.number(tag, v))
+		}
+	}
+	if v, ok := f.Tag.Lookup("uniqueItems"); ok && v != "false" {
+		s.raw("uniqueItems", []byte("true"))
+	}
+	if v, ok := f.Tag.Lookup("enum"); ok {
+		s.raw("enum", f.enum(v))
+	}
+	if v, ok := f.Tag.Lookup("default"); ok {
+		s.raw("default", f.literal("default", v, f.Type))
+	}
+	s.optional("x-mcp-header", f.Tag.Get("header"))
+}
+
+func (f field) number(tag, value string) []byte {
+	var n json.Number
+	if json.Unmarshal([]byte(value), &n) != nil || strings.HasPrefix(value, `"`) {
+		f.wrong(tag, value+" is not a number")
+	}
+	return []byte(value)
+}
+
+func (f field) enum(value string) []byte {
+	if k := deref(f.Type).Kind(); k == reflect.Slice || k == reflect.Map || k == reflect.Struct {
+		f.wrong("enum", "only for strings, numbers and booleans; make a type of it that is a Schemer")
+	}
+	var values [][]byte
+	for _, v := range strings.Split(value, ",") {
+		values = append(values, f.literal("enum", strings.TrimSpace(v), f.Type))
+	}
+	return array(values)
+}
