@@ -1,0 +1,160 @@
+package auth
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// MaxFile is the largest tokens file, in bytes: some ten thousand tokens. All of them are
+	// compared for each request.
+	MaxFile = 1 << 20
+	// maxToken is the longest token that is hashed; ours have 46 bytes, and other people's JSON
+	// web tokens would end here.
+	maxToken = 512
+	// maxName is the longest name of a token. It is part of every log line of its calls.
+	maxName = 64
+	// tokenPrefix lets secret scanners and people recognise a token.
+	tokenPrefix = "sp_"
+	tokenBytes  = 32
+)
+
+// ErrDuplicate reports a name that is there already.
+var ErrDuplicate = errors.New("there is a token of this name already")
+
+// Tokens is a set of named tokens, known by their hashes. It never changes, and is safe for
+// concurrent use. The nil set is empty: it lets nobody in.
+type Tokens struct{ list []named }
+
+type named struct {
+	name string
+	hash [sha256.Size]byte
+}
+
+// Parse reads lines of name:hash. Empty lines and lines that begin with # are skipped. An error
+// names the line.
+func Parse(r io.Reader) (*Tokens, error) {
+	t := new(Tokens)
+	lines := bufio.NewScanner(io.LimitReader(r, MaxFile))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		next, err := t.parseLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		t = next
+	}
+	return t, lines.Err()
+}
+
+func (t *Tokens) parseLine(line string) (*Tokens, error) {
+	name, text, ok := strings.Cut(line, ":")
+	if !ok {
+		return nil, errors.New("want name:hash")
+	}
+	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+	e := named{name: name}
+	if n, err := hex.Decode(e.hash[:], sized(text)); err != nil || n != len(e.hash) {
+		return nil, fmt.Errorf("the hash of %q must be 64 hexadecimal digits", name)
+	}
+	return t.with(e)
+}
+
+// sized makes a text of the wrong length undecodable, so that it cannot overflow a hash.
+func sized(text string) []byte {
+	if len(text) != hex.EncodedLen(sha256.Size) {
+		return []byte("-")
+	}
+	return []byte(text)
+}
+
+// With returns the set with one more token, given in the clear. The set may be nil.
+func (t *Tokens) With(name, token string) (*Tokens, error) {
+	return t.with(named{name: name, hash: sha256.Sum256([]byte(token))})
+}
+
+func (t *Tokens) with(e named) (*Tokens, error) {
+	if err := checkName(e.name); err != nil {
+		return nil, err
+	}
+	next := new(Tokens)
+	if t != nil {
+		next.list = t.list[:len(t.list):len(t.list)]
+	}
+	for _, other := range next.list {
+		if other.name == e.name {
+			return nil, fmt.Errorf("%q: %w", e.name, ErrDuplicate)
+		}
+	}
+	next.list = append(next.list, e)
+	return next, nil
+}
+
+// Names lists the names, in the order of the file.
+func (t *Tokens) Names() []string {
+	if t == nil {
+		return nil
+	}
+	names := make([]string, len(t.list))
+	for i, e := range t.list {
+		names[i] = e.name
+	}
+	return names
+}
+
+// Verify returns the name of a token. It takes the same time for every token of the same length,
+// known or not.
+func (t *Tokens) Verify(token string) (name string, ok bool) {
+	if t == nil || token == "" || len(token) > maxToken {
+		return "", false
+	}
+	hash := sha256.Sum256([]byte(token))
+	found := -1
+	for i := range t.list {
+		same := subtle.ConstantTimeCompare(t.list[i].hash[:], hash[:])
+		found = subtle.ConstantTimeSelect(same, i, found)
+	}
+	if found < 0 {
+		return "", false
+	}
+	return t.list[found].name, true
+}
+
+// New makes a token.
+func New() string {
+	var b [tokenBytes]byte
+	rand.Read(b[:]) // it ends the process rather than fail
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Line is the line of a tokens file for a token, without a line end.
+func Line(name, token string) string {
+	hash := sha256.Sum256([]byte(token))
+	return name + ":" + hex.EncodeToString(hash[:])
+}
+
+// checkName wants 1 to 64 letters, digits, dots, underscores and hyphens: a name goes into
+// principals and logs.
+func checkName(name string) error {
+	for _, c := range []byte(name) {
+		if !bytes.ContainsRune([]byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"), rune(c)) {
+			return fmt.Errorf("the name %q may hold only letters, digits and . _ -", name)
+		}
+	}
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("the name of a token has 1 to %d characters", maxName)
+	}
+	return nil
+}

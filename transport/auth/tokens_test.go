@@ -1,0 +1,204 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hash of "password"
+const example = "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8"
+
+func TestParse(t *testing.T) {
+	set, err := Parse(strings.NewReader("# comment\n\n  ci-runner : " + example + " \r\nlaptop:" + strings.ToUpper(example[:63]) + "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Names(); !slices.Equal(got, []string{"ci-runner", "laptop"}) {
+		t.Errorf("names %q", got)
+	}
+	if name, ok := set.Verify("password"); name != "ci-runner" || !ok {
+		t.Errorf("Verify gave %q, %v", name, ok)
+	}
+	for _, wrong := range []string{"", "Password", "password ", example, strings.Repeat("x", 600)} {
+		if name, ok := set.Verify(wrong); ok || name != "" {
+			t.Errorf("Verify(%q) gave %q, %v", wrong, name, ok)
+		}
+	}
+}
+
+func TestParse_Errors(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"ci", `line 1: want name:hash`},
+		{"\nci:" + example[1:], `line 2: the hash of "ci" must be 64 hexadecimal digits`},
+		{"ci:" + example + "00", `line 1: the hash of "ci" must be 64 hexadecimal digits`},
+		{"ci:" + example[:63] + "g", `line 1: the hash of "ci" must be 64 hexadecimal digits`},
+		{":" + example, `line 1: the name of a token has 1 to 64 characters`},
+		{strings.Repeat("n", 65) + ":" + example, `line 1: the name of a token has 1 to 64 characters`},
+		{"a b:" + example, `line 1: the name "a b" may hold only letters, digits and . _ -`},
+		{"ü:" + example, `line 1: the name "ü" may hold only letters, digits and . _ -`},
+		{"a:" + example + "\n#\na:" + example, `line 3: "a": there is a token of this name already`},
+	}
+	for _, test := range tests {
+		if _, err := Parse(strings.NewReader(test.in)); err == nil || err.Error() != test.want {
+			t.Errorf("%.20q: got %v, want %s", test.in, err, test.want)
+		}
+	}
+}
+
+func TestTokens_NilIsEmpty(t *testing.T) {
+	var none *Tokens
+	if _, ok := none.Verify("x"); ok || none.Names() != nil {
+		t.Error("the nil set lets somebody in")
+	}
+	one, err := none.With("a", "x")
+	if name, ok := one.Verify("x"); err != nil || !ok || name != "a" {
+		t.Errorf("got %q, %v, %v", name, ok, err)
+	}
+}
+
+func TestTokens_WithLeavesTheOldSet(t *testing.T) {
+	base, _ := (*Tokens)(nil).With("a", "1")
+	left, _ := base.With("b", "2")
+	right, _ := base.With("c", "3")
+	if _, ok := left.Verify("3"); ok {
+		t.Error("two sets share their memory")
+	}
+	if _, ok := right.Verify("3"); !ok || len(base.Names()) != 1 {
+		t.Error("With did not add, or changed its receiver")
+	}
+	if _, err := left.With("a", "9"); !errors.Is(err, ErrDuplicate) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	shape := regexp.MustCompile(`^sp_[A-Za-z0-9_-]{43}$`)
+	if a, b := New(), New(); a == b || !shape.MatchString(a) {
+		t.Errorf("tokens %q and %q", a, b)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "tokens")
+	first, err := Add(path, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(path)
+	os.WriteFile(path, []byte(strings.TrimSpace(string(data))), 0o600) // an editor without last line end
+	second, err := Add(path, "two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Add(path, "two"); !errors.Is(err, ErrDuplicate) {
+		t.Errorf("got %v", err)
+	}
+	set, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]string{"one": first, "two": second} {
+		if got, ok := set.Verify(token); got != name || !ok {
+			t.Errorf("%s: got %q, %v", name, got, ok)
+		}
+	}
+	if data, _ := os.ReadFile(path); strings.Contains(string(data), first) {
+		t.Error("the token itself is in the file")
+	}
+	wantMode(t, path)
+}
+
+func wantMode(t *testing.T, path string) {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestLoad_Refuses(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing there")
+	}
+	dir := t.TempDir()
+	open := filepath.Join(dir, "open")
+	os.WriteFile(open, []byte("a:"+example), 0o640)
+	os.Chmod(open, 0o640)
+	big := filepath.Join(dir, "big")
+	os.WriteFile(big, make([]byte, MaxFile+1), 0o600)
+	bad := filepath.Join(dir, "bad")
+	os.WriteFile(bad, []byte("a"), 0o600)
+	for path, want := range map[string]string{
+		open: fmt.Sprintf("%q is open to other users (mode 0640): chmod 600 it", open),
+		big:  fmt.Sprintf("%q is larger than 1048576 bytes", big),
+		dir:  fmt.Sprintf("%q is not a regular file", dir),
+		bad:  fmt.Sprintf("tokens file %q: line 1: want name:hash", bad),
+	} {
+		if _, err := Load(path); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLocal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "token")
+	token, created, err := Local(path)
+	if err != nil || !created || len(token) != 46 {
+		t.Fatalf("got %q, %v, %v", token, created, err)
+	}
+	again, created, err := Local(path)
+	if err != nil || created || again != token {
+		t.Errorf("got %q, %v, %v", again, created, err)
+	}
+	wantMode(t, path)
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestLocal_Damaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	for _, content := range []string{"", "short\n", strings.Repeat("x", 20) + " " + strings.Repeat("y", 20)} {
+		os.WriteFile(path, []byte(content), 0o600)
+		want := fmt.Sprintf("%q holds no token: remove it, and a new one is made", path)
+		if token, _, err := Local(path); err == nil || err.Error() != want {
+			t.Errorf("%q: got %q, %v", content, token, err)
+		}
+	}
+}
+
+func TestLocal_ManyProcesses(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "token")
+		var mu sync.Mutex
+		made, seen := 0, make(map[string]bool)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				token, created, err := Local(path)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+				if seen[token] = true; created {
+					made++
+				}
+			})
+		}
+		wg.Wait()
+		if made != 1 || len(seen) != 1 {
+			t.Fatalf("%d made, %d different", made, len(seen))
+		}
+	}
+}

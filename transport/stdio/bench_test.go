@@ -1,0 +1,105 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// The benchmarks compare Serve with a floor that does no more than it must: a buffered line
+// read, one decoding of the envelope, a look-up in a map and prepared bytes written.
+
+var prepared = map[string]json.RawMessage{"echo": json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)}
+
+func answerPrepared(m *jsonrpc.Message) []byte {
+	name, _ := rawjson.String(rawjson.Get(m.Params, "name"))
+	return jsonrpc.AppendResult(nil, m.ID, prepared[name])
+}
+
+// preparedConn does the floor's work as a connection.
+type preparedConn struct{}
+
+func (preparedConn) Handle(_ context.Context, m *jsonrpc.Message, _ func([]byte)) protocol.Response {
+	return protocol.Response{Body: answerPrepared(m)}
+}
+func (preparedConn) HandleBatch(context.Context, []byte, func([]byte)) protocol.Response {
+	return protocol.Response{}
+}
+func (preparedConn) Close() {}
+
+func serveFloor(in io.Reader, out io.Writer) {
+	w := bufio.NewWriter(out)
+	for r := bufio.NewReaderSize(in, chunkSize); ; {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Parse(line)
+		if err != nil {
+			return
+		}
+		w.Write(answerPrepared(&m))
+		w.WriteByte('\n')
+		if r.Buffered() == 0 {
+			w.Flush()
+		}
+	}
+}
+
+func servePrepared(in io.Reader, out io.Writer) {
+	connect := func(func([]byte)) conn { return preparedConn{} }
+	serve(context.Background(), connect, in, out, new(Options).withDefaults())
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, 1) })
+	b.Run("serve", func(b *testing.B) { roundTrips(b, servePrepared, 1) })
+}
+
+func BenchmarkPipelined(b *testing.B) {
+	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, 64) })
+	b.Run("serve", func(b *testing.B) { roundTrips(b, servePrepared, 64) })
+}
+
+// roundTrips sends depth requests at a time over operating system pipes and reads the answers.
+func roundTrips(b *testing.B, serve func(io.Reader, io.Writer), depth int) {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		serve(inR, outW)
+	}()
+	var batch []byte
+	for i := range depth {
+		batch = fmt.Appendf(batch, "%s\n", callOf(i, "echo"))
+	}
+	answers := bufio.NewReaderSize(outR, chunkSize)
+	b.ReportAllocs()
+	for sent := 0; sent < b.N; sent += depth {
+		inW.Write(batch)
+		for range depth {
+			if _, err := answers.ReadSlice('\n'); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.StopTimer()
+	inW.Close()
+	<-done
+	outW.Close()
+}

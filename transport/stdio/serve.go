@@ -1,0 +1,161 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/user"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+const (
+	// MaxMessage is the default of Options.MaxMessage, 16 MiB: a base64 image or a file fits, and
+	// one line cannot take the machine's memory.
+	MaxMessage = 16 << 20
+	// maxBytes bounds the messages of all calls in flight together, 64 MiB, for the same reason.
+	maxBytes = 4 * MaxMessage
+	// defaultConcurrency is far over what plugins run at once, so that their own queues decide,
+	// and small enough that a flood waits in the pipe.
+	defaultConcurrency = 128
+	// defaultDrain is how long calls may go on after the end of input: a client that closed the
+	// pipe commonly kills us some seconds later.
+	defaultDrain = 5 * time.Second
+	// cancelWait is how long cancelled calls have to come back: a guest is stopped in milliseconds.
+	cancelWait = time.Second
+)
+
+// Options are the settings of Serve. All are optional, and nil is the same as none.
+type Options struct {
+	// Principal says whose calls these are; "" means stdio:<uid> of this process.
+	Principal string
+	// MaxMessage is the longest message read, in bytes; 0 means 16 MiB.
+	MaxMessage int
+	// Concurrency is how many requests run at once, at least 2; 0 means 128. At the limit
+	// nothing more is read.
+	Concurrency int
+	// Drain is how long calls in flight may go on once reading ended; 0 means 5 s, negative
+	// not at all.
+	Drain time.Duration
+	// Logger gets what the client cannot be told; nil drops it.
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() *Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.Principal == "" {
+		d.Principal = "stdio:" + uid()
+	}
+	if d.MaxMessage <= 0 {
+		d.MaxMessage = MaxMessage
+	}
+	if d.Concurrency <= 0 {
+		d.Concurrency = defaultConcurrency
+	}
+	d.Concurrency = max(d.Concurrency, 2)
+	if d.Drain == 0 {
+		d.Drain = defaultDrain
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &d
+}
+
+func uid() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return u.Uid
+}
+
+// Serve reads messages from in and writes answers to out until the input ends, which is no
+// error, until ctx is done, which is its error, or until reading or writing fails.
+//
+// In all cases calls in flight get Options.Drain to finish and are cancelled then. A Read of in
+// that is still blocked when ctx is done is left behind, with its goroutine.
+func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Writer, o *Options) error {
+	o = o.withDefaults()
+	connect := func(notify func([]byte)) conn {
+		return srv.Connect(protocol.ConnOptions{Principal: o.Principal, Notify: notify})
+	}
+	return serve(ctx, connect, in, out, o)
+}
+
+// conn is what is needed of a *protocol.Conn.
+type conn interface {
+	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
+	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
+	Close()
+}
+
+var _ conn = (*protocol.Conn)(nil)
+
+func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, out io.Writer, o *Options) error {
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s := &server{ended: make(chan struct{}), logger: o.Logger, watch: newWatch()}
+	s.out = newWriter(out, func(err error) { s.end(fmt.Errorf("write: %w", err)) })
+	s.in = &lines{in: in, max: o.MaxMessage, idle: s.out.flush}
+	s.calls = newCalls(base, s.out, o)
+	s.conn = connect(func(msg []byte) { s.out.write(msg, false) })
+
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		s.watch.run(s)
+	}()
+	go s.lead(0) // ends with the input, or is left behind in a Read that never returns
+	select {
+	case <-s.ended:
+	case <-ctx.Done():
+		s.end(context.Cause(ctx))
+	}
+	s.drain(cancel, o.Drain)
+	close(s.watch.stop)
+	<-watching
+	return s.result()
+}
+
+// drain waits for the calls in flight, first with patience, then having cancelled them.
+func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
+	defer s.out.close()
+	s.calls.close()
+	if wait(s.calls.empty, patience) {
+		s.conn.Close()
+		return
+	}
+	cancel()
+	if wait(s.calls.empty, cancelWait) {
+		s.conn.Close()
+		return
+	}
+	s.logger.Warn("calls did not stop when they were cancelled")
+}
+
+func wait(done <-chan struct{}, atMost time.Duration) bool {
+	t := time.NewTimer(max(atMost, 0))
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// result is nil after the end of input.
+func (s *server) result() error {
+	if errors.Is(s.err, io.EOF) {
+		return nil
+	}
+	return s.err
+}

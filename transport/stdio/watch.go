@@ -1,0 +1,108 @@
+package stdio
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// tick is how often the watch looks. A message waits at most two of them behind a slow call,
+	// and a call shorter than one never costs a goroutine.
+	tick = time.Millisecond
+	// idleTicks is after how many ticks without any call the watch goes to sleep.
+	idleTicks = 20
+)
+
+// watch takes the turn from a goroutine that has been in one call for a whole tick.
+//
+// The turn is a number that only grows: even while its owner reads, odd during a call. The owner
+// adds one at each step; who takes the turn away adds one in its place, so that the owner sees
+// that the number is not its own any more.
+type watch struct {
+	turn  atomic.Uint64
+	awake atomic.Bool
+	wake  chan struct{} // capacity 1
+	stop  chan struct{} // closed to end run
+}
+
+func newWatch() *watch {
+	return &watch{wake: make(chan struct{}, 1), stop: make(chan struct{})}
+}
+
+// begin tells that a call begins. Only the owner of the turn calls it.
+func (w *watch) begin(turn *uint64) {
+	*turn++
+	w.turn.Store(*turn)
+	if !w.awake.Load() && w.awake.CompareAndSwap(false, true) {
+		select {
+		case w.wake <- struct{}{}:
+		default: // run has not seen the last one yet
+		}
+	}
+}
+
+// end tells that the call is over, and reports whether the turn is still the caller's.
+func (w *watch) end(turn *uint64) bool {
+	*turn++
+	return w.turn.CompareAndSwap(*turn-1, *turn)
+}
+
+// run watches s until stop is closed.
+func (w *watch) run(s *server) {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		t.Stop()
+		select {
+		case <-w.wake:
+		case <-w.stop:
+			return
+		}
+		t.Reset(tick)
+		if !w.patrol(s, t.C) {
+			return
+		}
+	}
+}
+
+// patrol looks at each tick until nothing has happened for a while. It is false when stopped.
+func (w *watch) patrol(s *server, ticks <-chan time.Time) bool {
+	last, idle := w.turn.Load(), 0
+	for {
+		select {
+		case <-ticks:
+		case <-w.stop:
+			return false
+		}
+		turn := w.turn.Load()
+		if idle++; turn != last {
+			idle = 0
+		}
+		switch last = turn; {
+		case idle == 0:
+		case turn%2 == 1:
+			w.take(s, turn)
+			idle = 0
+		case idle > idleTicks && w.sleep(turn):
+			return true
+		}
+	}
+}
+
+// take gives the turn to a new goroutine, if there is room for one more call and the owner is
+// still where it was.
+func (w *watch) take(s *server, turn uint64) {
+	if s.calls.room() && w.turn.CompareAndSwap(turn, turn+1) {
+		go s.lead(turn + 1)
+	}
+}
+
+// sleep marks the watch as asleep, unless a call began meanwhile.
+func (w *watch) sleep(turn uint64) bool {
+	w.awake.Store(false)
+	if w.turn.Load() == turn {
+		return true
+	}
+	w.awake.Store(true)
+	return false
+}
