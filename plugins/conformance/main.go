@@ -1,0 +1,19 @@
+// Conformance is a Sallyport plugin that holds the fixtures of MCP's public conformance suite: tools,
+// resources and prompts with the names and answers that its scenarios expect. Publish it with bare names
+// (prefix: false), as sallyport.yaml beside it does.
+package main
+
+import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+
+var plugin = sallyport.New("conformance", "1.0.0", items()...)
+
+func items() []sallyport.Item {
+	all := []sallyport.Item{sallyport.Description("Fixtures of the public MCP conformance suite.")}
+	all = append(all, tools()...)
+	all = append(all, resources()...)
+	return append(all, prompts()...)
+}
+
+func init() { plugin.Serve() }
+
+func main() {}
