@@ -1,0 +1,28 @@
+package hostfuncs
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// workDir is the working folder that every guest is told, granted or not, so that programs which
+// resolve relative paths do the same everywhere.
+const workDir = "/workspace"
+
+// environment is what a guest sees as its environment: its configuration, and PWD. Nothing of the
+// host's own environment is in it. It is sorted, and the same for each call.
+func (p *Policy) environment() []string {
+	values := p.plugin.Grants.Config()
+	maps.Copy(values, p.plugin.Config)
+	env := []string{"PWD=" + workDir}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if problem := grant.CheckConfig(name, values[name]); problem != "" {
+			p.host.logger.Warn(problem, "plugin", p.plugin.Name)
+			continue
+		}
+		env = append(env, name+"="+values[name])
+	}
+	return env
+}

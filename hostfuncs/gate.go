@@ -1,0 +1,312 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Client is the caller, as far as a running call can reach it. Its methods return at once and may be
+// called from the guest's goroutine only, never after the gate is closed. Params are the guest's own.
+type Client interface {
+	// Progress passes a progress notification on. The gate lets only growing values through.
+	Progress(ctx context.Context, params json.RawMessage)
+	// Message passes a log message on. Its level is one of MCP's.
+	Message(ctx context.Context, params json.RawMessage)
+}
+
+// DenialListener is met by a Client that wants to know of each refusal when it happens.
+type DenialListener interface {
+	Denied(*runtime.AskError)
+}
+
+// Call is one request that a plugin serves.
+type Call struct {
+	ID        string // in logs and receipts
+	Principal string // whose call it is
+	Method    string // such as tools/call
+	Tool      string // its local name, if it is a tool's
+	Params    json.RawMessage
+	// Client is who called; nil if nobody listens.
+	Client Client
+	// Changed takes the plugin's notice that one of its lists is another now; nil refuses it.
+	Changed func(method string, params json.RawMessage)
+}
+
+// Gate is the one way of one call to everything outside its sandbox. The guest's goroutine uses it, and
+// Close, Denials and Receipt may be called from any.
+type Gate struct {
+	policy *Policy
+	call   Call
+	stderr *output
+	stdout *output
+	stop   context.Context // done when the call is over
+	cancel context.CancelFunc
+	wasi   func() *wasi.State
+
+	mu       sync.Mutex
+	closed   bool
+	closers  []func() // what a WASI state needs closed
+	record   record
+	logged   int // bytes of log messages
+	progress float64
+	moved    bool // progress is set
+}
+
+var (
+	_ runtime.Gate = (*Gate)(nil)
+	_ wasi.Host    = (*Gate)(nil)
+)
+
+// NewGate opens the gate of one call. Close it when the call is over.
+func (p *Policy) NewGate(c Call) *Gate {
+	g := &Gate{policy: p, call: c}
+	g.stop, g.cancel = context.WithCancel(p.host.stop)
+	logger := p.host.logger.With("plugin", p.plugin.Name, "call", c.ID)
+	g.stderr = &output{logger: logger.With("stream", "stderr")}
+	g.stdout = &output{logger: logger.With("stream", "stdout")}
+	g.wasi = sync.OnceValue(g.newState)
+	return g
+}
+
+// method is what serves one thing a guest asks for.
+type method func(g *Gate, ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error)
+
+// methods is the table of all that a guest may ask for. Families that are not there yet refuse with
+// their name, so that a plugin can tell them from a misspelt method.
+func methods() map[string]method {
+	m := map[string]method{
+		"notifications/message":                (*Gate).message,
+		"notifications/progress":               (*Gate).progressed,
+		"notifications/tools/list_changed":     changed("notifications/tools/list_changed"),
+		"notifications/prompts/list_changed":   changed("notifications/prompts/list_changed"),
+		"notifications/resources/list_changed": changed("notifications/resources/list_changed"),
+		"http/fetch":                           (*Gate).fetch,
+	}
+	for _, name := range []string{
+		"sampling/createMessage", "elicitation/create", "roots/list", "kv/get", "kv/set", "kv/delete", "kv/list",
+		"secrets/list", "tools/call", "notifications/resources/updated",
+	} {
+		m[name] = unavailable(name)
+	}
+	return m
+}
+
+// unavailable is the place of a method that a later version serves.
+func unavailable(name string) method {
+	return func(*Gate, context.Context, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
+		return nil, askErrorf(runtime.KindUnsupported, "%s is not available in this version", name)
+	}
+}
+
+// maxMethod bounds the part of an unknown method that an error repeats.
+const maxMethod = 64
+
+// Ask performs what the guest asked for. The error is an *AskError. A body that the answer opens as a
+// stream lives as long as ctx.
+func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	serve := g.policy.host.methods[name]
+	if serve == nil {
+		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))
+	}
+	result, err := serve(g, ctx, params, s)
+	if err != nil {
+		return nil, asAskError(err)
+	}
+	return result, nil
+}
+
+// effect is one thing that a guest wants to happen.
+type effect struct {
+	family string
+	// act says what it is in the words of a grant, for refusals: "GET https://a.example/x".
+	act string
+	// target is what the receipt counts it under.
+	target string
+	// decide asks the grants; nil if the effect is given to every plugin.
+	decide func(*grant.Set) grant.Decision
+	// forbid is a reason that no grant lifts, asked first; nil if there is none.
+	forbid func() string
+	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
+	do func(ctx context.Context, d grant.Decision) error
+}
+
+// refusal is an error of an effect that turned out not to be allowed.
+type refusal struct {
+	reason string // follows the act and a colon
+	hint   string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+// pass is the one way from a guest to an effect: it is checked, then recorded, then done.
+func (g *Gate) pass(ctx context.Context, e effect) error {
+	if err := g.alive(ctx); err != nil {
+		return err
+	}
+	d, refused := g.check(e)
+	if refused != nil {
+		return g.deny(e, refused)
+	}
+	g.count(e.family, e.target, 1, 0, 0)
+	if e.do == nil {
+		return nil
+	}
+	err := e.do(ctx, d)
+	if errors.As(err, &refused) {
+		return g.deny(e, refused)
+	}
+	return err
+}
+
+// alive refuses what comes when the call is over.
+func (g *Gate) alive(ctx context.Context) error {
+	if g.stop.Err() != nil {
+		return askErrorf(runtime.KindUnavailable, "the call is over")
+	}
+	return over(ctx)
+}
+
+// over says how the call of ctx ended, nil if it goes on.
+func over(ctx context.Context) error {
+	switch {
+	case ctx.Err() == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return askErrorf(runtime.KindTimeout, "the time of the call is over")
+	}
+	return askErrorf(runtime.KindUnavailable, "the call is over")
+}
+
+// check asks the policy.
+func (g *Gate) check(e effect) (grant.Decision, *refusal) {
+	if e.forbid != nil {
+		if reason := e.forbid(); reason != "" {
+			return grant.Decision{}, &refusal{reason: reason}
+		}
+	}
+	if e.decide == nil {
+		return grant.Decision{Allowed: true}, nil
+	}
+	d := e.decide(g.policy.plugin.Grants)
+	if d.Allowed {
+		return d, nil
+	}
+	return d, &refusal{reason: reasonOf(d), hint: d.Suggest}
+}
+
+func reasonOf(d grant.Decision) string {
+	switch {
+	case d.Grant == nil:
+		return "no grant allows it"
+	case d.Ask:
+		return lineOf(d.Grant) + " asks for a confirmation, which is not available in this version"
+	}
+	return lineOf(d.Grant) + " denies it"
+}
+
+func lineOf(g *grant.Grant) string {
+	if g.Line == 0 {
+		return "a grant"
+	}
+	return fmt.Sprintf("line %d", g.Line)
+}
+
+// deny records a refusal and makes the error of it.
+func (g *Gate) deny(e effect, r *refusal) error {
+	act := cut(printable(e.act), maxAct)
+	err := askErrorf(runtime.KindDenied, "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
+	err.Hint = r.hint
+	g.mu.Lock()
+	first := g.record.deny(Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
+	g.mu.Unlock()
+	if first {
+		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
+			"effect", act, "reason", r.reason, "hint", r.hint)
+	}
+	if l, ok := g.call.Client.(DenialListener); ok {
+		l.Denied(err)
+	}
+	return err
+}
+
+// count adds to the receipt.
+func (g *Gate) count(family, target string, times int, sent, received int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.record.effect(family, target)
+	e.Count += times
+	e.Sent += sent
+	e.Received += received
+}
+
+// Denials returns the refusals so far, in the order they came; equal ones are one.
+func (g *Gate) Denials() []Denial {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.record.denials)
+}
+
+// Receipt returns what the call did so far.
+func (g *Gate) Receipt() Receipt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return Receipt{
+		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest,
+		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
+	}
+}
+
+// WASI returns the WASI state of the call, the same one each time: the plugin's name as argv[0], its
+// configuration as environment, its granted files as "/", standard output and error kept for Stderr
+// and the log.
+func (g *Gate) WASI() *wasi.State { return g.wasi() }
+
+func (g *Gate) newState() *wasi.State {
+	o := wasi.Options{
+		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
+		Stdout: g.stdout, Stderr: g.stderr,
+	}
+	g.mountFiles(&o)
+	s := wasi.NewState(o)
+	g.onClose(s.Close)
+	return s
+}
+
+// onClose runs f when the gate closes, at once if it is closed.
+func (g *Gate) onClose(f func()) {
+	g.mu.Lock()
+	closed := g.closed
+	if !closed {
+		g.closers = append(g.closers, f)
+	}
+	g.mu.Unlock()
+	if closed {
+		f()
+	}
+}
+
+// Stderr returns the end of what the guest wrote to its standard error.
+func (g *Gate) Stderr() []byte { return g.stderr.Tail() }
+
+// Close ends the call: requests under way are cancelled, files closed, and whatever the guest still
+// asks for is refused. It may be called again.
+func (g *Gate) Close() {
+	g.cancel()
+	g.mu.Lock()
+	closers := g.closers
+	g.closers, g.closed = nil, true
+	g.mu.Unlock()
+	for _, f := range slices.Backward(closers) {
+		f()
+	}
+	g.stdout.flush()
+	g.stderr.flush()
+}

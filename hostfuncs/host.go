@@ -1,0 +1,115 @@
+package hostfuncs
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/netip"
+	goruntime "runtime"
+	"slices"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// Resolver finds the addresses of a host name. *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options configure a Host. The zero value is usable.
+type Options struct {
+	// Logger takes what plugins log and what the gate refuses; nil discards.
+	Logger *slog.Logger
+	// Home is the operator's home folder, which ~ stands for in grants; empty matches nothing.
+	Home string
+	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
+	// configuration, state, cache and plugin folders, the settings of clients. They need not exist.
+	Protected []string
+	// Resolver finds the addresses of host names; nil is the system's.
+	Resolver Resolver
+	// Dial opens a TCP connection to an address that was checked; nil is the system's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS is how servers are verified; nil is the system's roots.
+	TLS *tls.Config
+	// UserAgent is what requests carry unless the guest sets its own; empty is "sallyport".
+	UserAgent string
+}
+
+// Host makes the policies of plugins and owns what they share. It is safe for concurrent use.
+type Host struct {
+	logger    *slog.Logger
+	places    grant.Places
+	protected protected
+	resolver  Resolver
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	tls       *tls.Config
+	agent     string
+	methods   map[string]method // never changed after NewHost
+	stop      context.Context   // done when the host is closed
+	cancel    context.CancelFunc
+
+	mu       sync.Mutex
+	policies map[*Policy]struct{} // not closed yet
+}
+
+// NewHost returns a host; nil options are the zero value.
+func NewHost(o *Options) *Host {
+	if o == nil {
+		o = &Options{}
+	}
+	h := &Host{
+		logger:    o.Logger,
+		places:    grant.Places{Home: o.Home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin"},
+		protected: newProtected(slices.Clone(o.Protected)),
+		resolver:  o.Resolver,
+		dial:      o.Dial,
+		tls:       o.TLS.Clone(),
+		agent:     o.UserAgent,
+		methods:   methods(),
+		policies:  map[*Policy]struct{}{},
+	}
+	h.stop, h.cancel = context.WithCancel(context.Background())
+	h.setDefaults()
+	return h
+}
+
+func (h *Host) setDefaults() {
+	if h.logger == nil {
+		h.logger = slog.New(slog.DiscardHandler)
+	}
+	if h.resolver == nil {
+		h.resolver = net.DefaultResolver
+	}
+	if h.dial == nil {
+		h.dial = (&net.Dialer{Timeout: dialTime}).DialContext
+	}
+	if h.agent == "" {
+		h.agent = "sallyport"
+	}
+}
+
+// Close ends what the gates of this host have under way and closes every connection. Calls of Ask
+// that come later are refused.
+func (h *Host) Close() {
+	h.cancel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.policies {
+		p.net.close()
+	}
+	clear(h.policies)
+}
+
+func (h *Host) add(p *Policy) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.policies[p] = struct{}{}
+}
+
+func (h *Host) remove(p *Policy) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.policies, p)
+}

@@ -1,0 +1,28 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// changed serves the notifications that a list of the plugin is another now. Whoever made the call
+// decides what of it is published; a plugin can change no other's lists.
+func changed(name string) method {
+	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+		if g.call.Changed == nil {
+			return nil, askErrorf(runtime.KindUnsupported, "%s is not taken here", name)
+		}
+		if len(params) > maxMessage {
+			return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
+		}
+		err := g.pass(ctx, effect{family: "lists", act: "change its lists", target: name,
+			do: func(context.Context, grant.Decision) error {
+				g.call.Changed(name, params)
+				return nil
+			}})
+		return json.RawMessage("{}"), err
+	}
+}

@@ -1,0 +1,158 @@
+package hostfuncs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Limits of what one call logs: a program that logs in a loop must not fill a disk.
+const (
+	maxLogged  = 1 << 20  // bytes of messages, and of each standard stream
+	maxMessage = 64 << 10 // bytes of one message
+	maxLogLine = 4 << 10  // bytes of one line in the host's log
+	tailSize   = 8 << 10  // bytes of standard error kept for the error of a call
+)
+
+// level is a log level of MCP as one of slog.
+func level(name string) (slog.Level, bool) {
+	switch name {
+	case "debug":
+		return slog.LevelDebug, true
+	case "info", "notice":
+		return slog.LevelInfo, true
+	case "warning":
+		return slog.LevelWarn, true
+	case "error", "critical", "alert", "emergency":
+		return slog.LevelError, true
+	}
+	return 0, false
+}
+
+// message serves notifications/message {level, logger?, data}: the host's log and the client get it.
+// It is given to every plugin. A message beyond what one call may log is dropped.
+func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	name, _ := rawjson.String(rawjson.Get(params, "level"))
+	l, ok := level(name)
+	data := rawjson.Get(params, "data")
+	if !ok {
+		return nil, askErrorf(runtime.KindInvalid, "level %q is not one of debug, info, notice, warning, error, critical, "+
+			"alert, emergency", cut(name, maxMethod))
+	}
+	if data == nil {
+		return nil, askErrorf(runtime.KindInvalid, "a message needs data")
+	}
+	if len(params) > maxMessage {
+		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
+	}
+	if !g.mayLog(len(params)) {
+		return json.RawMessage("{}"), nil
+	}
+	err := g.pass(ctx, effect{family: "log", act: "log", do: func(ctx context.Context, _ grant.Decision) error {
+		g.logMessage(ctx, l, params, data)
+		return nil
+	}})
+	return json.RawMessage("{}"), err
+}
+
+// mayLog counts bytes of messages, and warns once when they are too many.
+func (g *Gate) mayLog(n int) bool {
+	g.mu.Lock()
+	before := g.logged
+	g.logged = min(before+n, maxLogged+1)
+	after := g.logged
+	g.mu.Unlock()
+	if before <= maxLogged && after > maxLogged {
+		g.policy.host.logger.Warn("the call logs too much, the rest is dropped",
+			"plugin", g.policy.plugin.Name, "call", g.call.ID, "bytes", maxLogged)
+	}
+	return after <= maxLogged
+}
+
+func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.RawMessage) {
+	text, ok := rawjson.String(data)
+	if !ok {
+		text = string(data)
+	}
+	attrs := []any{"plugin", g.policy.plugin.Name, "call", g.call.ID}
+	if logger, ok := rawjson.String(rawjson.Get(params, "logger")); ok && logger != "" {
+		attrs = append(attrs, "logger", printable(cut(logger, maxMethod)))
+	}
+	g.policy.host.logger.Log(ctx, l, printable(cut(text, maxLogLine)), attrs...)
+	if g.call.Client != nil {
+		g.call.Client.Message(ctx, params)
+	}
+}
+
+// output is one standard stream of a guest: each line goes to the host's log, the end is kept. It
+// accepts everything, so that a guest cannot hang on it.
+type output struct {
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	tail    []byte // the end of everything
+	line    []byte // the start of a line that is not over
+	written int    // bytes that went to the log
+}
+
+// Write takes what the guest wrote. It never fails.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = appendTail(o.tail, p)
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if room := maxLogLine - len(o.line); room > 0 {
+			o.line = append(o.line, line[:min(room, len(line))]...)
+		}
+		if ended {
+			o.emit()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// appendTail keeps the last tailSize bytes.
+func appendTail(tail, p []byte) []byte {
+	if len(p) >= tailSize {
+		return append(tail[:0], p[len(p)-tailSize:]...)
+	}
+	if over := len(tail) + len(p) - tailSize; over > 0 {
+		tail = tail[:copy(tail, tail[over:])]
+	}
+	return append(tail, p...)
+}
+
+// emit logs the line that is over.
+func (o *output) emit() {
+	line := o.line
+	o.line = o.line[:0]
+	if len(line) == 0 || o.written > maxLogged {
+		return
+	}
+	if o.written += len(line) + 1; o.written > maxLogged {
+		o.logger.Warn("the call writes too much, the rest is dropped", "bytes", maxLogged)
+		return
+	}
+	o.logger.Info(printable(string(bytes.TrimSuffix(line, []byte("\r")))))
+}
+
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.emit()
+}
+
+// Tail returns the end of what was written.
+func (o *output) Tail() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return bytes.Clone(o.tail)
+}

@@ -1,0 +1,56 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// progressed serves notifications/progress {progress, total?, message?}: the client gets it, if its
+// value is greater than all before it in this call; else it is dropped. It is given to every plugin.
+func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	value, ok := number(rawjson.Get(params, "progress"))
+	if !ok {
+		return nil, askErrorf(runtime.KindInvalid, "progress is a number")
+	}
+	if len(params) > maxMessage {
+		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
+	}
+	if err := g.alive(ctx); err != nil {
+		return nil, err
+	}
+	if !g.advance(value) {
+		return json.RawMessage("{}"), nil
+	}
+	err := g.pass(ctx, effect{family: "progress", act: "report progress", do: func(ctx context.Context, _ grant.Decision) error {
+		if g.call.Client != nil {
+			g.call.Client.Progress(ctx, params)
+		}
+		return nil
+	}})
+	return json.RawMessage("{}"), err
+}
+
+// advance keeps the greatest value and reports whether this is it.
+func (g *Gate) advance(value float64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.moved && value <= g.progress {
+		return false
+	}
+	g.moved, g.progress = true, value
+	return true
+}
+
+// number reads a JSON number; a string is none.
+func number(raw json.RawMessage) (float64, bool) {
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return f, err == nil
+}
