@@ -11,7 +11,7 @@ import (
 //
 //	proc_exit(code i32)
 func procExit(_ context.Context, _ runtime.Memory, stack []uint64) {
-	exit(uint32(stack[0]))
+	runtime.Exit(uint32(stack[0]))
 }
 
 // procRaise would send a signal; there are none, and the specification withdrew it.

@@ -1,3 +1,0 @@
-package wasi
-
-func exit(code uint32) { panic(code) }
