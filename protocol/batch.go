@@ -1,0 +1,69 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// HandleBatch answers a JSON array of messages with an array of responses, one message after the
+// other. Only 2025-03-26 has batches: a session of another version, and a modern request in a
+// batch, get CodeInvalidRequest. Body is nil if nothing in the batch wants an answer.
+func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
+	if c.session() != version20250326 {
+		return refuseBatch(&jsonrpc.Error{
+			Code:    jsonrpc.CodeInvalidRequest,
+			Message: "batches are part of protocol version " + version20250326 + " only",
+		})
+	}
+	messages, err := jsonrpc.SplitBatch(data)
+	if err != nil {
+		return refuseBatch(asError(err))
+	}
+	var body []byte
+	for _, raw := range messages {
+		answer := c.handleElement(ctx, raw, send)
+		if answer == nil {
+			continue
+		}
+		if body == nil {
+			body = append(body, '[')
+		} else {
+			body = append(body, ',')
+		}
+		body = append(body, answer...)
+	}
+	if body == nil {
+		return Response{}
+	}
+	return Response{Body: append(body, ']')}
+}
+
+// handleElement answers one message of a batch; nil is no answer.
+func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []byte)) []byte {
+	m, err := jsonrpc.Parse(raw)
+	if err != nil {
+		return jsonrpc.AppendError(nil, m.ID, asError(err))
+	}
+	if m.IsRequest() && (IsModern(&m) || m.Method == "initialize") {
+		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{
+			Code:    jsonrpc.CodeInvalidRequest,
+			Message: "this request cannot be part of a batch",
+		})
+	}
+	return c.Handle(ctx, &m, send).Body
+}
+
+func refuseBatch(e *jsonrpc.Error) Response {
+	return Response{Body: jsonrpc.AppendError(nil, nil, e), Err: e, Refused: true}
+}
+
+// asError returns the error of a parser of ours, which is always a *jsonrpc.Error.
+func asError(err error) *jsonrpc.Error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeParse, Message: err.Error()}
+}

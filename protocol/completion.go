@@ -1,0 +1,128 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// maxCompletions is how many values one completion may have, by the specification.
+const maxCompletions = 100
+
+// completer is what completion/complete can refer to.
+type completer func(ctx context.Context, c registry.Call) (json.RawMessage, error)
+
+// complete serves completion/complete.
+func complete(ctx context.Context, r *request) ([]byte, error) {
+	if err := r.unambiguous(); err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"name", "value"} {
+		if !isString(rawjson.Get(r.params, "argument", key)) {
+			return nil, invalidParams("params.argument.%s must be a string", key)
+		}
+	}
+	ask, name, err := r.completer()
+	if err != nil {
+		return nil, err
+	}
+	if ask == nil {
+		return r.reply(noCompletion(), false), nil
+	}
+	raw, err := ask(ctx, r.forward(name))
+	if cannotComplete(err) {
+		return r.reply(noCompletion(), false), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := checkCompletion(raw)
+	if err != nil {
+		return nil, err
+	}
+	return r.reply(o, false), nil
+}
+
+// completer finds what params.ref names. It is nil for a resource without variables.
+func (r *request) completer() (ask completer, name string, err error) {
+	snapshot := r.server.current().snapshot
+	ref := rawjson.Get(r.params, "ref")
+	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
+	case "ref/prompt":
+		name, _ = rawjson.String(rawjson.Get(ref, "name"))
+		if p, ok := snapshot.Prompt(name); ok {
+			return p.Complete, name, nil
+		}
+		return nil, name, invalidParams("unknown prompt: %s", clip(name))
+	case "ref/resource":
+		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
+		if t, ok := snapshot.Template(name); ok {
+			return t.Complete, name, nil
+		}
+		if _, ok := snapshot.Resource(name); ok {
+			return nil, name, nil
+		}
+		return nil, name, invalidParams("unknown resource: %s", clip(name))
+	}
+	return nil, "", invalidParams("params.ref.type must be ref/prompt or ref/resource")
+}
+
+// cannotComplete reports whether an error only says that the plugin offers no completions.
+func cannotComplete(err error) bool {
+	var guest *runtime.GuestError
+	if errors.As(err, &guest) {
+		return guest.Code == jsonrpc.CodeMethodNotFound
+	}
+	var end *runtime.EndError
+	return errors.As(err, &end) && end.Kind == runtime.KindUnsupported
+}
+
+func noCompletion() rawjson.Object {
+	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
+}
+
+// checkCompletion checks the values and keeps the first hundred of them.
+func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
+	o, err := parseResult(raw)
+	if err != nil {
+		return nil, err
+	}
+	completion := o.Get("completion")
+	if !isObject(completion) {
+		return nil, misshapen("completion must be an object")
+	}
+	values, err := rawjson.Elements(rawjson.Get(completion, "values"))
+	if err != nil {
+		return nil, misshapen("completion.values must be an array")
+	}
+	for i, v := range values {
+		if !isString(v) {
+			return nil, misshapen("completion.values[%d] must be a string", i)
+		}
+	}
+	if len(values) <= maxCompletions {
+		return o, nil
+	}
+	cut, err := cutCompletion(completion, values)
+	o.Set("completion", cut)
+	return o, err
+}
+
+func cutCompletion(completion json.RawMessage, values []json.RawMessage) (json.RawMessage, error) {
+	c, err := rawjson.ParseObject(completion)
+	if err != nil {
+		return nil, misshapen("completion: %v", err)
+	}
+	c.Set("values", joinArray(values[:maxCompletions]))
+	c.Set("hasMore", json.RawMessage("true"))
+	if c.Get("total") == nil {
+		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))
+	}
+	return c.Append(nil), nil
+}

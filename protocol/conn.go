@@ -1,0 +1,201 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// MaxInFlight is how many requests of one Conn may run at the same time. An agent runs a handful
+// in parallel; the bound keeps one client from filling the memory with waiting calls.
+const MaxInFlight = 256
+
+// ConnOptions say what a transport knows about a client.
+type ConnOptions struct {
+	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
+	Principal string
+	// HTTP says that the messages come over HTTP, where nothing can be sent outside a request.
+	HTTP bool
+	// Notify sends a message that belongs to no request. It must not call back into the Conn. Nil
+	// means that there is no way to send one. It may be called from any goroutine.
+	Notify func(msg []byte)
+}
+
+// Response is what Handle leaves for the transport to do.
+type Response struct {
+	// Body is the message to send, one line of JSON; nil means that nothing is sent.
+	Body []byte
+	// Err is the error that Body carries, for a transport that shows it otherwise too.
+	Err *jsonrpc.Error
+	// Modern says that the request was of the modern era.
+	Modern bool
+	// Refused says that Err was found before any method ran: in the envelope, the version, the
+	// method's name. HTTP shows it as 404 for CodeMethodNotFound and as 400 for other codes; an
+	// error of a request that was not refused is an answer like any other, and HTTP's is 200.
+	Refused bool
+	// Initialized is the protocol version that a successful initialize agreed on, else "".
+	Initialized string
+}
+
+// Conn is one client's side of the server. It is safe for concurrent use.
+type Conn struct {
+	server *Server
+	opts   ConnOptions
+
+	// version is the legacy session's protocol version, nil before initialize.
+	version atomic.Pointer[string]
+	// ready is set by notifications/initialized.
+	ready atomic.Bool
+	// level is the legacy session's log level.
+	level atomic.Int32
+
+	running sync.WaitGroup // requests in flight; Add happens under mu, and not once closed is set
+
+	mu       sync.Mutex
+	closed   bool
+	inFlight map[string]*request // by id, verbatim
+}
+
+// Handle answers one message. For a request it returns when the answer is ready; for anything else
+// Body is nil. Until it returns, send gets the messages that come before the result of this
+// request, one at a time; each is one line of JSON and belongs to send. A request whose ctx ends,
+// or that the client cancels, has no answer.
+//
+// A transport hands in notifications in the order they came, and does not wait for requests.
+func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []byte)) Response {
+	switch {
+	case m.IsNotification():
+		c.notified(m)
+		return Response{Modern: IsModern(m)}
+	case !m.IsRequest():
+		return Response{} // an answer, but nothing was asked
+	}
+	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, send: send}
+	handler, refusal := r.accept()
+	if refusal != nil {
+		return r.refuse(refusal)
+	}
+	return r.run(ctx, handler)
+}
+
+// session returns the legacy session's protocol version, "" before initialize.
+func (c *Conn) session() string {
+	if v := c.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// notified takes in a notification. Those it does not know are ignored, as JSON-RPC asks.
+func (c *Conn) notified(m *jsonrpc.Message) {
+	switch m.Method {
+	case "notifications/initialized":
+		if c.session() != "" && !IsModern(m) {
+			c.ready.Store(true)
+		}
+	case "notifications/cancelled":
+		c.cancel(rawjson.Get(m.Params, "requestId"))
+	}
+}
+
+// cancel ends the request with that id, if it runs. Nothing is sent for it any more.
+func (c *Conn) cancel(id json.RawMessage) {
+	c.mu.Lock()
+	r := c.inFlight[string(id)]
+	c.mu.Unlock()
+	if r != nil {
+		r.abandon()
+	}
+}
+
+// begin books a request in, and gives it the context that cancel ends. A quick one is only
+// admitted.
+func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Context, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ctx, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the connection is closing"}
+	}
+	if _, dup := c.inFlight[string(r.id)]; dup {
+		return ctx, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is in flight"}
+	}
+	if quick {
+		return ctx, nil
+	}
+	if len(c.inFlight) >= MaxInFlight {
+		return ctx, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many requests in flight"}
+	}
+	if c.inFlight == nil {
+		c.inFlight = map[string]*request{}
+	}
+	ctx, r.stop = context.WithCancel(ctx)
+	c.inFlight[string(r.id)] = r
+	c.running.Add(1)
+	return ctx, nil
+}
+
+// end is the counterpart of begin.
+func (c *Conn) end(r *request) {
+	if r.stop == nil {
+		return
+	}
+	r.stop()
+	c.mu.Lock()
+	delete(c.inFlight, string(r.id))
+	c.mu.Unlock()
+	c.running.Done()
+}
+
+// Close cancels what runs and waits for it. Requests after Close are refused.
+func (c *Conn) Close() {
+	c.cancelAll()
+	c.drain()
+	c.server.forget(c)
+}
+
+// cancelAll cancels every request and lets no other in.
+func (c *Conn) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, r := range c.inFlight {
+		r.abandon()
+	}
+}
+
+// drain lets no other request in and waits for those that run.
+func (c *Conn) drain() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.running.Wait()
+}
+
+// announcesChanges reports whether this client can be told about new lists. Over HTTP there is no
+// stream yet that could carry it.
+func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil && !c.opts.HTTP }
+
+// announce tells an initialized legacy session which lists are new.
+func (c *Conn) announce(ch registry.Change) {
+	if !c.ready.Load() || !c.announcesChanges() {
+		return
+	}
+	for _, n := range []struct {
+		changed bool
+		method  string
+	}{
+		{ch.Tools, "notifications/tools/list_changed"},
+		{ch.Prompts, "notifications/prompts/list_changed"},
+		{ch.Resources, "notifications/resources/list_changed"},
+	} {
+		if n.changed {
+			c.opts.Notify(jsonrpc.AppendNotification(nil, n.method, nil))
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// codeResourceNotFound is what the legacy era answers to resources/read of an unknown URI.
+const codeResourceNotFound = -32002
+
+// metaError is the _meta key that tells programs why a call failed.
+const metaError = "dev.sallyport/error"
+
+func invalidParams(format string, args ...any) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// failed turns whatever ended a request into the message that the client gets. Errors look like
+// this on the wire:
+//
+//	*jsonrpc.Error            ours already: unknown names, malformed params
+//	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
+//	*runtime.EndError,
+//	*runtime.AskError,
+//	*shapeError               tools/call: a result with isError; else −32603 with data
+//	anything else             the host's fault: −32603 with the call id, the rest in the log
+//
+// The returned error is nil for a result.
+func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
+	var (
+		wire  *jsonrpc.Error
+		guest *runtime.GuestError
+		end   *runtime.EndError
+		ask   *runtime.AskError
+		shape *shapeError
+	)
+	r.learn(err)
+	switch {
+	case errors.As(err, &wire):
+		return r.errorReply(wire)
+	case errors.As(err, &guest):
+		return r.errorReply(r.guestError(guest))
+	case errors.As(err, &end) && end.Kind == runtime.KindInternal:
+		return r.errorReply(r.bug(err))
+	case errors.As(err, &end):
+		return r.ended(&failure{kind: end.Kind, text: end.Message, code: end.Code, stack: end.Stack, cause: err})
+	case errors.As(err, &ask):
+		r.Denied(ask)
+		return r.ended(&failure{kind: ask.Kind, text: ask.Message, retryAfterMs: ask.RetryAfterMs, cause: err})
+	case errors.As(err, &shape):
+		return r.ended(&failure{kind: runtime.KindGuest, text: "the plugin's answer breaks the contract: " + shape.problem, cause: err})
+	}
+	return r.errorReply(r.bug(err))
+}
+
+// learn takes from a failed call what it was refused.
+func (r *request) learn(err error) {
+	var f *registry.Failure
+	if !errors.As(err, &f) {
+		return
+	}
+	for _, d := range f.Denials {
+		r.Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: d})
+	}
+}
+
+func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
+	return oneLine(jsonrpc.AppendError(nil, r.id, e)), e
+}
+
+// failure is why a plugin's call gave no answer.
+type failure struct {
+	kind         runtime.Kind
+	text         string // one sentence, lower case, no full stop
+	retryAfterMs int64
+	code         uint32
+	stack        string
+	cause        error
+}
+
+// retryable reports whether the same request may succeed later, unchanged.
+func (f *failure) retryable() bool {
+	switch f.kind {
+	case runtime.KindUnavailable, runtime.KindTimeout, runtime.KindDeadline, runtime.KindConflict,
+		runtime.KindLimit, runtime.KindCancelled: // cancelled by us: the plugin was replaced
+		return true
+	}
+	return f.retryAfterMs > 0
+}
+
+// data is the machine's half of a failure.
+func (f *failure) data(call string) json.RawMessage {
+	o := rawjson.Object{
+		{Key: "kind", Value: rawjson.AppendString(nil, string(f.kind))},
+		{Key: "retryable", Value: strconv.AppendBool(nil, f.retryable())},
+	}
+	if f.retryAfterMs > 0 {
+		o.Set("retryAfterMs", strconv.AppendInt(nil, f.retryAfterMs, 10))
+	}
+	if call != "" {
+		o.Set("call", rawjson.AppendString(nil, call))
+	}
+	return o.Append(nil)
+}
+
+// ended shows a failure as the method's clients can use it: the model sees a tool's.
+func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
+	r.server.log.Warn("call failed", "call", r.call, "method", r.method, "name", r.subject,
+		"kind", string(f.kind), "error", f.cause, "code", f.code, "stack", f.stack, "stderr", stderr(f.cause))
+	if r.method != "tools/call" {
+		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
+	}
+	text := f.text
+	if r.subject != "" {
+		text = r.subject + ": " + text
+	}
+	o := rawjson.Object{
+		{Key: "content", Value: joinArray([]json.RawMessage{textBlock(text)})},
+		{Key: "isError", Value: json.RawMessage("true")},
+	}
+	if refused := r.refusal(); refused != nil {
+		appendBlock(&o, refused)
+	}
+	r.stamp(&o, false)
+	setMeta(&o, metaError, f.data(r.call))
+	return oneLine(r.prepared(o.Append(nil))), nil
+}
+
+// stderr is what the guest wrote to its standard error before its call failed.
+func stderr(err error) string {
+	var f *registry.Failure
+	if errors.As(err, &f) {
+		return f.Stderr
+	}
+	return ""
+}
+
+// bug reports an error that should not be. The client learns where to look, not what it was.
+func (r *request) bug(err error) *jsonrpc.Error {
+	attrs := []any{"call", r.call, "method", r.method, "error", err}
+	var p *bugError
+	if errors.As(err, &p) {
+		attrs = append(attrs, "stack", string(p.stack))
+	}
+	r.server.log.Error("internal error", attrs...)
+	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "internal error"}
+	if r.call != "" {
+		e.Data = rawjson.Object{{Key: "call", Value: rawjson.AppendString(nil, r.call)}}.Append(nil)
+	}
+	return e
+}
+
+// guestError maps a plugin's JSON-RPC error.
+func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
+	if g.Code == codeResourceNotFound && r.method == "resources/read" {
+		return r.resourceNotFound(g.Message)
+	}
+	return &jsonrpc.Error{Code: guestCode(g.Code), Message: g.Message, Data: g.Data}
+}
+
+// guestCode keeps the codes that a plugin may use: invalid params, internal error and its own,
+// which are outside of what JSON-RPC and MCP reserve. The other standard codes are about the
+// message, which is not a plugin's business: HTTP shows them as a failed request, and clients of
+// two eras take that for an old server.
+func guestCode(code int) int {
+	const reservedLow, reservedHigh = -32768, -32000
+	if code < reservedLow || code > reservedHigh || code == jsonrpc.CodeInvalidParams {
+		return code
+	}
+	return jsonrpc.CodeInternal
+}
+
+func (r *request) resourceNotFound(message string) *jsonrpc.Error {
+	e := &jsonrpc.Error{Code: codeResourceNotFound, Message: message}
+	if r.modern {
+		e.Code = jsonrpc.CodeInvalidParams
+	}
+	if uri := rawjson.Get(r.params, "uri"); uri != nil {
+		e.Data = rawjson.Object{{Key: "uri", Value: uri}}.Append(nil)
+	}
+	return e
+}
+
+// refusal is a text block that says what the gate refused during this call and what would allow
+// it, in three lines at most; nil if it refused nothing.
+func (r *request) refusal() json.RawMessage {
+	r.mu.Lock()
+	denial, others := r.denial, r.denials-1
+	r.mu.Unlock()
+	if denial == nil {
+		return nil
+	}
+	lines := []string{"refused: " + firstLine(denial.Message)}
+	if denial.Hint != "" {
+		lines = append(lines, "to allow it: "+firstLine(denial.Hint))
+	}
+	if others > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more in this call", others))
+	}
+	return textBlock(strings.Join(lines, "\n"))
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func textBlock(text string) json.RawMessage {
+	return append(rawjson.AppendString([]byte(`{"type":"text","text":`), text), '}')
+}

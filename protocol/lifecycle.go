@@ -1,0 +1,107 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// initialize begins a legacy session. A client that begins again, as bridges do when they
+// reconnect, gets a new session on the same Conn.
+func initialize(_ context.Context, r *request) ([]byte, error) {
+	requested, err := r.member("protocolVersion")
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"capabilities", "clientInfo"} {
+		if v := rawjson.Get(r.params, key); v != nil && !isObject(v) {
+			return nil, invalidParams("params.%s must be an object", key)
+		}
+	}
+	version := negotiate(requested)
+	r.conn.ready.Store(false)
+	r.conn.level.Store(int32(levelUnset))
+	r.conn.version.Store(&version)
+	r.initialized = version
+	return r.prepared(r.initializeResult(version)), nil
+}
+
+func (r *request) initializeResult(version string) json.RawMessage {
+	o := rawjson.Object{
+		{Key: "protocolVersion", Value: rawjson.AppendString(nil, version)},
+		{Key: "capabilities", Value: legacyCapabilities(r.conn.announcesChanges())},
+		{Key: "serverInfo", Value: r.server.info},
+	}
+	r.server.instruct(&o)
+	return o.Append(nil)
+}
+
+// instruct adds the instructions, if there are any.
+func (s *Server) instruct(o *rawjson.Object) {
+	if s.opts.Instructions != "" {
+		o.Set("instructions", rawjson.AppendString(nil, s.opts.Instructions))
+	}
+}
+
+// legacyCapabilities says what a legacy session can use. All three lists are always there, even
+// when they are empty: plugins come and go while a session lasts.
+func legacyCapabilities(listChanged bool) json.RawMessage {
+	list := json.RawMessage(`{"listChanged":` + strconv.FormatBool(listChanged) + `}`)
+	return capabilities(list)
+}
+
+// modernCapabilities has no listChanged, since those notifications come by subscriptions/listen.
+func modernCapabilities() json.RawMessage { return capabilities(json.RawMessage("{}")) }
+
+func capabilities(list json.RawMessage) json.RawMessage {
+	empty := json.RawMessage("{}")
+	return rawjson.Object{
+		{Key: "completions", Value: empty},
+		{Key: "logging", Value: empty},
+		{Key: "prompts", Value: list},
+		{Key: "resources", Value: list},
+		{Key: "tools", Value: list},
+	}.Append(nil)
+}
+
+func (s *Server) discoverResult() json.RawMessage {
+	o := rawjson.Object{
+		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
+		{Key: "supportedVersions", Value: stringList(SupportedVersions())},
+		{Key: "capabilities", Value: modernCapabilities()},
+	}
+	s.instruct(&o)
+	s.cacheable(&o)
+	s.sign(&o)
+	return o.Append(nil)
+}
+
+// cacheable says how long a list, or what this server offers, may be kept, and that it is for one
+// caller alone: what is listed may depend on who asks.
+func (s *Server) cacheable(o *rawjson.Object) {
+	o.Set("ttlMs", strconv.AppendInt(nil, s.opts.ListTTL.Milliseconds(), 10))
+	o.Set("cacheScope", json.RawMessage(`"private"`))
+}
+
+// discover answers a modern client that wants to know what there is.
+func discover(_ context.Context, r *request) ([]byte, error) {
+	return r.prepared(r.server.discover), nil
+}
+
+// ping shows that the server is alive.
+func ping(_ context.Context, r *request) ([]byte, error) {
+	return jsonrpc.AppendResult(nil, r.id, nil), nil
+}
+
+// setLevel sets the least level of log messages in a legacy session.
+func setLevel(_ context.Context, r *request) ([]byte, error) {
+	l, err := requireLevel(rawjson.Get(r.params, "level"))
+	if err != nil {
+		return nil, err
+	}
+	r.conn.level.Store(int32(l))
+	return jsonrpc.AppendResult(nil, r.id, nil), nil
+}

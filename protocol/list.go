@@ -1,0 +1,134 @@
+package protocol
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// list is one list of the catalogue as ready results: its pages, once for each era.
+type list struct {
+	modern, legacy []json.RawMessage
+	pages          map[string]int // by cursor, written as a JSON string
+}
+
+// cursorSize is how much of a hash a cursor is, in bytes: enough that nobody finds another one.
+const cursorSize = 15
+
+// newList cuts entries into pages.
+func (s *Server) newList(key string, e entries) list {
+	l := list{pages: map[string]int{}}
+	names := cursors(key, e.modern, s.opts.PageSize)
+	for i, name := range names {
+		if i > 0 {
+			l.pages[string(name)] = i
+		}
+		from := i * s.opts.PageSize
+		to := min(from+s.opts.PageSize, len(e.modern))
+		var next json.RawMessage
+		if i+1 < len(names) {
+			next = names[i+1]
+		}
+		older := page(key, e.legacy[from:to], next)
+		l.legacy = append(l.legacy, older.Append(nil))
+		newer := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}},
+			page(key, e.modern[from:to], next)...)
+		s.cacheable(&newer)
+		s.sign(&newer)
+		l.modern = append(l.modern, newer.Append(nil))
+	}
+	return l
+}
+
+// cursors names each page of a list by a hash of the list's contents and the page's number. So a
+// cursor says nothing, cannot be made up, means the same to every process that serves the same
+// list, and is unknown once the list is another.
+func cursors(key string, items []json.RawMessage, size int) []json.RawMessage {
+	h := sha256.New()
+	h.Write([]byte(key))
+	for _, item := range items {
+		h.Write([]byte{0})
+		h.Write(item)
+	}
+	contents := h.Sum(nil)
+	count := max(1, (len(items)+size-1)/size)
+	names := make([]json.RawMessage, count)
+	for i := range names {
+		sum := sha256.Sum256(strconv.AppendInt(contents, int64(i), 10))
+		names[i] = json.RawMessage(strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:cursorSize])))
+	}
+	return names
+}
+
+// page makes the result for one page.
+func page(key string, items []json.RawMessage, next json.RawMessage) rawjson.Object {
+	o := rawjson.Object{{Key: key, Value: joinArray(items)}}
+	if next != nil {
+		o.Set("nextCursor", next)
+	}
+	return o
+}
+
+// joinArray makes an array of its elements.
+func joinArray(items []json.RawMessage) json.RawMessage {
+	size := 2
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	array := append(make([]byte, 0, size), '[')
+	for i, item := range items {
+		if i > 0 {
+			array = append(array, ',')
+		}
+		array = append(array, item...)
+	}
+	return append(array, ']')
+}
+
+// answer finds the page that the client asked for.
+func (l *list) answer(r *request) ([]byte, error) {
+	n, err := l.page(rawjson.Get(r.params, "cursor"))
+	if err != nil {
+		return nil, err
+	}
+	if r.modern {
+		return r.prepared(l.modern[n]), nil
+	}
+	return r.prepared(l.legacy[n]), nil
+}
+
+// page returns the number of the page that a cursor names. No cursor and, as some clients have it,
+// an empty one name the first.
+func (l *list) page(cursor json.RawMessage) (int, error) {
+	if rawjson.IsNull(cursor) || string(cursor) == `""` {
+		return 0, nil
+	}
+	if !isString(cursor) {
+		return 0, invalidParams("params.cursor must be a string")
+	}
+	n, ok := l.pages[string(cursor)]
+	if !ok {
+		return 0, invalidParams("unknown cursor: the list may have changed, ask for it from the start")
+	}
+	return n, nil
+}
+
+func listTools(_ context.Context, r *request) ([]byte, error) {
+	return r.server.current().tools.answer(r)
+}
+
+func listResources(_ context.Context, r *request) ([]byte, error) {
+	return r.server.current().resources.answer(r)
+}
+
+func listTemplates(_ context.Context, r *request) ([]byte, error) {
+	return r.server.current().templates.answer(r)
+}
+
+func listPrompts(_ context.Context, r *request) ([]byte, error) {
+	return r.server.current().prompts.answer(r)
+}

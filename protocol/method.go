@@ -1,0 +1,96 @@
+package protocol
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// era is a set of eras.
+type era uint8
+
+const (
+	legacy era = 1 << iota
+	modern
+	both = legacy | modern
+)
+
+// handler answers one request with the whole response message. An error goes through
+// request.failed, the one place that knows what it looks like on the wire.
+type handler func(ctx context.Context, r *request) ([]byte, error)
+
+// method is one row of the table of methods.
+type method struct {
+	eras era
+	// handle is nil for a method that this server knows of and does not offer yet: clients see
+	// the same as for an unknown one.
+	handle handler
+	// quick marks an answer that no plugin takes part in: it is ready at once, so it is neither
+	// counted nor cancelled.
+	quick bool
+	// early marks what a legacy client may send before initialize.
+	early bool
+}
+
+// lookup is the table of methods.
+func lookup(name string) (m method, known bool) {
+	switch name {
+	case "tools/call":
+		return method{eras: both, handle: callTool}, true
+	case "resources/read":
+		return method{eras: both, handle: readResource}, true
+	case "prompts/get":
+		return method{eras: both, handle: getPrompt}, true
+	case "completion/complete":
+		return method{eras: both, handle: complete}, true
+
+	case "tools/list":
+		return method{eras: both, handle: listTools, quick: true}, true
+	case "resources/list":
+		return method{eras: both, handle: listResources, quick: true}, true
+	case "resources/templates/list":
+		return method{eras: both, handle: listTemplates, quick: true}, true
+	case "prompts/list":
+		return method{eras: both, handle: listPrompts, quick: true}, true
+
+	case "server/discover":
+		return method{eras: modern, handle: discover, quick: true}, true
+	case "initialize":
+		return method{eras: legacy, handle: initialize, quick: true, early: true}, true
+	case "ping":
+		return method{eras: legacy, handle: ping, quick: true, early: true}, true
+	case "logging/setLevel":
+		return method{eras: legacy, handle: setLevel, quick: true}, true
+
+	case "resources/subscribe", "resources/unsubscribe":
+		return method{eras: legacy}, true
+	case "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel":
+		return method{eras: modern}, true
+	}
+	return method{}, false
+}
+
+// route finds the handler of a request whose envelope is in order.
+func (r *request) route() (method, *jsonrpc.Error) {
+	m, known := lookup(r.method)
+	switch {
+	case r.modern && m.eras&modern != 0 && m.handle != nil:
+		return m, nil
+	case r.modern:
+		return m, r.notFound()
+	case strings.HasPrefix(r.method, "notifications/"):
+		return m, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a notification has no id"}
+	case !known || m.handle == nil:
+		return m, r.notFound()
+	case r.conn.session() == "" && !m.early:
+		return m, invalidParams("params._meta needs %q; a client of an older version begins with initialize", metaVersion)
+	case m.eras&legacy == 0:
+		return m, r.notFound()
+	}
+	return m, nil
+}
+
+func (r *request) notFound() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + clip(r.method)}
+}

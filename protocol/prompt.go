@@ -1,0 +1,60 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// getPrompt serves prompts/get.
+func getPrompt(ctx context.Context, r *request) ([]byte, error) {
+	if err := r.unambiguous(); err != nil {
+		return nil, err
+	}
+	name, err := r.member("name")
+	if err != nil {
+		return nil, err
+	}
+	p, ok := r.server.current().snapshot.Prompt(name)
+	if !ok {
+		return nil, invalidParams("unknown prompt: %s", clip(name))
+	}
+	if err := checkPromptArguments(p.Definition, rawjson.Get(r.params, "arguments")); err != nil {
+		return nil, err
+	}
+	raw, err := p.Get(ctx, r.forward(name))
+	if err != nil {
+		return nil, err
+	}
+	o, err := parseResult(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachObject(o, "messages", checkMessage); err != nil {
+		return nil, err
+	}
+	return r.reply(o, false), nil
+}
+
+// checkPromptArguments wants strings, and all that the definition requires.
+func checkPromptArguments(definition, args json.RawMessage) error {
+	if !rawjson.IsNull(args) && !isObject(args) {
+		return invalidParams("params.arguments must be an object")
+	}
+	given := rawjson.ScanObject(args)
+	for given.Next() {
+		if !isString(given.Value) {
+			return invalidParams("argument %q must be a string", clip(given.KeyString()))
+		}
+	}
+	declared := rawjson.ScanArray(rawjson.Get(definition, "arguments"))
+	for declared.Next() {
+		name, _ := rawjson.String(rawjson.Get(declared.Value, "name"))
+		required := string(rawjson.Get(declared.Value, "required")) == "true"
+		if required && rawjson.Get(args, name) == nil {
+			return invalidParams("argument %q is required", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// request is one request on its way through the server. To the plugin that serves it, it is the
+// client: progress and log messages come here.
+type request struct {
+	conn   *Conn
+	server *Server
+	id     json.RawMessage
+	method string
+	params json.RawMessage
+	send   func([]byte)
+
+	modern      bool
+	level       level           // of a modern request
+	token       json.RawMessage // the client's progressToken, nil if it wants no progress
+	call        string          // call id, "" until a plugin is asked
+	subject     string          // the tool, prompt or URI that is asked for, "" likewise
+	initialized string          // see Response
+
+	stop      context.CancelFunc
+	abandoned atomic.Bool // the client wants no answer
+
+	mu       sync.Mutex
+	stream   stream
+	denials  int               // effects that the gate refused
+	denial   *runtime.AskError // the last of them
+	finished bool
+}
+
+// accept decides the era, holds the request to that era's rules and finds its handler.
+func (r *request) accept() (method, *jsonrpc.Error) {
+	if isArray(r.params) {
+		return method{}, invalidParams("params must be an object")
+	}
+	e := readEnvelope(r.params)
+	r.modern = e.modern
+	if e.modern {
+		if err := e.check(); err != nil {
+			return method{}, err
+		}
+	}
+	m, err := r.route()
+	if err != nil {
+		return m, err
+	}
+	return m, r.readWishes(&e)
+}
+
+// readWishes takes in what the client wants to hear while the request runs.
+func (r *request) readWishes(e *envelope) (err *jsonrpc.Error) {
+	if e.token != nil && !isString(e.token) && !isInteger(e.token) {
+		return invalidParams("params._meta.progressToken must be a string or an integer")
+	}
+	r.token = e.token
+	if r.modern && e.logLevel != nil {
+		r.level, err = requireLevel(e.logLevel)
+	}
+	return err
+}
+
+// refuse answers a request that reached no method.
+func (r *request) refuse(err *jsonrpc.Error) Response {
+	return Response{Body: jsonrpc.AppendError(nil, r.id, err), Err: err, Modern: r.modern, Refused: true}
+}
+
+// run calls the handler and makes its outcome a response.
+func (r *request) run(ctx context.Context, m method) Response {
+	ctx, err := r.conn.begin(ctx, r, m.quick)
+	if err != nil {
+		return r.respond(ctx, nil, err)
+	}
+	defer r.conn.end(r)
+	body, err := r.guarded(ctx, m.handle)
+	return r.respond(ctx, body, err)
+}
+
+// guarded is the one place where a bug of ours is caught, so that the next request is served.
+func (r *request) guarded(ctx context.Context, h handler) (body []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &bugError{value: p, stack: debug.Stack()}
+		}
+	}()
+	return h(ctx, r)
+}
+
+// bugError is a panic of the host.
+type bugError struct {
+	value any
+	stack []byte
+}
+
+func (e *bugError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// respond turns a handler's outcome into a response. After it nothing is sent for the request.
+func (r *request) respond(ctx context.Context, body []byte, err error) Response {
+	r.finish()
+	resp := Response{Body: body, Modern: r.modern, Initialized: r.initialized}
+	if r.abandoned.Load() || ctx.Err() == context.Canceled {
+		return Response{Modern: r.modern}
+	}
+	if err != nil {
+		resp.Body, resp.Err = r.failed(err)
+	}
+	return resp
+}
+
+// abandon cancels the request; the client hears nothing more of it.
+func (r *request) abandon() {
+	r.abandoned.Store(true)
+	r.stop()
+}
+
+// member reads a required string out of the params.
+func (r *request) member(key string) (string, error) {
+	s, ok := rawjson.String(rawjson.Get(r.params, key))
+	if !ok {
+		return "", invalidParams("params.%s must be a string", key)
+	}
+	return s, nil
+}
+
+// unambiguous refuses params in which a key stands twice: a check here and a reader in the plugin
+// could take different ones.
+func (r *request) unambiguous() error {
+	if path, found := rawjson.DuplicateKey(r.params); found {
+		return invalidParams("params hold a key twice: %s", clip(path))
+	}
+	return nil
+}
+
+// forward makes the registry's form of this request, which is about subject.
+func (r *request) forward(subject string) registry.Call {
+	r.call, r.subject = r.server.nextCall(), subject
+	return registry.Call{ID: r.call, Principal: r.conn.opts.Principal, Params: r.params, Client: r}
+}
+
+// maxClip is how much of a client's own text an error repeats, in bytes.
+const maxClip = 200
+
+// clip bounds a text that goes back to where it came from.
+func clip(s string) string {
+	if len(s) > maxClip {
+		return s[:maxClip] + "…"
+	}
+	return s
+}

@@ -1,0 +1,180 @@
+package protocol
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// Catalog is where a Server finds what it offers; *registry.Registry is the implementation.
+type Catalog interface {
+	// Snapshot returns the present state, which never changes. It is called for each request from
+	// any goroutine, and is cheap.
+	Snapshot() *registry.Snapshot
+	// Watch calls f after each change, one call at a time, until stop is called.
+	Watch(f func(registry.Change)) (stop func())
+}
+
+// Options configure a Server. The zero value of each field is usable.
+type Options struct {
+	Name         string // what clients see as the server's name; "" is sallyport
+	Version      string // "" is 0.0.0
+	Instructions string // guidance for the model, part of the handshake; "" leaves it out
+
+	// PageSize is how many entries a page of a list has at most; 0 is 1000. Many clients read
+	// only the first page.
+	PageSize int
+	// ListTTL is how long modern clients may keep a list; 0 tells them to ask each time.
+	ListTTL time.Duration
+	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
+	Logger *slog.Logger
+}
+
+// defaultPageSize is large since a client that does not follow nextCursor sees nothing beyond it,
+// and bounded so that one answer stays far below a transport's 16 MiB.
+const defaultPageSize = 1000
+
+// Server answers MCP requests from a catalogue. It is safe for concurrent use.
+type Server struct {
+	catalog Catalog
+	opts    Options
+	log     *slog.Logger
+
+	info     json.RawMessage // {"name":…,"version":…}
+	meta     json.RawMessage // the _meta of a result that has none of its own
+	discover json.RawMessage
+
+	callPrefix string // makes call ids of this process differ from those of another
+	calls      atomic.Uint64
+
+	view      atomic.Pointer[view]
+	buildView sync.Mutex
+
+	stopWatch func()
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[*Conn]struct{}
+}
+
+// NewServer returns a server of c. A nil o is the zero Options.
+func NewServer(c Catalog, o *Options) *Server {
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}}
+	if o != nil {
+		s.opts = *o
+	}
+	s.defaults()
+	s.log = s.opts.Logger
+	s.info = s.serverInfo()
+	s.meta = rawjson.Object{{Key: metaServerInfo, Value: s.info}}.Append(nil)
+	s.discover = s.discoverResult()
+	s.callPrefix = callPrefix()
+	s.stopWatch = c.Watch(s.changed)
+	return s
+}
+
+func (s *Server) defaults() {
+	if s.opts.Name == "" {
+		s.opts.Name = "sallyport"
+	}
+	if s.opts.Version == "" {
+		s.opts.Version = "0.0.0"
+	}
+	if s.opts.PageSize <= 0 {
+		s.opts.PageSize = defaultPageSize
+	}
+	if s.opts.Logger == nil {
+		s.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func (s *Server) serverInfo() json.RawMessage {
+	return rawjson.Object{
+		{Key: "name", Value: rawjson.AppendString(nil, s.opts.Name)},
+		{Key: "version", Value: rawjson.AppendString(nil, s.opts.Version)},
+	}.Append(nil)
+}
+
+// callPrefix is random so that call ids in the logs of several processes do not meet. They are
+// names, not secrets.
+func callPrefix() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:]) + "-"
+}
+
+// nextCall returns a new call id.
+func (s *Server) nextCall() string {
+	var b [32]byte
+	id := append(b[:0], s.callPrefix...)
+	return string(strconv.AppendUint(id, s.calls.Add(1), 10))
+}
+
+// Connect begins a conversation with one client, or with one request of one client: what a Conn
+// remembers is the legacy session, if there is one, and the requests in flight. It is cheap. The
+// caller closes it.
+func (s *Server) Connect(o ConnOptions) *Conn {
+	c := &Conn{server: s, opts: o}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed = s.closed; !s.closed {
+		s.conns[c] = struct{}{}
+	}
+	return c
+}
+
+// forget takes a closed conn out of the books.
+func (s *Server) forget(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// open returns the conns that are not closed.
+func (s *Server) open() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		list = append(list, c)
+	}
+	return list
+}
+
+// changed tells every legacy session that can hear it which lists are new.
+func (s *Server) changed(ch registry.Change) {
+	for _, c := range s.open() {
+		c.announce(ch)
+	}
+}
+
+// Close ends the server: requests are refused from now on, and Close waits for those in flight.
+// When ctx is done it cancels them, still waits, and returns the context's error.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stopWatch()
+	conns := s.open()
+	stop := context.AfterFunc(ctx, func() {
+		for _, c := range conns {
+			c.cancelAll()
+		}
+	})
+	for _, c := range conns {
+		c.drain()
+	}
+	if stop() {
+		return nil
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,152 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// callTool serves tools/call.
+func callTool(ctx context.Context, r *request) ([]byte, error) {
+	if err := r.unambiguous(); err != nil {
+		return nil, err
+	}
+	name, err := r.member("name")
+	if err != nil {
+		return nil, err
+	}
+	v := r.server.current()
+	t, ok := v.snapshot.Tool(name)
+	if !ok {
+		return nil, invalidParams("unknown tool: %s", clip(name))
+	}
+	call := r.forward(t.Name)
+	if err := v.checkArguments(t, rawjson.Get(r.params, "arguments")); err != nil {
+		return nil, err
+	}
+	raw, err := t.Call(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	o, err := checkToolResult(t, raw)
+	if err != nil {
+		return nil, err
+	}
+	r.finishTool(&o)
+	return r.reply(o, false), nil
+}
+
+// checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's
+// affair, so they are not an error of the protocol.
+func (v *view) checkArguments(t *registry.Tool, args json.RawMessage) error {
+	if rawjson.IsNull(args) {
+		args = json.RawMessage("{}")
+	}
+	if !isObject(args) {
+		return invalidParams("params.arguments must be an object")
+	}
+	if v.free[t] {
+		return nil
+	}
+	input, err := t.Input()
+	if err != nil {
+		return &runtime.EndError{Kind: runtime.KindGuest, Message: "the tool's input schema cannot be used: " + err.Error(), Err: err}
+	}
+	if input == nil {
+		return nil
+	}
+	if err := input.Validate(args); err != nil {
+		return &runtime.EndError{Kind: runtime.KindInvalid, Message: "invalid arguments: " + explain(err), Err: err}
+	}
+	return nil
+}
+
+// explain says which field does not fit, and why.
+func explain(err error) string {
+	var v *schema.ValidationError
+	if errors.As(err, &v) && v.Pointer != "" {
+		return fmt.Sprintf("%s: %s", v.Pointer, v.Message)
+	} else if v != nil {
+		return v.Message
+	}
+	return err.Error()
+}
+
+// checkToolResult checks what a tool answered against MCP and against the tool's own output schema.
+func checkToolResult(t *registry.Tool, raw json.RawMessage) (rawjson.Object, error) {
+	o, err := parseResult(raw)
+	if err != nil {
+		return nil, err
+	}
+	isError, structured := o.Get("isError"), o.Get("structuredContent")
+	if isError != nil && string(isError) != "true" && string(isError) != "false" {
+		return nil, misshapen("isError must be a boolean")
+	}
+	if o.Get("content") != nil {
+		err = eachObject(o, "content", checkContent)
+	} else if structured == nil {
+		err = misshapen("it has neither content nor structuredContent")
+	}
+	if err != nil || string(isError) == "true" {
+		return o, err
+	}
+	return o, checkStructured(t, structured)
+}
+
+// checkStructured holds structured content to the output schema that the tool promises.
+func checkStructured(t *registry.Tool, structured json.RawMessage) error {
+	output, err := t.Output()
+	switch {
+	case err != nil:
+		return misshapen("its output schema cannot be used: %v", err)
+	case output == nil:
+		return nil
+	case structured == nil:
+		return misshapen("the tool has an output schema, but the answer has no structuredContent")
+	}
+	if err := output.Validate(structured); err != nil {
+		return misshapen("structuredContent does not match the output schema: %s", explain(err))
+	}
+	return nil
+}
+
+// finishTool completes a checked result: structured content is readable as text too where a client
+// may not know it, and a call that failed says what it was refused.
+func (r *request) finishTool(o *rawjson.Object) {
+	structured := o.Get("structuredContent")
+	if structured != nil && (o.Get("content") == nil || !isObject(structured) && !hasText(o.Get("content"), structured)) {
+		appendBlock(o, textBlock(string(structured)))
+	}
+	if structured != nil && !isObject(structured) && !r.modern {
+		o.Delete("structuredContent") // older clients know objects only
+	}
+	if string(o.Get("isError")) != "true" {
+		return
+	}
+	if refused := r.refusal(); refused != nil {
+		appendBlock(o, refused)
+	}
+}
+
+// hasText reports whether one of the content blocks is a text that says just this value.
+func hasText(content, value json.RawMessage) bool {
+	s := rawjson.ScanArray(content)
+	for s.Next() {
+		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok && text == string(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendBlock adds a block at the end of a result's content.
+func appendBlock(o *rawjson.Object, block json.RawMessage) {
+	blocks, _ := rawjson.Elements(o.Get("content"))
+	o.Set("content", joinArray(append(blocks, block)))
+}

@@ -1,0 +1,293 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+var update = flag.Bool("update", false, "write the server's side of testdata anew")
+
+// TestWire plays each file of testdata: its client section goes in line by line, and what comes out
+// must be its server section.
+//
+// A line of the client is a message, with $M for the members of a modern _meta, or a directive:
+//
+//	@connect [http] [mute]  begins a new conn; mute has no way to notify
+//	@page N                 makes a new server with pages of N entries
+//	@add NAME TOOL…         adds a plugin with tools
+//	@sleep DURATION         lets time pass
+//	@close                  closes the conn
+//
+// Each line is handled until all that runs is blocked; then comes the next one.
+func TestWire(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no wire tests: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, server := section(archive, "client"), section(archive, "server")
+			var got []byte
+			synctest.Test(t, func(t *testing.T) { got = play(t, client.Data) })
+			if *update {
+				server.Data = got
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(got, server.Data) {
+				t.Errorf("the server said\n%s\nand should have said\n%s", got, server.Data)
+			}
+		})
+	}
+}
+
+// section finds a file of an archive, or adds it.
+func section(a *txtar.Archive, name string) *txtar.File {
+	for i := range a.Files {
+		if a.Files[i].Name == name {
+			return &a.Files[i]
+		}
+	}
+	a.Files = append(a.Files, txtar.File{Name: name})
+	return &a.Files[len(a.Files)-1]
+}
+
+// player is one run of a wire test.
+type player struct {
+	t       *testing.T
+	catalog *registry.Registry
+	server  *Server
+	conn    *Conn
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func play(t *testing.T, script []byte) []byte {
+	p := &player{t: t, catalog: newCatalog(t)}
+	p.serve(&Options{Name: "test", Version: "1"})
+	p.connect(ConnOptions{Notify: p.say})
+	var calls sync.WaitGroup
+	for line := range strings.Lines(string(script)) {
+		line = strings.TrimSpace(line)
+		if words := strings.Fields(line); strings.HasPrefix(line, "@") {
+			p.directive(words[0], words[1:])
+		} else if line != "" && line[0] != '#' {
+			calls.Go(func() { p.message(line) })
+		}
+		synctest.Wait()
+	}
+	p.conn.Close()
+	calls.Wait()
+	if err := p.server.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return p.out.Bytes()
+}
+
+func (p *player) directive(name string, args []string) {
+	switch name {
+	case "@connect":
+		o := ConnOptions{Notify: p.say}
+		for _, a := range args {
+			o.HTTP = o.HTTP || a == "http"
+			if a == "mute" {
+				o.Notify = nil
+			}
+		}
+		p.connect(o)
+	case "@page":
+		n, _ := strconv.Atoi(args[0])
+		p.serve(&Options{Name: "test", Version: "1", PageSize: n})
+		p.connect(ConnOptions{})
+	case "@add":
+		addTools(p.t, p.catalog, args[0], args[1:])
+	case "@sleep":
+		d, err := time.ParseDuration(args[0])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		time.Sleep(d)
+	case "@close":
+		p.conn.Close()
+	default:
+		p.t.Fatalf("unknown directive %s", name)
+	}
+}
+
+func (p *player) serve(o *Options) {
+	if p.server != nil {
+		p.conn.Close()
+		if err := p.server.Close(p.t.Context()); err != nil {
+			p.t.Error(err)
+		}
+	}
+	p.server = NewServer(p.catalog, o)
+	p.server.callPrefix = "c"
+}
+
+func (p *player) connect(o ConnOptions) {
+	if p.conn != nil {
+		p.conn.Close()
+	}
+	p.conn = p.server.Connect(o)
+}
+
+func (p *player) message(line string) {
+	line = strings.ReplaceAll(line, "$M", modernMeta)
+	if jsonrpc.IsBatch([]byte(line)) {
+		p.say(p.conn.HandleBatch(p.t.Context(), []byte(line), p.say).Body)
+		return
+	}
+	m, err := jsonrpc.Parse([]byte(line))
+	if err != nil {
+		p.t.Errorf("%s: %v", line, err)
+		return
+	}
+	p.say(p.conn.Handle(p.t.Context(), &m, p.say).Body)
+}
+
+// say notes one message of the server.
+func (p *player) say(msg []byte) {
+	if msg == nil {
+		return
+	}
+	if err := rawjson.Valid(msg); err != nil || bytes.ContainsAny(msg, "\r\n") {
+		p.t.Errorf("not one line of JSON: %s", msg)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out.Write(append(msg, '\n'))
+}
+
+const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
+
+// newCatalog is a registry with the plugin t, which does what the _meta of a request says.
+func newCatalog(t testing.TB) *registry.Registry {
+	t.Helper()
+	r, err := registry.New(t.Context(), registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("testdata/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AddGo("t", manifest, obey); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(context.Background()) })
+	return r
+}
+
+func addTools(t testing.TB, r *registry.Registry, plugin string, tools []string) {
+	t.Helper()
+	var list []json.RawMessage
+	for _, name := range tools {
+		list = append(list, json.RawMessage(`{"name":"`+name+`","description":"added","inputSchema":{"type":"object"}}`))
+	}
+	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: joinArray(list)}}.Append(nil)
+	if err := r.AddGo(plugin, manifest, obey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
+
+// obey is a plugin that does what its caller wrote into params._meta:
+//
+//	"notify": [[method, params], …]  sends these first
+//	"wait": milliseconds             then waits, or until it is cancelled
+//	"reply": value                   answers with this
+//	"replyText": string              answers with these bytes
+//	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
+//
+// Without any of these it says what it was asked.
+func obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	meta := rawjson.Get(params, "_meta")
+	notes, _ := rawjson.Elements(rawjson.Get(meta, "notify"))
+	for _, n := range notes {
+		pair, _ := rawjson.Elements(n)
+		name, _ := rawjson.String(pair[0])
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
+			return nil, err
+		}
+	}
+	if ms, err := strconv.Atoi(string(rawjson.Get(meta, "wait"))); err == nil {
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, &runtime.EndError{Kind: runtime.KindCancelled, Message: "cancelled", Err: ctx.Err()}
+		}
+	}
+	if text, ok := rawjson.String(rawjson.Get(meta, "replyText")); ok {
+		return json.RawMessage(text), nil
+	}
+	if fail := rawjson.Get(meta, "fail"); fail != nil {
+		return nil, failureOf(fail)
+	}
+	if reply := rawjson.Get(meta, "reply"); reply != nil {
+		return bytes.Clone(reply), nil
+	}
+	return said(method, params), nil
+}
+
+func failureOf(fail json.RawMessage) error {
+	message, _ := rawjson.String(rawjson.Get(fail, "message"))
+	if code, err := strconv.Atoi(string(rawjson.Get(fail, "code"))); err == nil {
+		return &runtime.GuestError{Code: code, Message: message, Data: rawjson.Get(fail, "data")}
+	}
+	kind, _ := rawjson.String(rawjson.Get(fail, "kind"))
+	switch kind {
+	case "panic":
+		panic("a bug")
+	case "bug":
+		return errors.New("secret detail")
+	case "denied":
+		return &runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"}
+	}
+	return &runtime.EndError{Kind: runtime.Kind(kind), Message: message, Stack: "secret stack"}
+}
+
+// said answers each method in its own shape with what was asked.
+func said(method string, params json.RawMessage) json.RawMessage {
+	asked := textOf(string(rawjson.Get(params, "arguments")))
+	switch method {
+	case "tools/call":
+		return json.RawMessage(`{"content":[{"type":"text","text":` + string(asked) + `}]}`)
+	case "prompts/get":
+		return json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":` + string(asked) + `}}]}`)
+	case "resources/read":
+		return json.RawMessage(`{"contents":[{"uri":` + string(rawjson.Get(params, "uri")) + `,"text":"hello"}]}`)
+	}
+	return json.RawMessage(`{"completion":{"values":["` + strings.Repeat(`x","`, 120) + `y"]}}`)
+}
+
+// logTo returns a logger that a test reads.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
