@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ValidationError says which part of a value does not fit, and why.
+type ValidationError struct {
+	Pointer string // JSON Pointer (RFC 6901) into the value; "" is the whole
+	Message string // one short sentence, such as "want number, but got string"
+}
+
+// Error is the pointer, unless it is empty, and the message.
+func (e *ValidationError) Error() string { return located(e.Pointer, e.Message) }
+
+// SchemaError says which part of a schema cannot be used, and why.
+type SchemaError struct {
+	Pointer string // JSON Pointer into the schema; "" is the whole
+	Problem string
+}
+
+// Error is the pointer, unless it is empty, and the problem.
+func (e *SchemaError) Error() string { return "schema: " + located(e.Pointer, e.Problem) }
+
+func located(pointer, message string) string {
+	if pointer == "" {
+		return message
+	}
+	return pointer + ": " + message
+}
+
+// maxShown is how many bytes of a value an error repeats.
+const maxShown = 64
+
+// shown is a JSON text for a message: cut, and on one line.
+func shown(raw []byte) string {
+	text := string(raw)
+	if len(text) > maxShown {
+		cut := maxShown
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// list joins words as in "a, b or c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// count is n of something, in the plural where it must be.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if noun, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,352 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Validate checks a value against the schema. The error is a *ValidationError: of what does not
+// fit the first in the order of the document, mostly; or that the value is no JSON, is too large,
+// or takes more work than is allowed.
+func (s *Schema) Validate(raw json.RawMessage) error {
+	if err := rawjson.Valid(raw); err != nil {
+		return &ValidationError{"", fmt.Sprintf("is not valid: %v", err)}
+	}
+	e, _ := evaluators.Get().(*evaluator)
+	if e == nil {
+		e = &evaluator{}
+	}
+	defer e.release()
+	return e.run(s, raw)
+}
+
+// evaluators holds those that are not in use, for their memory.
+var evaluators sync.Pool
+
+// evaluator runs rules over one indexed value, within a budget.
+type evaluator struct {
+	index
+	path    []value     // the members on the way to the value at hand
+	scope   []*resource // the dynamic scope, kept only if the schema asks
+	dynamic bool
+	quiet   bool // only whether, not why
+	err     *ValidationError
+	rank    rank // of err
+
+	depth   int
+	work    int // what is left
+	tick    int // the work at which to look at the clock
+	end     time.Time
+	stopped *ValidationError // why the evaluation is over before its end
+}
+
+// keptValues is how large an index may be to be kept for the next validation.
+const keptValues = 4096
+
+func (e *evaluator) release() {
+	if cap(e.values) <= keptValues && cap(e.open) <= keptValues {
+		e.raw, e.err, e.stopped = nil, nil, nil
+		evaluators.Put(e)
+	}
+}
+
+func (e *evaluator) run(s *Schema, raw []byte) error {
+	root, err := e.build(raw)
+	if err != nil {
+		return &ValidationError{"", "has " + err.Error()}
+	}
+	e.path, e.scope, e.dynamic, e.quiet, e.err = e.path[:0], e.scope[:0], s.dynamic, false, nil
+	e.depth, e.work, e.tick, e.stopped = 0, maxWork, maxWork-tickWork, nil
+	e.end = time.Time{}
+	ok := e.check(s.root, root, nil)
+	switch {
+	case e.stopped != nil:
+		return e.stopped
+	case !ok && e.err == nil:
+		return &ValidationError{"", "does not fit the schema"}
+	case !ok:
+		return e.err
+	}
+	return nil
+}
+
+const tickWork = 4096
+
+// spend takes n steps off the budget. It returns false if the evaluation is to end.
+func (e *evaluator) spend(n int) bool {
+	if e.work -= n; e.work <= e.tick {
+		e.look()
+	}
+	return e.stopped == nil
+}
+
+// look compares with the bounds. The clock starts at the first look: most validations end before.
+func (e *evaluator) look() {
+	e.tick = e.work - tickWork
+	switch now := time.Now(); {
+	case e.work < 0:
+		e.stop("takes too many steps to check against the schema")
+	case e.end.IsZero():
+		e.end = now.Add(maxTime)
+	case now.After(e.end):
+		e.stop("takes too long to check against the schema")
+	}
+}
+
+// stop ends the evaluation and returns false: from here on every check fails at once, and the
+// reason is what Validate returns, whatever the rules make of it.
+func (e *evaluator) stop(format string, args ...any) bool {
+	if e.stopped == nil {
+		e.stopped = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}
+	}
+	return false
+}
+
+// rank tells how much a reason says about what was meant, where one of several forms must fit.
+type rank uint8
+
+const (
+	rankOther rank = iota
+	rankType       // a wrong type: another form was meant
+	rankConst      // a wrong constant: likewise, most of the time
+)
+
+// fail notes why the value at hand does not fit. It returns false.
+func (e *evaluator) fail(format string, args ...any) bool {
+	return e.failAs(rankOther, format, args...)
+}
+
+func (e *evaluator) failAs(r rank, format string, args ...any) bool {
+	if !e.quiet && e.stopped == nil {
+		e.err, e.rank = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}, r
+	}
+	return false
+}
+
+// failAt is fail for the member key of the value at hand, there or not.
+func (e *evaluator) failAt(key string, format string, args ...any) bool {
+	e.fail(format, args...)
+	if e.err != nil && !e.quiet {
+		e.err.Pointer += "/" + rawjson.EscapePointer(key)
+	}
+	return false
+}
+
+// pointer is the JSON Pointer to the value at hand.
+func (e *evaluator) pointer() string {
+	var p strings.Builder
+	for _, m := range e.path {
+		p.WriteByte('/')
+		if m.keyStart == 0 { // an element: its place stands in keyEnd
+			p.WriteString(strconv.Itoa(int(m.keyEnd)))
+			continue
+		}
+		p.WriteString(rawjson.EscapePointer(string(e.key(m))))
+	}
+	return p.String()
+}
+
+// below checks a member against a rule.
+func (e *evaluator) below(r *rule, m value) bool {
+	e.path = append(e.path, m)
+	ok := e.check(r, m, nil)
+	e.path = e.path[:len(e.path)-1]
+	return ok
+}
+
+// item checks the i-th element against a rule.
+func (e *evaluator) item(r *rule, m value, i int) bool {
+	m.keyStart, m.keyEnd = 0, uint32(i)
+	return e.below(r, m)
+}
+
+// silently is check without a reason, for rules whose failure may be no failure of the whole.
+func (e *evaluator) silently(r *rule, v value, m marks) bool {
+	before := e.quiet
+	e.quiet = true
+	ok := e.check(r, v, m)
+	e.quiet = before
+	return ok
+}
+
+// check reports whether v fits r, and notes in m which members were evaluated. If it does not,
+// what was noted is void.
+func (e *evaluator) check(r *rule, v value, m marks) bool {
+	if r.never {
+		return e.fail("is not allowed")
+	}
+	if e.depth++; e.depth > maxDescent {
+		return e.stop("nests too deep, or the schema refers to itself without end")
+	}
+	if e.dynamic && r.resource != nil {
+		e.scope = append(e.scope, r.resource)
+	}
+	ok := e.spend(1) && e.checkSelf(r, v) && e.checkAll(r, v, m)
+	if e.dynamic && r.resource != nil {
+		e.scope = e.scope[:len(e.scope)-1]
+	}
+	e.depth--
+	return ok
+}
+
+// checkSelf looks at what concerns the value alone.
+func (e *evaluator) checkSelf(r *rule, v value) bool {
+	if r.typed && !e.hasType(r.types, v) {
+		return e.failAs(rankType, "want %v, but got %v", r.types, v.kind)
+	}
+	if r.constant != nil && !e.isOneOf(r.constant, v) {
+		return e.failAs(rankConst, "want %s, but got %s", r.constant.text, shown(e.of(v)))
+	}
+	if r.options != nil && !e.isOneOf(r.options, v) {
+		return e.failAs(rankConst, "want %s, but got %s", r.options.text, shown(e.of(v)))
+	}
+	switch {
+	case v.kind == kindString && r.text != nil:
+		return e.checkText(r.text, v)
+	case v.kind == kindNumber && r.number != nil:
+		return e.checkNumber(r.number, v)
+	}
+	return true
+}
+
+func (e *evaluator) hasType(types kind, v value) bool {
+	if types&v.kind != 0 {
+		return true
+	}
+	return v.kind == kindNumber && types&kindInteger != 0 && e.isInteger(v)
+}
+
+func (e *evaluator) isInteger(v value) bool {
+	raw := e.of(v)
+	for _, c := range raw {
+		if c == '.' || c|' ' == 'e' {
+			return e.spend(len(raw)/workBytes) && parseDecimal(raw).isInteger()
+		}
+	}
+	return true
+}
+
+// workBytes is how many bytes of text are worth a step.
+const workBytes = 32
+
+func (e *evaluator) isOneOf(o *options, v value) bool {
+	if !e.spend(int(v.end-v.start) / workBytes) {
+		return false
+	}
+	var room [128]byte
+	_, ok := o.keys[string(e.appendKey(room[:0], v))]
+	return ok
+}
+
+// checkAll looks at what concerns members and other rules. $ref and the like come first: in the
+// drafts where they stand alone the rest is nil.
+func (e *evaluator) checkAll(r *rule, v value, outer marks) bool {
+	m := outer
+	if r.leftFields != nil && v.kind == kindObject || r.leftItems != nil && v.kind == kindArray {
+		m = newMarks(v)
+	}
+	if !e.checkRefs(r, v, m) {
+		return false
+	}
+	if v.kind == kindObject && r.object != nil && !e.checkObject(r.object, v, m) ||
+		v.kind == kindArray && r.array != nil && !e.checkArray(r.array, v, m) {
+		return false
+	}
+	if r.combined && !e.checkCombined(r, v, m) {
+		return false
+	}
+	return e.checkLeft(r, v, m, outer)
+}
+
+func (e *evaluator) checkRefs(r *rule, v value, m marks) bool {
+	if r.ref != nil && !e.check(r.ref, v, m) {
+		return false
+	}
+	if r.recursive != nil && !e.check(e.resolveRecursive(r.recursive), v, m) {
+		return false
+	}
+	return r.dynamic == nil || e.check(e.resolveDynamic(r.dynamic), v, m)
+}
+
+// resolveRecursive is where a $recursiveRef leads: if its target is the root of a resource with
+// $recursiveAnchor, the outermost such resource.
+func (e *evaluator) resolveRecursive(target *rule) *rule {
+	if target.resource == nil || !target.resource.recursive || target.resource.root != target {
+		return target
+	}
+	for _, r := range e.scope {
+		if r.recursive && e.spend(1) {
+			return r.root
+		}
+	}
+	return target
+}
+
+// resolveDynamic is where a $dynamicRef leads: if its target has the $dynamicAnchor, the
+// outermost resource that has it too.
+func (e *evaluator) resolveDynamic(d *dynamicRef) *rule {
+	if d.anchor == "" || d.target.anchor != d.anchor {
+		return d.target
+	}
+	for i, r := range e.scope {
+		if target := r.anchors[d.anchor]; target != nil {
+			e.spend(i)
+			return target
+		}
+	}
+	return d.target
+}
+
+// checkLeft checks the members that no other rule has evaluated.
+func (e *evaluator) checkLeft(r *rule, v value, m, outer marks) bool {
+	left := r.leftFields
+	if v.kind == kindArray {
+		left = r.leftItems
+	} else if v.kind != kindObject {
+		return true
+	}
+	if left == nil {
+		return true
+	}
+	for i, member := range e.members(v) {
+		if m.has(i) {
+			continue
+		}
+		if v.kind == kindArray && !e.item(left, member, i) || v.kind == kindObject && !e.field(left, member) {
+			return false
+		}
+	}
+	outer.setAll(int(v.n))
+	return true
+}
+
+// marks notes which members of one value have been evaluated. Nil takes notes for nobody.
+type marks []uint64
+
+func newMarks(v value) marks { return make(marks, (v.n+63)/64+1) }
+
+func (m marks) set(i int) {
+	if m != nil {
+		m[i/64] |= 1 << (i % 64)
+	}
+}
+
+func (m marks) setAll(n int) {
+	for i := range min(n, 64*len(m)) {
+		m.set(i)
+	}
+}
+
+func (m marks) has(i int) bool { return m[i/64]&(1<<(i%64)) != 0 }
+
+func (m marks) add(other marks) {
+	for i := range m {
+		m[i] |= other[i]
+	}
+}

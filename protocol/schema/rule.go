@@ -1,0 +1,384 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// rule is one subschema in the form that the evaluator wants: what is absent is nil, so that a
+// rule costs only what it says.
+type rule struct {
+	never      bool // the schema false
+	typed      bool
+	types      kind
+	options    *options // enum
+	constant   *options // const
+	object     *objectRule
+	array      *arrayRule
+	text       *textRule
+	number     *numberRule
+	ref        *rule
+	recursive  *rule // $recursiveRef
+	dynamic    *dynamicRef
+	combined   bool // some of the fields below are there
+	not        *rule
+	allOf      []*rule
+	anyOf      []*rule
+	oneOf      []*rule
+	when       *rule // if
+	then       *rule
+	otherwise  *rule // else
+	leftFields *rule // unevaluatedProperties
+	leftItems  *rule // unevaluatedItems
+
+	resource *resource
+	anchor   string // $dynamicAnchor
+}
+
+// options are the values that an enum or a const allows.
+type options struct {
+	keys map[string]struct{} // index.appendKey of each
+	text string              // for messages
+}
+
+type dynamicRef struct {
+	target *rule
+	anchor string
+}
+
+// resource is a schema with its own $id, in the dynamic scope.
+type resource struct {
+	root      *rule
+	recursive bool             // $recursiveAnchor
+	anchors   map[string]*rule // $dynamicAnchor
+}
+
+type objectRule struct {
+	fields       map[string]field // properties, and those that are required without being there
+	required     []string
+	patterns     []patternRule
+	additional   *rule
+	names        *rule
+	min, max     int // max < 0: none
+	dependencies []dependency
+}
+
+// field is what an object's rule says about one key.
+type field struct {
+	rule     *rule
+	required int // 1 + its place in objectRule.required; 0 if it is not there
+}
+
+type patternRule struct {
+	pattern *pattern
+	rule    *rule
+}
+
+// dependency applies where the key is present.
+type dependency struct {
+	key      string
+	required []string
+	rule     *rule
+}
+
+type arrayRule struct {
+	prefix        []*rule
+	rest          *rule
+	min, max      int // max < 0: none
+	unique        bool
+	contains      *rule
+	minHas        int
+	maxHas        int  // < 0: none
+	containsMarks bool // what contains matched counts as evaluated (from 2020-12 on)
+}
+
+type textRule struct {
+	min, max int // max < 0: none
+	pattern  *pattern
+}
+
+type numberRule struct {
+	min, max, over, under, multiple *bound
+}
+
+// bound is a number of the schema.
+type bound struct {
+	exact decimal
+	small int64 // if isSmall
+	short bool
+	text  string
+}
+
+// translator turns the library's graph into rules.
+type translator struct {
+	rules   map[*jsonschema.Schema]*rule
+	queue   []*jsonschema.Schema
+	dynamic bool
+}
+
+// rule returns the rule of s, which is filled in by finish.
+func (t *translator) rule(s *jsonschema.Schema) *rule {
+	if s == nil {
+		return nil
+	}
+	r := t.rules[s]
+	if r == nil {
+		r = &rule{}
+		t.rules[s] = r
+		t.queue = append(t.queue, s)
+	}
+	return r
+}
+
+func (t *translator) list(schemas []*jsonschema.Schema) []*rule {
+	var rules []*rule
+	for _, s := range schemas {
+		rules = append(rules, t.rule(s))
+	}
+	return rules
+}
+
+// either is for the places where the library has nil, a bool or a schema.
+func (t *translator) either(v any) *rule {
+	switch v := v.(type) {
+	case *jsonschema.Schema:
+		return t.rule(v)
+	case bool:
+		return &rule{never: !v}
+	}
+	return nil
+}
+
+// finish fills in all rules, also those that are met on the way.
+func (t *translator) finish() {
+	for len(t.queue) > 0 {
+		s := t.queue[len(t.queue)-1]
+		t.queue = t.queue[:len(t.queue)-1]
+		t.fill(t.rules[s], s)
+	}
+}
+
+func (t *translator) fill(r *rule, s *jsonschema.Schema) {
+	if s.Bool != nil {
+		r.never = !*s.Bool
+		return
+	}
+	r.anchor = s.DynamicAnchor
+	if s.Types != nil {
+		r.typed, r.types = true, kinds(s.Types)
+	}
+	if s.Enum != nil {
+		r.options = newOptions(s.Enum.Values)
+	}
+	if s.Const != nil {
+		r.constant = newOptions([]any{*s.Const})
+	}
+	r.ref, r.recursive = t.rule(s.Ref), t.rule(s.RecursiveRef)
+	if d := s.DynamicRef; d != nil {
+		r.dynamic = &dynamicRef{t.rule(d.Ref), d.Anchor}
+	}
+	t.dynamic = t.dynamic || r.recursive != nil || r.dynamic != nil
+	r.object, r.array, r.text, r.number = t.object(s), t.array(s), newText(s), newNumber(s)
+	t.combine(r, s)
+}
+
+func (t *translator) combine(r *rule, s *jsonschema.Schema) {
+	r.not = t.rule(s.Not)
+	r.allOf, r.anyOf, r.oneOf = t.list(s.AllOf), t.list(s.AnyOf), t.list(s.OneOf)
+	r.when, r.then, r.otherwise = t.rule(s.If), t.rule(s.Then), t.rule(s.Else)
+	r.leftFields, r.leftItems = t.rule(s.UnevaluatedProperties), t.rule(s.UnevaluatedItems)
+	r.combined = r.not != nil || r.allOf != nil || r.anyOf != nil || r.oneOf != nil || r.when != nil
+}
+
+// kinds is a set of types; a number includes the integers.
+func kinds(types *jsonschema.Types) kind {
+	var set kind
+	for _, name := range types.ToStrings() {
+		set |= 1 << slices.Index(kindNames[:], name)
+	}
+	return set
+}
+
+func newOptions(values []any) *options {
+	o := &options{keys: make(map[string]struct{}, len(values))}
+	var x index
+	var texts []string
+	for _, v := range values {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			continue // it was decoded from JSON
+		}
+		if v, err := x.build(raw); err == nil {
+			o.keys[string(x.appendKey(nil, v))] = struct{}{}
+		}
+		texts = append(texts, shown(raw))
+	}
+	o.text = enumText(texts)
+	return o
+}
+
+// maxNamed is how many allowed values a message names.
+const maxNamed = 10
+
+func enumText(texts []string) string {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	if len(texts) > maxNamed {
+		return "one of " + strings.Join(texts[:maxNamed], ", ") + ", …"
+	}
+	return "one of " + list(texts)
+}
+
+func (t *translator) object(s *jsonschema.Schema) *objectRule {
+	o := &objectRule{
+		required:     unique(s.Required),
+		patterns:     t.patterns(s),
+		additional:   t.either(s.AdditionalProperties),
+		names:        t.rule(s.PropertyNames),
+		min:          atLeast(s.MinProperties),
+		max:          atMost(s.MaxProperties),
+		dependencies: t.dependencies(s),
+	}
+	o.fields = make(map[string]field, len(s.Properties))
+	for key, p := range s.Properties {
+		o.fields[key] = field{rule: t.rule(p)}
+	}
+	for i, key := range o.required {
+		f := o.fields[key]
+		f.required = i + 1
+		o.fields[key] = f
+	}
+	if len(o.fields) == 0 && o.patterns == nil && o.additional == nil && o.names == nil &&
+		o.min == 0 && o.max < 0 && o.dependencies == nil {
+		return nil
+	}
+	return o
+}
+
+// unique is list without repetitions, in the same order.
+func unique(list []string) []string {
+	var once []string
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			once = append(once, s)
+		}
+	}
+	return once
+}
+
+func (t *translator) patterns(s *jsonschema.Schema) []patternRule {
+	var rules []patternRule
+	for re, schema := range s.PatternProperties {
+		if p, ok := re.(*pattern); ok {
+			rules = append(rules, patternRule{p, t.rule(schema)})
+		} else { // a meta-schema, which the library compiled with Go's own engine
+			compiled, _ := (&patterns{known: map[string]*pattern{}}).compile(re.String())
+			rules = append(rules, patternRule{compiled.(*pattern), t.rule(schema)})
+		}
+	}
+	slices.SortFunc(rules, func(a, b patternRule) int { return strings.Compare(a.pattern.source, b.pattern.source) })
+	return rules
+}
+
+// dependencies are those of the older drafts and of the newer ones alike.
+func (t *translator) dependencies(s *jsonschema.Schema) []dependency {
+	var list []dependency
+	for _, key := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		switch d := s.Dependencies[key].(type) {
+		case []string:
+			list = append(list, dependency{key: key, required: d})
+		case *jsonschema.Schema:
+			list = append(list, dependency{key: key, rule: t.rule(d)})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.DependentRequired)) {
+		list = append(list, dependency{key: key, required: s.DependentRequired[key]})
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
+		list = append(list, dependency{key: key, rule: t.rule(s.DependentSchemas[key])})
+	}
+	return list
+}
+
+func (t *translator) array(s *jsonschema.Schema) *arrayRule {
+	a := &arrayRule{
+		min: atLeast(s.MinItems), max: atMost(s.MaxItems), unique: s.UniqueItems,
+		contains: t.rule(s.Contains), minHas: 1, maxHas: atMost(s.MaxContains), containsMarks: s.DraftVersion >= 2020,
+	}
+	if s.MinContains != nil {
+		a.minHas = *s.MinContains
+	}
+	switch items := s.Items.(type) {
+	case *jsonschema.Schema:
+		a.rest = t.rule(items)
+	case []*jsonschema.Schema:
+		a.prefix, a.rest = t.list(items), t.either(s.AdditionalItems)
+	}
+	if s.DraftVersion >= 2020 {
+		a.prefix, a.rest = t.list(s.PrefixItems), t.rule(s.Items2020)
+	}
+	if a.prefix == nil && a.rest == nil && a.min == 0 && a.max < 0 && !a.unique && a.contains == nil {
+		return nil
+	}
+	return a
+}
+
+func newText(s *jsonschema.Schema) *textRule {
+	t := &textRule{min: atLeast(s.MinLength), max: atMost(s.MaxLength)}
+	switch p := s.Pattern.(type) {
+	case nil:
+	case *pattern:
+		t.pattern = p
+	default: // a meta-schema, as above
+		t.pattern = &pattern{source: p.String()}
+		t.pattern.re, _ = compilePattern(p.String())
+	}
+	if t.min == 0 && t.max < 0 && t.pattern == nil {
+		return nil
+	}
+	return t
+}
+
+func newNumber(s *jsonschema.Schema) *numberRule {
+	n := &numberRule{
+		min: newBound(s.Minimum), max: newBound(s.Maximum),
+		over: newBound(s.ExclusiveMinimum), under: newBound(s.ExclusiveMaximum),
+		multiple: newBound(s.MultipleOf),
+	}
+	if *n == (numberRule{}) {
+		return nil
+	}
+	return n
+}
+
+func newBound(r *big.Rat) *bound {
+	if r == nil {
+		return nil
+	}
+	places, _ := r.FloatPrec()
+	b := &bound{exact: fromRat(r), text: shownString(r.FloatString(places))}
+	b.small, b.short = smallInt([]byte(r.FloatString(places)))
+	return b
+}
+
+func atLeast(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return max(*n, 0)
+}
+
+func atMost(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return max(*n, 0)
+}
