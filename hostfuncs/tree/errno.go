@@ -1,0 +1,44 @@
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// errnoOf translates an error of the system.
+func errnoOf(err error) wasi.Errno {
+	if err == nil {
+		return wasi.ESUCCESS
+	}
+	if e := wasi.Errno(0); errors.As(err, &e) {
+		return e
+	}
+	if sys := syscall.Errno(0); errors.As(err, &sys) {
+		if e, ok := systemErrno(sys); ok {
+			return e
+		}
+	}
+	return kindErrno(err)
+}
+
+// kindErrno translates what is left by what Go knows about it.
+func kindErrno(err error) wasi.Errno {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return wasi.ENOENT
+	case errors.Is(err, fs.ErrExist):
+		return wasi.EEXIST
+	case errors.Is(err, fs.ErrPermission):
+		return wasi.EACCES
+	case errors.Is(err, fs.ErrInvalid):
+		return wasi.EINVAL
+	case errors.Is(err, fs.ErrClosed):
+		return wasi.EBADF
+	case errors.Is(err, errors.ErrUnsupported):
+		return wasi.ENOTSUP
+	}
+	return wasi.EIO
+}

@@ -1,0 +1,110 @@
+package tree
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// file is an open file of the host.
+type file struct {
+	guest  string
+	f      *os.File
+	append bool // opened with O_APPEND
+	read   bool
+	write  bool
+}
+
+var _ wasi.File = (*file)(nil)
+
+func newFile(guest string, f *os.File, o wasi.OpenOptions) *file {
+	return &file{guest: guest, f: f, append: o.Append && o.Write, read: o.Read, write: o.Write}
+}
+
+func (f *file) Path() string { return f.guest }
+
+func (f *file) Stat() (wasi.Stat, wasi.Errno) {
+	info, err := f.f.Stat()
+	if err != nil {
+		return wasi.Stat{}, errnoOf(err)
+	}
+	return statOf(info), wasi.ESUCCESS
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, wasi.Errno) {
+	if !f.read {
+		return 0, wasi.EBADF
+	}
+	n, err := f.f.ReadAt(p, off)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, errnoOf(err)
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, wasi.Errno) {
+	switch {
+	case !f.write:
+		return 0, wasi.EBADF
+	case f.append:
+		return f.Append(p)
+	}
+	n, err := f.f.WriteAt(p, off)
+	return n, errnoOf(err)
+}
+
+// Append is one write of the system's for a file opened so. A file that was told later to append
+// takes two steps, between which another process can write.
+func (f *file) Append(p []byte) (int, wasi.Errno) {
+	if !f.write {
+		return 0, wasi.EBADF
+	}
+	if f.append {
+		n, err := f.f.Write(p)
+		return n, errnoOf(err)
+	}
+	info, err := f.f.Stat()
+	if err != nil {
+		return 0, errnoOf(err)
+	}
+	n, err := f.f.WriteAt(p, info.Size())
+	return n, errnoOf(err)
+}
+
+func (f *file) Truncate(size int64) wasi.Errno {
+	if !f.write {
+		return wasi.EINVAL
+	}
+	return errnoOf(f.f.Truncate(size))
+}
+
+func (f *file) Sync() wasi.Errno { return errnoOf(f.f.Sync()) }
+
+func (f *file) Chtimes(t wasi.Times) wasi.Errno {
+	if !f.write {
+		return wasi.EBADF
+	}
+	st, e := f.Stat()
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	return errnoOf(setTimes(f.f, complete(t, st)))
+}
+
+func (f *file) ReadDir(int) ([]wasi.DirEntry, wasi.Errno) { return nil, wasi.ENOTDIR }
+func (f *file) Rewind() wasi.Errno                        { return wasi.ENOTDIR }
+func (f *file) Close() wasi.Errno                         { return errnoOf(f.f.Close()) }
+
+// complete fills in the times that are to stay.
+func complete(t wasi.Times, st wasi.Stat) (atimeMtime [2]int64) {
+	atimeMtime = [2]int64{st.Atime, st.Mtime}
+	if t.Atime != nil {
+		atimeMtime[0] = *t.Atime
+	}
+	if t.Mtime != nil {
+		atimeMtime[1] = *t.Mtime
+	}
+	return atimeMtime
+}

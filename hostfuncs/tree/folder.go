@@ -1,0 +1,119 @@
+package tree
+
+import (
+	"errors"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// folder is an open folder: the host's, or one above all mounts (f is nil).
+type folder struct {
+	tree        *Tree
+	guest, host string
+	f           *os.File
+	begun       bool            // the mounts have been listed
+	seen        map[string]bool // their names, which hide the host's
+}
+
+var _ wasi.File = (*folder)(nil)
+
+func (d *folder) Path() string { return d.guest }
+
+func (d *folder) Stat() (wasi.Stat, wasi.Errno) {
+	if d.f == nil {
+		return syntheticStat(d.guest), wasi.ESUCCESS
+	}
+	info, err := d.f.Stat()
+	if err != nil {
+		return wasi.Stat{}, errnoOf(err)
+	}
+	return statOf(info), wasi.ESUCCESS
+}
+
+// syntheticStat describes a folder that only leads to mounts. Its number is made of its path.
+func syntheticStat(guest string) wasi.Stat {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, guest)
+	return wasi.Stat{Ino: h.Sum64(), Nlink: 1, Type: wasi.TypeDirectory}
+}
+
+// ReadDir lists the mounts in the folder, then what of the host's the guest may see.
+func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
+	if !d.begun {
+		d.begun, d.seen = true, make(map[string]bool)
+		if mounts := d.tree.mountEntries(d.guest); len(mounts) > 0 {
+			for _, m := range mounts {
+				d.seen[m.Name] = true
+			}
+			return mounts, wasi.ESUCCESS
+		}
+	}
+	if d.f == nil {
+		return nil, wasi.ESUCCESS
+	}
+	for {
+		entries, err := d.f.ReadDir(n)
+		if out := d.filter(entries); len(out) > 0 {
+			return out, wasi.ESUCCESS
+		}
+		if errors.Is(err, io.EOF) {
+			return nil, wasi.ESUCCESS
+		}
+		if err != nil {
+			return nil, errnoOf(err)
+		}
+	}
+}
+
+// filter keeps what the guest may see and can name.
+func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
+	var out []wasi.DirEntry
+	for _, entry := range entries {
+		name := entry.Name()
+		if d.seen[name] || !utf8.ValidString(name) || checkName(name) != wasi.ESUCCESS {
+			continue
+		}
+		if d.tree.visible(filepath.Join(d.host, name), entry.IsDir()) {
+			out = append(out, wasi.DirEntry{Name: name, Type: wasi.FiletypeOf(entry.Type())})
+		}
+	}
+	return out
+}
+
+func (d *folder) Rewind() wasi.Errno {
+	d.begun = false
+	if d.f == nil {
+		return wasi.ESUCCESS
+	}
+	_, err := d.f.Seek(0, io.SeekStart)
+	return errnoOf(err)
+}
+
+func (d *folder) Sync() wasi.Errno {
+	if d.f == nil {
+		return wasi.ESUCCESS
+	}
+	return errnoOf(syncFolder(d.f))
+}
+
+func (d *folder) Chtimes(t wasi.Times) wasi.Errno {
+	return d.tree.Chtimes(d.guest, t, true)
+}
+
+func (d *folder) Close() wasi.Errno {
+	delete(d.tree.folders, d)
+	if d.f == nil {
+		return wasi.ESUCCESS
+	}
+	return errnoOf(d.f.Close())
+}
+
+func (d *folder) ReadAt([]byte, int64) (int, wasi.Errno)  { return 0, wasi.EISDIR }
+func (d *folder) WriteAt([]byte, int64) (int, wasi.Errno) { return 0, wasi.EISDIR }
+func (d *folder) Append([]byte) (int, wasi.Errno)         { return 0, wasi.EISDIR }
+func (d *folder) Truncate(int64) wasi.Errno               { return wasi.EISDIR }

@@ -1,0 +1,122 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// Symlink implements wasi.Tree. A guest makes only links that stay in their mount: relative, ".."
+// only at the beginning, and to a place that the guest may see. So what other programs on the host
+// find there leads them no further than the guest itself could go.
+func (t *Tree) Symlink(target, path string) wasi.Errno {
+	p, e := t.walk(path, false, Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer p.close()
+	if e := t.vacant(p); e != wasi.ESUCCESS {
+		return e
+	}
+	if p.mustDir {
+		return wasi.ENOENT
+	}
+	if !t.staysInside(target, p) {
+		return wasi.EPERM
+	}
+	return errnoOf(p.parent().root.Symlink(filepath.FromSlash(target), p.name))
+}
+
+// staysInside says whether a link at p with that target may be.
+func (t *Tree) staysInside(target string, p *place) bool {
+	return t.targetInside(target, p.parent(), filepath.Dir(p.host))
+}
+
+func (t *Tree) targetInside(target string, in *node, folder string) bool {
+	if in.anchor || strings.HasPrefix(target, "/") || filepath.IsAbs(filepath.FromSlash(target)) || filepath.VolumeName(target) != "" {
+		return false
+	}
+	parts, _ := split(target)
+	for i, part := range parts {
+		if part == ".." && i > 0 && parts[i-1] != ".." {
+			return false
+		}
+		if part != ".." && checkName(part) != wasi.ESUCCESS {
+			return false
+		}
+	}
+	to := filepath.Join(folder, filepath.FromSlash(target))
+	_, inside := cutPrefix(to, in.mount.host)
+	return inside && (to == in.mount.host || t.visible(to, true))
+}
+
+// targetForGuest shows a link's target: an absolute one as the tree shows that path, others as they
+// are.
+func (t *Tree) targetForGuest(target string) string {
+	if !filepath.IsAbs(target) {
+		return filepath.ToSlash(target)
+	}
+	if guest, ok := t.toGuest(filepath.Clean(target)); ok {
+		return guest
+	}
+	return GuestPath(target)
+}
+
+// Link implements wasi.Tree. Only what the guest may read and write gets a second name: else a name in
+// a folder of its own would give it what its grants do not. A link is held to what Symlink asks.
+func (t *Tree) Link(from, to string, follow bool) wasi.Errno {
+	a, e := t.walk(from, follow, Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer a.close()
+	if e := t.mayLink(a); e != wasi.ESUCCESS {
+		return e
+	}
+	b, e := t.walk(to, false, Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer b.close()
+	if e := t.vacant(b); e != wasi.ESUCCESS {
+		return e
+	}
+	if b.mustDir {
+		return wasi.ENOENT
+	}
+	if a.info.Mode()&fs.ModeSymlink != 0 {
+		if e := t.mayMoveLink(a.parent().root, a.name, b.parent(), filepath.Dir(b.host)); e != wasi.ESUCCESS {
+			return e
+		}
+	}
+	return errnoOf(link(a, b))
+}
+
+func (t *Tree) mayLink(p *place) wasi.Errno {
+	if e := t.see(p, Write); e != wasi.ESUCCESS {
+		return e
+	}
+	if p.isDir() || p.info.Mode()&^fs.ModePerm&^fs.ModeSymlink != 0 {
+		return wasi.EPERM
+	}
+	if e := t.allow(Read, p.host, false); e != wasi.ESUCCESS {
+		return e
+	}
+	return t.allow(Write, p.host, false)
+}
+
+// link gives a file a second name, and takes it back if it turns out to be another file's.
+func link(a, b *place) error {
+	if err := linkAt(a, b); err != nil {
+		return err
+	}
+	info, err := b.parent().root.Lstat(b.name)
+	if err == nil && !os.SameFile(info, a.info) {
+		_ = b.parent().root.Remove(b.name)
+		return wasi.EBUSY
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// mount is a Mount in use. Its folder is opened at first use and stays open, so that it is the same
+// folder for the whole call.
+type mount struct {
+	host, guest string
+	root        *os.Root // nil until opened, and while host is no folder
+	real        string   // host without links, once opened
+}
+
+// GuestPath is how a guest sees a host path by default: the path itself, C:\x as /c/x.
+func GuestPath(host string) string {
+	vol := filepath.VolumeName(host)
+	rest := filepath.ToSlash(host[len(vol):])
+	if vol != "" {
+		rest = "/" + strings.ToLower(strings.Trim(filepath.ToSlash(strings.TrimSuffix(vol, ":")), "/")) + rest
+	}
+	return cleanGuest(rest)
+}
+
+func cleanGuest(p string) string { return path.Clean("/" + p) }
+
+// hostPath is the opposite of GuestPath, for a path that no mount covers: to name it in a refusal.
+func hostPath(guest string) string {
+	if drive, rest, _ := strings.Cut(guest[1:], "/"); os.PathSeparator == '\\' && len(drive) == 1 {
+		return strings.ToUpper(drive) + `:\` + filepath.FromSlash(rest)
+	}
+	return filepath.FromSlash(guest)
+}
+
+// open makes m.root if host is a folder now. It never opens anything else: a fifo would block.
+func (m *mount) open() error {
+	if m.root != nil {
+		return nil
+	}
+	st, err := os.Stat(m.host)
+	if err != nil || !st.IsDir() {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(m.host)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return err
+	}
+	m.root, m.real = root, real
+	return nil
+}
+
+// anchor opens the folder that holds a mount which is no folder itself: a file, or nothing yet.
+func (m *mount) anchor() (*os.Root, string, error) {
+	at := m.host
+	real, err := filepath.EvalSymlinks(m.host)
+	switch {
+	case err == nil:
+		at = real
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, "", err
+	}
+	root, err := os.OpenRoot(filepath.Dir(at))
+	return root, filepath.Base(at), err
+}
+
+func (m *mount) close() {
+	if m.root != nil {
+		_ = m.root.Close()
+		m.root = nil
+	}
+}
+
+// toGuest is where the guest sees a host path, if it is in this mount.
+func (m *mount) toGuest(host string) (string, bool) {
+	for _, base := range []string{m.host, m.real} {
+		if base == "" {
+			continue
+		}
+		if rest, ok := cutPrefix(host, base); ok {
+			return path.Join(m.guest, filepath.ToSlash(rest)), true
+		}
+	}
+	return "", false
+}
+
+func (t *Tree) mountAt(guest string) *mount {
+	for _, m := range t.mounts {
+		if m.guest == guest {
+			return m
+		}
+	}
+	return nil
+}
+
+// leads says whether a mount is below the guest path.
+func (t *Tree) leads(guest string) bool {
+	for _, m := range t.mounts {
+		if rest, ok := under(m.guest, guest); ok && rest != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// under returns what follows the folder base in a guest path.
+func under(guest, base string) (string, bool) {
+	if guest == base {
+		return "", true
+	}
+	return strings.CutPrefix(guest, strings.TrimSuffix(base, "/")+"/")
+}
+
+// toGuest is where the guest sees a host path; the mount that is nearest to it decides.
+func (t *Tree) toGuest(host string) (string, bool) {
+	best, found, length := "", false, -1
+	for _, m := range t.mounts {
+		if guest, ok := m.toGuest(host); ok && len(m.host) > length {
+			best, found, length = guest, true, len(m.host)
+		}
+	}
+	return best, found
+}
+
+// mountEntries lists the mounts, and the folders on the way to mounts, directly below a guest path.
+func (t *Tree) mountEntries(guest string) []wasi.DirEntry {
+	var out []wasi.DirEntry
+	seen := make(map[string]bool)
+	for _, m := range t.mounts {
+		rest, ok := under(m.guest, guest)
+		name, deeper, onTheWay := strings.Cut(rest, "/")
+		if !ok || name == "" || seen[name] {
+			continue
+		}
+		entry := wasi.DirEntry{Name: name, Type: wasi.TypeDirectory}
+		if !onTheWay && deeper == "" {
+			st, err := os.Stat(m.host)
+			if err != nil {
+				continue
+			}
+			entry.Type = wasi.FiletypeOf(st.Mode())
+		}
+		seen[name] = true
+		out = append(out, entry)
+	}
+	return out
+}

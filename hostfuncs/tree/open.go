@@ -1,0 +1,176 @@
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// filePerm and folderPerm are the modes of what a guest makes, less the process's umask: WASI has
+// no modes.
+const (
+	filePerm   fs.FileMode = 0o666
+	folderPerm fs.FileMode = 0o777
+)
+
+// Open implements wasi.Tree.
+func (t *Tree) Open(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	for range maxRaces {
+		f, e := t.openOnce(path, o)
+		if e != raced {
+			return f, e
+		}
+	}
+	return nil, wasi.EBUSY
+}
+
+func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	op := Read
+	if o.Write || o.Create {
+		op = Write
+	}
+	exclusive := o.Create && o.Exclusive
+	p, e := t.walk(path, !o.NoFollow && !exclusive, op)
+	if e != wasi.ESUCCESS {
+		return nil, e
+	}
+	defer p.close()
+	if p.name != "" && p.info == nil && o.Create {
+		return t.create(p, o)
+	}
+	if e := t.see(p, op); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	switch {
+	case exclusive:
+		return nil, wasi.EEXIST
+	case p.isDir() && o.Write:
+		return nil, wasi.EISDIR
+	case p.isDir():
+		return t.openDir(p)
+	case p.info.Mode()&fs.ModeSymlink != 0:
+		return nil, wasi.ELOOP
+	case o.Directory:
+		return nil, wasi.ENOTDIR
+	}
+	return t.openFile(p, o)
+}
+
+// openFile opens a file that is there. It is cut only after it has been found to be the one that
+// was decided about.
+func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	if e := t.allowAccess(p, o); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	if !p.info.Mode().IsRegular() {
+		return nil, wasi.EACCES
+	}
+	f, err := p.parent().root.OpenFile(p.name, accessFlags(o), 0)
+	if err != nil {
+		return nil, openErrno(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(info, p.info) {
+		err = raced
+	}
+	if err == nil && o.Truncate {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, errnoOf(err)
+	}
+	return newFile(p.guest, f, o), wasi.ESUCCESS
+}
+
+// allowAccess decides about the ways in which a file is opened: reading unless only writing.
+func (t *Tree) allowAccess(p *place, o wasi.OpenOptions) wasi.Errno {
+	if o.Write || o.Truncate {
+		if e := t.allow(Write, p.host, false); e != wasi.ESUCCESS {
+			return e
+		}
+	}
+	if o.Read || !o.Write {
+		return t.allow(Read, p.host, false)
+	}
+	return wasi.ESUCCESS
+}
+
+// create makes a file where nothing is. O_EXCL follows no link that appears meanwhile.
+func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	if e := t.mayMake(p); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	if p.mustDir {
+		return nil, wasi.EISDIR
+	}
+	if e := t.allowAccess(p, o); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	f, err := p.parent().root.OpenFile(p.name, accessFlags(o)|os.O_CREATE|os.O_EXCL, filePerm)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, raced
+	case err != nil:
+		return nil, errnoOf(err)
+	}
+	return newFile(p.guest, f, o), wasi.ESUCCESS
+}
+
+// mayMake decides about making something where nothing is.
+func (t *Tree) mayMake(p *place) wasi.Errno {
+	if p.parent().root == nil {
+		_ = t.refuse(Write, p.host)
+		return wasi.EROFS
+	}
+	return t.allow(Write, p.host, false)
+}
+
+func accessFlags(o wasi.OpenOptions) int {
+	flags := os.O_RDONLY
+	switch {
+	case o.Read && o.Write:
+		flags = os.O_RDWR
+	case o.Write:
+		flags = os.O_WRONLY
+	}
+	if o.Append && o.Write {
+		flags |= os.O_APPEND
+	}
+	return flags | noBlock
+}
+
+// openErrno tells what was replaced after the look, or would have led elsewhere, from other errors:
+// it is looked at again.
+func openErrno(err error) wasi.Errno {
+	e := errnoOf(err)
+	if _, known := errors.AsType[syscall.Errno](err); !known || e == wasi.ENOENT || e == wasi.ELOOP {
+		return raced
+	}
+	return e
+}
+
+// openDir opens a folder for its listing.
+func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
+	d := &folder{tree: t, guest: p.guest, host: p.host}
+	if !p.synthetic() {
+		root := p.parent().root
+		if p.name != "" {
+			var err error
+			if root, err = openFolder(root, p.name, p.info); err != nil {
+				return nil, errnoOf(err)
+			}
+			defer func() { _ = root.Close() }()
+		}
+		f, err := root.Open(".")
+		if err != nil {
+			return nil, errnoOf(err)
+		}
+		d.f = f
+	}
+	t.folders[d] = struct{}{}
+	return d, wasi.ESUCCESS
+}

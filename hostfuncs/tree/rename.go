@@ -1,0 +1,155 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// maxMoved is how many entries a folder may have, at all depths, to be moved in one step: each is
+// decided about. A larger one answers EXDEV, and programs then move entry by entry.
+const maxMoved = 100_000
+
+// Rename implements wasi.Tree. Both paths need a grant to write, and the old one to read, since what
+// is moved may be readable at its new place. A folder moves only if the same holds for all in it.
+func (t *Tree) Rename(from, to string) wasi.Errno {
+	a, e := t.change(from)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer a.close()
+	if dots(to) {
+		return wasi.EINVAL
+	}
+	b, e := t.walk(to, false, Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer b.close()
+	if e := t.mayRename(a, b); e != wasi.ESUCCESS {
+		return e
+	}
+	if b.info != nil && os.SameFile(a.info, b.info) {
+		return wasi.ESUCCESS
+	}
+	if err := renameAt(a, b); err != nil {
+		return errnoOf(err)
+	}
+	t.moved(a, b)
+	return wasi.ESUCCESS
+}
+
+func (t *Tree) mayRename(a, b *place) wasi.Errno {
+	if e := t.allow(Read, a.host, a.isDir()); e != wasi.ESUCCESS {
+		return e
+	}
+	if e := t.mayReplace(a, b); e != wasi.ESUCCESS {
+		return e
+	}
+	if a.anchored() || b.anchored() {
+		return wasi.EBUSY
+	}
+	if _, inside := under(b.guest, a.guest); inside && a.isDir() && a.guest != b.guest {
+		return wasi.EINVAL
+	}
+	switch {
+	case a.isDir():
+		return t.mayMove(a, b)
+	case a.info.Mode()&fs.ModeSymlink != 0:
+		return t.mayMoveLink(a.parent().root, a.name, b.parent(), filepath.Dir(b.host))
+	}
+	return wasi.ESUCCESS
+}
+
+// mayReplace decides about the new path: nothing is there, or something that may go.
+func (t *Tree) mayReplace(a, b *place) wasi.Errno {
+	switch {
+	case b.name == "":
+		if a.isDir() {
+			return t.mayChange(b)
+		}
+		return wasi.EISDIR
+	case b.mustDir && !a.isDir():
+		return wasi.ENOTDIR
+	case b.info == nil:
+		return t.mayMake(b)
+	}
+	if e := t.see(b, Write); e != wasi.ESUCCESS {
+		return e
+	}
+	if e := t.mayChange(b); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case b.isDir() && !a.isDir():
+		return wasi.EISDIR
+	case !b.isDir() && a.isDir():
+		return wasi.ENOTDIR
+	}
+	return wasi.ESUCCESS
+}
+
+// mayMove decides about everything in a folder that is to be moved.
+func (t *Tree) mayMove(a, b *place) wasi.Errno {
+	root, err := openFolder(a.parent().root, a.name, a.info)
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer func() { _ = root.Close() }()
+	left := maxMoved
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if left--; left < 0 {
+			return wasi.EXDEV
+		}
+		return failure(t.mayMoveEntry(root, name, entry, a, b))
+	})
+	return errnoOf(err)
+}
+
+func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b *place) wasi.Errno {
+	from := filepath.Join(a.host, filepath.FromSlash(name))
+	to := filepath.Join(b.host, filepath.FromSlash(name))
+	if t.decider.Allow(Read, from) != nil || t.decider.Allow(Write, from) != nil || t.decider.Allow(Write, to) != nil {
+		return wasi.EACCES
+	}
+	if entry.Type()&fs.ModeSymlink != 0 {
+		return t.mayMoveLink(root, name, b.parent(), filepath.Dir(to))
+	}
+	return wasi.ESUCCESS
+}
+
+// mayMoveLink holds a link that moves to what Symlink asks of a new one. One that the operator made,
+// absolute or leading outside, stays where it is.
+func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, folder string) wasi.Errno {
+	target, err := root.Readlink(name)
+	if err != nil {
+		return errnoOf(err)
+	}
+	if !t.targetInside(filepath.ToSlash(target), in, folder) {
+		return wasi.EPERM
+	}
+	return wasi.ESUCCESS
+}
+
+func failure(e wasi.Errno) error {
+	if e == wasi.ESUCCESS {
+		return nil
+	}
+	return e
+}
+
+// moved tells the open folders at and below a path that they have another one now.
+func (t *Tree) moved(a, b *place) {
+	for d := range t.folders {
+		if rest, ok := under(d.guest, a.guest); ok {
+			d.guest = path.Join(b.guest, rest)
+			d.host = filepath.Join(b.host, filepath.FromSlash(rest))
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package tree
+
+import (
+	"io/fs"
+	"syscall"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// normalizes says whether the system's file systems take differently composed letters for the same.
+const normalizes = true
+
+func systemStat(st *wasi.Stat, info fs.FileInfo) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		st.Dev, st.Ino, st.Nlink = uint64(s.Dev), s.Ino, uint64(s.Nlink)
+		st.Atime, st.Ctime = s.Atimespec.Nano(), s.Ctimespec.Nano()
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !linux && !darwin
+
+package tree
+
+import (
+	"io/fs"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// normalizes says whether the system's file systems take differently composed letters for the same.
+const normalizes = false
+
+// systemStat leaves what only the system's own structures would tell: inode 0 is unknown.
+func systemStat(*wasi.Stat, fs.FileInfo) {}

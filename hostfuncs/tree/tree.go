@@ -1,0 +1,165 @@
+package tree
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// Op is what is to be done with a path.
+type Op uint8
+
+// The operations a Decider is asked about.
+const (
+	Read  Op = iota // look at it and read it
+	Write           // make, change, move or remove it
+)
+
+// String returns "read" or "write".
+func (o Op) String() string {
+	if o == Write {
+		return "write"
+	}
+	return "read"
+}
+
+// Decider says what a call may do. Paths are absolute host paths without links, except that a
+// mount's own folder is as the grant writes it. The Tree asks from one goroutine.
+type Decider interface {
+	// Allow returns nil if the operation is granted, and otherwise why not. It records a refusal:
+	// it is only asked about what a guest wants to do.
+	Allow(op Op, hostPath string) error
+}
+
+// Viewer is what a Decider may implement too, and should: it tells what a guest may see without
+// recording anything. Without it Allow(Read) answers, and folders on the way to a granted path that
+// are not granted themselves are passed only for a path that is.
+type Viewer interface {
+	// Visible says whether the path is granted for reading or writing, or, if folder is set,
+	// something below it may be.
+	Visible(hostPath string, folder bool) bool
+}
+
+// Mount is a part of the host's files that grants can reach: the literal prefix of a grant.
+type Mount struct {
+	Host  string // absolute host path of a folder or a file, which need not exist
+	Guest string // where the guest sees it, absolute with slashes; empty is GuestPath(Host)
+}
+
+// Tree is the files of one call. It serves one goroutine at a time.
+type Tree struct {
+	mounts  []*mount // those with the longest guest path first
+	decider Decider
+	viewer  Viewer               // nil if the decider is none
+	folders map[*folder]struct{} // open ones, whose paths follow renames
+}
+
+var _ wasi.Tree = (*Tree)(nil)
+
+// New returns a tree of those mounts. A mount that is not absolute, or lies inside another one under
+// the same name, adds nothing and is left out; of two with one guest path the first holds.
+func New(mounts []Mount, d Decider) *Tree {
+	t := &Tree{decider: d, folders: make(map[*folder]struct{})}
+	t.viewer, _ = d.(Viewer)
+	for _, m := range mounts {
+		t.addMount(m)
+	}
+	t.dropRedundant()
+	slices.SortStableFunc(t.mounts, func(a, b *mount) int { return len(b.guest) - len(a.guest) })
+	return t
+}
+
+func (t *Tree) addMount(m Mount) {
+	if !filepath.IsAbs(m.Host) {
+		return
+	}
+	host := filepath.Clean(m.Host)
+	guest := GuestPath(host)
+	if m.Guest != "" {
+		guest = cleanGuest(m.Guest)
+	}
+	if t.mountAt(guest) == nil {
+		t.mounts = append(t.mounts, &mount{host: host, guest: guest})
+	}
+}
+
+func (t *Tree) dropRedundant() {
+	var kept []*mount
+	for _, m := range t.mounts {
+		if !t.redundant(m) {
+			kept = append(kept, m)
+		}
+	}
+	t.mounts = kept
+}
+
+// redundant says whether another mount shows the same files under the same names. Keeping it would
+// let a guest replace its folder by a link that nobody decides about.
+func (t *Tree) redundant(m *mount) bool {
+	for _, o := range t.mounts {
+		if rest, ok := o.toGuest(m.host); o != m && ok && rest == m.guest {
+			return true
+		}
+	}
+	return false
+}
+
+// Close closes what the tree holds open; files that were opened through it stay open.
+func (t *Tree) Close() {
+	for _, m := range t.mounts {
+		m.close()
+	}
+}
+
+// visible asks without leaving a record, if it can.
+func (t *Tree) visible(host string, folder bool) bool {
+	if t.viewer != nil {
+		return t.viewer.Visible(host, folder)
+	}
+	return t.decider.Allow(Read, host) == nil
+}
+
+// allow decides about an effect on a path that the guest may see or not.
+func (t *Tree) allow(op Op, host string, folder bool) wasi.Errno {
+	switch {
+	case t.decider.Allow(op, host) == nil:
+		return wasi.ESUCCESS
+	case t.visible(host, folder):
+		return wasi.EACCES
+	}
+	return wasi.ENOENT
+}
+
+// refuse has the refusal of a path recorded; what is not granted does not exist.
+func (t *Tree) refuse(op Op, host string) wasi.Errno {
+	_ = t.decider.Allow(op, host)
+	return wasi.ENOENT
+}
+
+// busy says whether a mount is at or below the host path: moving or removing it would change what
+// the mount means.
+func (t *Tree) busy(p *place) bool {
+	for _, m := range t.mounts {
+		if _, inside := cutPrefix(m.host, p.host); inside && !(p.anchored() && m == p.parent().mount) {
+			return true
+		}
+		if _, inside := cutPrefix(filepath.FromSlash(m.guest), filepath.FromSlash(p.guest)); inside && !p.anchored() {
+			return true
+		}
+	}
+	return false
+}
+
+// cutPrefix returns what follows the folder prefix in a cleaned path, in the system's separators.
+func cutPrefix(path, prefix string) (string, bool) {
+	if path == prefix {
+		return "", true
+	}
+	if !strings.HasSuffix(prefix, string(os.PathSeparator)) {
+		prefix += string(os.PathSeparator)
+	}
+	return strings.CutPrefix(path, prefix)
+}

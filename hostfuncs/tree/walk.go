@@ -1,0 +1,358 @@
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+const (
+	// maxHops is how many links one path may lead through, as on Linux.
+	maxHops = 40
+	// maxDepth is how deep a path may lead, since each folder on the way is held open.
+	maxDepth = 200
+	// maxName is the longest name, in bytes, that common file systems have.
+	maxName = 255
+)
+
+// raced is an Errno for inside: a folder or file was replaced between the look and the opening.
+const raced wasi.Errno = 0xffff
+
+// maxRaces is how often a path is walked again after that.
+const maxRaces = 8
+
+// node is a folder that the walk went through.
+type node struct {
+	guest  string
+	host   string   // empty above all mounts
+	mount  *mount   // nil above all mounts
+	root   *os.Root // nil above all mounts
+	owned  bool     // root is to be closed with the walk
+	anchor bool     // the folder that holds a mount which is no folder: only that name may be used
+}
+
+// place is where a path leads: a name in a folder, or a folder itself when name is empty.
+type place struct {
+	nodes       []node
+	name        string
+	info        fs.FileInfo // nil if nothing is there
+	guest, host string
+	mustDir     bool // the path was written as a folder's
+}
+
+func (p *place) parent() *node { return &p.nodes[len(p.nodes)-1] }
+
+// anchored says that the place is a mount which is no folder.
+func (p *place) anchored() bool { return p.parent().anchor }
+
+// synthetic says that the place is a folder above all mounts.
+func (p *place) synthetic() bool { return p.name == "" && p.parent().root == nil }
+
+func (p *place) isDir() bool { return p.name == "" || p.info != nil && p.info.IsDir() }
+
+func (p *place) close() {
+	for _, n := range p.nodes {
+		if n.owned {
+			_ = n.root.Close()
+		}
+	}
+}
+
+// walker resolves one path.
+type walker struct {
+	t       *Tree
+	op      Op // what the path is for, to be named in a refusal
+	follow  bool
+	mustDir bool
+	todo    []string
+	hops    int
+	at      place
+}
+
+// walk resolves a path. The caller closes the place. It says nothing about whether the guest may
+// see what is there: see does.
+func (t *Tree) walk(guest string, follow bool, op Op) (*place, wasi.Errno) {
+	for range maxRaces {
+		p, e := t.walkOnce(guest, follow, op)
+		if e != raced {
+			return p, e
+		}
+	}
+	return nil, wasi.EBUSY
+}
+
+func (t *Tree) walkOnce(guest string, follow bool, op Op) (*place, wasi.Errno) {
+	w := &walker{t: t, op: op, follow: follow}
+	w.todo, w.mustDir = split(guest)
+	e := w.run()
+	if e == wasi.ESUCCESS && w.mustDir && w.at.info != nil && !w.at.isDir() {
+		e = wasi.ENOTDIR
+		if !t.visible(w.at.host, false) {
+			e = t.refuse(op, w.at.host)
+		}
+	}
+	if e != wasi.ESUCCESS {
+		w.at.close()
+		return nil, e
+	}
+	w.at.mustDir = w.mustDir
+	return &w.at, wasi.ESUCCESS
+}
+
+// split cuts a path into names and "..", and says whether it must lead to a folder.
+func split(p string) (parts []string, mustDir bool) {
+	for part := range strings.SplitSeq(p, "/") {
+		mustDir = part == "" || part == "." || part == ".."
+		if part != "" && part != "." {
+			parts = append(parts, part)
+		}
+	}
+	return parts, mustDir
+}
+
+func (w *walker) run() wasi.Errno {
+	if e := w.top(); e != wasi.ESUCCESS {
+		return e
+	}
+	for len(w.todo) > 0 && w.at.name == "" {
+		part := w.todo[0]
+		w.todo = w.todo[1:]
+		if part == ".." {
+			w.pop()
+			continue
+		}
+		if len(w.at.nodes) > maxDepth {
+			return wasi.ENAMETOOLONG
+		}
+		if e := w.step(part); e != wasi.ESUCCESS {
+			return e
+		}
+	}
+	if w.at.name == "" {
+		w.at.guest, w.at.host = w.at.parent().guest, w.at.parent().host
+	}
+	return wasi.ESUCCESS
+}
+
+// top begins at "/".
+func (w *walker) top() wasi.Errno {
+	w.at.close()
+	w.at = place{}
+	if m := w.t.mountAt("/"); m != nil {
+		return w.enter(m)
+	}
+	w.push(node{guest: "/"})
+	return wasi.ESUCCESS
+}
+
+func (w *walker) push(n node) { w.at.nodes = append(w.at.nodes, n) }
+
+func (w *walker) pop() {
+	last := len(w.at.nodes) - 1
+	if last == 0 {
+		return
+	}
+	if n := w.at.nodes[last]; n.owned {
+		_ = n.root.Close()
+	}
+	w.at.nodes = w.at.nodes[:last]
+}
+
+// step goes to one name in the folder that was reached.
+func (w *walker) step(name string) wasi.Errno {
+	cur := w.at.parent()
+	guest := path.Join(cur.guest, name)
+	if m := w.t.mountAt(guest); m != nil {
+		return w.enter(m)
+	}
+	if host := filepath.Join(cur.host, name); cur.mount != nil && (!w.t.leads(guest) || w.t.visible(host, true)) {
+		return w.child(name, guest, host)
+	}
+	if w.t.leads(guest) {
+		w.push(node{guest: guest})
+		return wasi.ESUCCESS
+	}
+	if len(w.todo) == 0 && w.op == Write {
+		w.at.name, w.at.guest, w.at.host = name, guest, hostPath(guest)
+		return wasi.ESUCCESS // nothing is there and nothing can be: see says which
+	}
+	return w.t.refuse(w.op, hostPath(path.Join(guest, path.Join(w.todo...))))
+}
+
+// enter goes to a mount.
+func (w *walker) enter(m *mount) wasi.Errno {
+	if err := m.open(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errnoOf(err)
+	}
+	if m.root != nil {
+		w.push(node{guest: m.guest, host: m.host, mount: m, root: m.root})
+		return wasi.ESUCCESS
+	}
+	root, base, err := m.anchor()
+	if err != nil {
+		return errnoOf(err)
+	}
+	w.push(node{guest: path.Dir(m.guest), host: filepath.Dir(m.host), mount: m, root: root, owned: true, anchor: true})
+	return w.child(base, m.guest, m.host)
+}
+
+// child looks at a name in a real folder, and goes there.
+func (w *walker) child(name, guest, host string) wasi.Errno {
+	if e := checkName(name); e != wasi.ESUCCESS {
+		return e
+	}
+	cur := w.at.parent()
+	info, err := cur.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return w.absent(name, guest, host)
+	case err != nil:
+		return errnoOf(err)
+	}
+	if real := trueName(cur.root, name, info); real == "" {
+		return wasi.ENOENT
+	} else if real != name && !cur.anchor {
+		name, guest, host = real, path.Join(path.Dir(guest), real), filepath.Join(filepath.Dir(host), real)
+	}
+	last := len(w.todo) == 0
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0 && (!last || w.follow || w.mustDir):
+		return w.hop(name, host)
+	case last:
+		w.at.name, w.at.info, w.at.guest, w.at.host = name, info, guest, host
+		return wasi.ESUCCESS
+	case !w.passes(host, info.IsDir()):
+		return wasi.ENOENT
+	case !info.IsDir():
+		return wasi.ENOTDIR
+	}
+	root, err := openFolder(cur.root, name, info)
+	if err != nil {
+		return errnoOf(err)
+	}
+	w.push(node{guest: guest, host: host, mount: cur.mount, root: root, owned: true})
+	return wasi.ESUCCESS
+}
+
+// absent ends at a name that is not there, which is where something may be made.
+func (w *walker) absent(name, guest, host string) wasi.Errno {
+	switch {
+	case w.t.leads(guest):
+		w.push(node{guest: guest})
+		return wasi.ESUCCESS
+	case len(w.todo) == 0:
+		w.at.name, w.at.guest, w.at.host = name, guest, host
+		return wasi.ESUCCESS
+	case !w.t.visible(host, true):
+		return w.t.refuse(w.op, filepath.Join(host, filepath.Join(w.todo...)))
+	}
+	return wasi.ENOENT
+}
+
+// passes says whether the walk may go through a folder or a link; the refusal names the path that
+// was wanted.
+func (w *walker) passes(host string, folder bool) bool {
+	if w.t.visible(host, folder) {
+		return true
+	}
+	return w.t.decider.Allow(w.op, filepath.Join(host, filepath.Join(w.todo...))) == nil
+}
+
+// hop reads a link and goes on with its target, which is decided like any other path.
+func (w *walker) hop(name, host string) wasi.Errno {
+	cur := w.at.parent()
+	if w.hops++; w.hops > maxHops {
+		return wasi.ELOOP
+	}
+	if !w.passes(host, true) {
+		return wasi.ENOENT
+	}
+	target, err := cur.root.Readlink(name)
+	if err != nil {
+		return errnoOf(err)
+	}
+	parts, slash := split(filepath.ToSlash(target))
+	w.mustDir = w.mustDir || slash && len(w.todo) == 0
+	if !filepath.IsAbs(target) && !cur.anchor && climb(parts) <= depth(cur) {
+		w.todo = append(parts, w.todo...)
+		return wasi.ESUCCESS
+	}
+	return w.jump(cur, target)
+}
+
+// climb is how far a relative path, taken as written, leads above where it starts.
+func climb(parts []string) int {
+	up, at := 0, 0
+	for _, p := range parts {
+		if p == ".." {
+			at--
+		} else {
+			at++
+		}
+		up = max(up, -at)
+	}
+	return up
+}
+
+// depth is how far a folder is below its mount.
+func depth(n *node) int {
+	rest, _ := under(n.guest, n.mount.guest)
+	parts, _ := split(rest)
+	return len(parts)
+}
+
+// jump goes on at a target that is absolute or above the mount: a host path, which is in the tree if
+// some mount shows it.
+func (w *walker) jump(cur *node, target string) wasi.Errno {
+	host := filepath.Clean(target)
+	if !filepath.IsAbs(target) {
+		rest, _ := cutPrefix(cur.host, cur.mount.host)
+		base := filepath.Join(cur.mount.real, rest)
+		if cur.anchor {
+			base = cur.root.Name()
+		}
+		host = filepath.Join(base, target)
+	}
+	guest, ok := w.t.toGuest(host)
+	if !ok {
+		return w.t.refuse(w.op, filepath.Join(host, filepath.Join(w.todo...)))
+	}
+	parts, _ := split(guest)
+	w.todo = append(parts, w.todo...)
+	return w.top()
+}
+
+// openFolder opens a folder that was looked at, through the folder that holds it.
+func openFolder(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
+	root, err := parent.OpenRoot(name + "/.") // the dot keeps a fifo put there from blocking
+	if err != nil {
+		return nil, err
+	}
+	now, err := root.Stat(".")
+	if err == nil && !os.SameFile(info, now) {
+		err = raced
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// see decides whether the guest may know what is at a place, and records the refusal if not.
+func (t *Tree) see(p *place, op Op) wasi.Errno {
+	switch {
+	case p.name == "":
+		return wasi.ESUCCESS // the walk came through it
+	case !t.visible(p.host, p.isDir()):
+		return t.refuse(op, p.host)
+	case p.info == nil:
+		return wasi.ENOENT
+	}
+	return wasi.ESUCCESS
+}
