@@ -1,0 +1,204 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// markdown reads a page's title, and its main part, or all of it, as Markdown. Links are absolute.
+func markdown(source, address string, whole bool) (title, text string) {
+	doc, err := html.Parse(strings.NewReader(source))
+	if err != nil { // nested too deeply for the parser
+		return "", plain(source)
+	}
+	title = textOf(find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Title }))
+	makeAbsolute(doc, baseOf(doc, address))
+	body := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Body })
+	if body == nil {
+		body = doc
+	}
+	prune(body, alwaysDropped)
+	part := body
+	if !whole {
+		part = mainPart(body)
+	}
+	out, err := newConverter().ConvertNode(part)
+	if err != nil {
+		return title, textOf(part)
+	}
+	return title, strings.TrimSpace(string(out))
+}
+
+// plain is the text between the tags.
+func plain(source string) string {
+	var words []string
+	for z := html.NewTokenizer(strings.NewReader(source)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return strings.Join(words, " ")
+		case html.TextToken:
+			words = append(words, strings.Fields(string(z.Text()))...)
+		}
+	}
+}
+
+func newConverter() *converter.Converter {
+	return converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+		table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin(),
+	))
+}
+
+// mainPart drops what surrounds an article. A page whose main element has little text is taken whole.
+func mainPart(body *html.Node) *html.Node {
+	total := len(textOf(body))
+	for _, is := range []func(*html.Node) bool{isMain, isOnlyArticle(body)} {
+		if n := find(body, is); n != nil && len(textOf(n))*8 >= total {
+			prune(n, surroundings)
+			return n
+		}
+	}
+	prune(body, func(n *html.Node) bool {
+		return surroundings(n) || n.DataAtom == atom.Header || n.DataAtom == atom.Footer
+	})
+	return body
+}
+
+func isMain(n *html.Node) bool {
+	return n.DataAtom == atom.Main || attr(n, "role") == "main"
+}
+
+// isOnlyArticle finds an article if there is one only; several are a list of them.
+func isOnlyArticle(body *html.Node) func(*html.Node) bool {
+	count := 0
+	find(body, func(n *html.Node) bool {
+		if n.DataAtom == atom.Article {
+			count++
+		}
+		return false
+	})
+	return func(n *html.Node) bool { return count == 1 && n.DataAtom == atom.Article }
+}
+
+// alwaysDropped tells elements that are not read: code, forms' controls, what is not shown.
+func alwaysDropped(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Canvas, atom.Object,
+		atom.Embed, atom.Link, atom.Meta, atom.Input, atom.Button, atom.Select, atom.Textarea, atom.Dialog:
+		return true
+	case atom.Img:
+		return attr(n, "src") == "" || strings.HasPrefix(attr(n, "src"), "data:")
+	}
+	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
+	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
+		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
+}
+
+// surroundings tells what is beside the text: navigation, asides, forms.
+func surroundings(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside, atom.Form, atom.Menu:
+		return true
+	}
+	switch attr(n, "role") {
+	case "navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "dialog", "alertdialog":
+		return true
+	}
+	return false
+}
+
+// prune removes all elements for which drop is true.
+func prune(n *html.Node, drop func(*html.Node) bool) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if c.Type == html.CommentNode || c.Type == html.ElementNode && drop(c) {
+			n.RemoveChild(c)
+		} else {
+			prune(c, drop)
+		}
+		c = next
+	}
+}
+
+// find is the first element, in the order of the page, for which is answers true.
+func find(n *html.Node, is func(*html.Node) bool) *html.Node {
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && is(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// textOf is the text inside an element on one line.
+func textOf(n *html.Node) string {
+	if n == nil {
+		return ""
+	}
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data + " ")
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+func has(n *html.Node, key string) bool {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return strings.TrimSpace(a.Val)
+		}
+	}
+	return ""
+}
+
+// baseOf is what relative links are relative to.
+func baseOf(doc *html.Node, address string) *url.URL {
+	u, err := url.Parse(address)
+	if err != nil {
+		return &url.URL{}
+	}
+	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
+		if v, err := u.Parse(attr(b, "href")); err == nil {
+			return v
+		}
+	}
+	return u
+}
+
+// makeAbsolute rewrites the links and images of a page. Links that run code lose their target.
+func makeAbsolute(doc *html.Node, base *url.URL) {
+	for n := range doc.Descendants() {
+		for i, a := range n.Attr {
+			if a.Key != "href" && a.Key != "src" {
+				continue
+			}
+			u, err := base.Parse(strings.TrimSpace(a.Val))
+			switch {
+			case err != nil:
+			case u.Scheme == "javascript":
+				n.Attr[i].Val = ""
+			case !strings.HasPrefix(a.Val, "#"):
+				n.Attr[i].Val = u.String()
+			}
+		}
+	}
+}

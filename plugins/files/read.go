@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+)
+
+const (
+	// maxFile is the largest file that is read at once; an instance has 64 MiB.
+	maxFile = 8 << 20
+	// maxShown is how much of a text is shown at once, under the 256 KiB that a result may have.
+	maxShown = 100 << 10
+	// maxBinary keeps bytes in base64 under that too.
+	maxBinary = 180 << 10
+)
+
+type readArgs struct {
+	Path  string `json:"path" doc:"the file" minLength:"1"`
+	Start int    `json:"start,omitempty" doc:"the first line to show, counted from 1; from the end if negative"`
+	Lines int    `json:"lines,omitempty" doc:"how many lines to show; all that fit if absent" minimum:"1"`
+}
+
+func read(_ *sallyport.Call, a readArgs) (sallyport.Result, error) {
+	path := clean(a.Path)
+	data, err := load(path)
+	if err != nil {
+		return sallyport.Result{}, err
+	}
+	if kind := mimeType(path); strings.HasPrefix(kind, "image/") && !isText(data) {
+		return image(path, kind, data)
+	}
+	if !isText(data) {
+		return sallyport.Result{}, fmt.Errorf("%s is not a text: %d bytes of %s", path, len(data), mimeType(path))
+	}
+	text, note := window(string(data), a.Start, a.Lines)
+	content := []sallyport.Content{sallyport.Text(text)}
+	if note != "" {
+		content = append(content, sallyport.Text(note))
+	}
+	return sallyport.Result{Content: content}, nil
+}
+
+func image(path, kind string, data []byte) (sallyport.Result, error) {
+	if len(data) > maxBinary {
+		return sallyport.Result{}, fmt.Errorf("%s is an image of %d bytes, too large to show", path, len(data))
+	}
+	return sallyport.Result{Content: []sallyport.Content{sallyport.Image(data, kind)}}, nil
+}
+
+// load reads a whole file.
+func load(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.New(path + " is a folder; the list tool shows it")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxFile>>20)
+	}
+	return data, nil
+}
+
+// window is n lines of a text from the line start on, and a note if that is not all.
+func window(text string, start, n int) (shown, note string) {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	first := firstLine(start, len(lines))
+	end := first
+	for size := 0; end < len(lines) && (n == 0 || end < first+n); end++ {
+		if size += len(lines[end]); size > maxShown && end > first {
+			break
+		}
+	}
+	shown = strings.Join(lines[first:end], "")
+	if len(shown) > maxShown { // one line
+		shown = strings.ToValidUTF8(shown[:maxShown], "")
+		return shown, fmt.Sprintf("(line %d is cut after %d bytes)", first+1, maxShown)
+	}
+	if first > 0 || end < len(lines) {
+		note = fmt.Sprintf("(lines %d to %d of %d)", min(first+1, end), end, len(lines))
+	}
+	return shown, note
+}
+
+// firstLine is an index from 0 for a line counted from 1, or from the end.
+func firstLine(start, total int) int {
+	switch {
+	case start < 0:
+		return max(total+start, 0)
+	case start > 0:
+		return min(start-1, total)
+	}
+	return 0
+}
+
+// isText tells whether bytes can be shown: UTF-8 without NUL.
+func isText(data []byte) bool {
+	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
+}
+
+// mimeType is the type that a file's name says.
+func mimeType(path string) string {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".md":
+		return "text/markdown"
+	case ".go", ".rs", ".py", ".ts", ".c", ".h", ".sh", ".yaml", ".yml", ".toml", ".txt", ".log":
+		return "text/plain"
+	default:
+		if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(ext)); err == nil {
+			return kind
+		}
+	}
+	return ""
+}
