@@ -22,8 +22,9 @@ type ConnOptions struct {
 	Principal string
 	// HTTP says that the messages come over HTTP, where nothing can be sent outside a request.
 	HTTP bool
-	// Notify sends a message that belongs to no request. It must not call back into the Conn. Nil
-	// means that there is no way to send one. It may be called from any goroutine.
+	// Notify sends a message that belongs to no request; nil means that there is no way to. It may be
+	// called from any goroutine, must not wait long and must not call back into the Conn. A call
+	// that has begun may outlast Close.
 	Notify func(msg []byte)
 }
 

@@ -1,9 +1,11 @@
 package protocol
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -42,7 +44,7 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 		ask   *runtime.AskError
 		shape *shapeError
 	)
-	r.learn(err)
+	r.learnDenials(err)
 	switch {
 	case errors.As(err, &wire):
 		return r.errorReply(wire)
@@ -51,9 +53,12 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 	case errors.As(err, &end) && end.Kind == runtime.KindInternal:
 		return r.errorReply(r.bug(err))
 	case errors.As(err, &end):
-		return r.ended(&failure{kind: end.Kind, text: end.Message, code: end.Code, stack: end.Stack, cause: err})
+		f := &failure{kind: end.Kind, text: end.Message, code: end.Code, stack: end.Stack, cause: err}
+		if errors.As(end.Err, &ask) {
+			f.retryAfterMs = ask.RetryAfterMs
+		}
+		return r.ended(f)
 	case errors.As(err, &ask):
-		r.Denied(ask)
 		return r.ended(&failure{kind: ask.Kind, text: ask.Message, retryAfterMs: ask.RetryAfterMs, cause: err})
 	case errors.As(err, &shape):
 		return r.ended(&failure{kind: runtime.KindGuest, text: "the plugin's answer breaks the contract: " + shape.problem, cause: err})
@@ -61,14 +66,24 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 	return r.errorReply(r.bug(err))
 }
 
-// learn takes from a failed call what it was refused.
-func (r *request) learn(err error) {
-	var f *registry.Failure
-	if !errors.As(err, &f) {
+// learnDenials takes from a failed call what it was refused, unless the gate has told before.
+func (r *request) learnDenials(err error) {
+	r.mu.Lock()
+	told := r.denial != nil
+	r.mu.Unlock()
+	if told {
 		return
 	}
-	for _, d := range f.Denials {
-		r.Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: d})
+	var ask *runtime.AskError
+	if errors.As(err, &ask) && ask.Kind == runtime.KindDenied {
+		r.Denied(ask)
+		return
+	}
+	var f *registry.Failure
+	if errors.As(err, &f) {
+		for _, d := range f.Denials {
+			r.Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: d})
+		}
 	}
 }
 
@@ -96,6 +111,14 @@ func (f *failure) retryable() bool {
 	return f.retryAfterMs > 0
 }
 
+// level is how loud the log is about it: wrong arguments are a model's everyday.
+func (f *failure) level() slog.Level {
+	if f.kind == runtime.KindInvalid {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
+}
+
 // data is the machine's half of a failure.
 func (f *failure) data(call string) json.RawMessage {
 	o := rawjson.Object{
@@ -113,7 +136,7 @@ func (f *failure) data(call string) json.RawMessage {
 
 // ended shows a failure as the method's clients can use it: the model sees a tool's.
 func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
-	r.server.log.Warn("call failed", "call", r.call, "method", r.method, "name", r.subject,
+	r.server.log.Log(context.Background(), f.level(), "call failed", "call", r.call, "method", r.method, "name", r.subject,
 		"kind", string(f.kind), "error", f.cause, "code", f.code, "stack", f.stack, "stderr", stderr(f.cause))
 	if r.method != "tools/call" {
 		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
@@ -126,7 +149,7 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 		{Key: "content", Value: joinArray([]json.RawMessage{textBlock(text)})},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
-	if refused := r.refusal(); refused != nil {
+	if refused := r.refusal(f.text); refused != nil {
 		appendBlock(&o, refused)
 	}
 	r.stamp(&o, false)
@@ -163,7 +186,11 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 	if g.Code == codeResourceNotFound && r.method == "resources/read" {
 		return r.resourceNotFound(g.Message)
 	}
-	return &jsonrpc.Error{Code: guestCode(g.Code), Message: g.Message, Data: g.Data}
+	e := &jsonrpc.Error{Code: guestCode(g.Code), Message: g.Message}
+	if rawjson.Valid(g.Data) == nil {
+		e.Data = g.Data
+	}
+	return e
 }
 
 // guestCode keeps the codes that a plugin may use: invalid params, internal error and its own,
@@ -190,20 +217,26 @@ func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 }
 
 // refusal is a text block that says what the gate refused during this call and what would allow
-// it, in three lines at most; nil if it refused nothing.
-func (r *request) refusal() json.RawMessage {
+// it, in three lines at most; nil if there is nothing to add to what was said.
+func (r *request) refusal(said string) json.RawMessage {
 	r.mu.Lock()
 	denial, others := r.denial, r.denials-1
 	r.mu.Unlock()
 	if denial == nil {
 		return nil
 	}
-	lines := []string{"refused: " + firstLine(denial.Message)}
+	var lines []string
+	if denial.Message != said {
+		lines = append(lines, "refused: "+firstLine(denial.Message))
+	}
 	if denial.Hint != "" {
 		lines = append(lines, "to allow it: "+firstLine(denial.Hint))
 	}
 	if others > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more in this call", others))
+		lines = append(lines, fmt.Sprintf("and %d more refused in this call", others))
+	}
+	if lines == nil {
+		return nil
 	}
 	return textBlock(strings.Join(lines, "\n"))
 }

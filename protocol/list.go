@@ -19,35 +19,54 @@ type list struct {
 // cursorSize is how much of a hash a cursor is, in bytes: enough that nobody finds another one.
 const cursorSize = 15
 
+// maxPage is how large the entries of one page are together, in bytes, unless one alone is larger:
+// a page must fit a message of any transport.
+const maxPage = 4 << 20
+
 // newList cuts entries into pages.
 func (s *Server) newList(key string, e entries) list {
 	l := list{pages: map[string]int{}}
-	names := cursors(key, e.modern, s.opts.PageSize)
-	for i, name := range names {
-		if i > 0 {
-			l.pages[string(name)] = i
-		}
-		from := i * s.opts.PageSize
-		to := min(from+s.opts.PageSize, len(e.modern))
+	ends := pageEnds(e.modern, s.opts.PageSize)
+	names := cursors(key, e.modern, len(ends))
+	start := 0
+	for i, end := range ends {
 		var next json.RawMessage
-		if i+1 < len(names) {
+		if i+1 < len(ends) {
 			next = names[i+1]
+			l.pages[string(next)] = i + 1
 		}
-		older := page(key, e.legacy[from:to], next)
-		l.legacy = append(l.legacy, older.Append(nil))
-		newer := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}},
-			page(key, e.modern[from:to], next)...)
-		s.cacheable(&newer)
-		s.sign(&newer)
-		l.modern = append(l.modern, newer.Append(nil))
+		l.legacy = append(l.legacy, page(key, e.legacy[start:end], next).Append(nil))
+		l.modern = append(l.modern, s.modernPage(page(key, e.modern[start:end], next)))
+		start = end
 	}
 	return l
+}
+
+func (s *Server) modernPage(o rawjson.Object) json.RawMessage {
+	o.Set("resultType", json.RawMessage(`"complete"`))
+	s.cacheable(&o)
+	s.sign(&o)
+	return o.Append(nil)
+}
+
+// pageEnds returns the index behind the last entry of each page. There is at least one page.
+func pageEnds(items []json.RawMessage, most int) (ends []int) {
+	size, count := 0, 0
+	for i, item := range items {
+		if count == most || count > 0 && size+len(item) > maxPage {
+			ends = append(ends, i)
+			size, count = 0, 0
+		}
+		size += len(item)
+		count++
+	}
+	return append(ends, len(items))
 }
 
 // cursors names each page of a list by a hash of the list's contents and the page's number. So a
 // cursor says nothing, cannot be made up, means the same to every process that serves the same
 // list, and is unknown once the list is another.
-func cursors(key string, items []json.RawMessage, size int) []json.RawMessage {
+func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
 	h := sha256.New()
 	h.Write([]byte(key))
 	for _, item := range items {
@@ -55,7 +74,6 @@ func cursors(key string, items []json.RawMessage, size int) []json.RawMessage {
 		h.Write(item)
 	}
 	contents := h.Sum(nil)
-	count := max(1, (len(items)+size-1)/size)
 	names := make([]json.RawMessage, count)
 	for i := range names {
 		sum := sha256.Sum256(strconv.AppendInt(contents, int64(i), 10))

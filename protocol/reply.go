@@ -18,7 +18,8 @@ func (r *request) prepared(result json.RawMessage) []byte {
 }
 
 // reply frames a result object. The era's own members are set here and nowhere else. A cached
-// result is one for which the modern era asks how long it may be kept: plugins do not decide that.
+// result is one for which the modern era asks how long it may be kept, and by whom: the plugin may
+// say how long, but not that others may see it.
 func (r *request) reply(o rawjson.Object, cached bool) []byte {
 	r.stamp(&o, cached)
 	size := len(r.id) + envelopeSize
@@ -34,6 +35,7 @@ func (r *request) reply(o rawjson.Object, cached bool) []byte {
 // stamp gives a result the members that its era has, and takes away those it has not.
 func (r *request) stamp(o *rawjson.Object, cached bool) {
 	cleanMeta(o)
+	ttl := o.Get("ttlMs")
 	o.Delete("ttlMs")
 	o.Delete("cacheScope")
 	if !r.modern {
@@ -42,10 +44,23 @@ func (r *request) stamp(o *rawjson.Object, cached bool) {
 	}
 	o.Set("resultType", json.RawMessage(`"complete"`))
 	if cached {
-		o.Set("ttlMs", json.RawMessage("0"))
+		o.Set("ttlMs", freshFor(ttl))
 		o.Set("cacheScope", json.RawMessage(`"private"`))
 	}
 	r.server.sign(o)
+}
+
+// maxTTLDigits bounds how long a plugin may have its answer kept: nine digits of milliseconds are
+// eleven days.
+const maxTTLDigits = 9
+
+// freshFor is a plugin's own word on how long its answer may be kept, in milliseconds; 0 if it has
+// none that counts.
+func freshFor(ttl json.RawMessage) json.RawMessage {
+	if isInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
+		return ttl
+	}
+	return json.RawMessage("0")
 }
 
 // sign names this server in the _meta of a result.
@@ -89,7 +104,7 @@ func cleanMeta(o *rawjson.Object) {
 	o.Set("_meta", kept.Append(nil))
 }
 
-// ownLabel begins the prefix of the _meta keys that only this host writes.
+// ownPrefix begins the prefix of the _meta keys that only this host writes.
 const ownPrefix = "dev.sallyport"
 
 // reservedKey reports whether a _meta key is not for plugins: one whose prefix has mcp or

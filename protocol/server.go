@@ -39,8 +39,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// defaultPageSize is large since a client that does not follow nextCursor sees nothing beyond it,
-// and bounded so that one answer stays far below a transport's 16 MiB.
+// defaultPageSize is large since a client that does not follow nextCursor sees nothing beyond it.
+// See maxPage for the bound in bytes.
 const defaultPageSize = 1000
 
 // Server answers MCP requests from a catalogue. It is safe for concurrent use.

@@ -86,11 +86,14 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	}
 }
 
-// Denied notes that the gate refused an effect, for the text of a call that fails.
+// Denied notes that the gate refused an effect, for the text of a call that fails. The gate looks
+// for this method by its name.
 func (r *request) Denied(e *runtime.AskError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.denials++
+	if r.denial == nil || r.denial.Message != e.Message {
+		r.denials++
+	}
 	r.denial = e
 }
 

@@ -129,7 +129,7 @@ func (r *request) finishTool(o *rawjson.Object) {
 	if string(o.Get("isError")) != "true" {
 		return
 	}
-	if refused := r.refusal(); refused != nil {
+	if refused := r.refusal(""); refused != nil {
 		appendBlock(o, refused)
 	}
 }

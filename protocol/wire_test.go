@@ -90,7 +90,8 @@ type player struct {
 }
 
 func play(t *testing.T, script []byte) []byte {
-	p := &player{t: t, catalog: newCatalog(t)}
+	p := &player{t: t}
+	p.catalog = newCatalog(t, p.obey)
 	p.serve(&Options{Name: "test", Version: "1"})
 	p.connect(ConnOptions{Notify: p.say})
 	var calls sync.WaitGroup
@@ -127,7 +128,7 @@ func (p *player) directive(name string, args []string) {
 		p.serve(&Options{Name: "test", Version: "1", PageSize: n})
 		p.connect(ConnOptions{})
 	case "@add":
-		addTools(p.t, p.catalog, args[0], args[1:])
+		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
 	case "@sleep":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
@@ -189,7 +190,7 @@ func (p *player) say(msg []byte) {
 const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 
 // newCatalog is a registry with the plugin t, which does what the _meta of a request says.
-func newCatalog(t testing.TB) *registry.Registry {
+func newCatalog(t testing.TB, serve registry.GoFunc) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
 	if err != nil {
@@ -199,21 +200,21 @@ func newCatalog(t testing.TB) *registry.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.AddGo("t", manifest, obey); err != nil {
+	if err := r.AddGo("t", manifest, serve); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close(context.Background()) })
 	return r
 }
 
-func addTools(t testing.TB, r *registry.Registry, plugin string, tools []string) {
+func addTools(t testing.TB, r *registry.Registry, serve registry.GoFunc, plugin string, tools []string) {
 	t.Helper()
 	var list []json.RawMessage
 	for _, name := range tools {
 		list = append(list, json.RawMessage(`{"name":"`+name+`","description":"added","inputSchema":{"type":"object"}}`))
 	}
 	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: joinArray(list)}}.Append(nil)
-	if err := r.AddGo(plugin, manifest, obey); err != nil {
+	if err := r.AddGo(plugin, manifest, serve); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -229,15 +230,11 @@ func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
 //	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
 //
 // Without any of these it says what it was asked.
-func obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (p *player) obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	meta := rawjson.Get(params, "_meta")
 	notes, _ := rawjson.Elements(rawjson.Get(meta, "notify"))
 	for _, n := range notes {
-		pair, _ := rawjson.Elements(n)
-		name, _ := rawjson.String(pair[0])
-		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
-			return nil, err
-		}
+		p.tell(ctx, meta, n)
 	}
 	if ms, err := strconv.Atoi(string(rawjson.Get(meta, "wait"))); err == nil {
 		select {
@@ -258,6 +255,34 @@ func obey(ctx context.Context, method string, params json.RawMessage) (json.RawM
 	return said(method, params), nil
 }
 
+// tell sends one notification of a call, as the gate would.
+func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
+	pair, _ := rawjson.Elements(note)
+	client := p.client(meta)
+	switch name, _ := rawjson.String(pair[0]); name {
+	case "notifications/progress":
+		client.Progress(ctx, pair[1])
+	case "notifications/message":
+		client.Message(ctx, pair[1])
+	case "denied":
+		message, _ := rawjson.String(pair[1])
+		client.(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
+	}
+}
+
+// client finds the request that has this _meta: a plugin of this process has no gate.
+func (p *player) client(meta json.RawMessage) registry.Client {
+	p.conn.mu.Lock()
+	defer p.conn.mu.Unlock()
+	for _, r := range p.conn.inFlight {
+		if bytes.Equal(rawjson.Get(r.params, "_meta"), meta) {
+			return r
+		}
+	}
+	p.t.Errorf("no request has the _meta %s", meta)
+	return &request{}
+}
+
 func failureOf(fail json.RawMessage) error {
 	message, _ := rawjson.String(rawjson.Get(fail, "message"))
 	if code, err := strconv.Atoi(string(rawjson.Get(fail, "code"))); err == nil {
@@ -270,7 +295,8 @@ func failureOf(fail json.RawMessage) error {
 	case "bug":
 		return errors.New("secret detail")
 	case "denied":
-		return &runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"}
+		ask := &runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"}
+		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: ask}
 	}
 	return &runtime.EndError{Kind: runtime.Kind(kind), Message: message, Stack: "secret stack"}
 }
