@@ -1,0 +1,128 @@
+package streamable
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// writeTimeout is how long a client may take to accept one message.
+	writeTimeout = 60 * time.Second
+	// keepAlive is the time between comments on a stream: proxies commonly give up at 30 or 60 s.
+	keepAlive = 15 * time.Second
+)
+
+// answer is the response to one request: a JSON object, or an event stream from the first send on.
+type answer struct {
+	w         http.ResponseWriter
+	rc        *http.ResponseController
+	keepAlive time.Duration
+
+	mu        sync.Mutex
+	streaming bool
+	closed    bool // nothing may be written any more
+	beat      *time.Timer
+	buf       []byte
+}
+
+func newAnswer(x *exchange) *answer {
+	return &answer{w: x.w, rc: x.rc, keepAlive: x.h.keepAlive}
+}
+
+// send writes a message that comes before the result.
+func (a *answer) send(msg []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	if !a.streaming {
+		a.begin()
+	}
+	a.event(msg)
+}
+
+// finish writes the result, or ends the response without one if body is nil. Nothing is written
+// after it.
+func (a *answer) finish(status int, body []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	a.closed = true
+	a.extend()
+	switch {
+	case a.streaming:
+		a.beat.Stop()
+		if body != nil {
+			a.event(body)
+		}
+	case body == nil:
+		a.w.WriteHeader(http.StatusAccepted)
+	default:
+		writeJSON(a.w, status, body)
+	}
+}
+
+// abandon lets nothing be written any more: the response belongs to the HTTP server again.
+func (a *answer) abandon() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+}
+
+// begin makes the response an event stream.
+func (a *answer) begin() {
+	h := a.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	a.extend()
+	a.w.WriteHeader(http.StatusOK)
+	a.streaming = true
+	a.beat = time.AfterFunc(a.keepAlive, a.comment)
+}
+
+// comment keeps a silent stream open.
+func (a *answer) comment() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.flush([]byte(":\n\n"))
+	}
+}
+
+// event writes one server-sent event. The lock is held.
+func (a *answer) event(msg []byte) {
+	a.buf = append(a.buf[:0], "event: message\n"...)
+	for line := range bytes.SplitSeq(msg, []byte{'\n'}) {
+		a.buf = append(a.buf, "data: "...)
+		a.buf = append(a.buf, bytes.TrimSuffix(line, []byte{'\r'})...)
+		a.buf = append(a.buf, '\n')
+	}
+	a.buf = append(a.buf, '\n')
+	a.flush(a.buf)
+}
+
+// flush writes p out. After an error the client is gone; what becomes of its request is decided
+// elsewhere.
+func (a *answer) flush(p []byte) {
+	a.extend()
+	_, err := a.w.Write(p)
+	if err == nil {
+		err = a.rc.Flush()
+	}
+	if err != nil {
+		a.closed = true
+		return
+	}
+	if !a.closed {
+		a.beat.Reset(a.keepAlive)
+	}
+}
+
+// extend gives the client time for one more write.
+func (a *answer) extend() { a.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }

@@ -1,0 +1,150 @@
+package streamable
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// bodyTimeout is how long a body may take: 16 MiB at half a megabyte a second.
+	bodyTimeout = 30 * time.Second
+	// freeBody is the size up to which a body costs nothing of the memory for all.
+	freeBody = 64 << 10
+	// maxBodies is the memory for all larger bodies together, 256 MiB: as many as 16 of the largest.
+	maxBodies = 256 << 20
+)
+
+// contentType wants JSON, as it is.
+func (x *exchange) contentType() *refusal {
+	h := x.r.Header
+	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || kind != "application/json" || len(h.Values("Content-Type")) > 1 {
+		return refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, "the charset must be utf-8")
+	}
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return refuse(http.StatusUnsupportedMediaType, "a body with a Content-Encoding is not read")
+	}
+	return nil
+}
+
+// accept wants the client to take both forms of an answer. No header at all takes anything.
+func (x *exchange) accept() *refusal {
+	values := x.r.Header.Values("Accept")
+	if len(values) == 0 {
+		return nil
+	}
+	list := strings.Join(values, ",")
+	if accepts(list, "application/json") && accepts(list, "text/event-stream") {
+		return nil
+	}
+	return refuse(http.StatusNotAcceptable, "Accept must allow application/json and text/event-stream")
+}
+
+// accepts reports whether a list of media ranges allows kind. The most specific range decides.
+func accepts(list, kind string) bool {
+	major, _, _ := strings.Cut(kind, "/")
+	best, allowed := 0, false
+	for item := range strings.SplitSeq(list, ",") {
+		name, params, _ := strings.Cut(item, ";")
+		rank := 0
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case kind:
+			rank = 3
+		case major + "/*":
+			rank = 2
+		case "*/*":
+			rank = 1
+		}
+		if rank > best {
+			best, allowed = rank, !zeroQuality(params)
+		}
+	}
+	return allowed
+}
+
+func zeroQuality(params string) bool {
+	for p := range strings.SplitSeq(params, ";") {
+		key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(key, "q") {
+			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return err == nil && q == 0
+		}
+	}
+	return false
+}
+
+// read reads the body, against a deadline and the memory for all.
+func (x *exchange) read() *refusal {
+	limit := x.h.options.MaxMessage
+	if x.r.ContentLength > int64(limit) {
+		return tooLarge(limit)
+	}
+	x.rc.SetReadDeadline(time.Now().Add(x.h.bodyTimeout))
+	defer x.rc.SetReadDeadline(time.Time{})
+	size := min(max(x.r.ContentLength+1, 512), freeBody)
+	x.body = make([]byte, 0, size)
+	for {
+		n, err := x.r.Body.Read(x.body[len(x.body):cap(x.body)])
+		x.body = x.body[:len(x.body)+n]
+		switch {
+		case len(x.body) > limit:
+			return tooLarge(limit)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return unread(err)
+		}
+		if len(x.body) == cap(x.body) && !x.growBody() {
+			return refuse(http.StatusServiceUnavailable, "too many large messages at once").with("Retry-After", "1")
+		}
+	}
+}
+
+// growBody doubles the room for the body, if there is memory for it.
+func (x *exchange) growBody() bool {
+	size := 2 * cap(x.body)
+	if size > freeBody {
+		if !x.h.bodies.take(size - x.borrowed) {
+			return false
+		}
+		x.borrowed = size
+	}
+	grown := make([]byte, len(x.body), size)
+	copy(grown, x.body)
+	x.body = grown
+	return true
+}
+
+func tooLarge(limit int) *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, "the message is over the limit of %d bytes", limit)
+}
+
+func unread(err error) *refusal {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refuse(http.StatusRequestTimeout, "the body took too long").with("Connection", "close")
+	}
+	return refuse(http.StatusBadRequest, "the body ended early").with("Connection", "close")
+}
+
+// budget is an amount that many share.
+type budget struct{ left atomic.Int64 }
+
+func (b *budget) take(n int) bool {
+	if b.left.Add(int64(-n)) >= 0 {
+		return true
+	}
+	b.left.Add(int64(n))
+	return false
+}
+
+func (b *budget) giveBack(n int) { b.left.Add(int64(n)) }

@@ -1,0 +1,175 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// Handler answers MCP over HTTP. It is safe for concurrent use.
+type Handler struct {
+	server     server
+	options    *Options
+	origins    []string // of Options, normalised
+	checkHost  bool
+	addresses  *limiters
+	principals *limiters
+	sessions   *sessions
+	bodies     budget
+	versions   versions
+
+	bodyTimeout, keepAlive time.Duration
+
+	ctx    context.Context // ends with Close; every call's parent
+	cancel context.CancelFunc
+}
+
+// server is what is needed of a *protocol.Server.
+type server interface {
+	connect(o protocol.ConnOptions) conn
+	HeaderParams(tool string) []protocol.HeaderParam
+}
+
+// conn is what is needed of a *protocol.Conn.
+type conn interface {
+	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
+	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
+	Close()
+}
+
+var _ conn = (*protocol.Conn)(nil)
+
+type protocolServer struct{ *protocol.Server }
+
+func (s protocolServer) connect(o protocol.ConnOptions) conn { return s.Connect(o) }
+
+// NewHandler returns a handler for srv. Of the options those about listening matter too: whether
+// the listener is a loopback one decides which hosts and origins may call. The caller closes it.
+func NewHandler(srv *protocol.Server, o *Options) *Handler {
+	return newHandler(protocolServer{srv}, o)
+}
+
+func newHandler(srv server, o *Options) *Handler {
+	o = o.withDefaults()
+	h := &Handler{
+		server: srv, options: o,
+		checkHost: o.loopback() && !o.BehindProxy,
+		addresses: newLimiters(o.Rate), principals: newLimiters(o.Rate),
+		sessions:    newSessions(o.Sessions, o.SessionIdle),
+		versions:    newVersions(protocol.SupportedVersions()),
+		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
+	}
+	if o.socket() != "" {
+		h.addresses = nil // there is only one
+	}
+	for _, origin := range o.Origins {
+		h.origins = append(h.origins, normalOrigin(origin))
+	}
+	h.bodies.left.Store(maxBodies)
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Close cancels the calls in flight, ends the legacy sessions and waits for theirs; the HTTP server
+// knows about the others. Requests after Close are refused.
+func (h *Handler) Close() {
+	h.cancel()
+	h.sessions.close()
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w)}
+	x.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // the connection may have an older one
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if f := x.serve(); f != nil {
+		f.write(w)
+	}
+	h.bodies.giveBack(x.borrowed)
+}
+
+// exchange is one HTTP request and its response.
+type exchange struct {
+	h         *Handler
+	w         http.ResponseWriter
+	r         *http.Request
+	rc        *http.ResponseController
+	principal string
+	body      []byte
+	borrowed  int // of Handler.bodies
+}
+
+// checks runs them in order until one refuses.
+func checks(list ...func() *refusal) *refusal {
+	for _, check := range list {
+		if f := check(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (x *exchange) serve() *refusal {
+	if f := checks(x.origin, x.host); f != nil {
+		return f
+	}
+	if x.r.URL.Path != x.h.options.Path {
+		return refuse(http.StatusNotFound, "there is nothing here: the endpoint is %s", x.h.options.Path)
+	}
+	if x.r.Method == http.MethodOptions {
+		return x.preflight()
+	}
+	if f := checks(x.addressRate, x.authenticate, x.principalRate, x.open); f != nil {
+		return f
+	}
+	switch x.r.Method {
+	case http.MethodPost:
+		return x.post()
+	case http.MethodDelete:
+		return x.delete()
+	}
+	// GET will open the stream of a legacy session here.
+	return x.notAllowed()
+}
+
+func (x *exchange) notAllowed() *refusal {
+	return refuse(http.StatusMethodNotAllowed, "method %s is not served", clip(x.r.Method)).with("Allow", "POST, DELETE")
+}
+
+// open refuses requests to a handler that is closed.
+func (x *exchange) open() *refusal {
+	if x.h.ctx.Err() != nil {
+		return refuse(http.StatusServiceUnavailable, "the server is shutting down")
+	}
+	return nil
+}
+
+func (x *exchange) post() *refusal {
+	if f := checks(x.contentType, x.accept, x.read); f != nil {
+		return f
+	}
+	if jsonrpc.IsBatch(x.body) {
+		return x.batch()
+	}
+	m, err := jsonrpc.Parse(x.body)
+	if err != nil {
+		return malformed(m.ID, err)
+	}
+	if x.modern(&m) {
+		return x.serveModern(&m)
+	}
+	return x.serveLegacy(&m)
+}
+
+func malformed(id json.RawMessage, err error) *refusal {
+	f := refuse(http.StatusBadRequest, "%v", err)
+	f.id = id
+	if e, ok := err.(*jsonrpc.Error); ok {
+		f.err = e
+	}
+	return f
+}

@@ -1,0 +1,126 @@
+package streamable
+
+import (
+	"net/http"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+const sessionHeader = "Mcp-Session-Id"
+
+func (x *exchange) serveLegacy(m *jsonrpc.Message) *refusal {
+	f := x.legacy(m)
+	if f != nil {
+		f.id = m.ID
+	}
+	return f
+}
+
+func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
+	if f := x.legacyVersion(); f != nil {
+		return f
+	}
+	if m.IsRequest() && m.Method == "initialize" {
+		return x.initialize(m)
+	}
+	s, f := x.session()
+	if f != nil {
+		return f
+	}
+	defer x.h.sessions.release(s)
+	x.answer(func(send func([]byte)) protocol.Response { return s.conn.Handle(s.ctx, m, send) })
+	return nil
+}
+
+// legacyVersion refuses a version that is not served. An absent header is fine: the session knows.
+func (x *exchange) legacyVersion() *refusal {
+	version, f := x.header(versionHeader)
+	if f != nil {
+		return f
+	}
+	if version != nil && !x.h.versions.served(*version) {
+		return x.h.versions.unsupported(*version)
+	}
+	return nil
+}
+
+// initialize begins a session, if the server agrees.
+func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
+	// Notify will lead to the stream that GET opens.
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, HTTP: true})
+	response := c.Handle(x.h.ctx, m, func([]byte) {})
+	if response.Initialized == "" {
+		c.Close()
+		x.answer(func(func([]byte)) protocol.Response { return response })
+		return nil
+	}
+	s := x.h.sessions.add(x.h.ctx, x.principal, c)
+	if s == nil {
+		c.Close()
+		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
+	}
+	x.w.Header().Set(sessionHeader, s.id)
+	x.answer(func(func([]byte)) protocol.Response { return response })
+	return nil
+}
+
+// session finds the session of this request; the caller releases it.
+func (x *exchange) session() (*session, *refusal) {
+	id := x.r.Header.Get(sessionHeader)
+	if id == "" {
+		return nil, refuse(http.StatusBadRequest, "the Mcp-Session-Id header is missing: a session begins with initialize")
+	}
+	s := x.h.sessions.acquire(id, x.principal)
+	if s == nil {
+		return nil, noSession()
+	}
+	return s, nil
+}
+
+func noSession() *refusal {
+	return refuse(http.StatusNotFound, "there is no such session (any more): begin with initialize")
+}
+
+// delete ends a session. The modern era has none.
+func (x *exchange) delete() *refusal {
+	if x.r.Header.Get(versionHeader) >= firstModern {
+		return x.notAllowed()
+	}
+	if f := x.legacyVersion(); f != nil {
+		return f
+	}
+	id := x.r.Header.Get(sessionHeader)
+	if id == "" {
+		return refuse(http.StatusBadRequest, "the Mcp-Session-Id header is missing")
+	}
+	if !x.h.sessions.remove(id, x.principal) {
+		return noSession()
+	}
+	x.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// batch answers an array of messages, which one old version has.
+func (x *exchange) batch() *refusal {
+	if f := x.legacyVersion(); f != nil {
+		return f
+	}
+	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
+		return refuse(http.StatusBadRequest, "a batch needs a session of protocol version 2025-03-26")
+	}
+	s, f := x.session()
+	if f != nil {
+		return f
+	}
+	defer x.h.sessions.release(s)
+	a := newAnswer(x)
+	defer a.abandon()
+	response := s.conn.HandleBatch(s.ctx, x.body, a.send)
+	if response.Err != nil {
+		a.finish(http.StatusBadRequest, response.Body)
+	} else {
+		a.finish(http.StatusOK, response.Body)
+	}
+	return nil
+}

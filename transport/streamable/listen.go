@@ -1,0 +1,173 @@
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+)
+
+const (
+	// headerTimeout is how long a client may take for its request line and headers, and for TLS.
+	headerTimeout = 10 * time.Second
+	// idleTimeout is how long a connection is kept for its next request.
+	idleTimeout = 2 * time.Minute
+	// maxHeader bounds the headers of a request, in bytes: some dozen Mcp-Param headers and a
+	// long token fit.
+	maxHeader = 32 << 10
+	// closeWait is how long cancelled requests have to come back.
+	closeWait = time.Second
+)
+
+// Listener is an open address.
+type Listener struct {
+	options *Options
+	ln      net.Listener
+	tls     *tls.Config
+}
+
+// Listen checks the plan and opens the address.
+func Listen(o *Options) (*Listener, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	l := &Listener{options: o.withDefaults()}
+	if err := l.loadTLS(); err != nil {
+		return nil, err
+	}
+	ln, err := l.listen()
+	if err != nil {
+		return nil, err
+	}
+	l.ln = limitConns(ln, l.options.Connections)
+	return l, nil
+}
+
+func (l *Listener) loadTLS() error {
+	o := l.options
+	if o.TLSCert == "" {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+	if err != nil {
+		return fmt.Errorf("TLS: %w", err)
+	}
+	l.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	return nil
+}
+
+func (l *Listener) listen() (net.Listener, error) {
+	if path := l.options.socket(); path != "" {
+		return listenUnix(path)
+	}
+	ln, err := net.Listen("tcp", l.options.Addr)
+	if err != nil {
+		return nil, err
+	}
+	// localhost is only a name: the resolver decides where it leads.
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && l.options.loopback() && !tcp.IP.IsLoopback() {
+		ln.Close()
+		return nil, fmt.Errorf("%s is not a loopback address here: listen on 127.0.0.1", l.options.Addr)
+	}
+	return ln, nil
+}
+
+// Addr is the address that was opened, with the port that was taken.
+func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
+
+// URL is what a client on this machine is given.
+func (l *Listener) URL() string {
+	if l.options.socket() != "" {
+		return l.options.Addr + l.options.Path
+	}
+	scheme := "http"
+	if l.tls != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + l.ln.Addr().String() + l.options.Path
+}
+
+// Close closes a listener that is not served.
+func (l *Listener) Close() error { return l.ln.Close() }
+
+// Serve serves h until ctx is done. Then it accepts nothing more, gives the requests in flight
+// Options.Drain to finish, cancels them, and closes h. That end is no error.
+func (l *Listener) Serve(ctx context.Context, h *Handler) error {
+	srv := l.server(ctx, h)
+	failed := make(chan error, 1)
+	go func() { failed <- l.run(srv) }()
+	defer h.Close()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	l.shutdown(srv, h)
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (l *Listener) server(ctx context.Context, h *Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		TLSConfig:         l.tls,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(l.options.Logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext:       connContext,
+	}
+}
+
+// connContext keeps who is at the other end of a unix socket.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	if limited, ok := c.(*limitedConn); ok {
+		c = limited.Conn
+	}
+	if peer, ok := c.(*peerConn); ok {
+		return withPeer(ctx, peer.uid)
+	}
+	return ctx
+}
+
+func (l *Listener) run(srv *http.Server) error {
+	if l.tls != nil {
+		return srv.ServeTLS(l.ln, "", "")
+	}
+	return srv.Serve(l.ln)
+}
+
+func (l *Listener) shutdown(srv *http.Server, h *Handler) {
+	if waitFor(srv, l.options.Drain) {
+		return
+	}
+	h.cancel()
+	if !waitFor(srv, closeWait) {
+		l.options.Logger.Warn("requests did not stop when they were cancelled")
+	}
+	srv.Close()
+}
+
+func waitFor(srv *http.Server, atMost time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), atMost)
+	defer cancel()
+	return srv.Shutdown(ctx) == nil
+}
+
+// ListenAndServe is NewHandler, Listen and Serve in one.
+func ListenAndServe(ctx context.Context, srv *protocol.Server, o *Options) error {
+	l, err := Listen(o)
+	if err != nil {
+		return err
+	}
+	return l.Serve(ctx, NewHandler(srv, o))
+}

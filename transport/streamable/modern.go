@@ -1,0 +1,151 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	// firstModern is the first version without sessions. Versions are dates: later ones sort after.
+	firstModern = "2026-07-28"
+
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
+
+// versions are the protocol versions that are served.
+type versions struct {
+	all  []string
+	list json.RawMessage // the same as a JSON array
+}
+
+func newVersions(all []string) versions {
+	list := []byte{'['}
+	for i, v := range all {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = rawjson.AppendString(list, v)
+	}
+	return versions{all, append(list, ']')}
+}
+
+func (v *versions) served(version string) bool { return slices.Contains(v.all, version) }
+
+// unsupported tells a client which versions it can choose from.
+func (v *versions) unsupported(requested string) *refusal {
+	f := refuse(http.StatusBadRequest, "unsupported protocol version")
+	f.err.Code = jsonrpc.CodeUnsupportedVersion
+	data := append([]byte(`{"supported":`), v.list...)
+	data = append(data, `,"requested":`...)
+	f.err.Data = append(rawjson.AppendString(data, clip(requested)), '}')
+	return f
+}
+
+// modern decides the era of one message: by what it says itself, else by its header.
+func (x *exchange) modern(m *jsonrpc.Message) bool {
+	version := x.r.Header.Get(versionHeader)
+	return protocol.IsModern(m) || version >= firstModern && x.h.versions.served(version)
+}
+
+func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
+	if f := x.checkModern(m); f != nil {
+		f.id = m.ID
+		return f
+	}
+	ctx, cancel := context.WithCancel(x.r.Context()) // which ends when the client goes away
+	defer cancel()
+	defer context.AfterFunc(x.h.ctx, cancel)()
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, HTTP: true})
+	defer c.Close()
+	x.answer(func(send func([]byte)) protocol.Response { return c.Handle(ctx, m, send) })
+	return nil
+}
+
+// answer writes what handle gives.
+func (x *exchange) answer(handle func(send func([]byte)) protocol.Response) {
+	a := newAnswer(x)
+	defer a.abandon()
+	response := handle(a.send)
+	a.finish(status(&response), response.Body)
+}
+
+// status shows the errors that the modern era wants shown. All others are answers like any other:
+// a client that tries both eras takes 400 for an old server.
+func status(r *protocol.Response) int {
+	if r.Err == nil || !r.Modern {
+		return http.StatusOK
+	}
+	switch r.Err.Code {
+	case jsonrpc.CodeHeaderMismatch, jsonrpc.CodeMissingCapability, jsonrpc.CodeUnsupportedVersion:
+		return http.StatusBadRequest
+	case jsonrpc.CodeMethodNotFound:
+		if r.Refused {
+			return http.StatusNotFound
+		}
+	}
+	if r.Refused {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// checkModern holds a message against its headers, so that what stands between us and the client
+// can trust them.
+func (x *exchange) checkModern(m *jsonrpc.Message) *refusal {
+	if m.IsResponse() {
+		return refuse(http.StatusBadRequest, "a response, but nothing was asked")
+	}
+	return checks(
+		func() *refusal { return x.checkVersion(m) },
+		func() *refusal { return checkCapabilities(m) },
+		func() *refusal { return x.checkMethod(m) },
+		func() *refusal { return x.checkName(m) },
+		func() *refusal { return x.checkParams(m) },
+	)
+}
+
+func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
+	header, f := x.header(versionHeader)
+	if f != nil {
+		return f
+	}
+	raw := rawjson.Get(m.Params, "_meta", metaVersion)
+	if raw == nil && m.IsNotification() {
+		return nil // the header alone made it modern
+	}
+	version, ok := rawjson.String(raw)
+	switch {
+	case header == nil:
+		return mismatch("the MCP-Protocol-Version header is missing")
+	case !ok:
+		return invalidParams("params._meta needs %q, a string", metaVersion)
+	case *header != version:
+		return mismatch("the MCP-Protocol-Version header says %q, the body %q", clip(*header), clip(version))
+	case version < firstModern || !x.h.versions.served(version):
+		return x.h.versions.unsupported(version)
+	}
+	return nil
+}
+
+// checkCapabilities is here since it comes before the other headers; its meaning is the protocol's.
+func checkCapabilities(m *jsonrpc.Message) *refusal {
+	raw := rawjson.Get(m.Params, "_meta", metaCapabilities)
+	if m.IsRequest() && (len(raw) == 0 || raw[0] != '{') {
+		return invalidParams("params._meta needs %q, an object", metaCapabilities)
+	}
+	return nil
+}
+
+func invalidParams(format string, args ...any) *refusal {
+	f := refuse(http.StatusBadRequest, format, args...)
+	f.err.Code = jsonrpc.CodeInvalidParams
+	return f
+}

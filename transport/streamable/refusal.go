@@ -1,0 +1,53 @@
+package streamable
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// refusal is a request that is not dispatched: an HTTP status, and the reason as a JSON-RPC error.
+type refusal struct {
+	status int
+	id     json.RawMessage // nil is null
+	err    *jsonrpc.Error
+	key    string // one more header; "" for none
+	value  string
+}
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, err: &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidRequest,
+		Message: fmt.Sprintf(format, args...),
+	}}
+}
+
+// mismatch is a header that contradicts the body, or is missing.
+func mismatch(format string, args ...any) *refusal {
+	f := refuse(http.StatusBadRequest, format, args...)
+	f.err.Code = jsonrpc.CodeHeaderMismatch
+	return f
+}
+
+func (f *refusal) with(key, value string) *refusal {
+	f.key, f.value = key, value
+	return f
+}
+
+func (f *refusal) write(w http.ResponseWriter) {
+	if f.key != "" {
+		w.Header().Set(f.key, f.value)
+	}
+	writeJSON(w, f.status, jsonrpc.AppendError(nil, f.id, f.err))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
+}

@@ -1,0 +1,167 @@
+package streamable
+
+import (
+	"container/list"
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+)
+
+// session is what a legacy client began with initialize. It belongs to a principal; its id alone
+// gives access to nothing.
+type session struct {
+	id        string // 130 random bits in base32, which is visible ASCII
+	principal string
+	conn      conn
+	ctx       context.Context // of its calls: they go on when their client goes away
+	cancel    context.CancelFunc
+
+	// guarded by sessions.mu
+	active int // requests
+	used   time.Time
+	place  *list.Element
+}
+
+// end cancels what runs and waits for it.
+func (s *session) end() {
+	s.cancel()
+	s.conn.Close()
+}
+
+// sessions are bounded in number and in the time they rest.
+type sessions struct {
+	max  int
+	idle time.Duration
+	now  func() time.Time
+
+	mu     sync.Mutex
+	closed bool
+	byID   map[string]*session
+	order  *list.List // of *session, the longest unused first
+}
+
+func newSessions(max int, idle time.Duration) *sessions {
+	return &sessions{max: max, idle: idle, now: time.Now, byID: make(map[string]*session), order: list.New()}
+}
+
+// add begins a session. When there are too many, the principal's own longest unused one has to go;
+// if it has none at rest, there is no new one, and add returns nil.
+func (s *sessions) add(ctx context.Context, principal string, c conn) *session {
+	n := &session{id: rand.Text(), principal: principal, conn: c}
+	n.ctx, n.cancel = context.WithCancel(ctx)
+	s.mu.Lock()
+	gone := s.expire()
+	if len(s.byID) >= s.max {
+		gone = append(gone, s.evict(principal)...)
+	}
+	ok := len(s.byID) < s.max && !s.closed
+	if ok {
+		n.used = s.now()
+		n.place = s.order.PushBack(n)
+		s.byID[n.id] = n
+	}
+	s.mu.Unlock()
+	endAll(gone)
+	if !ok {
+		n.cancel()
+		return nil
+	}
+	return n
+}
+
+// acquire finds a session and keeps it from expiring until release.
+func (s *sessions) acquire(id, principal string) *session {
+	s.mu.Lock()
+	gone := s.expire()
+	found := s.byID[id]
+	if found != nil && found.principal == principal {
+		found.active++
+		s.touch(found)
+	} else {
+		found = nil
+	}
+	s.mu.Unlock()
+	endAll(gone)
+	return found
+}
+
+func (s *sessions) release(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.active--
+	if s.byID[x.id] == x {
+		s.touch(x)
+	}
+}
+
+func (s *sessions) touch(x *session) {
+	x.used = s.now()
+	s.order.MoveToBack(x.place)
+}
+
+// remove ends a session, and reports whether there was one.
+func (s *sessions) remove(id, principal string) bool {
+	s.mu.Lock()
+	found := s.byID[id]
+	if found == nil || found.principal != principal {
+		s.mu.Unlock()
+		return false
+	}
+	s.drop(found)
+	s.mu.Unlock()
+	found.end()
+	return true
+}
+
+// close ends all sessions, and lets none begin.
+func (s *sessions) close() {
+	s.mu.Lock()
+	s.closed = true
+	var gone []*session
+	for _, x := range s.byID {
+		gone = append(gone, x)
+		s.drop(x)
+	}
+	s.mu.Unlock()
+	endAll(gone)
+}
+
+// expire takes out what has rested for too long; the caller ends it without the lock.
+func (s *sessions) expire() (gone []*session) {
+	limit := s.now().Add(-s.idle)
+	for e := s.order.Front(); e != nil; {
+		x := e.Value.(*session)
+		if x.used.After(limit) {
+			break
+		}
+		e = e.Next()
+		if x.active == 0 {
+			s.drop(x)
+			gone = append(gone, x)
+		}
+	}
+	return gone
+}
+
+// evict takes out the longest unused session of a principal.
+func (s *sessions) evict(principal string) []*session {
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		if x := e.Value.(*session); x.principal == principal && x.active == 0 {
+			s.drop(x)
+			return []*session{x}
+		}
+	}
+	return nil
+}
+
+func (s *sessions) drop(x *session) {
+	delete(s.byID, x.id)
+	s.order.Remove(x.place)
+}
+
+func endAll(list []*session) {
+	for _, x := range list {
+		x.end()
+	}
+}

@@ -1,0 +1,76 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// socketMode lets only the user of this process connect.
+const socketMode = 0o600
+
+// listenUnix opens a socket for this user. What a process that has died left behind is replaced;
+// anything else at that place is not.
+func listenUnix(path string) (net.Listener, error) {
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// Between Listen and here the mode is the umask's; the peer's user is checked as well.
+	if err := os.Chmod(path, socketMode); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return &peerListener{ln}, nil
+}
+
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is there and is not a socket", path)
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		c.Close()
+		return fmt.Errorf("%s is in use by another process", path)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// peerListener accepts connections of this user and of root, and notes whose they are.
+type peerListener struct{ net.Listener }
+
+// Accept waits for a connection that may be served; others are closed without a word.
+func (l *peerListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if uid, ok := peer(c); ok {
+			return &peerConn{c, uid}, nil
+		}
+		c.Close()
+	}
+}
+
+// peerConn is a connection of a known user.
+type peerConn struct {
+	net.Conn
+	uid string
+}
