@@ -1,9 +1,85 @@
 package hostfuncs
 
-import "github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+import (
+	"context"
+	"path/filepath"
+	"strings"
 
-type protected struct{}
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
 
-func newProtected([]string) protected { return protected{} }
+// mountFiles gives the guest the files that grants reach. Without any there is a tree all the same, so
+// that what the guest looks for in vain is explained.
+func (g *Gate) mountFiles(o *wasi.Options) {
+	var mounts []tree.Mount
+	for _, prefix := range g.policy.plugin.Grants.Prefixes(g.policy.host.places) {
+		mounts = append(mounts, tree.Mount{Host: filepath.FromSlash(prefix)})
+	}
+	t := tree.New(mounts, &files{gate: g, guard: guard{paths: g.policy.host.protected}})
+	g.onClose(t.Close)
+	o.Tree = t
+}
 
-func (g *Gate) mountFiles(*wasi.Options) {}
+// files decides about paths for the tree of one call. It serves the guest's goroutine.
+type files struct {
+	gate  *Gate
+	guard guard
+}
+
+var (
+	_ tree.Decider = (*files)(nil)
+	_ tree.Viewer  = (*files)(nil)
+)
+
+func grantOp(op tree.Op) grant.Op {
+	if op == tree.Write {
+		return grant.Write
+	}
+	return grant.Read
+}
+
+// Allow passes one effect on a path through the gate; the tree performs it at once.
+func (f *files) Allow(op tree.Op, path string) error {
+	act := op.String() + " " + f.shown(path)
+	return f.gate.pass(context.Background(), effect{
+		family: "fs", act: act, target: act,
+		forbid: func() string { return f.forbidden(op, path) },
+		decide: func(s *grant.Set) grant.Decision { return s.FS(grantOp(op), path, f.gate.policy.host.places) },
+	})
+}
+
+func (f *files) forbidden(op tree.Op, path string) string {
+	if f.guard.covers(path) || op == tree.Write && f.guard.leads(path) {
+		return "no grant reaches what belongs to Sallyport or to its clients"
+	}
+	return ""
+}
+
+// Visible reports whether the guest may know of a path: it is granted, or it is a folder on the way to
+// what may be. Nothing is recorded.
+func (f *files) Visible(path string, folder bool) bool {
+	if f.guard.covers(path) {
+		return false
+	}
+	set, places := f.gate.policy.plugin.Grants, f.gate.policy.host.places
+	d := set.FS(grant.Read, path, places)
+	if d.Grant != nil {
+		return d.Allowed
+	}
+	return folder && set.Above(path, places)
+}
+
+// shown is a path as an operator writes it, with ~ for the home.
+func (f *files) shown(path string) string {
+	home := f.gate.policy.host.places.Home
+	if home == "" {
+		return path
+	}
+	rest, found := strings.CutPrefix(path, strings.TrimSuffix(home, string(filepath.Separator)))
+	if !found || rest != "" && rest[0] != filepath.Separator {
+		return path
+	}
+	return "~" + filepath.ToSlash(rest)
+}

@@ -46,6 +46,7 @@ type Host struct {
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	tls       *tls.Config
 	agent     string
+	ranges    table
 	methods   map[string]method // never changed after NewHost
 	stop      context.Context   // done when the host is closed
 	cancel    context.CancelFunc
@@ -67,6 +68,7 @@ func NewHost(o *Options) *Host {
 		dial:      o.Dial,
 		tls:       o.TLS.Clone(),
 		agent:     o.UserAgent,
+		ranges:    newTable(),
 		methods:   methods(),
 		policies:  map[*Policy]struct{}{},
 	}

@@ -63,6 +63,15 @@ func TestSet_FS(t *testing.T) {
 		{"fs: write ~/.bash*", w, "/home/me/.bashrc", false},
 		{"fs: write ~/.bashrc", w, "/home/me/.bashrc", true},
 		{"fs: write ~/w/**", w, "/home/me/w/.config/fish/x", false},
+		{"fs: write ~/w/**", w, "/home/me/w/.git/modules/a/b", false},
+		{"fs: write ~/**", w, "/home/me/.config", false},
+		{"fs: write ~/**", w, "/home/me/.config/x", true},
+		{"fs: write ~/**", w, "/home/me/.local/share", false},
+		{"fs: write ~/**", w, "/home/me/.local/share/x", true},
+		{"fs: write ~/**", r, "/home/me/.local/share", true},
+		{"fs: write /**", w, "/home/me", false},
+		{"fs: write /**", w, "/home", false},
+		{"fs: write /**", w, "/tmp/x", true},
 		{"fs: read C:/Users/**", r, `C:\Users\me`, true},
 	}
 	for _, tt := range tests {

@@ -8,28 +8,29 @@ import (
 // needs marks the steps of a path that a line must spell out; the steps are in lower case.
 func (p Places) needs(op Op, steps []string) []need {
 	needs := make([]need, len(steps))
-	p.markCredentials(steps, needs)
+	p.markCredentials(op, steps, needs)
 	if op == Write {
 		markStartup(steps, needs)
 	}
 	return needs
 }
 
-// markCredentials marks folders below the home that hold keys: whoever reads them is the operator.
-func (p Places) markCredentials(path []string, needs []need) {
+// markCredentials marks folders below the home that hold keys: whoever reads them is the operator. The
+// folders above them are marked for writing, so that none can be moved to where it is not known.
+func (p Places) markCredentials(op Op, path []string, needs []need) {
 	if p.Home == "" {
 		return
 	}
 	home := foldAll(steps(p.Home))
-	rest, ok := below(path, home)
-	if !ok {
-		return
-	}
 	for _, folder := range credentials() {
-		if _, inside := below(rest, folder); inside {
+		secret := slices.Concat(home, folder)
+		if _, inside := below(path, secret); inside {
 			for i := range folder {
 				needs[len(home)+i] = needLiteral
 			}
+		}
+		if _, above := below(secret, path); above && op == Write && len(path) > 0 {
+			needs[len(path)-1] = needLiteral
 		}
 	}
 }
@@ -46,7 +47,8 @@ func credentials() [][]string {
 // markStartup marks what makes a later program run code that was written here.
 func markStartup(steps []string, needs []need) {
 	for i, s := range steps {
-		if slices.Contains(startupNames(), s) || isConfigFolder(steps[:i], s) {
+		last := i == len(steps)-1
+		if slices.Contains(startupNames(), s) || isConfigFolder(steps[:i], s) || last && s == ".config" {
 			needs[i] = needLiteral
 		}
 		if s == ".git" {
@@ -72,17 +74,14 @@ func isConfigFolder(before []string, s string) bool {
 		strings.HasSuffix(s, "profile.ps1")
 }
 
-// markGit marks the hooks and the config of a repository, and of those inside it; and the folder as a
-// whole, so that none that was prepared elsewhere can be moved there. steps begins with .git.
+// markGit marks the hooks and the config of a repository, and the repositories inside it; and the
+// folder as a whole, so that none that was prepared elsewhere can be moved there. steps begins with .git.
 func markGit(steps []string, needs []need) {
 	if len(steps) == 1 {
 		needs[0] = needLiteral
 		return
 	}
-	for i, s := range steps[1:] {
-		inside := i == 0 || steps[1] == "modules" || steps[1] == "worktrees"
-		if inside && (s == "hooks" || strings.HasPrefix(s, "config")) {
-			needs[0], needs[i+1] = needLiteral, needLiteral
-		}
+	if s := steps[1]; s == "hooks" || s == "modules" || s == "worktrees" || strings.HasPrefix(s, "config") {
+		needs[0], needs[1] = needLiteral, needLiteral
 	}
 }

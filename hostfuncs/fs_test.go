@@ -1,0 +1,256 @@
+package hostfuncs_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// world is a home folder with files, on a real file system.
+func world(t *testing.T) string {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"work/a.txt": "A", "work/sub/b.md": "B", "work/.git/config": "[core]", "other/c.txt": "C", "work/.vscode/settings.json": "{}",
+		".ssh/id": "KEY", "state/sallyport/keys/k": "K", "state/sallyport/sallyport.yaml": "Y",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+// filesOf opens a gate for files and returns its tree.
+func filesOf(t *testing.T, o hostfuncs.Options, lines ...string) (*hostfuncs.Gate, wasi.Tree) {
+	t.Helper()
+	g := newGate(t, &o, lines...)
+	return g, g.Files()
+}
+
+func readFile(tr wasi.Tree, path string) (string, wasi.Errno) {
+	f, e := tr.Open(path, wasi.OpenOptions{Read: true})
+	if e != 0 {
+		return "", e
+	}
+	defer f.Close()
+	buf := make([]byte, 100)
+	n, e := f.ReadAt(buf, 0)
+	return string(buf[:n]), e
+}
+
+func writeFile(tr wasi.Tree, path, text string) wasi.Errno {
+	f, e := tr.Open(path, wasi.OpenOptions{Write: true, Create: true, Truncate: true})
+	if e != 0 {
+		return e
+	}
+	defer f.Close()
+	_, e = f.WriteAt([]byte(text), 0)
+	return e
+}
+
+func TestFS(t *testing.T) {
+	home := world(t)
+	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**", "fs: write ~/work/sub/**", "deny: fs: read ~/work/sub/b.md")
+	if text, e := readFile(tr, home+"/work/a.txt"); text != "A" || e != 0 {
+		t.Errorf("a granted file: %q, %v", text, e)
+	}
+	if e := writeFile(tr, home+"/work/sub/new", "N"); e != 0 {
+		t.Errorf("a granted write: %v", e)
+	}
+	if text, _ := os.ReadFile(home + "/work/sub/new"); string(text) != "N" {
+		t.Errorf("the host has %q", text)
+	}
+	if _, e := readFile(tr, home+"/other/c.txt"); e != wasi.ENOENT {
+		t.Errorf("a file that is not granted: %v", e)
+	}
+	if _, e := readFile(tr, home+"/work/sub/b.md"); e != wasi.ENOENT {
+		t.Errorf("a denied file: %v", e)
+	}
+	if e := writeFile(tr, home+"/work/a.txt", "X"); e != wasi.EACCES {
+		t.Errorf("a write to what may be read: %v", e)
+	}
+	want := []hostfuncs.Denial{
+		{Family: "fs", Effect: "read ~/other/c.txt", Reason: `plugin "demo" may not read ~/other/c.txt: no grant allows it`, Hint: "fs: read ~/other/c.txt", Count: 1},
+		{Family: "fs", Effect: "read ~/work/sub/b.md", Reason: `plugin "demo" may not read ~/work/sub/b.md: a grant denies it`, Count: 1},
+		{Family: "fs", Effect: "write ~/work/a.txt", Reason: `plugin "demo" may not write ~/work/a.txt: no grant allows it`, Hint: "fs: write ~/work/a.txt", Count: 1},
+	}
+	if got := g.Denials(); !slices.Equal(got, want) {
+		t.Errorf("denials are\n%+v, want\n%+v", got, want)
+	}
+	var targets []string
+	for _, e := range g.Receipt().Effects {
+		targets = append(targets, e.Family+" "+e.Target)
+	}
+	if !slices.Contains(targets, "fs read ~/work/a.txt") || !slices.Contains(targets, "fs write ~/work/sub/new") {
+		t.Errorf("the receipt says %v", targets)
+	}
+}
+
+func TestFS_Patterns(t *testing.T) {
+	home := world(t)
+	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")
+	if text, e := readFile(tr, home+"/work/sub/b.md"); text != "B" || e != 0 {
+		t.Errorf("a file below a folder that is not granted itself: %q, %v", text, e)
+	}
+	if text, e := readFile(tr, home+"/other/c.txt"); text != "C" || e != 0 {
+		t.Errorf("a grant of one file: %q, %v", text, e)
+	}
+	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
+		t.Errorf("a file of another name: %v", e)
+	}
+}
+
+func TestFS_Nothing(t *testing.T) {
+	home := world(t)
+	g, tr := filesOf(t, hostfuncs.Options{Home: home})
+	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
+		t.Errorf("without grants: %v", e)
+	}
+	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/work/a.txt" {
+		t.Errorf("denials are %+v", d)
+	}
+}
+
+func TestFS_LinksOut(t *testing.T) {
+	home := world(t)
+	if err := os.Symlink(filepath.Join(home, "other"), filepath.Join(home, "work", "out")); err != nil {
+		t.Skip(err)
+	}
+	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**")
+	if _, e := readFile(tr, home+"/work/out/c.txt"); e != wasi.ENOENT {
+		t.Errorf("through a link: %v", e)
+	}
+	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/other/c.txt" {
+		t.Errorf("denials are %+v", d)
+	}
+}
+
+func TestFS_SparedUnlessSpelledOut(t *testing.T) {
+	home := world(t)
+	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**", "fs: write ~/work/.vscode/**")
+	for path, want := range map[string]wasi.Errno{
+		"/work/.git/config": wasi.EACCES, "/work/.mcp.json": wasi.EACCES, "/.bashrc": wasi.EACCES, "/work/.vscode/x.json": 0, "/work/ok": 0, "/.ssh/authorized_keys": wasi.ENOENT,
+	} {
+		if e := writeFile(tr, home+path, "x"); (e == 0) != (want == 0) {
+			t.Errorf("write %s: %v, want %v", path, e, want)
+		}
+	}
+	if e := tr.Mkdir(home + "/evil"); e != 0 {
+		t.Fatal(e)
+	}
+	if e := tr.Mkdir(home + "/evil/hooks"); e != 0 {
+		t.Fatal(e)
+	}
+	if e := tr.Rename(home+"/evil", home+"/other/.git"); e == 0 {
+		t.Error("a folder became a repository's own by a new name")
+	}
+	if e := tr.Rename(home+"/work/.git", home+"/work/git"); e == 0 {
+		t.Error("a repository's own folder got another name")
+	}
+	if _, e := readFile(tr, home+"/.ssh/id"); e != wasi.ENOENT {
+		t.Errorf("a key: %v", e)
+	}
+	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
+		t.Error("the folder of keys got another name")
+	}
+}
+
+func TestFS_Protected(t *testing.T) {
+	home := world(t)
+	own := filepath.Join(home, "state", "sallyport")
+	alias := filepath.Join(home, "alias")
+	if err := os.Symlink(own, alias); err != nil {
+		t.Skip(err)
+	}
+	later := filepath.Join(home, "later", "sallyport")
+	o := hostfuncs.Options{Home: home, Protected: []string{alias, later}}
+	g, tr := filesOf(t, o, "fs: write ~/**", "fs: write ~/state/sallyport/**", "fs: write ~/alias/**")
+	for _, path := range []string{"/state/sallyport/keys/k", "/state/sallyport/sallyport.yaml", "/alias/keys/k", "/state/sallyport/none"} {
+		if _, e := readFile(tr, home+path); e != wasi.ENOENT {
+			t.Errorf("read %s: %v", path, e)
+		}
+		if e := writeFile(tr, home+path, "x"); e == 0 {
+			t.Errorf("wrote %s", path)
+		}
+	}
+	if e := tr.Rename(home+"/state", home+"/moved"); e == 0 {
+		t.Error("the folder above the state got another name")
+	}
+	_ = tr.Mkdir(home + "/later")
+	if e := tr.Mkdir(later); e == 0 {
+		t.Error("a protected path that is not there yet was made")
+	}
+	if text, _ := os.ReadFile(own + "/sallyport.yaml"); string(text) != "Y" {
+		t.Errorf("the configuration is %q", text)
+	}
+	for _, d := range g.Denials() {
+		if strings.Contains(d.Reason, "Sallyport") && d.Hint != "" {
+			t.Errorf("a hint for what no grant reaches: %+v", d)
+		}
+	}
+	if d := g.Denials()[0]; d.Reason != `plugin "demo" may not read ~/state/sallyport/keys/k: no grant reaches what belongs to Sallyport or to its clients` {
+		t.Errorf("got %s", d.Reason)
+	}
+}
+
+func TestConfig_Environment(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_LEAK", "leak")
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{
+		Name: "demo", Grants: mustSet(t, "config: {lang: en, zone: UTC}"),
+		Config: map[string]string{"lang": "de", "PWD": "/evil", "a=b": "c", "nul": "\x00", "n": ""},
+	})
+	if got := p.Env(); !slices.Equal(got, []string{"PWD=/workspace", "lang=de", "n=", "zone=UTC"}) {
+		t.Errorf("the environment is %q", got)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	g, b, _ := logged(t)
+	w := g.Output()
+	for _, p := range []string{"one\ntw", "o\r\n\n", "\x1b[31mred\n", strings.Repeat("x", 10<<10), "last"} {
+		if n, err := w.Write([]byte(p)); n != len(p) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	g.Close()
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	want := []string{"one", "two", `\x1b[31mred`, strings.Repeat("x", 4<<10)}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines:\n%s", len(lines), b)
+	}
+	for i, l := range lines {
+		if l != "level=INFO msg="+want[i]+" plugin=demo call=c1 stream=stderr" {
+			t.Errorf("line %d is %.80s", i, l)
+		}
+	}
+	if tail := g.Stderr(); len(tail) != 8<<10 || !strings.HasSuffix(string(tail), "xlast") {
+		t.Errorf("the tail has %d bytes", len(tail))
+	}
+}
+
+func TestOutput_Bounded(t *testing.T) {
+	g, b, _ := logged(t)
+	w := g.Output()
+	line := []byte(strings.Repeat("x", 1023) + "\n")
+	for range 2000 {
+		w.Write(line)
+	}
+	if n := strings.Count(b.String(), "the call writes too much, the rest is dropped"); n != 1 || b.Len() > 2<<20 {
+		t.Errorf("warned %d times, logged %d bytes", n, b.Len())
+	}
+}

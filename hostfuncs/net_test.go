@@ -1,0 +1,673 @@
+package hostfuncs_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// streams are the streams of a call, as a dialect keeps them.
+type streams struct {
+	open  []io.ReadCloser
+	taken map[uint32][]byte
+	full  bool
+}
+
+func (s *streams) Open(r io.ReadCloser) (uint32, error) {
+	if s.full {
+		r.Close()
+		return 0, &runtime.AskError{Kind: runtime.KindLimit, Message: "too many streams"}
+	}
+	s.open = append(s.open, r)
+	return uint32(len(s.open) + 1), nil
+}
+
+func (s *streams) Take(id uint32) (io.ReadCloser, int64, error) {
+	data, ok := s.taken[id]
+	if !ok {
+		return nil, 0, &runtime.AskError{Kind: runtime.KindInvalid, Message: "no such stream"}
+	}
+	delete(s.taken, id)
+	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+}
+
+// answer is what http/fetch gives, with the body read.
+type answer struct {
+	Status  int
+	URL     string
+	Headers map[string]any
+	Body    map[string]uint32
+	text    string
+}
+
+// fetch asks and reads the body to its end.
+func fetch(t testing.TB, g *hostfuncs.Gate, params string) (answer, error) {
+	t.Helper()
+	return fetchWith(t, g, params, &streams{})
+}
+
+func fetchWith(t testing.TB, g *hostfuncs.Gate, params string, s *streams) (a answer, err error) {
+	t.Helper()
+	raw, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(params), s)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	body := s.open[a.Body["dev.sallyport/stream"]-2]
+	data, err := io.ReadAll(body)
+	a.text = string(data)
+	body.Close()
+	return a, err
+}
+
+func get(u string) string { return fmt.Sprintf(`{"url":%q}`, u) }
+
+func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// zone is a resolver whose answers a test chooses; each look-up takes the next of a name's answers, and
+// the last one stays.
+type zone struct {
+	mu    sync.Mutex
+	names map[string][][]string
+	asked []string
+}
+
+func (z *zone) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.asked = append(z.asked, host)
+	answers := z.names[host]
+	if len(answers) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	if len(answers) > 1 {
+		z.names[host] = answers[1:]
+	}
+	var out []netip.Addr
+	for _, a := range answers[0] {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out, nil
+}
+
+// wire connects addresses that the gate allowed to a test server, and notes them.
+type wire struct {
+	to     string
+	mu     sync.Mutex
+	dialed []string
+}
+
+func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	w.mu.Lock()
+	w.dialed = append(w.dialed, address)
+	w.mu.Unlock()
+	if strings.HasPrefix(address, "192.0.9.") {
+		return nil, errors.New("dead")
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, w.to)
+}
+
+func TestFetch(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Seen", fmt.Sprintf("%s %s %s %s %d %s", r.Method, r.URL, r.Header.Get("X-A"), r.UserAgent(), r.ContentLength, r.Host))
+		w.Header().Add("Set-Cookie", "a=1")
+		w.Header().Add("Set-Cookie", "b=2")
+		w.Header().Set("Keep-Alive", "1")
+		w.WriteHeader(201)
+		w.Write(append([]byte("got "), body...))
+	})
+	g := newGate(t, nil, "net: GET,POST "+s.URL+"/**")
+	a, err := fetch(t, g, fmt.Sprintf(`{"method":"post","url":"%s/x/../%%7ey?q=%%41#f","headers":{"x-a":["1","2"]},"body":"hällo"}`, s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(s.URL, "http://")
+	if a.Status != 201 || a.URL != s.URL+"/~y?q=A" || a.text != "got hällo" {
+		t.Errorf("got %+v", a)
+	}
+	if want := "POST /~y?q=A 1 sallyport 6 " + host; a.Headers["x-seen"] != want {
+		t.Errorf("the server saw %v, want %s", a.Headers["x-seen"], want)
+	}
+	if fmt.Sprint(a.Headers["set-cookie"]) != "[a=1 b=2]" || a.Headers["keep-alive"] != nil || a.Headers["content-length"] != "10" {
+		t.Errorf("headers are %v", a.Headers)
+	}
+	r := g.Receipt()
+	want := hostfuncs.Effect{Family: "net", Target: "POST " + s.URL, Count: 1, Sent: 6, Received: 10}
+	if len(r.Effects) != 1 || r.Effects[0] != want {
+		t.Errorf("the receipt says %+v", r.Effects)
+	}
+}
+
+func TestFetch_StreamBody(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Write(body)
+	})
+	g := newGate(t, nil, "net: PUT "+s.URL+"/** {body: 1KiB}")
+	st := &streams{taken: map[uint32][]byte{7: bytes.Repeat([]byte("x"), 1024), 8: make([]byte, 1025)}}
+	params := fmt.Sprintf(`{"method":"PUT","url":%q,"body":{"dev.sallyport/stream":7}}`, s.URL)
+	if a, err := fetchWith(t, g, params, st); err != nil || len(a.text) != 1024 {
+		t.Errorf("got %d bytes, %v", len(a.text), err)
+	}
+	_, err := fetchWith(t, g, params, st)
+	wantAsk(t, err, runtime.KindInvalid, "no such stream", "")
+	_, err = fetchWith(t, g, strings.Replace(params, "7}", "8}", 1), st)
+	wantAsk(t, err, runtime.KindLimit, "the body of the request is longer than 1024 bytes", "")
+	_, err = fetchWith(t, g, fmt.Sprintf(`{"method":"PUT","url":%q,"body":%q}`, s.URL, strings.Repeat("x", 1025)), st)
+	wantAsk(t, err, runtime.KindLimit, "the body of the request is longer than 1024 bytes", "")
+}
+
+func TestFetch_Denied(t *testing.T) {
+	touched := false
+	s := serve(t, func(http.ResponseWriter, *http.Request) { touched = true })
+	l := &listener{}
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t,
+		"net: GET https://api.example.com/v1/**", "net: POST "+s.URL+"/ask {ask: true}", "deny: net: GET "+s.URL+"/secret/**", "net: GET "+s.URL+"/secret/**",
+	)}).NewGate(hostfuncs.Call{ID: "c1", Client: l})
+	defer g.Close()
+	tests := []struct{ params, message, hint string }{
+		{get(s.URL + "/v1/x"), `plugin "demo" may not GET ` + s.URL + `/v1/x: no grant allows it`, "net: GET " + s.URL + "/v1/x"},
+		{get("https://api.example.com/v1/../v2/*"), `plugin "demo" may not GET https://api.example.com/v2/*: no grant allows it`, "net: GET https://api.example.com/v2/%2A"},
+		{`{"method":"DELETE","url":"https://api.example.com/v1/x?k=v"}`, `plugin "demo" may not DELETE https://api.example.com/v1/x?k=v: no grant allows it`, "net: DELETE https://api.example.com/v1/x?k=v"},
+		{get(s.URL + "/secret/x"), `plugin "demo" may not GET ` + s.URL + `/secret/x: a grant denies it`, ""},
+		{`{"method":"POST","url":"` + s.URL + `/ask"}`, `plugin "demo" may not POST ` + s.URL + `/ask: a grant asks for a confirmation, which is not available in this version`, ""},
+		{get("https://bücher.example/"), `plugin "demo" may not GET https://xn--bcher-kva.example/: no grant allows it`, "net: GET https://xn--bcher-kva.example/"},
+	}
+	for _, tt := range tests {
+		_, err := fetch(t, g, tt.params)
+		wantAsk(t, err, runtime.KindDenied, tt.message, tt.hint)
+	}
+	_, _ = fetch(t, g, tests[0].params)
+	d := g.Denials()
+	if len(d) != len(tests) || d[0].Count != 2 || d[0].Reason != tests[0].message || d[0].Hint != tests[0].hint || d[0].Effect != "GET "+s.URL+"/v1/x" || d[0].Family != "net" {
+		t.Errorf("denials are %+v", d)
+	}
+	if len(l.denied) != len(tests)+1 || touched {
+		t.Errorf("the client heard %d, the server was touched: %v", len(l.denied), touched)
+	}
+}
+
+func TestFetch_Invalid(t *testing.T) {
+	g := newGate(t, nil, "net: GET,POST http://**/**")
+	tests := []struct{ params, message string }{
+		{`{}`, "a fetch needs a url"},
+		{`{"url":1}`, "a fetch needs a url"},
+		{get("http://a b/"), `url "http://a b/" cannot be read`},
+		{get("/x"), `scheme "" is not allowed: use http or https`},
+		{get("file:///etc/passwd"), `scheme "file" is not allowed: use http or https`},
+		{get("http://u:p@a/"), "user information in an address is not allowed: use a header"},
+		{get("http://127.1/"), `host "127.1" is not an address: write four decimal numbers`},
+		{get("http://１２７.１/"), `host "127.1" is not an address: write four decimal numbers`},
+		{get("http://-é-/"), `host "-é-" is not a name`},
+		{get("http://a/%2e%2e%2fb"), `path segment "..%2Fb" hides a dot segment`},
+		{`{"url":"http://a/","method":"CONNECT"}`, `method "CONNECT" is not allowed`},
+		{`{"url":"http://a/","method":"trace"}`, `method "trace" is not allowed`},
+		{`{"url":"http://a/","method":"GET /x HTTP/1.1\r\n"}`, `method "GET /x HTTP/1.1\r\n" is not allowed`},
+		{`{"url":"http://a/","method":5}`, `method "" is not allowed`},
+		{`{"url":"http://a/","body":5}`, `a body is text or {"dev.sallyport/stream": n}`},
+		{`{"url":"http://a/","body":{"dev.sallyport/stream":-1}}`, `a body is text or {"dev.sallyport/stream": n}`},
+		{`{"url":"http://a/","headers":[]}`, "headers are an object of names and texts"},
+		{`{"url":"http://a/","headers":{"X":5}}`, `header "X" is not a text or a list of texts`},
+		{`{"url":"http://a/","headers":{"X":"a\r\nY: b"}}`, `header "X" holds a control character`},
+		{`{"url":"http://a/","headers":{"X":["ok","a\u0000"]}}`, `header "X" holds a control character`},
+		{`{"url":"http://a/","headers":{"X\r\nY":"b"}}`, `header name "X\r\nY" is not allowed`},
+		{`{"url":"http://a/","headers":{"X Y":"b"}}`, `header name "X Y" is not allowed`},
+		{`{"url":"http://a/","headers":{"":"b"}}`, `header name "" is not allowed`},
+		{`{"url":"http://a/","headers":{":authority":"b"}}`, `header name ":authority" is not allowed`},
+		{`{"url":"http://a/","headers":{"host":"b"}}`, `header "host" is set by the host: remove it`},
+	}
+	for _, name := range []string{"Connection", "Transfer-Encoding", "Content-Length", "TE", "Trailer", "Upgrade", "Expect", "Keep-Alive", "Proxy-Authorization", "proxy-connection"} {
+		tests = append(tests, struct{ params, message string }{
+			fmt.Sprintf(`{"url":"http://a/","headers":{%q:"x"}}`, name), fmt.Sprintf("header %q is set by the host: remove it", name)})
+	}
+	for _, tt := range tests {
+		_, err := fetch(t, g, tt.params)
+		wantAsk(t, err, runtime.KindInvalid, tt.message, "")
+	}
+	many := map[string]any{"url": "http://a/", "headers": map[string]any{"X": slices.Repeat([]string{"v"}, 129)}}
+	raw, _ := json.Marshal(many)
+	_, err := fetch(t, g, string(raw))
+	wantAsk(t, err, runtime.KindLimit, "the headers are more than 128 fields or 65536 bytes", "")
+}
+
+func TestFetch_Redirects(t *testing.T) {
+	mux := http.NewServeMux()
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		mux.HandleFunc(fmt.Sprintf("/%d", code), func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/end?from="+strconv.Itoa(code), code)
+		})
+	}
+	mux.HandleFunc("/end", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %q %q", r.Method, body, r.Header.Get("Authorization"), r.Header.Get("Content-Type"))
+	})
+	mux.HandleFunc("/304", func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Location", "/end"); w.WriteHeader(304) })
+	mux.HandleFunc("/none", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(302); io.WriteString(w, "here") })
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	g := newGate(t, nil, "net: GET,POST,PUT,HEAD "+s.URL+"/**")
+	tests := []struct {
+		method string
+		code   int
+		want   string
+	}{
+		{"POST", 301, `GET  "k" ""`},
+		{"POST", 302, `GET  "k" ""`},
+		{"POST", 303, `GET  "k" ""`},
+		{"POST", 307, `POST data "k" "text/x"`},
+		{"POST", 308, `POST data "k" "text/x"`},
+		{"PUT", 301, `PUT data "k" "text/x"`},
+		{"PUT", 302, `PUT data "k" "text/x"`},
+		{"PUT", 303, `GET  "k" ""`},
+	}
+	for _, tt := range tests {
+		st := &streams{taken: map[uint32][]byte{3: []byte("data")}}
+		a, err := fetchWith(t, g, fmt.Sprintf(`{"method":%q,"url":"%s/%d","headers":{"Authorization":"k","Content-Type":"text/x"},"body":{"dev.sallyport/stream":3}}`, tt.method, s.URL, tt.code), st)
+		if err != nil || a.text != tt.want || a.URL != fmt.Sprintf("%s/end?from=%d", s.URL, tt.code) {
+			t.Errorf("%s %d: %q at %s, %v, want %q", tt.method, tt.code, a.text, a.URL, err, tt.want)
+		}
+	}
+	if a, err := fetch(t, g, fmt.Sprintf(`{"method":"HEAD","url":"%s/303"}`, s.URL)); err != nil || a.Status != 200 || a.text != "" {
+		t.Errorf("HEAD: %+v, %v", a, err)
+	}
+	if a, err := fetch(t, g, get(s.URL+"/304")); err != nil || a.Status != 304 {
+		t.Errorf("304: %+v, %v", a, err)
+	}
+	if a, err := fetch(t, g, get(s.URL+"/none")); err != nil || a.Status != 302 || a.text != "here" {
+		t.Errorf("without Location: %+v, %v", a, err)
+	}
+}
+
+func TestFetch_RedirectIsCheckedAgain(t *testing.T) {
+	touched := false
+	other := serve(t, func(http.ResponseWriter, *http.Request) { touched = true })
+	to := ""
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Location", to); w.WriteHeader(302) })
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	tests := []struct {
+		to      string
+		kind    runtime.Kind
+		message string
+		hint    string
+	}{
+		{other.URL + "/x", runtime.KindDenied, `plugin "demo" may not GET ` + other.URL + `/x (where ` + s.URL + `/a redirects): no grant allows it`, "net: GET " + other.URL + "/x"},
+		{"file:///etc/passwd", runtime.KindInvalid, s.URL + `/a redirects to what is no address: scheme "file" is not allowed: use http or https`, ""},
+		{"http://me@" + strings.TrimPrefix(s.URL, "http://"), runtime.KindInvalid, s.URL + `/a redirects to what is no address: user information in an address is not allowed: use a header`, ""},
+		{"/loop", runtime.KindLimit, "more than 10 redirects, the last to " + s.URL + "/loop", ""},
+	}
+	for _, tt := range tests {
+		to = tt.to
+		_, err := fetch(t, g, get(s.URL+"/a"))
+		wantAsk(t, err, tt.kind, tt.message, tt.hint)
+	}
+	if touched {
+		t.Error("a redirect led where no grant does")
+	}
+}
+
+func TestFetch_CredentialsStayWithTheirOrigin(t *testing.T) {
+	seen := make(chan http.Header, 1)
+	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, 302) })
+	g := newGate(t, nil, "net: GET "+s.URL+"/**", "net: GET "+other.URL+"/**")
+	_, err := fetch(t, g, fmt.Sprintf(`{"url":%q,"headers":{"Authorization":"a","Cookie":"b","X-Api-Key":"c","Accept":"d","User-Agent":"e"}}`, s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := <-seen
+	if h.Get("Authorization")+h.Get("Cookie")+h.Get("X-Api-Key") != "" || h.Get("Accept") != "d" || h.Get("User-Agent") != "e" {
+		t.Errorf("the other origin saw %v", h)
+	}
+}
+
+func TestFetch_Addresses(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })
+	port := s.URL[strings.LastIndex(s.URL, ":"):]
+	z := &zone{names: map[string][][]string{
+		"public.example":    {{"93.184.216.34"}},
+		"six.example":       {{"2606:2800::1"}},
+		"some.example":      {{"10.0.0.1", "93.184.216.35", "127.0.0.1"}},
+		"dead.example":      {{"192.0.9.1", "93.184.216.36"}},
+		"private.example":   {{"10.0.0.1"}},
+		"mapped.example":    {{"::ffff:127.0.0.1"}},
+		"loop.example":      {{"127.0.0.1"}},
+		"cloud.example":     {{"169.254.169.254"}},
+		"localhost":         {{"127.0.0.1"}},
+		"nothing.example":   {{}},
+		"nat64.example":     {{"64:ff9b::7f00:1"}},
+		"sixtofour.example": {{"2002:7f00:1::"}},
+	}}
+	tests := []struct{ grant, url, dialed, reason, hint string }{
+		{"net: GET http://**/", "http://public.example/", "93.184.216.34:80", "", ""},
+		{"net: GET http://**/", "http://six.example/", "[2606:2800::1]:80", "", ""},
+		{"net: GET http://**/", "http://some.example/", "93.184.216.35:80", "", ""},
+		{"net: GET http://dead.example/", "http://dead.example/", "192.0.9.1:80 93.184.216.36:80", "", ""},
+		{"net: GET http://93.184.216.34/", "http://93.184.216.34/", "93.184.216.34:80", "", ""},
+		{"net: GET http://**/", "http://private.example/", "", "private.example leads to a private address, which no grant spells out", "net: GET http://private.example/"},
+		{"net: GET http://private.example/", "http://private.example/", "10.0.0.1:80", "", ""},
+		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
+		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
+		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
+		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
+		{"net: GET http://localhost/", "http://localhost/", "127.0.0.1:80", "", ""},
+		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant spells out", "net: GET http://127.0.0.1" + port + "/"},
+		{"net: GET http://127.0.0.1" + port + "/", "http://127.0.0.1" + port + "/", "127.0.0.1" + port, "", ""},
+		{"net: GET http://cloud.example/", "http://cloud.example/", "", "cloud.example leads to a link-local address, which no grant spells out", ""},
+		{"net: GET http://**/", "http://169.254.169.254/", "", "169.254.169.254 is a link-local address, which no grant spells out", ""},
+		{"net: GET http://169.254.169.254/", "http://169.254.169.254/", "169.254.169.254:80", "", ""},
+		{"net: GET http://**/", "http://[::1]/", "", "::1 is a loopback address, which no grant spells out", "net: GET http://[::1]/"},
+		{"net: GET http://**/", "http://[::ffff:8.8.8.8]/", "", "::ffff:8.8.8.8 is a translated address, which no grant spells out", ""},
+		{"net: GET http://nat64.example/", "http://nat64.example/", "", "nat64.example leads to a translated address, which no grant spells out", ""},
+		{"net: GET http://sixtofour.example/", "http://sixtofour.example/", "", "sixtofour.example leads to a translated address, which no grant spells out", ""},
+	}
+	for _, tt := range tests {
+		w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
+		g := newGate(t, &hostfuncs.Options{Resolver: z, Dial: w.dial}, tt.grant)
+		a, err := fetch(t, g, get(tt.url))
+		if got := strings.Join(w.dialed, " "); got != tt.dialed {
+			t.Errorf("%s, %s: dialed %q, want %q", tt.grant, tt.url, got, tt.dialed)
+		}
+		if tt.reason != "" {
+			wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+tt.url+": "+tt.reason, tt.hint)
+			if len(g.Denials()) != 1 {
+				t.Errorf("%s: not recorded", tt.url)
+			}
+		} else if u, _ := url.Parse(tt.url); err != nil || a.text != u.Host {
+			t.Errorf("%s, %s: %q, %v", tt.grant, tt.url, a.text, err)
+		}
+	}
+	g := newGate(t, &hostfuncs.Options{Resolver: z}, "net: GET http://**/")
+	_, err := fetch(t, g, get("http://unknown.example/"))
+	wantAsk(t, err, runtime.KindUnavailable, "host unknown.example is not known", "")
+	_, err = fetch(t, g, get("http://nothing.example/"))
+	wantAsk(t, err, runtime.KindUnavailable, "host nothing.example is not known", "")
+}
+
+// A name that means a public address when it is looked at and this machine a moment later gets only the
+// address that was looked at; and the next connection is looked at again.
+func TestFetch_Rebinding(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		io.WriteString(w, "ok")
+	})
+	z := &zone{names: map[string][][]string{"rebind.example": {{"93.184.216.34"}, {"127.0.0.1"}}}}
+	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
+	g := newGate(t, &hostfuncs.Options{Resolver: z, Dial: w.dial}, "net: GET http://rebind.example/**")
+	if a, err := fetch(t, g, get("http://rebind.example/")); err != nil || a.text != "ok" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	_, err := fetch(t, g, get("http://rebind.example/"))
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant spells out`, "net: GET http://127.0.0.1/")
+	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
+		t.Errorf("dialed %v after asking %v", w.dialed, z.asked)
+	}
+}
+
+// A connection that is open keeps its address, whatever the name means now, and serves only the plugin
+// and the kind of grant it was made for.
+func TestFetch_PooledConnections(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
+	z := &zone{names: map[string][][]string{"host.example": {{"10.0.0.1"}}}}
+	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
+	h := hostfuncs.NewHost(&hostfuncs.Options{Resolver: z, Dial: w.dial})
+	defer h.Close()
+	one := h.Plugin(hostfuncs.Plugin{Name: "one", Grants: mustSet(t, "net: GET http://host.example/named", "net: GET http://**/**")})
+	two := h.Plugin(hostfuncs.Plugin{Name: "two", Grants: mustSet(t, "net: GET http://**/**")})
+	g := one.NewGate(hostfuncs.Call{})
+	defer g.Close()
+	a, err := fetch(t, g, get("http://host.example/named"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.names["host.example"] = [][]string{{"127.0.0.1"}}
+	b, err := fetch(t, g, get("http://host.example/named"))
+	if err != nil || b.text != a.text {
+		t.Errorf("the connection was not used again: %v, %v", b, err)
+	}
+	if _, err = fetch(t, g, get("http://host.example/other")); err == nil {
+		t.Error("a wildcard uses the connection of a grant that spells the host out")
+	}
+	g2 := two.NewGate(hostfuncs.Call{})
+	defer g2.Close()
+	if _, err = fetch(t, g2, get("http://host.example/named")); err == nil {
+		t.Error("another plugin uses the connection")
+	}
+	one.Close()
+	if _, err = fetch(t, g, get("http://host.example/named")); err == nil {
+		t.Error("a closed policy keeps its connections")
+	}
+}
+
+func TestFetch_Gzip(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write(bytes.Repeat([]byte("0123456789abcdef"), 5<<20)) // 80 MiB
+	z.Close()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Accept", r.Header.Get("Accept-Encoding"))
+		switch r.URL.Path {
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(zipped.Bytes())
+		case "/lie":
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, "this is not compressed")
+		case "/empty":
+			w.Header().Set("Content-Encoding", "gzip")
+		case "/ok":
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			io.WriteString(z, "plain")
+			z.Close()
+		}
+	})
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	if a, err := fetch(t, g, get(s.URL+"/ok")); err != nil || a.text != "plain" || a.Headers["content-encoding"] != nil || a.Headers["content-length"] != nil {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if a, err := fetch(t, g, get(s.URL+"/empty")); err != nil || a.text != "" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	a, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/ok","headers":{"accept-encoding":"gzip, br"}}`, s.URL))
+	if err != nil || a.text == "plain" || a.Headers["content-encoding"] != "gzip" || a.Headers["x-accept"] != "gzip, br" {
+		t.Errorf("the guest's own encoding: %+v, %v", a, err)
+	}
+	_, err = fetch(t, g, get(s.URL+"/lie"))
+	wantAsk(t, err, runtime.KindUnavailable, "the answer is not the gzip it says", "")
+	a, err = fetch(t, g, get(s.URL+"/bomb"))
+	wantAsk(t, err, runtime.KindLimit, "the answer is longer than 67108864 bytes", "")
+	if len(a.text) != 64<<20 {
+		t.Errorf("%d bytes were read", len(a.text))
+	}
+}
+
+func TestFetch_AnswerTooLong(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/headers" {
+			w.Header().Set("X", strings.Repeat("x", 300<<10))
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(65<<20))
+		w.WriteHeader(200)
+	})
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	host := strings.TrimPrefix(s.URL, "http://")
+	_, err := fetch(t, g, get(s.URL+"/"))
+	wantAsk(t, err, runtime.KindLimit, "the answer of "+host+" is longer than 67108864 bytes", "")
+	_, err = fetch(t, g, get(s.URL+"/headers"))
+	wantAsk(t, err, runtime.KindUnavailable, host+" gives no answer: net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 262144 bytes; aborted", "")
+}
+
+func TestFetch_InFlight(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	st := &streams{}
+	for range 16 {
+		if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), st); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), st)
+	wantAsk(t, err, runtime.KindLimit, "more than 16 requests of the plugin are in flight: read or close their answers", "")
+	st.open[0].Close()
+	st.open[0].Close()
+	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{full: true}); err == nil || err.Error() != "limit: too many streams" {
+		t.Errorf("no stream to be had: %v", err)
+	}
+	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), st); err != nil {
+		t.Errorf("a place was free: %v", err)
+	}
+}
+
+// A gate that closes gives back what its call left open.
+func TestFetch_CloseGivesPlacesBack(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")})
+	for range 3 {
+		g := p.NewGate(hostfuncs.Call{})
+		deadline := time.Now().Add(5 * time.Second)
+		for n := 0; n < 16; {
+			_, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{})
+			if err == nil {
+				n++
+			} else if time.Now().After(deadline) {
+				t.Fatal(err)
+			}
+		}
+		g.Close()
+	}
+}
+
+func TestFetch_Cancel(t *testing.T) {
+	entered, release := make(chan struct{}, 8), make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			w.WriteHeader(200)
+			w.(http.Flusher).Flush()
+		}
+		entered <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	defer close(release)
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-entered; cancel() }()
+	g := p.NewGate(hostfuncs.Call{})
+	_, err := g.Ask(ctx, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
+	wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
+
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = g.Ask(ctx, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
+	wantAsk(t, err, runtime.KindTimeout, "the time of the call is over", "")
+	<-entered
+
+	go func() { <-entered; g.Close() }()
+	_, err = g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{})
+	wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
+
+	g = p.NewGate(hostfuncs.Call{})
+	st := &streams{}
+	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL+"/body")), st); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	go g.Close()
+	if _, err := io.ReadAll(st.open[0]); err == nil {
+		t.Error("a body ended well although the call was over")
+	}
+}
+
+func TestFetch_Unreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	g := newGate(t, nil, "net: GET http://"+address+"/", "net: GET https://"+address+"/")
+	_, err = fetch(t, g, get("http://"+address))
+	wantAsk(t, err, runtime.KindUnavailable, address+" cannot be reached: connection refused", "")
+}
+
+func TestFetch_TLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the client that refuses it
+	s.StartTLS()
+	defer s.Close()
+	z := &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}, "other.example": {{"93.184.216.34"}}}}
+	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
+	o := &hostfuncs.Options{Resolver: z, Dial: w.dial, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
+	g := newGate(t, o, "net: GET https://**/**")
+	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "HTTP/2.0" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err := fetch(t, g, get("https://other.example/"))
+	var ask *runtime.AskError
+	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.Contains(ask.Message, "certificate") {
+		t.Errorf("a certificate of another name: %v", err)
+	}
+}
+
+func TestFetch_Hammer(t *testing.T) {
+	var n atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); http.Error(w, "x", 500) })
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				g := p.NewGate(hostfuncs.Call{})
+				if a, err := fetch(t, g, get(s.URL)); err != nil || a.Status != 500 {
+					t.Errorf("%+v, %v", a, err)
+				}
+				g.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if n.Load() != 160 {
+		t.Errorf("%d requests arrived", n.Load())
+	}
+}

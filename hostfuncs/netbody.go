@@ -1,0 +1,89 @@
+package hostfuncs
+
+import (
+	"compress/gzip"
+	"io"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// body is the body of an answer as the guest reads it: decompressed, counted and bounded. Closing it
+// ends the request.
+type body struct {
+	from io.ReadCloser
+	gzip bool      // still to be undone
+	in   io.Reader // from, or what undoes its compression
+	left int64     // bytes the guest may still read
+	read func(n int)
+	done func()
+	once sync.Once
+}
+
+// Read reads on; beyond the bound it fails.
+func (b *body) Read(p []byte) (int, error) {
+	b.open()
+	if b.left <= 0 {
+		return b.end()
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.in.Read(p)
+	b.left -= int64(n)
+	b.read(n)
+	return n, err
+}
+
+// open begins with the first read, since the header of the compression may come late.
+func (b *body) open() {
+	if b.in != nil {
+		return
+	}
+	b.in = b.from
+	if !b.gzip {
+		return
+	}
+	z, err := gzip.NewReader(b.from)
+	switch {
+	case err == io.EOF:
+		return // nothing at all came, which is not compressed
+	case err == gzip.ErrHeader:
+		err = askErrorf(runtime.KindUnavailable, "the answer is not the gzip it says")
+	}
+	if err != nil {
+		b.in = failing{err}
+		return
+	}
+	b.in = z
+}
+
+// failing is a reader that cannot.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// end tells a body of just the allowed length from one that goes on.
+func (b *body) end() (int, error) {
+	var one [1]byte
+	for range 100 {
+		n, err := b.in.Read(one[:])
+		if n > 0 {
+			return 0, askErrorf(runtime.KindLimit, "the answer is longer than %d bytes", maxResponseBody)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// Close ends the request. It may be called again.
+func (b *body) Close() error {
+	var err error
+	b.once.Do(func() {
+		err = b.from.Close()
+		b.done()
+	})
+	return err
+}

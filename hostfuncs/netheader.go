@@ -1,0 +1,112 @@
+package hostfuncs
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// parseHeader reads {name: text|[text]}. What frames a message or belongs to a connection is the
+// host's to write: a guest that could would speak for two requests at once.
+func (r *request) parseHeader(raw json.RawMessage) error {
+	if rawjson.IsNull(raw) {
+		return nil
+	}
+	fields, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return askErrorf(runtime.KindInvalid, "headers are an object of names and texts")
+	}
+	count, size := 0, 0
+	for _, f := range fields {
+		values, err := parseField(f)
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			count, size = count+1, size+len(f.Key)+len(v)
+			r.header.Add(f.Key, v)
+		}
+		if count > maxFields || size > maxFieldBytes {
+			return askErrorf(runtime.KindLimit, "the headers are more than %d fields or %d bytes", maxFields, maxFieldBytes)
+		}
+	}
+	return nil
+}
+
+// parseField reads one field and refuses what could end it early.
+func parseField(f rawjson.Member) ([]string, error) {
+	name := cut(f.Key, maxMethod)
+	if !isToken(f.Key) {
+		return nil, askErrorf(runtime.KindInvalid, "header name %q is not allowed", name)
+	}
+	if isHostField(f.Key) {
+		return nil, askErrorf(runtime.KindInvalid, "header %q is set by the host: remove it", name)
+	}
+	var values []string
+	if text, ok := rawjson.String(f.Value); ok {
+		values = []string{text}
+	} else if err := json.Unmarshal(f.Value, &values); err != nil || values == nil {
+		return nil, askErrorf(runtime.KindInvalid, "header %q is not a text or a list of texts", name)
+	}
+	for _, v := range values {
+		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return nil, askErrorf(runtime.KindInvalid, "header %q holds a control character", name)
+		}
+	}
+	return values, nil
+}
+
+// isToken reports whether s is a field name of RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+// isHostField reports whether a field frames the message, belongs to the connection, or speaks to a
+// proxy.
+func isHostField(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "proxy-") || slices.Contains([]string{
+		"host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "content-length", "upgrade", "expect",
+		"http2-settings", "via",
+	}, name)
+}
+
+// crossesOrigins are the fields that follow a redirect to another origin. All others stay behind:
+// Authorization and Cookie, and whatever name a service has for its keys.
+func crossesOrigins(name string) bool {
+	return slices.Contains([]string{
+		"Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Cache-Control", "Range",
+		"Content-Type", "Content-Language", "Content-Encoding",
+	}, name)
+}
+
+// forOrigin returns the fields that go on to an address.
+func (r *request) forOrigin(same, body bool) http.Header {
+	kept := http.Header{}
+	for name, values := range r.header {
+		if (same || crossesOrigins(name)) && (body || !strings.HasPrefix(name, "Content-")) {
+			kept[name] = values
+		}
+	}
+	return kept
+}
+
+// dropConnectionFields takes off what is between two machines only.
+func dropConnectionFields(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for name := range h {
+		if l := strings.ToLower(name); l != "content-length" && l != "via" && isHostField(name) {
+			delete(h, name)
+		}
+	}
+}

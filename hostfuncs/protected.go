@@ -1,0 +1,110 @@
+package hostfuncs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// protected are the paths that no grant reaches: as they were given, and with links resolved.
+type protected []string
+
+func newProtected(paths []string) protected {
+	var all protected
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			continue // there is no working folder, and then no relative path either
+		}
+		all = append(all, abs)
+		if real, err := filepath.EvalSymlinks(abs); err == nil && real != abs {
+			all = append(all, real)
+		}
+	}
+	return all
+}
+
+// guard compares paths with the protected ones during one call: by name, and by device and inode, so
+// that no other name of a folder leads around it. What it learns about folders it keeps for the call;
+// it serves one goroutine.
+type guard struct {
+	paths protected
+
+	loaded bool
+	own    []fs.FileInfo // the protected paths that exist
+	above  []fs.FileInfo // the folders they lie in
+	known  map[string]bool
+}
+
+// maxKnown bounds what a guard keeps about folders.
+const maxKnown = 4096
+
+func (g *guard) load() {
+	if g.loaded {
+		return
+	}
+	g.loaded, g.known = true, map[string]bool{}
+	for _, p := range g.paths {
+		if info, err := os.Stat(p); err == nil {
+			g.own = append(g.own, info)
+		}
+		for dir := filepath.Dir(p); ; dir = filepath.Dir(dir) {
+			if info, err := os.Stat(dir); err == nil {
+				g.above = append(g.above, info)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+}
+
+// covers reports whether path is a protected one or lies below one.
+func (g *guard) covers(path string) bool {
+	if len(g.paths) == 0 {
+		return false
+	}
+	g.load()
+	if slices.ContainsFunc(g.paths, func(p string) bool { return isBelow(path, p) }) {
+		return true
+	}
+	return same(path, g.own) || g.folderCovered(filepath.Dir(path))
+}
+
+// folderCovered reports whether the folder or one above it is protected.
+func (g *guard) folderCovered(dir string) bool {
+	if covered, ok := g.known[dir]; ok {
+		return covered
+	}
+	up := filepath.Dir(dir)
+	covered := same(dir, g.own) || up != dir && g.folderCovered(up)
+	if len(g.known) >= maxKnown {
+		clear(g.known)
+	}
+	g.known[dir] = covered
+	return covered
+}
+
+// leads reports whether a protected path lies below path: whoever moves that folder away can put
+// another in its place.
+func (g *guard) leads(path string) bool {
+	if len(g.paths) == 0 {
+		return false
+	}
+	g.load()
+	return slices.ContainsFunc(g.paths, func(p string) bool { return isBelow(p, path) }) || same(path, g.above)
+}
+
+func same(path string, infos []fs.FileInfo) bool {
+	info, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc(infos, func(o fs.FileInfo) bool { return os.SameFile(info, o) })
+}
+
+// isBelow reports whether path is dir or lies below it, by name; case tells nothing apart, which
+// protects a little too much where it does.
+func isBelow(path, dir string) bool {
+	rel, err := filepath.Rel(strings.ToLower(dir), strings.ToLower(path))
+	return err == nil && filepath.IsLocal(rel)
+}
