@@ -99,10 +99,12 @@ func first(old, v json.RawMessage) json.RawMessage {
 
 // check holds a modern request to what the era requires of its _meta.
 func (e *envelope) check() *jsonrpc.Error {
-	if s, ok := rawjson.String(e.version); !ok {
-		return invalidParams("params._meta[%q] must be a string", metaVersion)
-	} else if s != version20260728 {
-		return unsupportedVersion(s)
+	if string(e.version) != `"`+version20260728+`"` { // which is how all clients write it
+		if s, ok := rawjson.String(e.version); !ok {
+			return invalidParams("params._meta[%q] must be a string", metaVersion)
+		} else if s != version20260728 {
+			return unsupportedVersion(s)
+		}
 	}
 	if !isObject(e.capabilities) {
 		return invalidParams("params._meta needs %q, an object", metaCapabilities)

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -42,6 +43,7 @@ func (r *request) stamp(o *rawjson.Object, cached bool) {
 		o.Delete("resultType")
 		return
 	}
+	*o = slices.Grow(*o, 4)
 	o.Set("resultType", json.RawMessage(`"complete"`))
 	if cached {
 		o.Set("ttlMs", freshFor(ttl))

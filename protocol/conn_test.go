@@ -1,0 +1,255 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// blockingCatalog is a registry with the tool b-wait, which ends when its context does or when
+// release is closed, and counts in running how many calls there are.
+func blockingCatalog(t testing.TB, release <-chan struct{}, running *atomic.Int32) *registry.Registry {
+	t.Helper()
+	r, err := registry.New(t.Context(), registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(context.Background()) })
+	wait := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		running.Add(1)
+		defer running.Add(-1)
+		select {
+		case <-release:
+			return json.RawMessage(`{"content":[]}`), nil
+		case <-ctx.Done():
+			return nil, &runtime.EndError{Kind: runtime.KindCancelled, Message: "cancelled", Err: ctx.Err()}
+		}
+	}
+	addTools(t, r, wait, "b", []string{"wait"})
+	return r
+}
+
+func callMessage(id any, name string) string {
+	raw, _ := json.Marshal(id)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"_meta":{%s}}}`, raw, name, modernMeta)
+}
+
+// What a transport needs beside the body.
+func TestResponse(t *testing.T) {
+	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	modern := `"params":{"_meta":{` + modernMeta + `}}`
+	for _, test := range []struct {
+		message     string
+		code        int
+		modern      bool
+		refused     bool
+		initialized string
+	}{
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, code: -32602, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"nothing"}`, code: -32601, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1"}}`, initialized: "2025-11-25"},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, code: -32602},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"nothing",` + modern + `}`, code: -32601, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"ping",` + modern + `}`, code: -32601, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"server/discover",` + modern + `}`, modern: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":"x"}}}`, code: -32022, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":"2026-07-28"}}}`, code: -32602, modern: true, refused: true},
+		{message: callMessage(1, "nothing"), code: -32602, modern: true},
+		{message: callMessage(1, "t-any"), modern: true},
+	} {
+		got := handle(t, c, test.message)
+		code := 0
+		if got.Err != nil {
+			code = got.Err.Code
+		}
+		if code != test.code || got.Modern != test.modern || got.Refused != test.refused || got.Initialized != test.initialized {
+			t.Errorf("%s: %+v", test.message, got)
+		}
+		if got.Err != nil && !strings.Contains(string(got.Body), fmt.Sprintf(`"code":%d`, code)) {
+			t.Errorf("%s: the body %s does not carry %v", test.message, got.Body, got.Err)
+		}
+	}
+}
+
+// A guest's -32601 is not the method's: HTTP must not show it as 404.
+func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
+	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	got := handle(t, c, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t-any","_meta":{`+modernMeta+`,"fail":{"code":-32601}}}}`)
+	if got.Refused || got.Err == nil || got.Err.Code != jsonrpc.CodeInternal {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestConn_MaxInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var running atomic.Int32
+		s := NewServer(blockingCatalog(t, release, &running), nil)
+		c := s.Connect(ConnOptions{})
+		var calls sync.WaitGroup
+		for i := range MaxInFlight {
+			calls.Go(func() { handle(t, c, callMessage(i, "b-wait")) })
+		}
+		synctest.Wait()
+		if n := running.Load(); n != MaxInFlight {
+			t.Fatalf("%d calls run", n)
+		}
+		over := handle(t, c, callMessage("over", "b-wait"))
+		if !strings.Contains(string(over.Body), `"kind":"limit","retryable":true`) {
+			t.Errorf("one too many: %s", over.Body)
+		}
+		if list := handle(t, c, `{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{"_meta":{`+modernMeta+`}}}`); list.Err != nil {
+			t.Errorf("a list is refused: %v", list.Err)
+		}
+		close(release)
+		calls.Wait()
+		if again := handle(t, c, callMessage("again", "b-wait")); again.Err != nil {
+			t.Errorf("after the others ended: %v", again.Err)
+		}
+		c.Close()
+	})
+}
+
+// Close returns when nothing runs any more, and then nothing starts.
+func TestConn_Close(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		s := NewServer(blockingCatalog(t, nil, &running), nil)
+		c := s.Connect(ConnOptions{})
+		var body []byte
+		var calls sync.WaitGroup
+		calls.Go(func() { body = handle(t, c, callMessage(1, "b-wait")).Body })
+		synctest.Wait()
+		c.Close()
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d calls outlive Close", n)
+		}
+		calls.Wait()
+		if body != nil {
+			t.Errorf("a call that Close cancelled answered %s", body)
+		}
+		c.Close() // again
+		if len(s.conns) != 0 {
+			t.Errorf("the server remembers %d conns", len(s.conns))
+		}
+	})
+}
+
+func TestServer_Close(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var running atomic.Int32
+		s := NewServer(blockingCatalog(t, release, &running), nil)
+		c := s.Connect(ConnOptions{})
+		var body []byte
+		go func() { body = handle(t, c, callMessage(1, "b-wait")).Body }()
+		synctest.Wait()
+		go func() {
+			time.Sleep(time.Second)
+			close(release)
+		}()
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if body == nil {
+			t.Error("a call in flight was not waited for")
+		}
+		if r := handle(t, s.Connect(ConnOptions{}), callMessage(2, "b-wait")); !strings.Contains(string(r.Body), "unavailable") {
+			t.Errorf("after Close: %s", r.Body)
+		}
+	})
+}
+
+func TestServer_CloseInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		s := NewServer(blockingCatalog(t, nil, &running), nil)
+		c := s.Connect(ConnOptions{})
+		go handle(t, c, callMessage(1, "b-wait"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close: %v", err)
+		}
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d calls outlive Close", n)
+		}
+	})
+}
+
+// The deadline of the transport's context is a failure; its cancellation is the client's.
+func TestHandle_Context(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		s := NewServer(blockingCatalog(t, nil, &running), nil)
+		c := s.Connect(ConnOptions{})
+		defer c.Close()
+		m := parse(t, callMessage(1, "b-wait"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if r := c.Handle(ctx, &m, nil); r.Body == nil {
+			t.Error("no answer at the deadline")
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if r := c.Handle(ctx, &m, nil); r.Body != nil {
+			t.Errorf("an answer after the client left: %s", r.Body)
+		}
+	})
+}
+
+// Many clients, ids and cancellations at once: every call ends, and none is answered twice.
+func TestConn_Hammer(t *testing.T) {
+	release := make(chan struct{})
+	close(release)
+	var running atomic.Int32
+	catalog := blockingCatalog(t, release, &running)
+	s := NewServer(catalog, nil)
+	var clients sync.WaitGroup
+	for n := range 8 {
+		clients.Go(func() {
+			c := s.Connect(ConnOptions{Notify: func([]byte) {}})
+			defer c.Close()
+			handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
+			handle(t, c, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			var calls sync.WaitGroup
+			for i := range 50 {
+				calls.Go(func() {
+					r := handle(t, c, callMessage(i, "b-wait"))
+					if r.Body != nil && !bytes.Contains(r.Body, fmt.Appendf(nil, `"id":%d,"result"`, i)) {
+						t.Errorf("%s", r.Body)
+					}
+				})
+				calls.Go(func() {
+					handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
+				})
+			}
+			if n == 0 {
+				addTools(t, catalog, nil, "more", []string{"x"})
+			}
+			calls.Wait()
+		})
+	}
+	clients.Wait()
+	if n := running.Load(); n != 0 {
+		t.Errorf("%d calls still run", n)
+	}
+}

@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+func TestPageEnds(t *testing.T) {
+	item := func(size int) json.RawMessage { return make(json.RawMessage, size) }
+	for _, test := range []struct {
+		name  string
+		sizes []int
+		most  int
+		want  []int
+	}{
+		{"none", nil, 2, []int{0}},
+		{"one", []int{1}, 2, []int{1}},
+		{"full", []int{1, 1}, 2, []int{2}},
+		{"more", []int{1, 1, 1, 1, 1}, 2, []int{2, 4, 5}},
+		{"large", []int{maxPage / 2, maxPage / 2, 1, 1}, 9, []int{2, 4}},
+		{"one too large", []int{1, 2 * maxPage, 1}, 9, []int{1, 2, 3}},
+	} {
+		var items []json.RawMessage
+		for _, size := range test.sizes {
+			items = append(items, item(size))
+		}
+		if got := pageEnds(items, test.most); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
+// Following the cursors gives each entry once, in order, whatever the page size.
+func TestList_Pages(t *testing.T) {
+	catalog := newCatalog(t, nil)
+	var names []string
+	for i := range 23 {
+		names = append(names, fmt.Sprintf("n%02d", i))
+	}
+	addTools(t, catalog, nil, "many", names)
+	for _, size := range []int{1, 7, 28, 1000} {
+		s := NewServer(catalog, &Options{PageSize: size})
+		c := s.Connect(ConnOptions{})
+		var got []string
+		for cursor := ""; ; {
+			r := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":%q,"_meta":{%s}}}`, cursor, modernMeta))
+			var page struct {
+				Result struct {
+					Tools      []struct{ Name string }
+					NextCursor string
+				}
+			}
+			if err := json.Unmarshal(r.Body, &page); err != nil || len(page.Result.Tools) > size {
+				t.Fatalf("%v, %s", err, r.Body)
+			}
+			for _, tool := range page.Result.Tools {
+				got = append(got, tool.Name)
+			}
+			if cursor = page.Result.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if len(got) != 28 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != 28 {
+			t.Errorf("pages of %d: %v", size, got)
+		}
+		c.Close()
+	}
+}
+
+// Two servers of the same catalogue know each other's cursors; a change makes them unknown.
+func TestList_Cursors(t *testing.T) {
+	items := []json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":2}`)}
+	names := cursors("tools", items, 2)
+	if again := cursors("tools", items, 2); string(again[1]) != string(names[1]) {
+		t.Error("the same list has other cursors")
+	}
+	for what, other := range map[string][]json.RawMessage{
+		"another kind":    cursors("prompts", items, 2),
+		"another content": cursors("tools", items[:1], 2),
+	} {
+		if string(other[1]) == string(names[1]) {
+			t.Errorf("%s has the same cursors", what)
+		}
+	}
+	if string(names[0]) == string(names[1]) {
+		t.Error("two pages have one cursor")
+	}
+}
+
+// A list costs the request and one allocation for the response.
+func TestList_Allocations(t *testing.T) {
+	s := NewServer(newCatalog(t, nil), nil)
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
+	r := &request{server: s, id: json.RawMessage(`"an id"`)}
+	result := s.current().tools.legacy[0]
+	if n := testing.AllocsPerRun(100, func() { r.prepared(result) }); n != 1 {
+		t.Errorf("a prepared response costs %v allocations", n)
+	}
+	m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if n := testing.AllocsPerRun(100, func() { c.Handle(t.Context(), &m, nil) }); n > 2 {
+		t.Errorf("a list costs %v allocations", n)
+	}
+}
+
+func TestServer_PreparesOncePerSnapshot(t *testing.T) {
+	catalog := newCatalog(t, nil)
+	s := NewServer(catalog, nil)
+	first := s.current()
+	if s.current() != first {
+		t.Error("prepared again without a change")
+	}
+	addTools(t, catalog, nil, "more", []string{"x"})
+	second := s.current()
+	if second == first || len(second.snapshot.Tools) != len(first.snapshot.Tools)+1 {
+		t.Error("a change is not seen")
+	}
+}
+
+func TestAnyObject(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"type":"object"}`: true,
+		`{"$schema":"x","type":"object","properties":{},"additionalProperties":true,"title":"t"}`: true,
+		`{}`:                                 true,
+		`{"type":"string"}`:                  false,
+		`{"type":["object"]}`:                false,
+		`{"type":"object","required":["a"]}`: false,
+		`{"type":"object","properties":{"a":{}}}`:        false,
+		`{"type":"object","additionalProperties":false}`: false,
+		`{"\u0074ype":"string"}`:                         false,
+		`true`:                                           false,
+		``:                                               false,
+	} {
+		if got := anyObject(json.RawMessage(schema)); got != want {
+			t.Errorf("%s: %v", schema, got)
+		}
+	}
+}
+
+func TestServer_HeaderParams(t *testing.T) {
+	s := NewServer(newCatalog(t, nil), nil)
+	got := fmt.Sprint(s.HeaderParams("t-region"))
+	if want := "[{Region [region] string} {Zone [where zone] integer}]"; got != want {
+		t.Errorf("%s", got)
+	}
+	if s.HeaderParams("t-any") != nil || s.HeaderParams("nothing") != nil {
+		t.Error("a tool without marks has header params")
+	}
+}
+
+func TestHeaderParams_OnlyByProperties(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties":{"a":{"type":"boolean","x-mcp-header":"A"}}}`:                "[{A [a] boolean}]",
+		`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`:                 "[]",
+		`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`:                  "[]",
+		`{"properties":{"a":{"type":"string","x-mcp-header":7}}}`:                   "[]",
+		`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}`:       "[]",
+		`{"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`:     "[]",
+		`{"type":"string","x-mcp-header":"A"}`:                                      "[]",
+		strings.Repeat(`{"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40): "[]",
+		`true`: "[]",
+	} {
+		if got := fmt.Sprint(headerParams(json.RawMessage(schema))); got != want {
+			t.Errorf("%s: %s", schema, got)
+		}
+	}
+}
+
+// What a plugin declares reaches both eras as it was, but for reserved keys.
+func TestDefinitions_Survive(t *testing.T) {
+	s := NewServer(newCatalog(t, nil), nil)
+	v := s.current()
+	for era, list := range map[string]json.RawMessage{"modern": v.tools.modern[0], "legacy": v.tools.legacy[0]} {
+		tools, err := rawjson.Elements(rawjson.Get(list, "tools"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(tools[0])
+		if !strings.Contains(got, `1e400`) || !strings.Contains(got, `"keep"`) || strings.Contains(got, "io.modelcontextprotocol/x") {
+			t.Errorf("%s: %s", era, got)
+		}
+	}
+}
