@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
 // maxEntries keeps a list short enough to read.
@@ -21,20 +22,20 @@ type listArgs struct {
 
 // list writes one line an entry: size, time and path, or the path with a slash for a folder.
 func list(_ *sallyport.Call, a listArgs) (string, error) {
-	dir := clean(a.Path)
+	dir := granted.Clean(a.Path)
 	info, err := os.Stat(dir)
-	if err == nil && nothingGranted() {
+	if err == nil && granted.Nothing() {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return "", explain(dir, err)
+		return "", granted.Explain(dir, err)
 	}
 	if !info.IsDir() {
 		return line(dir, info), nil
 	}
 	l := lister{dir: dir, depth: a.Depth, hidden: a.Hidden}
 	if err := filepath.WalkDir(dir, l.visit); err != nil {
-		return "", explain(dir, err)
+		return "", granted.Explain(dir, err)
 	}
 	return l.text(), nil
 }

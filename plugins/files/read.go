@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
 const (
@@ -30,16 +30,16 @@ type readArgs struct {
 }
 
 func read(_ *sallyport.Call, a readArgs) (sallyport.Result, error) {
-	path := clean(a.Path)
+	path := granted.Clean(a.Path)
 	data, err := load(path)
 	if err != nil {
 		return sallyport.Result{}, err
 	}
-	if kind := mimeType(path); strings.HasPrefix(kind, "image/") && !isText(data) {
+	if kind := mimeType(path, data); strings.HasPrefix(kind, "image/") && !isText(data) {
 		return image(path, kind, data)
 	}
 	if !isText(data) {
-		return sallyport.Result{}, fmt.Errorf("%s is not a text: %d bytes of %s", path, len(data), mimeType(path))
+		return sallyport.Result{}, fmt.Errorf("%s is not a text: %d bytes of %s", path, len(data), mimeType(path, data))
 	}
 	text, note := window(string(data), a.Start, a.Lines)
 	content := []sallyport.Content{sallyport.Text(text)}
@@ -60,7 +60,7 @@ func image(path, kind string, data []byte) (sallyport.Result, error) {
 func load(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, granted.Explain(path, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
@@ -68,7 +68,7 @@ func load(path string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, granted.Explain(path, err)
 	}
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxFile>>20)
@@ -116,17 +116,23 @@ func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// mimeType is the type that a file's name says.
-func mimeType(path string) string {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".md":
-		return "text/markdown"
-	case ".go", ".rs", ".py", ".ts", ".c", ".h", ".sh", ".yaml", ".yml", ".toml", ".txt", ".log":
-		return "text/plain"
-	default:
-		if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(ext)); err == nil {
-			return kind
-		}
+// mimeTypes are the types of the names that are common; package mime would look for tables in the file
+// system, which is not granted.
+var mimeTypes = map[string]string{
+	".md": "text/markdown", ".html": "text/html", ".htm": "text/html", ".css": "text/css", ".csv": "text/csv",
+	".js": "text/javascript", ".json": "application/json", ".xml": "application/xml", ".svg": "image/svg+xml",
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".wasm": "application/wasm",
+	".wav": "audio/wav", ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".txt": "text/plain",
+}
+
+// mimeType is the type that a file's name says, or that its bytes are.
+func mimeType(path string, data []byte) string {
+	if kind := mimeTypes[strings.ToLower(filepath.Ext(path))]; kind != "" {
+		return kind
 	}
-	return ""
+	if isText(data) {
+		return "text/plain"
+	}
+	return "application/octet-stream"
 }

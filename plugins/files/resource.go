@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
 func readResource(_ *sallyport.Call, v sallyport.Vars) (sallyport.Contents, error) {
-	path := filepath.Clean(root + v["path"])
+	path := filepath.Clean(granted.Root + v["path"])
 	if _, err := os.Stat(path); err != nil {
 		return sallyport.Contents{}, fs.ErrNotExist
 	}
@@ -19,16 +20,10 @@ func readResource(_ *sallyport.Call, v sallyport.Vars) (sallyport.Contents, erro
 	if err != nil {
 		return sallyport.Contents{}, err
 	}
-	r := sallyport.Contents{MIMEType: mimeType(path)}
+	r := sallyport.Contents{MIMEType: mimeType(path, data)}
 	if isText(data) {
-		if r.MIMEType == "" {
-			r.MIMEType = "text/plain"
-		}
 		r.Text = string(data)
 		return r, nil
-	}
-	if r.MIMEType == "" {
-		r.MIMEType = "application/octet-stream"
 	}
 	if len(data) > maxBinary {
 		return r, fmt.Errorf("%s is %d bytes of %s, too large to show", path, len(data), r.MIMEType)
@@ -40,7 +35,7 @@ func readResource(_ *sallyport.Call, v sallyport.Vars) (sallyport.Contents, erro
 // completePath lists what begins with the typed path.
 func completePath(_ *sallyport.Call, typed string) ([]string, error) {
 	dir, part := filepath.Split(typed)
-	entries, err := os.ReadDir(filepath.Clean(root + dir))
+	entries, err := os.ReadDir(filepath.Clean(granted.Root + dir))
 	if err != nil { // nothing there, nothing to suggest
 		return nil, nil
 	}

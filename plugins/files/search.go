@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
 const (
@@ -48,12 +49,12 @@ func search(_ *sallyport.Call, a searchArgs) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pattern: %w; set literal to search for plain text", err)
 	}
-	s := searcher{args: a, root: clean(a.Path), re: re}
-	if _, err := os.Stat(s.root); err != nil || nothingGranted() {
-		return "", explain(s.root, errors.Join(fs.ErrNotExist, err))
+	s := searcher{args: a, root: granted.Clean(a.Path), re: re}
+	if _, err := os.Stat(s.root); err != nil || granted.Nothing() {
+		return "", granted.Explain(s.root, errors.Join(fs.ErrNotExist, err))
 	}
 	if err := filepath.WalkDir(s.root, s.visit); err != nil {
-		return "", explain(s.root, err)
+		return "", granted.Explain(s.root, err)
 	}
 	return s.text(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
 type writeArgs struct {
@@ -18,7 +19,7 @@ type writeArgs struct {
 }
 
 func write(_ *sallyport.Call, a writeArgs) (string, error) {
-	path := clean(a.Path)
+	path := granted.Clean(a.Path)
 	flags := os.O_WRONLY | os.O_CREATE
 	switch a.Mode {
 	case "overwrite":
@@ -29,14 +30,14 @@ func write(_ *sallyport.Call, a writeArgs) (string, error) {
 		flags |= os.O_EXCL
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return "", explain(path, err)
+		return "", granted.Explain(path, err)
 	}
 	err := save(path, flags, a.Text)
 	if errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("%s is there already; use mode overwrite or append, or the edit tool", path)
 	}
 	if err != nil {
-		return "", explain(path, err)
+		return "", granted.Explain(path, err)
 	}
 	return fmt.Sprintf("wrote %d bytes to %s", len(a.Text), path), nil
 }
@@ -64,7 +65,7 @@ type textChange struct {
 
 // edit returns what changed, as hunks of a diff.
 func edit(_ *sallyport.Call, a editArgs) (string, error) {
-	path := clean(a.Path)
+	path := granted.Clean(a.Path)
 	data, err := load(path)
 	if err != nil {
 		return "", err
@@ -82,7 +83,7 @@ func edit(_ *sallyport.Call, a editArgs) (string, error) {
 	}
 	if !a.DryRun {
 		if err := save(path, os.O_WRONLY|os.O_TRUNC, text); err != nil {
-			return "", explain(path, err)
+			return "", granted.Explain(path, err)
 		}
 	}
 	return path + "\n" + strings.Join(hunks, ""), nil
