@@ -1,0 +1,106 @@
+package streamable
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRate_PerAddress(t *testing.T) {
+	s := start(t, newFake(), &Options{Rate: Rate{PerSecond: 0.5, Burst: 2}, Tokens: tokens{"secret": "ci"}})
+	for range 2 {
+		s.want("in the burst", "POST", "{}", nil, 401, refused("a bearer token is required"))
+	}
+	r := s.want("too many", "POST", "{}", nil, 429, refused("too many requests: wait 2 s"))
+	if got := r.Header.Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After %q", got)
+	}
+	s.want("origin comes first", "POST", "{}", headers{"Origin": "http://evil"}, 403, refused(`origin "http://evil" is not allowed (http.origins)`))
+}
+
+func TestRate_PerToken(t *testing.T) {
+	s := start(t, newFake(), &Options{Rate: Rate{PerSecond: 0.001, Burst: 3}, BehindProxy: true, Tokens: tokens{"a": "alice", "b": "bob"}})
+	ask := func(token, address string, status int, want string) {
+		t.Helper()
+		s.want(token, "POST", modernBody("tools/list", ""), modernHeaders("tools/list", "", headers{
+			"Authorization": "Bearer " + token, "X-Forwarded-For": address,
+		}), status, want)
+	}
+	for i := range 3 { // from everywhere
+		ask("a", fmt.Sprintf("192.0.2.%d", i), 200, okBody)
+	}
+	ask("a", "192.0.2.7", 429, refused("too many requests: wait 1000 s"))
+	ask("b", "192.0.2.7", 200, okBody)
+}
+
+func TestLimiters_Refill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiters(Rate{PerSecond: 10, Burst: 2})
+		for _, want := range []time.Duration{0, 0, 100 * time.Millisecond, 100 * time.Millisecond} {
+			if got := l.take("a"); got != want {
+				t.Errorf("wait %v, want %v", got, want)
+			}
+		}
+		if l.take("b") != 0 {
+			t.Error("another key waits too")
+		}
+		time.Sleep(100 * time.Millisecond)
+		if l.take("a") != 0 || l.take("a") == 0 {
+			t.Error("one token came back")
+		}
+	})
+}
+
+func TestLimiters_Bounded(t *testing.T) {
+	l := newLimiters(Rate{PerSecond: 0.001, Burst: 1})
+	l.max = 10
+	l.take("first")
+	for i := range 9 {
+		l.take(fmt.Sprint(i))
+	}
+	if l.take("first") == 0 {
+		t.Error("a full generation forgot a key")
+	}
+	for i := range 10_000 {
+		l.take(fmt.Sprint(i))
+		if n := len(l.young) + len(l.old); n > 2*l.max {
+			t.Fatalf("%d limiters", n)
+		}
+	}
+	if l.take("first") != 0 {
+		t.Error("a key from long ago is still limited")
+	}
+	if (*limiters)(nil).take("x") != 0 || newLimiters(Rate{PerSecond: -1}).take("x") != 0 {
+		t.Error("no limit limits")
+	}
+}
+
+func TestExchange_Address(t *testing.T) {
+	for _, test := range []struct {
+		remote, forwarded string
+		proxy             bool
+		want              string
+	}{
+		{"192.0.2.1:1234", "", false, "192.0.2.1"},
+		{"[::ffff:192.0.2.1]:1234", "", false, "192.0.2.1"},
+		{"[2001:db8:1:2:3:4:5:6]:1", "", false, "2001:db8:1:2::/64"},
+		{"[fe80::1%eth0]:1", "", false, "fe80::/64"},
+		{"@", "", false, ""},
+		{"192.0.2.1:1234", "203.0.113.9", false, "192.0.2.1"},
+		{"192.0.2.1:1234", "203.0.113.9", true, "203.0.113.9"},
+		{"192.0.2.1:1234", "10.0.0.1, 203.0.113.9", true, "203.0.113.9"},
+		{"192.0.2.1:1234", "203.0.113.9, junk", true, "192.0.2.1"},
+		{"192.0.2.1:1234", "", true, "192.0.2.1"},
+	} {
+		r := &http.Request{RemoteAddr: test.remote, Header: http.Header{}}
+		if test.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", test.forwarded)
+		}
+		x := &exchange{h: &Handler{options: &Options{BehindProxy: test.proxy}}, r: r}
+		if got := x.address(); got != test.want {
+			t.Errorf("%+v: got %q", test, got)
+		}
+	}
+}

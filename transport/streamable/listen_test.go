@@ -1,0 +1,398 @@
+package streamable
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// served is a site behind Listen and Serve.
+type served struct {
+	*site
+	l    *Listener
+	stop context.CancelFunc
+	done chan error
+}
+
+func serve(t *testing.T, f *fake, o *Options) *served {
+	t.Helper()
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	l, err := Listen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h := newHandler(f, o)
+	s := &served{&site{t, h, l.URL()}, l, stop, make(chan error, 1)}
+	go func() { s.done <- l.Serve(ctx, h) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+	})
+	return s
+}
+
+func (s *served) end() {
+	s.t.Helper()
+	s.stop()
+	if err := receive(s.t, s.done); err != nil {
+		s.t.Errorf("Serve: %v", err)
+	}
+}
+
+// dial opens a raw connection.
+func (s *served) dial() net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.l.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return c
+}
+
+// raw sends bytes and returns the status line of the answer and the rest of the connection.
+func raw(t *testing.T, c net.Conn, request string) (status, rest string) {
+	t.Helper()
+	go io.WriteString(c, request)
+	all, _ := io.ReadAll(c) // a reset after the answer is fine
+	status, rest, _ = strings.Cut(string(all), "\r\n")
+	return status, rest
+}
+
+func TestServe_BadBytes(t *testing.T) {
+	s := serve(t, newFake(), &Options{})
+	for _, test := range []struct{ name, request, status string }{
+		{"no http", "hello\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		{"tls", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		{"huge header", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		{"many headers", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A: b\r\n", 20000) + "\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		{"control in header", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Name: a\x01b\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		{"two lengths", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		{"two hosts", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+		{"no host", "POST /mcp HTTP/1.0\r\n\r\n", "HTTP/1.0 403 Forbidden"},
+		{"absolute evil url", "POST http://evil.example/mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 403 Forbidden"},
+		{"huge length", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n", "HTTP/1.1 413 Request Entity Too Large"},
+		{"bad chunk", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", "HTTP/1.1 400 Bad Request"},
+		{"endless chunks", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("100000\r\n"+strings.Repeat(" ", 1<<20)+"\r\n", 18), "HTTP/1.1 413 Request Entity Too Large"},
+	} {
+		if got, _ := raw(t, s.dial(), test.request); got != test.status {
+			t.Errorf("%s: %q, want %q", test.name, got, test.status)
+		}
+	}
+	s.want("the next call still works", "POST", callBody("echo", "hi"), modernHeaders("tools/call", "echo", nil), 200, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
+	s.end()
+}
+
+const rawHead = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+
+func TestServe_SlowBody(t *testing.T) {
+	s := serve(t, newFake(), &Options{})
+	s.h.bodyTimeout = 50 * time.Millisecond
+	status, rest := raw(t, s.dial(), rawHead+"100\r\n\r\n{")
+	if status != "HTTP/1.1 408 Request Timeout" || !strings.HasSuffix(rest, refused("the body took too long")) {
+		t.Errorf("got %s\n%s", status, rest)
+	}
+	c := s.dial()
+	io.WriteString(c, rawHead+"100\r\n\r\n{")
+	c.(*net.TCPConn).CloseWrite()
+	status, rest = raw(t, c, "")
+	if status != "HTTP/1.1 400 Bad Request" || !strings.HasSuffix(rest, refused("the body ended early")) {
+		t.Errorf("got %s\n%s", status, rest)
+	}
+	s.end()
+}
+
+// TestServe_DeadlinesDoNotStay sends a second request on a connection after the first one's
+// deadlines would have passed.
+func TestServe_DeadlinesDoNotStay(t *testing.T) {
+	s := serve(t, newFake(), &Options{})
+	s.h.bodyTimeout = 100 * time.Millisecond
+	c := s.dial()
+	in := bufio.NewReader(c)
+	for range 2 {
+		body := callBody("echo", "hi")
+		fmt.Fprintf(c, "%s%d\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n\r\n%s", rawHead, len(body), body)
+		r, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(r.Body)
+		if r.StatusCode != 200 || !strings.Contains(string(got), `"hi"`) {
+			t.Errorf("%d %s", r.StatusCode, got)
+		}
+		time.Sleep(150 * time.Millisecond)
+	}
+	c.Close()
+	s.end()
+}
+
+func TestServe_MemoryForBodies(t *testing.T) {
+	s := serve(t, newFake(), &Options{})
+	s.h.bodies.left.Store(200 << 10)
+	big := callBody("quiet", strings.Repeat("x", 250<<10))
+	small := callBody("quiet", strings.Repeat("x", 50<<10))
+	extra := modernHeaders("tools/call", "quiet", nil)
+	for range 3 { // what was taken comes back
+		r := s.want("big", "POST", big, extra, 503, refused("too many large messages at once"))
+		if r.Header.Get("Retry-After") != "1" {
+			t.Error("no Retry-After")
+		}
+		s.want("small", "POST", small, extra, 200, doneBody)
+	}
+	s.h.bodies.left.Store(maxBodies)
+	for range 3 {
+		s.want("big", "POST", big, extra, 200, doneBody)
+	}
+	if left := s.h.bodies.left.Load(); left != maxBodies {
+		t.Errorf("%d bytes are missing", maxBodies-left)
+	}
+	s.end()
+}
+
+func TestServe_Connections(t *testing.T) {
+	s := serve(t, newFake(), &Options{Connections: 2})
+	first, second, third := s.dial(), s.dial(), s.dial()
+	request := "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	read := func(c net.Conn, wait time.Duration) error {
+		c.SetReadDeadline(time.Now().Add(wait))
+		_, err := c.Read(make([]byte, 1))
+		return err
+	}
+	for _, c := range []net.Conn{first, second} {
+		io.WriteString(c, request)
+		if err := read(c, patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	io.WriteString(third, request)
+	if err := read(third, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a third connection is served: %v", err)
+	}
+	first.Close()
+	if err := read(third, patience); err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+	third.Close()
+	s.end()
+}
+
+func TestServe_ShutdownWaits(t *testing.T) {
+	f := newFake()
+	s := serve(t, f, &Options{})
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		s.want("call", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", nil), 200, doneBody)
+	}()
+	receive(t, f.entered)
+	s.stop()
+	select {
+	case err := <-s.done:
+		t.Fatalf("Serve returned %v with a call in flight", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if c, err := net.Dial("tcp", s.l.Addr().String()); err == nil {
+		c.Close()
+		t.Error("a new connection is accepted")
+	}
+	close(f.release)
+	<-answered
+	s.end()
+}
+
+func TestServe_ShutdownCancels(t *testing.T) {
+	f := newFake()
+	s := serve(t, f, &Options{Drain: 10 * time.Millisecond})
+	in := headers{"Mcp-Session-Id": s.begin(nil)}
+	answered := make(chan struct{}, 2)
+	ask := func(body string, extra headers) {
+		s.want("call", "POST", body, extra, 202, "")
+		answered <- struct{}{}
+	}
+	go ask(callBody("wait", ""), modernHeaders("tools/call", "wait", nil))
+	go ask(legacyBody(1, "tools/call", `{"name":"wait"}`), in)
+	for range 2 {
+		receive(t, f.entered)
+	}
+	s.end()
+	for range 2 {
+		if err := receive(t, f.left); err != context.Canceled {
+			t.Errorf("a call ended with %v", err)
+		}
+		receive(t, answered)
+	}
+	if f.connected.Load() != f.closed.Load() {
+		t.Errorf("%d connected, %d closed", f.connected.Load(), f.closed.Load())
+	}
+}
+
+func TestListen_Refuses(t *testing.T) {
+	s := serve(t, newFake(), &Options{})
+	if _, err := Listen(&Options{Addr: ":0"}); err == nil || !strings.HasPrefix(err.Error(), ":0 can be reached from other machines: ") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Listen(&Options{Addr: s.l.Addr().String()}); err == nil {
+		t.Error("the same address twice")
+	}
+	_, err := Listen(&Options{Addr: "127.0.0.1:0", TLSCert: "/none/cert", TLSKey: "/none/key"})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "TLS: ") {
+		t.Errorf("got %v", err)
+	}
+	s.end()
+}
+
+func TestListen_URL(t *testing.T) {
+	s := serve(t, newFake(), &Options{Path: "/x"})
+	if want := "http://" + s.l.Addr().String() + "/x"; s.l.URL() != want {
+		t.Errorf("got %q, want %q", s.l.URL(), want)
+	}
+	s.end()
+}
+
+// shortDir is a folder whose paths fit into a socket address.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func TestServe_UnixSocket(t *testing.T) {
+	f := newFake()
+	path := filepath.Join(shortDir(t), "s")
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false)
+	stale.Close() // as after a crash
+
+	s := serve(t, f, &Options{Addr: "unix:" + path, Tokens: tokens{"secret": "ci"}})
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if s.url != "unix:"+path+"/mcp" {
+		t.Errorf("URL %q", s.url)
+	}
+	if _, err := Listen(&Options{Addr: "unix:" + path}); err == nil || err.Error() != path+" is in use by another process" {
+		t.Errorf("got %v", err)
+	}
+
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", path) }}
+	defer transport.CloseIdleConnections()
+	s.url = "http://anything/mcp"
+	r, err := (&http.Client{Transport: transport}).Do(s.request(t.Context(), "POST", callBody("echo", "hi"), modernHeaders("tools/call", "echo", nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	r.Body.Close()
+	if r.StatusCode != 200 || string(body) != `{"jsonrpc":"2.0","id":1,"result":"hi"}` {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	if want := fmt.Sprintf("socket:%d", os.Geteuid()); f.principal() != want {
+		t.Errorf("principal %q, want %q", f.principal(), want)
+	}
+	transport.CloseIdleConnections()
+	s.end()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+func TestListen_SocketInTheWay(t *testing.T) {
+	path := filepath.Join(shortDir(t), "f")
+	os.WriteFile(path, []byte("precious"), 0o600)
+	if _, err := Listen(&Options{Addr: "unix:" + path}); err == nil || err.Error() != path+" is there and is not a socket" {
+		t.Errorf("got %v", err)
+	}
+	if data, _ := os.ReadFile(path); string(data) != "precious" {
+		t.Error("the file was touched")
+	}
+}
+
+func TestServe_TLS(t *testing.T) {
+	dir := t.TempDir()
+	pool := writeCertificate(t, dir)
+	o := &Options{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}
+	s := serve(t, newFake(), o)
+	if !strings.HasPrefix(s.url, "https://") {
+		t.Errorf("URL %q", s.url)
+	}
+	for _, http2 := range []bool{false, true} {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: http2}
+		r, err := (&http.Client{Transport: transport}).Do(s.request(t.Context(), "POST", callBody("talk", ""), modernHeaders("tools/call", "talk", nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if want := event(progress(0)) + event(progress(1)) + event(doneBody); string(body) != want || (r.ProtoMajor == 2) != http2 {
+			t.Errorf("%s: %s", r.Proto, body)
+		}
+		transport.CloseIdleConnections()
+	}
+	if status, _ := raw(t, s.dial(), "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"); status != "HTTP/1.0 400 Bad Request" {
+		t.Errorf("in clear text: %q", status)
+	}
+	_, err := tls.Dial("tcp", s.l.Addr().String(), &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11})
+	if err == nil {
+		t.Error("TLS 1.1 is accepted")
+	}
+	s.end()
+}
+
+// writeCertificate makes a certificate for 127.0.0.1 that signs itself.
+func writeCertificate(t *testing.T, dir string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	os.WriteFile(filepath.Join(dir, "cert.pem"), cert, 0o600)
+	os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(bytes.TrimSpace(cert)) {
+		t.Fatal("no certificate")
+	}
+	return pool
+}
