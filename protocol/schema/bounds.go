@@ -28,8 +28,8 @@ const (
 	// maxValues is how many values a JSON text may consist of: the index takes 32 bytes for each.
 	maxValues = 1 << 20
 	// maxWork is how many steps a validation may take; one is about 20 to 50 ns. A value of a
-	// million elements with a simple schema needs a fifth.
-	maxWork = 20_000_000
+	// million elements with a simple schema needs a third.
+	maxWork = 10_000_000
 	// maxDescent bounds how deep evaluation may go: a value of the greatest depth, with sixteen
 	// references at each level.
 	maxDescent = 16 * 512

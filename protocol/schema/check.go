@@ -186,7 +186,7 @@ func (c *census) schema(v any, base *url.URL, depth int) {
 
 // identity reads what names a schema. It returns the base of the references in it.
 func (c *census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
-	id := stringIn(o, "$id") + stringIn(o, "id")
+	id := c.id(o)
 	if id != "" {
 		c.ids = append(c.ids, c.pointer())
 		if len(c.ids) > maxResources {
@@ -204,6 +204,19 @@ func (c *census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
 		c.bases[withoutFragment(base)] = true
 	}
 	return base
+}
+
+// id is what the schema o calls itself. In draft-04 the keyword has no dollar; in the others an
+// id without one is somebody's annotation.
+func (c *census) id(o map[string]any) string {
+	if id := stringIn(o, "$id"); id != "" {
+		return id
+	}
+	root, _ := c.root.(map[string]any)
+	if strings.Contains(stringIn(root, "$schema")+stringIn(o, "$schema"), "draft-04") {
+		return stringIn(o, "id")
+	}
+	return ""
 }
 
 // keyword walks what stands behind one keyword.

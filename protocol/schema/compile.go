@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -24,7 +25,8 @@ type Options struct {
 // Schema is a compiled schema. It does not change, and any number of goroutines may use it.
 type Schema struct {
 	root    *rule
-	dynamic bool // some rule is found through the dynamic scope
+	dynamic bool      // some rule is found through the dynamic scope
+	idle    sync.Pool // evaluators without work, for their memory
 }
 
 // Compile prepares a schema for validation. It never loads anything, and ends within seconds on
@@ -46,7 +48,7 @@ func compileChecked(raw json.RawMessage, c *census, o *Options) (s *Schema, err 
 			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
 		}
 	}()
-	compiler := newCompiler(o)
+	compiler := newCompiler(o, time.Now().Add(maxCompileTime))
 	if err := compiler.AddResource(baseURL, c.root); err != nil {
 		return nil, compileError(raw, c, err)
 	}
@@ -63,13 +65,13 @@ func compileChecked(raw json.RawMessage, c *census, o *Options) (s *Schema, err 
 	return s, nil
 }
 
-func newCompiler(o *Options) *jsonschema.Compiler {
+func newCompiler(o *Options, end time.Time) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
 	p := &patterns{warn: o.Warn, known: map[string]*pattern{}}
 	c.UseRegexpEngine(p.compile)
-	c.RegisterVocabulary(stopwatch(time.Now().Add(maxCompileTime)))
+	c.RegisterVocabulary(stopwatch(end))
 	c.AssertVocabs()
 	return c
 }

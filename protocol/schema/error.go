@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -34,7 +35,7 @@ func located(pointer, message string) string {
 // maxShown is how many bytes of a value an error repeats.
 const maxShown = 64
 
-// shown is a JSON text for a message: cut, and on one line.
+// shown is a text for a message: cut, on one line, and harmless on a terminal.
 func shown(raw []byte) string {
 	text := string(raw)
 	if len(text) > maxShown {
@@ -44,7 +45,13 @@ func shown(raw []byte) string {
 		}
 		text = text[:cut] + "…"
 	}
-	return strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }
 
 // list joins words as in "a, b or c".

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -18,16 +17,13 @@ func (s *Schema) Validate(raw json.RawMessage) error {
 	if err := rawjson.Valid(raw); err != nil {
 		return &ValidationError{"", fmt.Sprintf("is not valid: %v", err)}
 	}
-	e, _ := evaluators.Get().(*evaluator)
+	e, _ := s.idle.Get().(*evaluator)
 	if e == nil {
 		e = &evaluator{}
 	}
-	defer e.release()
+	defer s.release(e)
 	return e.run(s, raw)
 }
-
-// evaluators holds those that are not in use, for their memory.
-var evaluators sync.Pool
 
 // evaluator runs rules over one indexed value, within a budget.
 type evaluator struct {
@@ -49,10 +45,11 @@ type evaluator struct {
 // keptValues is how large an index may be to be kept for the next validation.
 const keptValues = 4096
 
-func (e *evaluator) release() {
+// release keeps e for the next validation, unless it has grown large.
+func (s *Schema) release(e *evaluator) {
 	if cap(e.values) <= keptValues && cap(e.open) <= keptValues {
 		e.raw, e.err, e.stopped = nil, nil, nil
-		evaluators.Put(e)
+		s.idle.Put(e)
 	}
 }
 
@@ -91,19 +88,28 @@ func (e *evaluator) look() {
 	e.tick = e.work - tickWork
 	switch now := time.Now(); {
 	case e.work < 0:
-		e.stop("takes too many steps to check against the schema")
+		e.stopAll("takes too many steps to check against the schema")
 	case e.end.IsZero():
 		e.end = now.Add(maxTime)
 	case now.After(e.end):
-		e.stop("takes too long to check against the schema")
+		e.stopAll("takes too long to check against the schema")
 	}
 }
 
-// stop ends the evaluation and returns false: from here on every check fails at once, and the
-// reason is what Validate returns, whatever the rules make of it.
+// stop ends the evaluation for a reason that lies in the value at hand. It returns false: from
+// here on every check fails at once, and the reason is what Validate returns, whatever the rules
+// make of it.
 func (e *evaluator) stop(format string, args ...any) bool {
 	if e.stopped == nil {
 		e.stopped = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}
+	}
+	return false
+}
+
+// stopAll is stop for a reason that lies in the whole.
+func (e *evaluator) stopAll(why string) bool {
+	if e.stopped == nil {
+		e.stopped = &ValidationError{"", why}
 	}
 	return false
 }
@@ -182,7 +188,7 @@ func (e *evaluator) check(r *rule, v value, m marks) bool {
 		return e.fail("is not allowed")
 	}
 	if e.depth++; e.depth > maxDescent {
-		return e.stop("nests too deep, or the schema refers to itself without end")
+		return e.stopAll("nests too deep, or the schema refers to itself without end")
 	}
 	if e.dynamic && r.resource != nil {
 		e.scope = append(e.scope, r.resource)

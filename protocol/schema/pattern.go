@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dlclark/regexp2/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -52,8 +53,8 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	return compiled, nil
 }
 
-// compilePattern reads a pattern as JSON Schema asks, with ECMAScript's u flag. Many patterns in
-// use are only valid without it; they are taken if that cannot change what their letters mean.
+// compilePattern reads a pattern as JSON Schema asks, with ECMAScript's u flag. Some patterns in
+// use are only valid without it, and are taken too.
 func compilePattern(source string) (re *regexp2.Regexp, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // the library's, on a stranger's input
@@ -63,8 +64,12 @@ func compilePattern(source string) (re *regexp2.Regexp, err error) {
 	if len(source) > maxPatternBytes {
 		return nil, errors.New("it is too long")
 	}
+	foreign, property := escapes(source)
+	if foreign != "" {
+		return nil, fmt.Errorf("%s means nothing in ECMAScript", foreign)
+	}
 	re, err = regexp2.Compile(source, regexp2.ECMAScript, regexp2.Unicode)
-	if err != nil && !hasForeignEscape(source) {
+	if err != nil && !property {
 		if lax, laxErr := regexp2.Compile(source, regexp2.ECMAScript); laxErr == nil {
 			re, err = lax, nil
 		}
@@ -76,21 +81,27 @@ func compilePattern(source string) (re *regexp2.Regexp, err error) {
 	return re, nil
 }
 
-// hasForeignEscape reports whether a letter is escaped that means nothing in ECMAScript without
-// the u flag, such as \A, \Z or \p: the author meant another language, not that letter.
-func hasForeignEscape(source string) bool {
+// escapes looks for what ECMAScript's u flag refuses and the engine takes literally, such as \A,
+// \Z or [[:alpha:]]: the author meant something of another language, and enforcing the letters
+// would refuse every value. property tells of a \p, which has its meaning only with the flag.
+func escapes(source string) (foreign string, property bool) {
+	if i := strings.Index(source, "[[:"); i >= 0 {
+		return "[[:", false
+	}
 	for i := 0; i+1 < len(source); i++ {
 		if source[i] != '\\' {
 			continue
 		}
 		i++
 		switch c := source[i]; c {
+		case 'p', 'P':
+			property = true
 		case 'b', 'B', 'd', 'D', 'w', 'W', 's', 'S', 't', 'r', 'n', 'f', 'v', 'c', 'x', 'u', 'k':
 		default:
 			if 'a' <= c|' ' && c|' ' <= 'z' {
-				return true
+				return source[i-1 : i+1], property
 			}
 		}
 	}
-	return false
+	return "", property
 }

@@ -226,7 +226,10 @@ func newOptions(values []any) *options {
 const maxNamed = 10
 
 func enumText(texts []string) string {
-	if len(texts) == 1 {
+	switch len(texts) {
+	case 0:
+		return "nothing"
+	case 1:
 		return texts[0]
 	}
 	if len(texts) > maxNamed {

@@ -98,7 +98,7 @@ func TestValidate_Enums(t *testing.T) {
 	checkAnswers(t, `{"const":1}`, answers{`1.00`: "", `"1"`: `want 1, but got "1"`, `2`: "want 1, but got 2"})
 	checkAnswers(t, `{"const":null}`, answers{`null`: "", `0`: "want null, but got 0"})
 	checkAnswers(t, `{"enum":[1,2,3,4,5,6,7,8,9,10,11]}`, answers{`11`: "", `12`: "want one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …, but got 12"})
-	checkAnswers(t, `{"enum":[]}`, answers{`1`: "want one of , but got 1"})
+	checkAnswers(t, `{"enum":[]}`, answers{`1`: "want nothing, but got 1"})
 	checkAnswers(t, `{"const":[["a"],"b"]}`, answers{`[["a"],"b"]`: "", `[["a","b"]]`: `want [["a"],"b"], but got [["a","b"]]`})
 	checkAnswers(t, `{"const":[null,1]}`, answers{`[null,1]`: "", `[null,10]`: "want [null,1], but got [null,10]"})
 }
@@ -117,10 +117,12 @@ func TestValidate_Strings(t *testing.T) {
 		`"a١"`:  `want text that matches ^a\d+$, but got "a١"`,
 		`"xa1"`: `want text that matches ^a\d+$, but got "xa1"`,
 	})
+	checkAnswers(t, `{"pattern":"\u001b\n[a]"}`, answers{"\"\u009b\"": "want text that matches \uFFFD [a], but got \"\uFFFD\""})
 	checkAnswers(t, `{"pattern":"b"}`, answers{`"abc"`: "", `"ac"`: `want text that matches b, but got "ac"`})
 	checkAnswers(t, `{"pattern":"^\\p{Letter}+$"}`, answers{`"été"`: "", `"a1"`: `want text that matches ^\p{Letter}+$, but got "a1"`})
 	checkAnswers(t, `{"pattern":"^(?!x)(?<y>a)\\k<y>$"}`, answers{`"aa"`: "", `"ab"`: `want text that matches ^(?!x)(?<y>a)\k<y>$, but got "ab"`})
 	checkAnswers(t, `{"pattern":"^[\\w.%+\\-]+@[\\w\\-]+\\.com$"}`, answers{`"a-b@c.com"`: ""})
+	checkAnswers(t, `{"pattern":"(?i)^ABC$"}`, answers{`"abc"`: "", `"x"`: `want text that matches (?i)^ABC$, but got "x"`})
 	checkAnswers(t, `{"format":"email","contentEncoding":"base64"}`, answers{`"no address"`: ""})
 	checkAnswers(t, `{"$schema":"http://json-schema.org/draft-07/schema#","format":"ipv4"}`, answers{`"no address"`: ""})
 }
@@ -273,6 +275,9 @@ func TestCompile_Refuses(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for raw, want := range map[string]string{
 		smallSchema: "",
+		`{"allOf":[` + strings.Repeat(`{"id":"an annotation"},`, 300) + `{}]}`:                                "",
+		`{"$schema":"http://json-schema.org/draft-04/schema","id":"http://a/b","items":{"$ref":"c"}}`:         `schema: /items/$ref: external reference "c" is not loaded`,
+		`{"$schema":"http://json-schema.org/draft-04/schema","id":"http://a/b","items":{"$ref":"b"}}`:         "",
 		`{"properties":{"$ref":{"type":"string"},"$schema":{"const":"x"},"enum":{"not":{}}}}`:                 "",
 		`{"default":{"$ref":"http://example.com"},"examples":[{"$schema":"x"}],"const":{"$ref":"file:///x"}}`: "",
 		`{"$ref":"http://example.com/x"}`: `schema: /$ref: external reference "http://example.com/x" is not loaded`,
