@@ -1,0 +1,179 @@
+package wasi_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// program runs a module's main function.
+type program struct{}
+
+func (program) Name() string { return "program" }
+
+func (program) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) (json.RawMessage, error) {
+	_, err := in.Call(ctx, "_start")
+	return nil, err
+}
+
+// goBuild makes a guest with the Go toolchain that runs the tests.
+func goBuild(t *testing.T, args ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "guest.wasm")
+	cmd := exec.Command(filepath.Join(goroot(t), "bin", "go"), append(args[:1:1], append([]string{"-o", out}, args[1:]...)...)...)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, text)
+	}
+	return out
+}
+
+func goroot(t *testing.T) string {
+	t.Helper()
+	text, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skipf("no Go toolchain: %v", err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// run runs a guest to its end.
+func run(t *testing.T, file string, l runtime.Limits, o wasi.Options) error {
+	t.Helper()
+	ctx := context.Background()
+	e, err := runtime.NewEngine(ctx, &runtime.EngineOptions{Host: wasi.HostFuncs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close(ctx) }()
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Compile(ctx, wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := runtime.NewPool(m, program{}, l)
+	defer func() { _ = pool.Close(ctx) }()
+	state := wasi.NewState(o)
+	defer state.Close()
+	_, err = pool.Call(ctx, runtime.Request{}, gate{state})
+	return err
+}
+
+// exitCode is how a guest ended, -1 if it did not exit.
+func exitCode(err error) int {
+	end, ok := errors.AsType[*runtime.EndError](err)
+	switch {
+	case err == nil:
+		return 0
+	case ok && end.Kind == runtime.KindExit:
+		return int(end.Code)
+	}
+	return -1
+}
+
+func TestGuest_files(t *testing.T) {
+	guest := goBuild(t, "build", "./testdata/files")
+	dir := t.TempDir()
+	files := tree.New([]tree.Mount{{Host: dir, Guest: "/workspace"}}, everything{})
+	defer files.Close()
+	var stdout, stderr bytes.Buffer
+	err := run(t, guest, runtime.Limits{Deadline: time.Minute}, wasi.Options{
+		Args: []string{"files", "one", "two"}, Env: []string{"PWD=/workspace"}, Tree: files,
+		Stdin: strings.NewReader("from the host"), Stdout: &stdout, Stderr: &stderr,
+	})
+	if exitCode(err) != 7 || stdout.String() != "all well\n" || stderr.String() != "to the log\n" {
+		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 { // the link to what is gone
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// A Go guest whose standard streams do not block goes on while it waits for input.
+func TestGuest_parksItsReader(t *testing.T) {
+	guest := goBuild(t, "build", "./testdata/stdin")
+	in, out := wasi.NewPipe(1<<10), wasi.NewPipe(1<<10)
+	done := make(chan error)
+	go func() {
+		done <- run(t, guest, runtime.Limits{Deadline: time.Minute}, wasi.Options{Stdin: in, Stdout: out, Nonblock: true})
+		_ = out.Close()
+	}()
+	answers := bufio.NewScanner(out)
+	for _, line := range []string{"a", "b"} {
+		_, _ = io.WriteString(in, line+"\n")
+		if !answers.Scan() || answers.Text() != "got "+line {
+			t.Fatalf("answer %q", answers.Text())
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	_ = in.Close()
+	if !answers.Scan() || answers.Text() != "end 2 true" {
+		t.Errorf("answer %q", answers.Text())
+	}
+	if err := <-done; exitCode(err) != 0 {
+		t.Error(err)
+	}
+}
+
+// A guest that waits for input that never comes ends at its deadline.
+func TestGuest_deadlineEndsAWait(t *testing.T) {
+	guest := goBuild(t, "build", "./testdata/stdin")
+	for _, nonblock := range []bool{false, true} {
+		start := time.Now()
+		err := run(t, guest, runtime.Limits{Deadline: 500 * time.Millisecond},
+			wasi.Options{Stdin: wasi.NewPipe(0), Nonblock: nonblock})
+		end, ok := errors.AsType[*runtime.EndError](err)
+		if !ok || end.Kind != runtime.KindDeadline || time.Since(start) > 20*time.Second {
+			t.Errorf("nonblock %v: %v after %v", nonblock, err, time.Since(start))
+		}
+	}
+}
+
+// Go's own tests of its file packages and clocks, run by this WASI. The full os tests are listed
+// with what this host refuses on purpose.
+func TestGuest_goroot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles and runs Go's own tests")
+	}
+	root := goroot(t)
+	skip := map[string]string{
+		// A guest makes no link that goes up after it went down ("a/../b"), and there is no /dev/null.
+		"os": "^TestRootMulti|^TestOpenFileDevNull$|^TestDevNullFile$",
+	}
+	for _, pkg := range []string{"os", "io/fs", "path/filepath", "time"} {
+		t.Run(pkg, func(t *testing.T) {
+			guest := goBuild(t, "test", "-c", pkg)
+			dir := t.TempDir()
+			files := tree.New([]tree.Mount{{Host: root}, {Host: dir, Guest: "/tmp"}}, everything{})
+			defer files.Close()
+			args := []string{pkg + ".test", "-test.short"}
+			if s := skip[pkg]; s != "" {
+				args = append(args, "-test.skip="+s)
+			}
+			var out bytes.Buffer
+			err := run(t, guest, runtime.Limits{Memory: 1 << 30, Deadline: 5 * time.Minute}, wasi.Options{
+				Args: args, Tree: files, Stdout: &out, Stderr: &out,
+				Env: []string{"PWD=" + tree.GuestPath(filepath.Join(root, "src", pkg)), "TMPDIR=/tmp", "HOME=/tmp", "GOROOT=" + tree.GuestPath(root)},
+			})
+			if exitCode(err) != 0 {
+				t.Errorf("%v\n%s", err, &out)
+			}
+		})
+	}
+}
