@@ -27,6 +27,7 @@ type checker struct {
 	l     Limits
 	err   error
 	grown map[uint32]bool // tables that some code grows
+	work  int             // to compile the functions walked so far
 }
 
 // over notes that something is over its limit.
@@ -44,11 +45,14 @@ func (c *checker) shape() {
 	c.overInt("the number of types", len(c.b.types), c.l.Types)
 	c.overInt("the number of functions", c.b.Funcs, c.l.Funcs)
 	c.overInt("the number of tables", len(c.b.Tables), c.l.Tables)
+	values := 0
 	for i, t := range c.b.types {
+		values += len(t.params) + len(t.results)
 		if n := max(len(t.params), len(t.results)); n > c.l.Params {
 			c.overInt(fmt.Sprintf("the number of parameters or results of type %d", i), n, c.l.Params)
 		}
 	}
+	c.overInt("the number of parameters and results of all types", values, c.l.TypeValues)
 	if c.b.Memory != nil {
 		c.over("the memory at start in bytes", uint64(c.b.Memory.Min)*PageSize, c.l.Memory)
 	}

@@ -80,32 +80,61 @@ func (c *checker) code(r *reader) {
 type function struct {
 	c      *checker
 	r      *reader
-	number int   // in the index space of functions
-	arity  []int // values that a branch to each open label carries, outermost first
-	locals int   // with parameters
-	loops  int
+	number int     // in the index space of functions
+	labels []label // the open blocks, the function itself outermost
+	locals int     // with parameters
 
-	deepest, branches, targets, crossing int
+	blocks, branches, targets, crossing int
+	nesting, loops, ifs                 depth
+}
+
+// label is an open block.
+type label struct {
+	op    byte // 0x02 block, 0x03 loop, 0x04 if
+	arity int  // values that a branch to it carries
+}
+
+// depth is how many blocks of a kind are open, and were open at most.
+type depth struct{ now, most int }
+
+func (d *depth) add(n int) {
+	d.now += n
+	d.most = max(d.most, d.now)
 }
 
 func (f *function) check(i int, r *reader) {
 	b := f.c.b
 	sig := b.types[b.funcs[b.imported+i]]
-	*f = function{c: f.c, r: r, number: b.imported + i, arity: append(f.arity[:0], len(sig.results))}
+	*f = function{c: f.c, r: r, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)})}
 	f.over("the number of code bytes", len(r.b), f.c.l.Body)
 	f.declareLocals(len(sig.params))
-	for !r.done() && f.c.err == nil && len(f.arity) > 0 {
+	for !r.done() && f.c.err == nil && len(f.labels) > 0 {
 		f.instruction()
 	}
-	if r.err == nil && (len(f.arity) > 0 || r.rest() > 0) {
+	if r.err == nil && f.c.err == nil && (len(f.labels) > 0 || r.rest() > 0) {
 		r.fail(ErrMalformed, "function %d does not end where its body does, at offset %d", f.number, r.offset())
 	}
 	f.c.note(r.err)
 	f.over("the number of branches", f.branches, f.c.l.Branches)
-	f.over("the number of branch targets times the nesting", f.targets*f.deepest, f.c.l.Jumps)
-	f.over("the number of locals times loops", f.locals*f.loops, f.c.l.Merges)
-	f.over("the number of values passed between blocks and calls", f.crossing, f.c.l.Crossing)
+	if f.c.work += f.work(); f.c.work > f.c.workLimit() {
+		f.over("the work to compile it, up to and with the code", f.c.work, f.c.workLimit())
+	}
 }
+
+// work estimates what compiling the function costs beyond what its length explains, in units of
+// about ten nanoseconds: the compiler's time grows with the square of some numbers, which a few
+// kilobytes of code can make large. The weights were found by measuring.
+func (f *function) work() int {
+	return 3*f.blocks*f.blocks +
+		f.blocks*f.locals*f.locals/14 +
+		90*f.locals*f.loops.most*(f.locals/50+f.loops.most) +
+		3*f.locals*f.ifs.most*f.ifs.most +
+		2*f.targets*f.nesting.most +
+		100*f.crossing
+}
+
+// workLimit lets a large module take longer: one byte of usual code takes about 35 units.
+func (c *checker) workLimit() int { return c.l.Work + 100*len(c.b.wasm) }
 
 func (f *function) over(what string, n, max int) {
 	if n > max { // the text is made only if it is needed
@@ -134,7 +163,7 @@ func (f *function) instruction() {
 	switch opcodes[op] {
 	case none:
 		if op == 0x0b {
-			f.arity = f.arity[:len(f.arity)-1]
+			f.end()
 		}
 	case index:
 		r.u32()
@@ -142,7 +171,7 @@ func (f *function) instruction() {
 		r.u32()
 		r.u32()
 	case blockSig:
-		f.open(op == 0x03)
+		f.open(op)
 	case branch:
 		f.branches++
 		f.jump(r.u32())
@@ -204,38 +233,54 @@ func (c *checker) constant(r *reader) {
 }
 
 // open enters a block. The values that come in and go out are counted.
-func (f *function) open(loop bool) {
+func (f *function) open(op byte) {
 	params, results := 0, 0
 	if t := f.r.u8(); t >= 0x40 && t < 0x80 { // the empty type or one value type, as a negative number
 		if t != 0x40 {
 			results = 1
 		}
-	} else {
+	} else if f.r.err == nil {
 		f.r.pos--
 		sig := f.signature(f.r.u32())
 		params, results = len(sig.params), len(sig.results)
 	}
 	f.crossing += params + results
-	label := results
-	if loop {
-		f.loops++
-		label = params
+	arity := results
+	if op == 0x03 {
+		arity = params
 	}
-	f.arity = append(f.arity, label)
-	f.deepest = max(f.deepest, len(f.arity))
-	f.over("the nesting", len(f.arity), f.c.l.Nesting)
+	f.labels = append(f.labels, label{op, arity})
+	f.blocks++
+	f.nest(op, 1)
+	f.over("the nesting", f.nesting.now, f.c.l.Nesting)
 }
 
-func (f *function) jump(label uint32) {
+func (f *function) end() {
+	last := f.labels[len(f.labels)-1]
+	f.labels = f.labels[:len(f.labels)-1]
+	f.nest(last.op, -1)
+}
+
+func (f *function) nest(op byte, n int) {
+	f.nesting.add(n)
+	switch op {
+	case 0x03:
+		f.loops.add(n)
+	case 0x04:
+		f.ifs.add(n)
+	}
+}
+
+func (f *function) jump(to uint32) {
 	f.targets++
 	if f.r.err != nil {
 		return
 	}
-	if uint64(label) >= uint64(len(f.arity)) {
+	if uint64(to) >= uint64(len(f.labels)) {
 		f.r.fail(ErrMalformed, "function %d branches out of itself before offset %d", f.number, f.r.offset())
 		return
 	}
-	f.crossing += f.arity[len(f.arity)-1-int(label)]
+	f.crossing += f.labels[len(f.labels)-1-int(to)].arity
 }
 
 func (f *function) brTable() {

@@ -9,12 +9,18 @@ type Limits struct {
 	Memory       uint64 // bytes that the module may ask for at its start; 4 GiB
 	Types        int    // function types; 10,000
 	Params       int    // parameters, and results, of one type; 1,000
+	TypeValues   int    // parameters and results of all types; 100,000
 	Funcs        int    // functions defined; 100,000
 	Globals      int    // globals defined; 100,000
 	Segments     int    // element segments, and data segments; 100,000
 	Names        int    // entries of the name section; 1,000,000
 	Tables       int    // 16
 	TableEntries int    // entries of all tables at their largest, and of all element segments; 1,000,000
+
+	// Work is an estimate of what compiling costs beyond what the size of the code explains, in
+	// units of about ten nanoseconds; 500,000,000, and 100 for each byte of the file. Real plugins
+	// stay below a tenth of it.
+	Work int
 
 	// For one function:
 
@@ -23,13 +29,6 @@ type Limits struct {
 	Nesting  int // blocks inside each other; 4,096
 	BrTable  int // targets of one br_table; 16,384
 	Branches int // branch instructions; 16,384
-	// Jumps is nesting at its deepest times branch targets: what resolving the branches can cost.
-	Jumps int // 16,777,216
-	// Merges is parameters and locals times loops: how many values may have to be merged where
-	// control flow meets.
-	Merges int // 4,194,304
-	// Crossing is the number of values that enter and leave blocks, calls and branches.
-	Crossing int // 1,000,000
 }
 
 func (l Limits) withDefaults() Limits {
@@ -37,6 +36,7 @@ func (l Limits) withDefaults() Limits {
 	l.Memory = cmp.Or(l.Memory, maxPages*PageSize)
 	l.Types = cmp.Or(l.Types, 10_000)
 	l.Params = cmp.Or(l.Params, 1_000)
+	l.TypeValues = cmp.Or(l.TypeValues, 100_000)
 	l.Funcs = cmp.Or(l.Funcs, 100_000)
 	l.Globals = cmp.Or(l.Globals, 100_000)
 	l.Segments = cmp.Or(l.Segments, 100_000)
@@ -48,8 +48,6 @@ func (l Limits) withDefaults() Limits {
 	l.Nesting = cmp.Or(l.Nesting, 4_096)
 	l.BrTable = cmp.Or(l.BrTable, 16_384)
 	l.Branches = cmp.Or(l.Branches, 16_384)
-	l.Jumps = cmp.Or(l.Jumps, 1<<24)
-	l.Merges = cmp.Or(l.Merges, 1<<22)
-	l.Crossing = cmp.Or(l.Crossing, 1_000_000)
+	l.Work = cmp.Or(l.Work, 500_000_000)
 	return l
 }

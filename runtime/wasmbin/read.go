@@ -74,7 +74,8 @@ func checkHeader(wasm []byte) error {
 func (b *Binary) split() error {
 	r := reader{b: b.wasm, pos: len(header), what: "the list of sections"}
 	for last := 0; !r.done(); {
-		s := section{begin: r.pos, id: r.u8()}
+		s := section{begin: r.pos}
+		s.id = r.u8()
 		size := r.u32()
 		s.body = r.pos
 		if r.err == nil && uint64(size) > uint64(r.rest()) {

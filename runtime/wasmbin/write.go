@@ -1,14 +1,25 @@
 package wasmbin
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
 
 // SetCustomSection returns a copy of a module in which the custom section of this name holds data:
 // in the place of the old one, or at the end. Should the module have several of the name, the
-// first is replaced and the others go. Every other section is copied byte for byte.
+// first is replaced and the others go. Every other section is copied byte for byte. The result is a
+// module that Read accepts.
 func SetCustomSection(wasm []byte, name string, data []byte) ([]byte, error) {
 	b, err := Read(wasm)
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.ValidString(name) {
+		return nil, fmt.Errorf("%w: the section name %q is not UTF-8", ErrMalformed, name)
+	}
+	if _, there := b.CustomSection(name); !there && len(b.sections) == maxSections {
+		return nil, fmt.Errorf("%w: the module has %d sections already", ErrLimit, maxSections)
 	}
 	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
 	out = append(out, wasm[:len(header)]...)
