@@ -14,6 +14,8 @@ import (
 // the next request.
 type call struct {
 	out       *writer
+	sender    func([]byte) // send, made once
+	message   jsonrpc.Message
 	ctx       context.Context
 	cancel    context.CancelFunc
 	cancelled atomic.Bool
@@ -63,7 +65,7 @@ func (s *calls) prepare(c *call) {
 		c.release()
 		c.ctx, c.cancel = context.WithCancel(s.ctx)
 		c.cancelled.Store(false)
-		c.out = s.out
+		c.out, c.sender = s.out, c.send
 	}
 }
 

@@ -80,19 +80,20 @@ func (s *server) message(c *call, line []byte, turn *uint64) bool {
 	if jsonrpc.IsBatch(line) {
 		return s.perform(c, nil, line, turn)
 	}
-	m, err := jsonrpc.Parse(line)
-	if err != nil {
+	m := &c.message
+	var err error
+	if *m, err = jsonrpc.Parse(line); err != nil {
 		s.refuse(m.ID, asError(err))
 		return true
 	}
-	if mayBlock(&m) {
-		return s.perform(c, &m, line, turn)
+	if mayBlock(m) {
+		return s.perform(c, m, line, turn)
 	}
 	if m.Method == "notifications/cancelled" {
-		s.calls.cancelled(&m)
+		s.calls.cancelled(m)
 	}
 	s.calls.prepare(c)
-	s.out.write(s.conn.Handle(c.ctx, &m, c.send).Body, s.in.buffered())
+	s.out.write(s.conn.Handle(c.ctx, m, c.sender).Body, s.in.buffered())
 	return true
 }
 
@@ -149,9 +150,9 @@ func (s *server) handle(c *call, m *jsonrpc.Message, line []byte, more bool) {
 
 func (s *server) answer(c *call, m *jsonrpc.Message, line []byte) []byte {
 	if m == nil {
-		return s.conn.HandleBatch(c.ctx, line, c.send).Body
+		return s.conn.HandleBatch(c.ctx, line, c.sender).Body
 	}
-	return s.conn.Handle(c.ctx, m, c.send).Body
+	return s.conn.Handle(c.ctx, m, c.sender).Body
 }
 
 func (s *server) refuse(id []byte, e *jsonrpc.Error) {

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// bodyTimeout is how long a body may take: 16 MiB at half a megabyte a second.
+	// bodyTimeout is how long a body may take: 16 MiB at half a megabyte a second. It is held for
+	// refused requests too, whose bodies the HTTP server reads to keep the connection.
 	bodyTimeout = 30 * time.Second
 	// freeBody is the size up to which a body costs nothing of the memory for all.
 	freeBody = 64 << 10
@@ -83,14 +84,12 @@ func zeroQuality(params string) bool {
 	return false
 }
 
-// read reads the body, against a deadline and the memory for all.
+// read reads the body, against the deadline of the request and the memory for all.
 func (x *exchange) read() *refusal {
 	limit := x.h.options.MaxMessage
 	if x.r.ContentLength > int64(limit) {
 		return tooLarge(limit)
 	}
-	x.rc.SetReadDeadline(time.Now().Add(x.h.bodyTimeout))
-	defer x.rc.SetReadDeadline(time.Time{})
 	size := min(max(x.r.ContentLength+1, 512), freeBody)
 	x.body = make([]byte, 0, size)
 	for {
@@ -100,6 +99,8 @@ func (x *exchange) read() *refusal {
 		case len(x.body) > limit:
 			return tooLarge(limit)
 		case err == io.EOF:
+			// From here on the server watches for the client to go away, for as long as it takes.
+			x.rc.SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
 			return unread(err)

@@ -84,7 +84,9 @@ func (h *Handler) Close() {
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w)}
-	x.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // the connection may have an older one
+	now := time.Now()
+	x.rc.SetReadDeadline(now.Add(h.bodyTimeout))
+	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // the connection may have an older one
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if f := x.serve(); f != nil {
 		f.write(w)

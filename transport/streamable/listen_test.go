@@ -114,6 +114,12 @@ func TestServe_SlowBody(t *testing.T) {
 	if status != "HTTP/1.1 408 Request Timeout" || !strings.HasSuffix(rest, refused("the body took too long")) {
 		t.Errorf("got %s\n%s", status, rest)
 	}
+	began := time.Now()
+	evil := strings.Replace(rawHead, "Host", "Origin: http://evil\r\nHost", 1)
+	status, _ = raw(t, s.dial(), evil+"100\r\n\r\n{") // refused before the body is read
+	if took := time.Since(began); status != "HTTP/1.1 403 Forbidden" || took > patience/2 {
+		t.Errorf("got %s after %v", status, took)
+	}
 	c := s.dial()
 	io.WriteString(c, rawHead+"100\r\n\r\n{")
 	c.(*net.TCPConn).CloseWrite()

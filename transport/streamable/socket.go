@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// winsockRefused is ECONNREFUSED as Windows says it; elsewhere no error has this number.
+const winsockRefused = syscall.Errno(10061)
+
 // socketMode lets only the user of this process connect.
 const socketMode = 0o600
 
@@ -46,7 +49,7 @@ func removeStale(path string) error {
 		c.Close()
 		return fmt.Errorf("%s is in use by another process", path)
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) {
+	if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, winsockRefused) {
 		return err
 	}
 	return os.Remove(path)

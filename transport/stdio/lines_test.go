@@ -1,0 +1,139 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// readAll reads every line of in; a long one is shown as "too long".
+func readAll(in io.Reader, limit int) (list []string, err error) {
+	l := &lines{in: in, max: limit, idle: func() {}}
+	for {
+		line, err := l.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			list = append(list, "too long")
+		case err != nil:
+			return list, err
+		default:
+			list = append(list, string(line))
+		}
+	}
+}
+
+// expected is what lines should give, by a simple rule: split, trim, measure.
+func expected(data []byte, limit int) (list []string) {
+	for _, line := range bytes.Split(data, []byte{'\n'}) {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if len(line) > limit {
+			list = append(list, "too long")
+		} else if line = bytes.Trim(line, " \t\r"); len(line) > 0 {
+			list = append(list, string(line))
+		}
+	}
+	return list
+}
+
+// ragged gives its data in pieces of random size.
+type ragged struct {
+	data []byte
+	rng  *rand.Rand
+}
+
+func (r *ragged) Read(p []byte) (int, error) {
+	if len(r.data) == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), len(r.data), r.rng.IntN(9)*r.rng.IntN(9000))
+	copy(p, r.data[:n])
+	r.data = r.data[n:]
+	return n, nil
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("a\nb\r\n\n  c \nlast"), uint16(3), uint64(1))
+	f.Add([]byte("\r\r\n\r"), uint16(0), uint64(2))
+	f.Add([]byte(strings.Repeat("long ", 100)+"\nx"), uint16(100), uint64(3))
+	f.Fuzz(func(t *testing.T, data []byte, limit uint16, seed uint64) {
+		want := expected(data, int(limit))
+		for _, in := range []io.Reader{
+			bytes.NewReader(data),
+			iotest.OneByteReader(bytes.NewReader(data)),
+			&ragged{data, rand.New(rand.NewPCG(seed, 0))},
+		} {
+			got, err := readAll(in, int(limit))
+			if err != io.EOF || strings.Join(got, "\n") != strings.Join(want, "\n") || len(got) != len(want) {
+				t.Fatalf("got %q, %v, want %q", got, err, want)
+			}
+		}
+	})
+}
+
+// TestLines_StayValid keeps all lines until the end, as calls in flight do.
+func TestLines_StayValid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var data []byte
+	var want []string
+	for i := range 2000 {
+		line := strings.Repeat(string(rune('a'+i%26)), 1+rng.IntN(1+rng.IntN(5000)))
+		data = append(append(data, line...), '\n')
+		want = append(want, line)
+	}
+	l := &lines{in: &ragged{data, rng}, max: 1 << 20, idle: func() {}}
+	var got [][]byte
+	for {
+		line, err := l.next()
+		if err != nil {
+			break
+		}
+		got = append(got, line)
+		if cap(line) != len(line) {
+			t.Fatal("appending to a line would write into the next one")
+		}
+	}
+	for i := range want {
+		if string(got[i]) != want[i] {
+			t.Fatalf("line %d changed", i)
+		}
+	}
+}
+
+func TestLines_NoProgress(t *testing.T) {
+	if list, err := readAll(stuck{}, 10); err != io.ErrNoProgress || len(list) != 0 {
+		t.Errorf("got %q, %v", list, err)
+	}
+}
+
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+// TestLines_IdleBeforeEachRead counts: what is held back for a following message must go out
+// before a read that may block.
+func TestLines_IdleBeforeEachRead(t *testing.T) {
+	idle, reads := 0, 0
+	in := readerFunc(func(p []byte) (int, error) {
+		if reads++; idle != reads {
+			t.Fatalf("%d reads, %d times idle", reads, idle)
+		}
+		if reads > 5 {
+			return 0, io.EOF
+		}
+		return copy(p, strings.Repeat("x", 50)), nil
+	})
+	l := &lines{in: in, max: 100, idle: func() { idle++ }}
+	for {
+		if _, err := l.next(); err == io.EOF {
+			return
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
