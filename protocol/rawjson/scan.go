@@ -86,7 +86,7 @@ func scanEnd(b []byte, i int) (int, problem) {
 }
 
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
@@ -246,15 +246,15 @@ func digitAt(b []byte, i int) bool {
 
 // scanString reads the string whose opening quote is b[i].
 func scanString(b []byte, i int) (int, problem) {
-	i++
-	for {
-		i = skipPlain(b, i)
-		if i >= len(b) {
+	for i++; ; {
+		if i = skipPlain(b, i); i >= len(b) {
 			return i, endOfInput
 		}
-		switch c := b[i]; {
-		case c == '"':
+		c := b[i]
+		if c == '"' {
 			return i + 1, fine
+		}
+		switch {
 		case c == '\\':
 			n := escapeLen(b[i:])
 			if n == 0 {
