@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -155,7 +156,7 @@ const maxClip = 200
 // clip bounds a text that goes back to where it came from.
 func clip(s string) string {
 	if len(s) > maxClip {
-		return s[:maxClip] + "…"
+		return strings.ToValidUTF8(s[:maxClip], "") + "…"
 	}
 	return s
 }

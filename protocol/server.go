@@ -92,6 +92,7 @@ func (s *Server) defaults() {
 	if s.opts.PageSize <= 0 {
 		s.opts.PageSize = defaultPageSize
 	}
+	s.opts.ListTTL = max(0, s.opts.ListTTL)
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.New(slog.DiscardHandler)
 	}
