@@ -63,12 +63,7 @@ func (f *files) Visible(path string, folder bool) bool {
 	if f.guard.covers(path) {
 		return false
 	}
-	set, places := f.gate.policy.plugin.Grants, f.gate.policy.host.places
-	d := set.FS(grant.Read, path, places)
-	if d.Grant != nil {
-		return d.Allowed
-	}
-	return folder && set.Above(path, places)
+	return f.gate.policy.plugin.Grants.Visible(path, folder, f.gate.policy.host.places)
 }
 
 // shown is a path as an operator writes it, with ~ for the home.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	goruntime "runtime"
 	"slices"
 	"sync"
@@ -29,8 +30,12 @@ type Options struct {
 	Protected []string
 	// Resolver finds the addresses of host names; nil is the system's.
 	Resolver Resolver
-	// Dial opens a TCP connection to an address that was checked; nil is the system's.
+	// Dial opens a TCP connection to an address that was checked, or to a proxy; nil is the system's.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Proxy chooses the proxy for an address, as http.ProxyFromEnvironment does; nil, or a nil answer,
+	// is none. The target is resolved and checked here all the same, and the proxy is asked for a
+	// tunnel to the address that was checked, also for http. Proxies speak http or https.
+	Proxy func(target *url.URL) (*url.URL, error)
 	// TLS is how servers are verified; nil is the system's roots.
 	TLS *tls.Config
 	// UserAgent is what requests carry unless the guest sets its own; empty is "sallyport".
@@ -44,9 +49,11 @@ type Host struct {
 	protected protected
 	resolver  Resolver
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	proxy     func(*url.URL) (*url.URL, error)
 	tls       *tls.Config
 	agent     string
 	ranges    table
+	maxBody   int64             // of an answer, in bytes
 	methods   map[string]method // never changed after NewHost
 	stop      context.Context   // done when the host is closed
 	cancel    context.CancelFunc
@@ -66,9 +73,11 @@ func NewHost(o *Options) *Host {
 		protected: newProtected(slices.Clone(o.Protected)),
 		resolver:  o.Resolver,
 		dial:      o.Dial,
+		proxy:     o.Proxy,
 		tls:       o.TLS.Clone(),
 		agent:     o.UserAgent,
 		ranges:    newTable(),
+		maxBody:   maxResponseBody,
 		methods:   methods(),
 		policies:  map[*Policy]struct{}{},
 	}
@@ -87,10 +96,16 @@ func (h *Host) setDefaults() {
 	if h.dial == nil {
 		h.dial = (&net.Dialer{Timeout: dialTime}).DialContext
 	}
+	if h.proxy == nil {
+		h.proxy = func(*url.URL) (*url.URL, error) { return nil, nil }
+	}
 	if h.agent == "" {
 		h.agent = "sallyport"
 	}
 }
+
+// Places is where grants for files apply on this machine.
+func (h *Host) Places() grant.Places { return h.places }
 
 // Close ends what the gates of this host have under way and closes every connection. Calls of Ask
 // that come later are refused.

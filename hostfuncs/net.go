@@ -34,6 +34,7 @@ type request struct {
 	header http.Header
 	body   *payload // nil if there is none
 	from   string   // the address that redirected here
+	via    string   // what a receipt adds to it
 }
 
 // payload is a request body. It is read when the first hop is allowed, and kept for the later ones.
@@ -54,6 +55,9 @@ const streamMember = "dev.sallyport/stream"
 // that came more than once is a list. Redirects are followed, each as an effect of its own; url is
 // where the last one led. The answer's body is a stream that lives as long as the call.
 func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	if s == nil {
+		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
+	}
 	r, err := parseFetch(params, s)
 	if err != nil {
 		return nil, err
@@ -192,6 +196,13 @@ func (g *Gate) follow(ctx context.Context, r *request) (*response, error) {
 // hop performs one request.
 func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 	act := r.method + " " + r.url.String()
+	proxy, err := g.policy.host.proxy(r.url)
+	if err != nil {
+		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
+	}
+	if proxy != nil {
+		r.via = " via proxy"
+	}
 	if r.from != "" {
 		act += " (where " + cut(r.from, maxAct) + " redirects)"
 	}
@@ -199,7 +210,7 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 		family: "net", act: act, target: r.target(),
 		decide: func(s *grant.Set) grant.Decision { return s.Net(r.method, r.url) },
 		do: func(ctx context.Context, d grant.Decision) error {
-			res, err = g.send(ctx, r, d)
+			res, err = g.send(withProxy(ctx, proxy), r, d)
 			return err
 		},
 	})
@@ -207,7 +218,7 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 }
 
 // target is what a receipt counts a request under: without the path, which may hold values.
-func (r *request) target() string { return r.method + " " + r.url.Scheme + "://" + r.url.Host }
+func (r *request) target() string { return r.method + " " + r.url.Scheme + "://" + r.url.Host + r.via }
 
 // appendResponse writes the answer of a fetch.
 func appendResponse(dst []byte, res *response, id uint32) json.RawMessage {

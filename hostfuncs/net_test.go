@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -471,7 +472,7 @@ func TestFetch_PooledConnections(t *testing.T) {
 func TestFetch_Gzip(t *testing.T) {
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	z.Write(bytes.Repeat([]byte("0123456789abcdef"), 5<<20)) // 80 MiB
+	z.Write(bytes.Repeat([]byte("0123456789abcdef"), 5<<16)) // 5 MiB
 	z.Close()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Accept", r.Header.Get("Accept-Encoding"))
@@ -491,7 +492,11 @@ func TestFetch_Gzip(t *testing.T) {
 			z.Close()
 		}
 	})
-	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	h.SetMaxBody(4 << 20)
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")}).NewGate(hostfuncs.Call{})
+	defer g.Close()
 	if a, err := fetch(t, g, get(s.URL+"/ok")); err != nil || a.text != "plain" || a.Headers["content-encoding"] != nil || a.Headers["content-length"] != nil {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -505,8 +510,8 @@ func TestFetch_Gzip(t *testing.T) {
 	_, err = fetch(t, g, get(s.URL+"/lie"))
 	wantAsk(t, err, runtime.KindUnavailable, "the answer is not the gzip it says", "")
 	a, err = fetch(t, g, get(s.URL+"/bomb"))
-	wantAsk(t, err, runtime.KindLimit, "the answer is longer than 67108864 bytes", "")
-	if len(a.text) != 64<<20 {
+	wantAsk(t, err, runtime.KindLimit, "the answer is longer than 4194304 bytes", "")
+	if len(a.text) != 4<<20 {
 		t.Errorf("%d bytes were read", len(a.text))
 	}
 }
@@ -670,4 +675,39 @@ func TestFetch_Hammer(t *testing.T) {
 	if n.Load() != 160 {
 		t.Errorf("%d requests arrived", n.Load())
 	}
+}
+
+func TestFetch_NoStreams(t *testing.T) {
+	g := newGate(t, nil)
+	_, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get("http://a/")), nil)
+	wantAsk(t, err, runtime.KindUnsupported, "http/fetch needs streams, and there are none here", "")
+}
+
+// Whatever a guest asks for without grants, it is refused in the gate's own words and touches nothing.
+func FuzzAsk(f *testing.F) {
+	f.Add("http/fetch", `{"url":"http://A.example:80/%7e/..;x?y#z","method":"get","headers":{"X":["a"]},"body":"b"}`)
+	f.Add("http/fetch", `{"url":"http://[::1]:99999/","body":{"dev.sallyport/stream":2}}`)
+	f.Add("notifications/message", `{"level":"info","data":{"a":[1]},"logger":"x"}`)
+	f.Add("notifications/progress", `{"progress":-1e3}`)
+	f.Fuzz(func(t *testing.T, method, params string) {
+		if rawjson.Valid([]byte(params)) != nil {
+			return
+		}
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			t.Error("something was dialed")
+			return nil, errors.New("no")
+		}
+		h := hostfuncs.NewHost(&hostfuncs.Options{Dial: dial, Resolver: &zone{}})
+		defer h.Close()
+		g := h.Plugin(hostfuncs.Plugin{Name: "demo"}).NewGate(hostfuncs.Call{})
+		defer g.Close()
+		result, err := g.Ask(t.Context(), method, json.RawMessage(params), &streams{})
+		var ask *runtime.AskError
+		if err != nil && (!errors.As(err, &ask) || ask.Message == "" || strings.ContainsAny(ask.Message, "\x00\n\x1b")) {
+			t.Errorf("%s %s: %#v", method, params, err)
+		}
+		if err == nil && string(result) != "{}" {
+			t.Errorf("%s %s: %s", method, params, result)
+		}
+	})
 }

@@ -11,13 +11,14 @@ import (
 // body is the body of an answer as the guest reads it: decompressed, counted and bounded. Closing it
 // ends the request.
 type body struct {
-	from io.ReadCloser
-	gzip bool      // still to be undone
-	in   io.Reader // from, or what undoes its compression
-	left int64     // bytes the guest may still read
-	read func(n int)
-	done func()
-	once sync.Once
+	from  io.ReadCloser
+	gzip  bool      // still to be undone
+	in    io.Reader // from, or what undoes its compression
+	left  int64     // bytes the guest may still read
+	limit int64     // of all that it may read
+	read  func(n int)
+	done  func()
+	once  sync.Once
 }
 
 // Read reads on; beyond the bound it fails.
@@ -69,7 +70,7 @@ func (b *body) end() (int, error) {
 	for range 100 {
 		n, err := b.in.Read(one[:])
 		if n > 0 {
-			return 0, askErrorf(runtime.KindLimit, "the answer is longer than %d bytes", maxResponseBody)
+			return 0, askErrorf(runtime.KindLimit, "the answer is longer than %d bytes", b.limit)
 		}
 		if err != nil {
 			return 0, err

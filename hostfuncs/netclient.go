@@ -42,9 +42,9 @@ func newClient(h *Host) *client {
 }
 
 func newTransport(h *Host, named bool) *http.Transport {
-	d := &dialer{resolver: h.resolver, open: h.dial, ranges: h.ranges, named: named}
+	d := &dialer{resolver: h.resolver, open: h.dial, ranges: h.ranges, tls: h.tls, named: named}
 	return &http.Transport{
-		Proxy:                  nil, // an address is checked here, and a proxy would choose another
+		Proxy:                  nil, // the dialer asks it for a tunnel to the address that was checked
 		DialContext:            d.dial,
 		TLSClientConfig:        h.tls.Clone(),
 		TLSHandshakeTimeout:    tlsTime,
@@ -156,7 +156,8 @@ func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, 
 		done()
 		return nil, askErrorf(runtime.KindUnavailable, "%s answers in another protocol", r.url.Host)
 	}
-	b := &body{from: res.Body, left: maxResponseBody}
+	limit := g.policy.host.maxBody
+	b := &body{from: res.Body, left: limit, limit: limit}
 	stop := context.AfterFunc(g.stop, func() { b.Close() }) // should nobody else close it
 	b.done = func() { stop(); done() }
 	b.read = func(n int) { g.count("net", r.target(), 0, 0, int64(n)) }
@@ -164,9 +165,9 @@ func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, 
 		b.gzip = true
 		res.Header.Del("Content-Encoding")
 		res.Header.Del("Content-Length")
-	} else if res.ContentLength > maxResponseBody && r.method != http.MethodHead {
+	} else if res.ContentLength > limit && r.method != http.MethodHead {
 		b.Close()
-		return nil, askErrorf(runtime.KindLimit, "the answer of %s is longer than %d bytes", r.url.Host, maxResponseBody)
+		return nil, askErrorf(runtime.KindLimit, "the answer of %s is longer than %d bytes", r.url.Host, limit)
 	}
 	dropConnectionFields(res.Header)
 	return &response{status: res.StatusCode, url: r.url.String(), header: res.Header, body: b}, nil
@@ -182,6 +183,7 @@ func (r *request) failure(ctx context.Context, err error) error {
 	var dns *net.DNSError
 	var timeout net.Error
 	var errno syscall.Errno
+	var proxy *proxyError
 	switch {
 	case over(ctx) != nil:
 		return over(ctx)
@@ -191,6 +193,8 @@ func (r *request) failure(ctx context.Context, err error) error {
 		return askErrorf(runtime.KindTimeout, "%s does not answer in time", r.url.Host)
 	case errors.As(err, &dns):
 		return askErrorf(runtime.KindUnavailable, "host %s cannot be looked up", r.url.Hostname())
+	case errors.As(err, &proxy):
+		return askErrorf(runtime.KindUnavailable, "the proxy gives no way to %s: %s", r.url.Host, proxy.reason)
 	case errors.As(err, &errno):
 		return askErrorf(runtime.KindUnavailable, "%s cannot be reached: %s", r.url.Host, errno)
 	}

@@ -2,6 +2,7 @@ package hostfuncs
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,7 +22,8 @@ type dialer struct {
 	resolver Resolver
 	open     func(ctx context.Context, network, address string) (net.Conn, error)
 	ranges   table
-	named    bool // for hosts that a grant spells out
+	tls      *tls.Config // for proxies
+	named    bool        // for hosts that a grant spells out
 }
 
 // addressError says that a host has no address that may be reached.
@@ -46,13 +48,22 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	var failed error
 	for _, a := range addrs[:min(len(addrs), maxAddresses)] {
-		conn, err := d.open(ctx, network, net.JoinHostPort(a.String(), port))
+		conn, err := d.connect(ctx, network, net.JoinHostPort(a.String(), port))
 		if err == nil || ctx.Err() != nil {
 			return conn, err
 		}
 		failed = errors.Join(failed, err)
 	}
 	return nil, failed
+}
+
+// connect opens a connection to an address that was checked, through the proxy of the request if it has
+// one.
+func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	if proxy := proxyFrom(ctx); proxy != nil {
+		return d.tunnel(ctx, proxy, address)
+	}
+	return d.open(ctx, network, address)
 }
 
 // resolve returns the addresses of a host that may be reached.

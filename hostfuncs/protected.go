@@ -67,10 +67,13 @@ func (g *guard) covers(path string) bool {
 		return false
 	}
 	g.load()
-	if slices.ContainsFunc(g.paths, func(p string) bool { return isBelow(path, p) }) {
-		return true
-	}
-	return same(path, g.own) || g.folderCovered(filepath.Dir(path))
+	return g.owns(path) || g.folderCovered(filepath.Dir(path))
+}
+
+// owns reports whether path itself is a protected one, by any name; case tells nothing apart, which
+// protects a little too much where it does.
+func (g *guard) owns(path string) bool {
+	return slices.ContainsFunc(g.paths, func(p string) bool { return strings.EqualFold(p, path) }) || same(path, g.own)
 }
 
 // folderCovered reports whether the folder or one above it is protected.
@@ -79,7 +82,7 @@ func (g *guard) folderCovered(dir string) bool {
 		return covered
 	}
 	up := filepath.Dir(dir)
-	covered := same(dir, g.own) || up != dir && g.folderCovered(up)
+	covered := g.owns(dir) || up != dir && g.folderCovered(up)
 	if len(g.known) >= maxKnown {
 		clear(g.known)
 	}
@@ -102,8 +105,7 @@ func same(path string, infos []fs.FileInfo) bool {
 	return err == nil && slices.ContainsFunc(infos, func(o fs.FileInfo) bool { return os.SameFile(info, o) })
 }
 
-// isBelow reports whether path is dir or lies below it, by name; case tells nothing apart, which
-// protects a little too much where it does.
+// isBelow reports whether path is dir or lies below it, by name in any case.
 func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(strings.ToLower(dir), strings.ToLower(path))
 	return err == nil && filepath.IsLocal(rel)

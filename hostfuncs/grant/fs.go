@@ -268,10 +268,24 @@ func (s *Set) FS(op Op, name string, p Places) Decision {
 	return d
 }
 
-// Above reports whether a line allows something at or below the path, so that a plugin which walks down
-// to it has to pass here.
+// Visible reports whether the path may be read, or, if folder is set and no line denies it, whether a
+// line allows something below it, so that whoever goes there has to pass here.
+func (s *Set) Visible(name string, folder bool, p Places) bool {
+	t := p.target(Read, name)
+	d := s.decide(FS, t.covered)
+	if d.Grant != nil {
+		return d.Allowed
+	}
+	return folder && s.above(&t)
+}
+
+// Above reports whether a line allows something at or below the path.
 func (s *Set) Above(name string, p Places) bool {
 	t := p.target(Read, name)
+	return s.above(&t)
+}
+
+func (s *Set) above(t *target) bool {
 	for i := range s.all() {
 		g := &s.grants[i]
 		if g.Family != FS || g.Deny {
@@ -280,8 +294,21 @@ func (s *Set) Above(name string, p Places) bool {
 		if pattern, subject, ok := t.subject(g); ok && pattern.within(subject) {
 			return true
 		}
+		if g.fs.home && t.aboveHome() {
+			return true
+		}
 	}
 	return false
+}
+
+// aboveHome reports whether the home lies below the target.
+func (t *target) aboveHome() bool {
+	steps, home := t.plain.steps, t.home
+	if t.fold {
+		steps, home = t.folded.steps, foldAll(home)
+	}
+	_, ok := below(home, steps)
+	return ok && t.home != nil
 }
 
 // Prefixes returns the literal part of each line that allows, as an absolute path, sorted as the lines are.

@@ -126,6 +126,9 @@ func TestSet_FS_NoHome(t *testing.T) {
 	if s.FS(grant.Read, "/etc", grant.Places{}).Allowed || len(s.Prefixes(grant.Places{})) != 0 {
 		t.Error("~ means something without a home")
 	}
+	if s.Visible("/", true, grant.Places{}) {
+		t.Error("there is a way to a home that is not there")
+	}
 	if !s.FS(grant.Read, "/etc", grant.Places{Home: "/"}).Allowed {
 		t.Error("a home at the root is no home")
 	}
@@ -164,11 +167,17 @@ func TestSet_Prefixes(t *testing.T) {
 func TestSet_Above(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/*/x/**/y", "deny: fs: read /z/**")
 	for path, want := range map[string]bool{
-		"/": false, "/home": false, "/home/me": true, "/home/me/work": true, "/home/me/work/a": true,
+		"/": true, "/home": true, "/home/me": true, "/home/you": false, "/home/me/work": true, "/home/me/work/a": true,
 		"/home/me/work/a/x/b/c": true, "/home/me/work/a/b": false, "/home/me/other": false, "/z": false,
 	} {
 		if got := s.Above(path, home()); got != want {
 			t.Errorf("%s: %v", path, got)
+		}
+		if got := s.Visible(path, true, home()); got != want {
+			t.Errorf("visible %s: %v", path, got)
+		}
+		if s.Visible(path, false, home()) {
+			t.Errorf("%s is visible although it may not be read", path)
 		}
 	}
 }
@@ -192,4 +201,32 @@ func FuzzSuggestFS(f *testing.F) {
 			t.Fatalf("%q suggests %q", path, line)
 		}
 	})
+}
+
+func TestSet_Visible(t *testing.T) {
+	s := mustSet(t, "fs: read ~/work/**", "deny: fs: read ~/work/no/**")
+	for path, want := range map[string]bool{"/home/me/work": true, "/home/me/work/a": true, "/home/me/work/no": false, "/home/me": false} {
+		if got := s.Visible(path, false, home()); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if s.Visible("/home/me/work/no", true, home()) {
+		t.Error("a denied folder is visible")
+	}
+}
+
+func BenchmarkSet_FS(b *testing.B) {
+	s := mustSet(b, "fs: read ~/work/**", "fs: write ~/work/out/**", "deny: fs: write ~/work/out/keep/**", "fs: read /usr/share/**")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.FS(grant.Read, "/home/me/work/a/b/c/d.txt", home())
+	}
+}
+
+func BenchmarkSet_Visible(b *testing.B) {
+	s := mustSet(b, "fs: read ~/work/**/*.md", "fs: write ~/work/out/**", "deny: fs: write ~/work/out/keep/**", "fs: read /usr/share/**")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Visible("/home/me/work/a/b/c", true, home())
+	}
 }
