@@ -1,0 +1,271 @@
+package sallyport_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+// run calls f as a tool.
+func run(t *testing.T, prepare func(h *sallyporttest.Host), f func(c *sallyport.Call) (any, error)) (*sallyporttest.Host, *sallyporttest.Result) {
+	t.Helper()
+	p := sallyport.New("t", "1", sallyport.Tool("f", "", func(c *sallyport.Call, _ sallyport.None) (any, error) { return f(c) }))
+	h := sallyporttest.New(t, p)
+	if prepare != nil {
+		prepare(h)
+	}
+	return h, h.Call("f", nil)
+}
+
+func TestCall_Progress(t *testing.T) {
+	h, _ := run(t, nil, func(c *sallyport.Call) (any, error) {
+		c.Progress(1, 0, "")
+		c.Progress(2, 4, "half")
+		return c.Name(), nil
+	})
+	want := []sallyporttest.Progress{{Token: 1.0, Progress: 1}, {Token: 1.0, Progress: 2, Total: 4, Message: "half"}}
+	if !reflect.DeepEqual(h.Progress(), want) {
+		t.Errorf("got %v", h.Progress())
+	}
+}
+
+func TestCall_Progress_notWanted(t *testing.T) {
+	p := sallyport.New("t", "1", sallyport.Tool("f", "", func(c *sallyport.Call, _ sallyport.None) (string, error) {
+		c.Progress(1, 2, "x")
+		return "", nil
+	}))
+	h := sallyporttest.New(t, p)
+	for _, meta := range []any{nil, map[string]any{}, map[string]any{"progressToken": nil}, 7} {
+		if _, err := h.Request("tools/call", map[string]any{"name": "f", "_meta": meta}); err != nil || len(h.Asked()) > 0 {
+			t.Errorf("_meta %v: %v, asked %v", meta, err, h.Asked())
+		}
+	}
+}
+
+func TestCall_Log(t *testing.T) {
+	h, _ := run(t, nil, func(c *sallyport.Call) (any, error) {
+		c.Debug("a")
+		c.Info("b", "n", 1, 2, "x", "odd")
+		c.Warn("c")
+		c.Error("d")
+		c.Log(sallyport.LevelNotice, "db", []int{1})
+		return nil, nil
+	})
+	want := []sallyporttest.Log{
+		{Level: "debug", Data: "a"},
+		{Level: "info", Data: map[string]any{"message": "b", "n": 1.0, "!key1": "x"}},
+		{Level: "warning", Data: "c"}, {Level: "error", Data: "d"},
+		{Level: "notice", Logger: "db", Data: []any{1.0}},
+	}
+	if !reflect.DeepEqual(h.Logs(), want) {
+		t.Errorf("got %v", h.Logs())
+	}
+}
+
+func TestCall_notifications(t *testing.T) {
+	var sent []string
+	record := func(h *sallyporttest.Host) {
+		for _, m := range []string{"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"} {
+			h.Answer("notifications/"+m, func(p json.RawMessage) (any, error) {
+				sent = append(sent, m+string(p))
+				return nil, nil
+			})
+		}
+	}
+	_, r := run(t, record, func(c *sallyport.Call) (any, error) {
+		return nil, errors.Join(c.ToolsChanged("a", "b"), c.PromptsChanged(), c.ResourcesChanged(), c.ResourceUpdated("x://y"))
+	})
+	want := `[tools/list_changed{"visible":["a","b"]} prompts/list_changed{} resources/list_changed{} resources/updated{"uri":"x://y"}]`
+	if r.IsError || fmt.Sprint(sent) != want {
+		t.Errorf("%s\n%v", r.Raw, sent)
+	}
+}
+
+func TestCall_Ask(t *testing.T) {
+	prepare := func(h *sallyporttest.Host) {
+		h.Answer("kv/get", func(p json.RawMessage) (any, error) { return json.RawMessage(`{"value":` + string(p) + `}`), nil })
+		h.Answer("kv/set", func(json.RawMessage) (any, error) {
+			return nil, &sallyport.AskError{Kind: sallyport.KindConflict, Message: "changed", Hint: "again", RetryAfter: 1500 * time.Millisecond}
+		})
+	}
+	run(t, prepare, func(c *sallyport.Call) (any, error) {
+		var got struct{ Value map[string]string }
+		if err := c.Ask("kv/get", map[string]string{"key": strings.Repeat("<k>", 1000)}, &got); err != nil || len(got.Value["key"]) != 3000 {
+			t.Errorf("kv/get: %v %v", got, err)
+		}
+		err := c.Ask("kv/set", nil, nil)
+		want := &sallyport.AskError{Kind: "conflict", Message: "changed", Hint: "again", RetryAfter: 1500 * time.Millisecond, Code: -32000}
+		if !reflect.DeepEqual(err, want) || sallyport.KindOf(fmt.Errorf("x: %w", err)) != sallyport.KindConflict {
+			t.Errorf("kv/set: %#v", err)
+		}
+		if err := c.Ask("roots/list", nil, nil); sallyport.KindOf(err) != sallyport.KindDenied {
+			t.Errorf("roots/list: %v", err)
+		}
+		if err := c.Ask("x", make(chan int), nil); err == nil || sallyport.KindOf(err) != "" {
+			t.Errorf("params that have no JSON: %v", err)
+		}
+		return nil, nil
+	})
+}
+
+func TestCall_Round(t *testing.T) {
+	prepare := func(h *sallyporttest.Host) {
+		h.Answer("a", func(json.RawMessage) (any, error) { return 1, nil })
+		h.Answer("c", func(json.RawMessage) (any, error) { return 3, nil })
+	}
+	run(t, prepare, func(c *sallyport.Call) (any, error) {
+		var one, three int
+		first, denied, third := &sallyport.Asking{Method: "a", Result: &one}, &sallyport.Asking{Method: "b"}, &sallyport.Asking{Method: "c", Params: 7, Result: &three}
+		if err := c.Round(first, denied, third); err != nil {
+			t.Error(err)
+		}
+		if one != 1 || three != 3 || first.Err != nil || third.Err != nil || sallyport.KindOf(denied.Err) != sallyport.KindDenied {
+			t.Errorf("%v %v %v %v %v", one, three, first.Err, denied.Err, third.Err)
+		}
+		if err := c.Round(&sallyport.Asking{Params: make(chan int)}); err == nil {
+			t.Error("a round that has no JSON was asked")
+		}
+		return nil, nil
+	})
+}
+
+// web answers with what it was asked.
+var web = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/moved" {
+		http.Redirect(w, r, "/here", http.StatusFound)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	w.Header()["X-Two"] = []string{"a", "b"}
+	w.WriteHeader(http.StatusTeapot)
+	fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL, r.Header["X-Mine"], body)
+})
+
+func TestCall_Fetch(t *testing.T) {
+	long := strings.Repeat("0123456789", 500)
+	run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
+		header := sallyport.Header{}
+		header.Set("x-mine", "0")
+		header.Set("X-Mine", "1")
+		header.Add("x-MINE", "2")
+		res, err := c.Fetch(sallyport.HTTPRequest{Method: "POST", URL: "https://example.com/x?y", Header: header, Body: strings.NewReader(long)})
+		if err != nil {
+			return nil, err
+		}
+		if res.Status != 418 || res.Header.Get("x-two") != "a" || res.Header.Get("absent") != "" {
+			t.Errorf("%+v", res)
+		}
+		got, err := res.Body.ReadAll(1 << 20)
+		if want := "POST https://example.com/x?y [1 2] " + long; err != nil || string(got) != want {
+			t.Errorf("%v %d bytes, want %d", err, len(got), len(want))
+		}
+		return nil, nil
+	})
+}
+
+func TestCall_Get(t *testing.T) {
+	run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
+		res, err := c.Get("https://example.com/moved")
+		if err != nil || res.URL != "https://example.com/here" {
+			t.Fatalf("%+v %v", res, err)
+		}
+		got, err := res.Body.ReadAll(3)
+		if string(got) != "GET" || !errors.Is(err, sallyport.ErrTooLong) {
+			t.Errorf("%q %v", got, err)
+		}
+		if n, err := res.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("after the end: %d %v", n, err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Errorf("a second close: %v", err)
+		}
+		if _, err := c.Get("nowhere"); sallyport.KindOf(err) != sallyport.KindInvalid {
+			t.Errorf("a bad URL: %v", err)
+		}
+		return nil, nil
+	})
+}
+
+// A host may answer with a short body as text, and with one value of a field as text.
+func TestCall_Fetch_textBody(t *testing.T) {
+	prepare := func(h *sallyporttest.Host) {
+		h.Answer("http/fetch", func(json.RawMessage) (any, error) {
+			return json.RawMessage(`{"status":200,"headers":{"a":"1","b":["2","3"]},"body":"short"}`), nil
+		})
+	}
+	run(t, prepare, func(c *sallyport.Call) (any, error) {
+		res, err := c.Get("https://x")
+		if err != nil || res.Header.Get("A") != "1" || len(res.Header["b"]) != 2 {
+			t.Fatalf("%+v %v", res, err)
+		}
+		if got, err := res.Body.ReadAll(100); string(got) != "short" || err != nil {
+			t.Errorf("%q %v", got, err)
+		}
+		return nil, nil
+	})
+}
+
+func TestHeader(t *testing.T) {
+	h := sallyport.Header{"a": {"1"}, "B": {"2", "3"}}
+	raw, err := json.Marshal(h)
+	if err != nil || string(raw) != `{"B":["2","3"],"a":"1"}` {
+		t.Errorf("%s %v", raw, err)
+	}
+	h.Del("b")
+	if len(h) != 1 {
+		t.Error(h)
+	}
+	for _, bad := range []string{`[]`, `{"a":1}`, `{"a":[1]}`} {
+		if json.Unmarshal([]byte(bad), &h) == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+}
+
+func TestCall_NewBody(t *testing.T) {
+	_, r := run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
+		sent, err := c.NewBody(100)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprint(sent, "from ", "a body")
+		res, err := c.Fetch(sallyport.HTTPRequest{Method: "PUT", URL: "https://x/", Sent: sent})
+		if err != nil {
+			return nil, err
+		}
+		kept, err := c.NewBody(0)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.Copy(kept, res.Body); err != nil {
+			return nil, err
+		}
+		return sallyport.Content{Type: "image", MIMEType: "image/x", Body: kept}, nil
+	})
+	if r.IsError || string(r.Content[0].Data) != "PUT https://x/ [] from a body" {
+		t.Errorf("%s", r.Raw)
+	}
+}
+
+func TestContents_Body(t *testing.T) {
+	p := sallyport.New("t", "1", sallyport.Resource("x://y", "y", "", func(c *sallyport.Call) (sallyport.Contents, error) {
+		b, err := c.NewBody(0)
+		if err == nil {
+			_, err = b.Write([]byte{1, 2, 3})
+		}
+		return sallyport.Contents{Body: b, Meta: map[string]any{"example.com/m": true}}, err
+	}))
+	all, err := sallyporttest.New(t, p).Read("x://y")
+	if err != nil || string(all[0].Blob) != "\x01\x02\x03" || all[0].Meta["example.com/m"] != true {
+		t.Errorf("%+v %v", all, err)
+	}
+}
