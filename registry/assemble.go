@@ -1,0 +1,382 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// plan is one plugin that should be there: a name with a file or with code of this process.
+type plan struct {
+	name   string
+	path   string // "" for code of this process
+	file   *file  // nil: there is no such file
+	code   *goPlugin
+	config Config
+	err    error // why there can be no such plugin
+	held   error // why it may not serve
+}
+
+func (p *plan) key() string { return p.name + "\x00" + p.path }
+
+// plans lists the plugins that should be there, sorted by name and path. It depends on nothing but
+// the configuration and the files. r.mu must be held.
+func (r *Registry) plans() []*plan {
+	var plans []*plan
+	if r.opts.Files != nil {
+		plans = r.filePlans()
+	} else {
+		plans = r.folderPlans()
+	}
+	for name, code := range r.gos {
+		c := r.configs[name]
+		c.Source = ""
+		plans = append(plans, &plan{name: name, code: code, config: c})
+	}
+	slices.SortFunc(plans, func(a, b *plan) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path))
+	})
+	hold(plans)
+	return plans
+}
+
+func (r *Registry) filePlans() []*plan {
+	var plans []*plan
+	for _, f := range r.opts.Files {
+		path := r.sourcePath(Config{Source: f.Path})
+		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
+		p.name, p.err = stemName(path)
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+// folderPlans gives each configured source its name, and each other file of the folder its stem's.
+func (r *Registry) folderPlans() []*plan {
+	var plans []*plan
+	claimed := map[string]bool{}
+	for name, c := range r.configs {
+		if path := r.sourcePath(c); path != "" {
+			claimed[path] = true
+			plans = append(plans, &plan{name: name, path: path, file: r.files[path], config: c})
+		}
+	}
+	named := map[string]bool{}
+	for path, f := range r.files {
+		if claimed[path] || filepath.Dir(path) != r.opts.Dir {
+			continue
+		}
+		p := &plan{path: path, file: f}
+		if p.name, p.err = stemName(path); p.err != nil {
+			p.name = filepath.Base(path)
+		}
+		if c := r.configs[p.name]; c.Source == "" {
+			p.config = c
+		}
+		named[p.name] = true
+		plans = append(plans, p)
+	}
+	for name, c := range r.configs {
+		if _, code := r.gos[name]; c.Source == "" && !named[name] && !code {
+			plans = append(plans, &plan{name: name, path: filepath.Join(r.opts.Dir, name+".wasm"), config: c})
+		}
+	}
+	return plans
+}
+
+// hold keeps all plugins back that claim one name.
+func hold(plans []*plan) {
+	byName := map[string][]*plan{}
+	for _, p := range plans {
+		if p.err == nil && !p.config.Disabled {
+			byName[p.name] = append(byName[p.name], p)
+		}
+	}
+	for name, same := range byName {
+		if len(same) < 2 {
+			continue
+		}
+		var where []string
+		for _, p := range same {
+			where = append(where, p.where())
+		}
+		for _, p := range same {
+			p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", name, strings.Join(where, ", "))
+		}
+	}
+}
+
+func (p *plan) where() string {
+	if p.code != nil {
+		return "the host's own"
+	}
+	return filepath.Base(p.path)
+}
+
+// assemble makes the catalogue anew from files, configuration and code, and swaps it in. What is
+// not needed any more is retired, and drained in the background.
+func (r *Registry) assemble() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	plans := r.plans()
+	old := r.current()
+	r.forget(plans)
+	var serving []*generation
+	status := make([]Status, 0, len(plans))
+	for _, p := range plans {
+		g := r.generationFor(p)
+		if g != nil {
+			serving = append(serving, g)
+		}
+		status = append(status, r.statusOf(p, g))
+	}
+	r.swap(serving, status)
+	for key, p := range old {
+		if g := r.plugins[key]; g == nil || g.get() != p {
+			r.retire(p)
+		}
+	}
+}
+
+// forget takes the plugins out that no plan is for.
+func (r *Registry) forget(plans []*plan) {
+	wanted := map[string]bool{}
+	for _, p := range plans {
+		wanted[p.key()] = true
+	}
+	for key, p := range r.plugins {
+		if !wanted[key] {
+			p.set(nil)
+			delete(r.plugins, key)
+		}
+	}
+}
+
+// current is the generation that serves for each plugin now.
+func (r *Registry) current() map[string]*generation {
+	now := map[string]*generation{}
+	for key, p := range r.plugins {
+		if g := p.get(); g != nil {
+			now[key] = g
+		}
+	}
+	return now
+}
+
+// generationFor returns what serves a plan: the generation that does already, or a new one; nil if
+// it cannot.
+func (r *Registry) generationFor(p *plan) *generation {
+	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && (p.file == nil || p.file.module == nil) {
+		if old := r.plugins[p.key()]; old != nil {
+			old.set(nil)
+			delete(r.plugins, p.key())
+		}
+		return nil
+	}
+	home := r.plugins[p.key()]
+	if home == nil {
+		home = &plugin{name: p.name, relist: r.assemble, ready: r.Ready}
+		r.plugins[p.key()] = home
+	}
+	if g := home.get(); g != nil && g.fits(p) {
+		if g.entries.Load().shown != g.choice() {
+			g.publish()
+		}
+		return g
+	}
+	g := r.newGeneration(home, p)
+	g.publish()
+	home.set(g)
+	return g
+}
+
+// fits reports whether a generation is what a plan would make.
+func (g *generation) fits(p *plan) bool {
+	if !reflect.DeepEqual(g.config, p.config) {
+		return false
+	}
+	if p.code != nil {
+		return g.code == p.code
+	}
+	return g.module == p.file.module
+}
+
+func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
+	g := &generation{
+		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
+	}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: p.config.Grants, Config: p.config.Values}
+	if p.code != nil {
+		g.manifest = p.code.manifest
+		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}
+		return g
+	}
+	g.module = p.file.module
+	g.manifest = g.module.manifest
+	policy.Digest = g.module.digest
+	g.server = newModuleServer(g.module, r.host.Plugin(policy), orDefaults(p.config.Limits, r.opts.Defaults))
+	return g
+}
+
+func orDefaults(l, d runtime.Limits) runtime.Limits {
+	l.Memory = cmp.Or(l.Memory, d.Memory)
+	l.Deadline = cmp.Or(l.Deadline, d.Deadline)
+	l.Output = cmp.Or(l.Output, d.Output)
+	l.Concurrency = cmp.Or(l.Concurrency, d.Concurrency)
+	l.Queue = cmp.Or(l.Queue, d.Queue)
+	l.Start = cmp.Or(l.Start, d.Start)
+	return l
+}
+
+// retire ends a generation that no plugin serves with: at once for new calls, and in the background
+// for those in progress.
+func (r *Registry) retire(g *generation) {
+	g.retire()
+	r.work.Go(func() {
+		if err := g.drain(r.ending); err != nil {
+			r.log.Warn("plugin did not end cleanly", "plugin", g.plugin.name, "error", err)
+		}
+	})
+}
+
+// retireAll ends every generation. The registry is closed: none comes after.
+func (r *Registry) retireAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.current() {
+		g.plugin.set(nil)
+		r.retire(g)
+	}
+	for _, f := range r.files {
+		if f.module != nil {
+			f.module.release()
+			f.module = nil
+		}
+	}
+}
+
+// statusOf says where a plan stands.
+func (r *Registry) statusOf(p *plan, g *generation) Status {
+	s := Status{Name: p.name, File: p.path, State: StateLoaded}
+	switch {
+	case p.err != nil:
+		s.fail(StateFailed, p.err)
+	case p.config.Disabled:
+		s.State = StateDisabled
+	case p.held != nil:
+		s.fail(StateHeld, p.held)
+	case p.code != nil:
+		s.Dialect = "go"
+	case p.file == nil:
+		s.fail(StateFailed, fmt.Errorf("there is no file %s", filepath.Base(p.path)))
+	case p.file.err != nil && g == nil:
+		s.fail(StateFailed, p.file.err)
+	case p.file.err != nil:
+		s.Error = fmt.Sprintf("the new file does not serve, the old module does: %v", p.file.err)
+	case g == nil:
+		s.State = StateLoading
+	}
+	if g != nil {
+		s.describe(g)
+	}
+	return s
+}
+
+func (s *Status) fail(state State, err error) { s.State, s.Error = state, err.Error() }
+
+func (s *Status) describe(g *generation) {
+	s.Version = g.manifest.Version
+	s.Warnings = slices.Clone(g.entries.Load().problems)
+	if g.module != nil {
+		s.Digest, s.Dialect = g.module.digest, g.module.dialectName()
+	}
+}
+
+// swap publishes the entries of the generations that serve, and tells what changed.
+func (r *Registry) swap(serving []*generation, status []Status) {
+	old := r.snapshot.Load()
+	next := buildSnapshot(serving, func(g *generation, problem string) {
+		for i := range status {
+			if status[i].Name == g.plugin.name {
+				status[i].Warnings = append(status[i].Warnings, problem)
+			}
+		}
+	})
+	count(next, status)
+	next.status = status
+	change := changeBetween(old, next)
+	next.Generation = old.Generation
+	if change.any() {
+		next.Generation++
+	}
+	r.snapshot.Store(next)
+	r.report(old.status, status)
+	r.notes.notify(change)
+}
+
+// count fills in how much each plugin publishes.
+func count(s *Snapshot, status []Status) {
+	index := map[string]*Status{}
+	for i := range status {
+		if status[i].State == StateLoaded {
+			index[status[i].Name] = &status[i]
+		}
+	}
+	for _, t := range s.Tools {
+		index[t.Plugin].Tools++
+	}
+	for _, p := range s.Prompts {
+		index[p.Plugin].Prompts++
+	}
+	for _, x := range s.Resources {
+		index[x.Plugin].Resources++
+	}
+	for _, x := range s.Templates {
+		index[x.Plugin].Resources++
+	}
+}
+
+// report logs each status that is new.
+func (r *Registry) report(old, now []Status) {
+	before := map[string]Status{}
+	for _, s := range old {
+		before[s.Name+"\x00"+s.File] = s
+	}
+	for _, s := range now {
+		key := s.Name + "\x00" + s.File
+		was, known := before[key]
+		delete(before, key)
+		if known && reflect.DeepEqual(was, s) {
+			continue
+		}
+		r.reportOne(s)
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		r.log.Info("plugin removed", "plugin", before[key].Name, "file", before[key].File)
+	}
+}
+
+func (r *Registry) reportOne(s Status) {
+	attrs := []any{"plugin", s.Name, "file", s.File, "state", string(s.State)}
+	for _, w := range s.Warnings {
+		r.log.Warn("plugin: "+w, "plugin", s.Name, "file", s.File)
+	}
+	switch {
+	case s.Error != "":
+		r.log.Error("plugin: "+s.Error, attrs...)
+	case s.State == StateLoaded && s.Dialect != "go":
+		r.log.Info("plugin loaded", append(attrs, "digest", s.Digest, "tools", s.Tools)...)
+	default:
+		r.log.Debug("plugin "+string(s.State), attrs...)
+	}
+}

@@ -1,0 +1,225 @@
+package registry
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+const (
+	// maxCached bounds the digests that are kept: a few folders of a thousand plugins.
+	maxCached = 8192
+	// maxCacheFile bounds the file of digests, in bytes: each takes under 256.
+	maxCacheFile = 4 << 20
+	// cacheVersion is changed when what is cached means something else.
+	cacheVersion = 1
+
+	digestPrefix = "sha256:"
+)
+
+// cache remembers between runs which bytes a file held and what a module said about itself, so that
+// a start need not read files that did not change. It is a help only: whatever is wrong with it is
+// as if it were empty, and the digest is checked again before a module is compiled.
+type cache struct {
+	dir string // "" keeps nothing between runs
+	log *slog.Logger
+
+	mu      sync.Mutex
+	digests map[string]string // stamp key → digest
+	used    map[string]bool   // keys of this run
+	changed bool
+}
+
+// cachedDigests is the form of digests.json.
+type cachedDigests struct {
+	Version int               `json:"version"`
+	Digests map[string]string `json:"digests"`
+}
+
+// cachedModule is the form of a file below manifests.
+type cachedModule struct {
+	Version  int             `json:"version"`
+	Digest   string          `json:"digest"`
+	Dialect  string          `json:"dialect"`
+	Manifest json.RawMessage `json:"manifest"`
+}
+
+func openCache(dir string, log *slog.Logger) *cache {
+	c := &cache{dir: dir, log: log, digests: map[string]string{}, used: map[string]bool{}}
+	if dir == "" {
+		return c
+	}
+	raw, err := readBounded(c.digestsFile(), maxCacheFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c
+	}
+	var d cachedDigests
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	if err != nil || d.Version != cacheVersion {
+		log.Warn("the cache of digests cannot be used and is made anew", "file", c.digestsFile(), "error", err)
+		return c
+	}
+	for key, digest := range d.Digests {
+		if isDigest(digest) && len(c.digests) < maxCached {
+			c.digests[key] = digest
+		}
+	}
+	return c
+}
+
+func (c *cache) digestsFile() string { return filepath.Join(c.dir, "digests.json") }
+
+func (c *cache) moduleFile(digest string) string {
+	return filepath.Join(c.dir, "manifests", strings.TrimPrefix(digest, digestPrefix)+".json")
+}
+
+// digest returns what a file of this stamp held.
+func (c *cache) digest(s stamp) (string, bool) {
+	key := s.key()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, ok := c.digests[key]
+	if ok {
+		c.used[key] = true
+	}
+	return d, ok
+}
+
+func (c *cache) putDigest(s stamp, digest string) {
+	key := s.key()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.digests[key], c.used[key] = digest, true
+	c.changed = true
+}
+
+// forget drops what turned out to be wrong.
+func (c *cache) forget(s stamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.digests, s.key())
+	c.changed = true
+}
+
+// module returns what is known of a digest: its dialect's name and its manifest.
+func (c *cache) module(digest string) (dialect string, manifest json.RawMessage, ok bool) {
+	if c.dir == "" {
+		return "", nil, false
+	}
+	raw, err := readBounded(c.moduleFile(digest), maxManifest+maxDefinition)
+	if err != nil || rawjson.Valid(raw) != nil {
+		return "", nil, false
+	}
+	named, _ := rawjson.String(rawjson.Get(raw, "digest"))
+	dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
+	manifest = rawjson.Get(raw, "manifest")
+	current := string(rawjson.Get(raw, "version")) == "1"
+	return dialect, manifest, current && named == digest && dialect != "" && manifest != nil
+}
+
+func (c *cache) putModule(digest, dialect string, manifest json.RawMessage) {
+	if c.dir == "" {
+		return
+	}
+	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Digest: digest, Dialect: dialect, Manifest: manifest})
+	if err == nil {
+		err = writeAtomic(c.moduleFile(digest), raw)
+	}
+	if err != nil {
+		c.log.Warn("a manifest was not cached", "error", err)
+	}
+}
+
+// flush writes the digests if there are new ones.
+func (c *cache) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dir == "" || !c.changed {
+		return
+	}
+	c.shrink()
+	raw, err := json.Marshal(cachedDigests{Version: cacheVersion, Digests: c.digests})
+	if err == nil {
+		err = writeAtomic(c.digestsFile(), raw)
+	}
+	if err != nil {
+		c.log.Warn("digests were not cached", "error", err)
+		return
+	}
+	c.changed = false
+}
+
+// shrink drops keys that this run did not use, once there are too many.
+func (c *cache) shrink() {
+	for key := range c.digests {
+		if len(c.digests) <= maxCached {
+			return
+		}
+		if !c.used[key] {
+			delete(c.digests, key)
+		}
+	}
+}
+
+func isDigest(s string) bool {
+	digits, ok := strings.CutPrefix(s, digestPrefix)
+	raw, err := hex.DecodeString(digits)
+	return ok && err == nil && len(raw) == 32 && digits == strings.ToLower(digits)
+}
+
+// errTooLarge is for a file over a bound.
+var errTooLarge = errors.New("file is too large")
+
+// readBounded reads a file of at most max bytes.
+func readBounded(path string, max int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > max {
+		return nil, errTooLarge
+	}
+	raw := make([]byte, info.Size())
+	n, err := io.ReadFull(f, raw)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return raw[:n], err
+}
+
+// writeAtomic replaces a file, so that a reader sees the old or the new content whole. The file is
+// readable by its owner only.
+func writeAtomic(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

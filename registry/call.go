@@ -1,0 +1,96 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// ErrGone is in the chain of the error of a call to an entry that its plugin no longer publishes.
+var ErrGone = errors.New("no longer published")
+
+// Client is what a running call can reach of its caller.
+type Client = hostfuncs.Client
+
+// Call is one request of a client.
+type Call struct {
+	ID        string          // names the call in logs; empty makes one
+	Principal string          // whose call it is
+	Params    json.RawMessage // as the client sent it, with public names; nil is {}
+	Client    Client          // nil: nobody listens
+}
+
+// Reader serves resources/read for one URI: a Resource or a Template.
+type Reader interface {
+	// Read asks the plugin. Safe for concurrent use; errors are those of Tool.Call.
+	Read(ctx context.Context, c Call) (json.RawMessage, error)
+}
+
+var (
+	_ Reader = (*Resource)(nil)
+	_ Reader = (*Template)(nil)
+	_ Reader = (*collision)(nil)
+)
+
+// gone is the end of a call to an entry that is not published any more.
+func gone(plugin, what string) error {
+	return &runtime.EndError{
+		Kind:    runtime.KindUnavailable,
+		Message: fmt.Sprintf("plugin %q no longer publishes %s", plugin, what),
+		Err:     ErrGone,
+	}
+}
+
+// collision answers for a URI that two plugins claim alike.
+type collision struct {
+	uri     string
+	plugins [2]string
+}
+
+// Read refuses and names both plugins.
+func (c *collision) Read(context.Context, Call) (json.RawMessage, error) {
+	return nil, &runtime.EndError{
+		Kind: runtime.KindConflict,
+		Message: fmt.Sprintf("plugins %q and %q have templates that both match %s; hide one of them",
+			c.plugins[0], c.plugins[1], c.uri),
+	}
+}
+
+// withMember returns params with one member replaced; the rest stays as it was.
+func withMember(params json.RawMessage, key, value string) (json.RawMessage, error) {
+	if rawjson.IsNull(params) {
+		params = json.RawMessage("{}")
+	}
+	o, err := rawjson.ParseObject(params)
+	if err != nil {
+		return nil, invalidParams(err)
+	}
+	o.Set(key, rawjson.AppendString(nil, value))
+	return o.Append(nil), nil
+}
+
+// withRefName returns completion params whose ref names the plugin's own prompt.
+func withRefName(params json.RawMessage, local string) (json.RawMessage, error) {
+	o, err := rawjson.ParseObject(params)
+	if err != nil {
+		return nil, invalidParams(err)
+	}
+	ref, err := withMember(o.Get("ref"), "name", local)
+	if err != nil {
+		return nil, err
+	}
+	o.Set("ref", ref)
+	return o.Append(nil), nil
+}
+
+func invalidParams(err error) error {
+	return &runtime.GuestError{Code: codeInvalidParams, Message: "invalid params: " + err.Error()}
+}
+
+// codeInvalidParams is JSON-RPC's number for params that do not fit the method.
+const codeInvalidParams = -32602

@@ -1,0 +1,106 @@
+package registry
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// maxIcons bounds the icons of one entry; sizes and themes make a handful.
+const maxIcons = 16
+
+// cleanMeta takes the keys out of _meta that are not a plugin's to set.
+func (c *entryCheck) cleanMeta() {
+	raw := c.members.Get("_meta")
+	if raw == nil {
+		return
+	}
+	meta, err := rawjson.ParseObject(raw)
+	if err != nil {
+		c.warn("_meta is not an object and was taken out")
+		c.members.Delete("_meta")
+		return
+	}
+	kept := meta[:0]
+	for _, m := range meta {
+		if reservedMeta(m.Key) {
+			c.warn("_meta key %q is reserved and was taken out", m.Key)
+			continue
+		}
+		kept = append(kept, m)
+	}
+	c.members.Set("_meta", kept.Append(nil))
+}
+
+// reservedMeta reports whether a _meta key belongs to MCP (its prefix has "modelcontextprotocol" or
+// "mcp" as second label) or to this host.
+func reservedMeta(key string) bool {
+	prefix, _, ok := strings.Cut(key, "/")
+	if !ok {
+		return false
+	}
+	labels := strings.Split(strings.ToLower(prefix), ".")
+	if len(labels) < 2 {
+		return false
+	}
+	second := labels[1]
+	return second == "modelcontextprotocol" || second == "mcp" || labels[0] == "dev" && second == "sallyport"
+}
+
+// cleanIcons takes the icons out that a client must not load.
+func (c *entryCheck) cleanIcons() {
+	raw := c.members.Get("icons")
+	if raw == nil {
+		return
+	}
+	icons, err := rawjson.Elements(raw)
+	if err != nil || len(icons) > maxIcons {
+		c.warn("icons is not an array of at most %d and was taken out", maxIcons)
+		c.members.Delete("icons")
+		return
+	}
+	var kept []json.RawMessage
+	for _, icon := range icons {
+		src, _ := rawjson.String(rawjson.Get(icon, "src"))
+		if safeIcon(src) {
+			kept = append(kept, icon)
+		} else {
+			c.warn("an icon is neither https: nor data: and was taken out")
+		}
+	}
+	c.setArray("icons", kept, len(icons))
+}
+
+// setArray writes an array back if elements of it were taken out.
+func (c *entryCheck) setArray(key string, elements []json.RawMessage, before int) {
+	if len(elements) == before {
+		return
+	}
+	if len(elements) == 0 {
+		c.members.Delete(key)
+		return
+	}
+	out := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	c.members.Set(key, append(out, ']'))
+}
+
+func safeIcon(src string) bool {
+	scheme, rest, ok := strings.Cut(src, ":")
+	if !ok {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "https":
+		return strings.HasPrefix(rest, "//")
+	case "data":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package registry
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Config is what the operator says about one plugin. The zero value publishes the file of the
+// plugin's name in the folder, with no grants.
+type Config struct {
+	Source   string            // the plugin's file, relative to the folder; "" is NAME.wasm there
+	Disabled bool              // do not load it
+	Prefix   *bool             // false publishes bare names; nil is true
+	Only     []string          // publish nothing else: local names, URIs and templates; empty is all
+	Hide     []string          // do not publish: local names, URIs and templates
+	Limits   runtime.Limits    // zero fields are the defaults
+	Grants   *grant.Set        // nil grants nothing
+	Values   map[string]string // the plugin's configuration
+}
+
+func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }
+
+// clone copies what the caller could still change.
+func (c Config) clone() Config {
+	c.Only, c.Hide, c.Values = slices.Clone(c.Only), slices.Clone(c.Hide), maps.Clone(c.Values)
+	if c.Prefix != nil {
+		prefix := *c.Prefix
+		c.Prefix = &prefix
+	}
+	return c
+}
+
+// remote reports whether the source is not a path.
+func (c Config) remote() bool { return strings.Contains(c.Source, "://") }
+
+// checkConfigs checks all names, so that a wrong configuration changes nothing.
+func checkConfigs(configs map[string]Config) (map[string]Config, error) {
+	checked := make(map[string]Config, len(configs))
+	for _, name := range slices.Sorted(maps.Keys(configs)) {
+		if err := CheckPluginName(name); err != nil {
+			return nil, err
+		}
+		c := configs[name].clone()
+		if c.remote() {
+			return nil, fmt.Errorf("plugin %q: source %s is not available yet; save the file and give its path", name, c.Source)
+		}
+		checked[name] = c
+	}
+	return checked, nil
+}
+
+func loggerOr(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
+}

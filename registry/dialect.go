@@ -1,0 +1,33 @@
+package registry
+
+import (
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// The modules that are no plugin of this version, and what to do about it.
+var (
+	errExtism = errors.New("this is an Extism plugin (it imports extism:host/env), which this version does not run yet; " +
+		"build it with a Sallyport PDK")
+	errCommand = errors.New("this is a WASI program (it exports _start), which this version does not run as a plugin yet; " +
+		"build it with a Sallyport PDK, as a reactor that exports mcp_handle")
+	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
+)
+
+// recognise finds the first dialect that a module speaks.
+func recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
+	for _, d := range dialects {
+		if d.Recognises(b) {
+			return d.Dialect, nil
+		}
+	}
+	switch {
+	case b.ImportsModule("extism:host/env"):
+		return nil, errExtism
+	case b.HasExport("_start"):
+		return nil, errCommand
+	}
+	return nil, errNoDialect
+}

@@ -1,0 +1,44 @@
+package registry
+
+import (
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+
+	"fmt"
+	"strings"
+)
+
+// Failure is the error of a call that a plugin did not answer. The cause is one of runtime's
+// *EndError and *GuestError, found by errors.As.
+type Failure struct {
+	Plugin  string   // the plugin's name
+	CallID  string   // as in the log
+	Stderr  string   // the end of what the guest wrote to its standard error, valid UTF-8
+	Denials []string // what it was refused in this call, one sentence each
+	Err     error
+}
+
+// Error is the cause with the plugin's name before it.
+func (e *Failure) Error() string { return fmt.Sprintf("plugin %q: %v", e.Plugin, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Failure) Unwrap() error { return e.Err }
+
+// newFailure takes from the gate of a call what helps to understand its failure.
+func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *Failure {
+	f := &Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
+	for _, d := range gate.Denials() {
+		f.Denials = append(f.Denials, d.Reason)
+	}
+	return f
+}
+
+// gateCall is a call as the gate wants to know it.
+func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
+	g := hostfuncs.Call{
+		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, Client: c.Client, Changed: changed,
+	}
+	if r.kind == kindTool {
+		g.Tool = r.entry
+	}
+	return g
+}

@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+)
+
+// file is one plugin file: what of it serves, and what became of its newest bytes. Registry.mu
+// guards it.
+type file struct {
+	path   string
+	stamp  stamp   // of the bytes that were looked at last
+	module *module // what serves; nil if nothing does
+	err    error   // why the newest bytes do not serve
+}
+
+// isPluginFile reports whether a name in the folder is a plugin's.
+func isPluginFile(name string) bool {
+	return !strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ".wasm")
+}
+
+// sourcePath is where the source of a configuration lies; "" if it has none.
+func (r *Registry) sourcePath(c Config) string {
+	if c.Source == "" {
+		return ""
+	}
+	path := filepath.FromSlash(c.Source)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.opts.Dir, path)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// beginLoad notes that a file is being looked at and returns what serves of it so far.
+func (r *Registry) beginLoad(path string) *module {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.files[path]
+	if f == nil {
+		f = &file{path: path}
+		r.files[path] = f
+	}
+	return f.module
+}
+
+// apply takes the result of looking at a file in. The catalogue does not show it yet.
+func (r *Registry) apply(l loaded) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		l.discard()
+		return
+	}
+	f := r.files[l.path]
+	if f == nil {
+		f = &file{path: l.path}
+		r.files[l.path] = f
+	}
+	f.stamp, f.err = l.stamp, l.err
+	switch {
+	case l.fresh:
+		f.serve(l.module)
+		r.warmUp(l.module)
+	case l.err == nil && f.module != l.module:
+		f.stamp = stamp{} // the module was found broken meanwhile: look again
+	case l.err != nil && f.module != nil && !f.module.ready():
+		f.serve(nil) // its bytes are gone
+	}
+}
+
+// serve replaces the module of a file, which takes over the claim on it; nil takes it away.
+func (f *file) serve(m *module) {
+	if f.module != nil {
+		f.module.release()
+	}
+	f.module = m
+}
+
+// remove takes a file out.
+func (r *Registry) remove(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f := r.files[path]; f != nil {
+		f.serve(nil)
+		delete(r.files, path)
+	}
+}
+
+// broken takes a module out that turned out not to compile.
+func (r *Registry) broken(m *module, err error) {
+	r.mu.Lock()
+	f := r.files[m.path]
+	hit := f != nil && f.module == m
+	if hit {
+		f.err = err
+		f.serve(nil)
+	}
+	r.mu.Unlock()
+	if hit {
+		r.assemble()
+	}
+}
+
+// loadFiles loads Options.Files, all at once, and waits for them.
+func (r *Registry) loadFiles(ctx context.Context) {
+	results := make(chan loaded, len(r.opts.Files))
+	for _, f := range r.opts.Files {
+		path := r.sourcePath(Config{Source: f.Path})
+		r.work.Go(func() {
+			results <- r.load(ctx, path, nil)
+		})
+	}
+	for range r.opts.Files {
+		r.apply(<-results)
+	}
+	r.cache.flush()
+	r.assemble()
+}

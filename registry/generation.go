@@ -1,0 +1,163 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// server answers the requests of one plugin.
+type server interface {
+	// serve runs one request. It is safe for concurrent use and is not called after close.
+	serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error)
+	// close gives back what the server holds. No call is in progress. It returns when ctx is done.
+	close(ctx context.Context) error
+}
+
+// request is one call after its name was turned into the plugin's own.
+type request struct {
+	method string
+	kind   kind
+	entry  string // what must still be published: a local name, a URI or a template
+	uri    string // what a template was matched with; "" elsewhere
+	params json.RawMessage
+}
+
+// what names the entry for the caller.
+func (r request) what() string {
+	if r.uri != "" {
+		return r.uri
+	}
+	return fmt.Sprintf("the %s %q", r.kind, r.entry)
+}
+
+// generation is one version of one plugin: a manifest and a server under one configuration. Calls
+// hold it; when it is retired it is closed after the last of them.
+type generation struct {
+	plugin   *plugin
+	config   Config
+	manifest *Manifest
+	server   server
+	module   *module   // what the server runs; nil for code
+	code     *goPlugin // nil for a module
+	places   grant.Places
+	log      *slog.Logger
+
+	entries atomic.Pointer[entries] // replaced when the plugin shows or hides some
+
+	mu      sync.Mutex
+	chosen  *choice // what the plugin asked to show
+	calls   int
+	retired bool
+	idle    chan struct{} // closed when retired and no call is left
+}
+
+// plugin is a name with the generation that serves it now. Entries of an older generation find the
+// newer one here.
+type plugin struct {
+	name   string
+	relist func()                          // makes the catalogue anew
+	ready  func(ctx context.Context) error // waits for files that are being loaded
+
+	mu      sync.Mutex
+	current *generation // nil: removed
+}
+
+func (p *plugin) get() *generation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current
+}
+
+func (p *plugin) set(g *generation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = g
+}
+
+// acquire counts a call in; false means that the generation is retired.
+func (g *generation) acquire() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.retired {
+		return false
+	}
+	g.calls++
+	return true
+}
+
+func (g *generation) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls--; g.calls == 0 && g.retired {
+		close(g.idle)
+	}
+}
+
+// retire lets no more calls in.
+func (g *generation) retire() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.retired {
+		return
+	}
+	g.retired = true
+	if g.calls == 0 {
+		close(g.idle)
+	}
+}
+
+// drain waits for the calls in progress and closes the server; when ctx is done the server ends
+// them. The generation must be retired.
+func (g *generation) drain(ctx context.Context) error {
+	select {
+	case <-g.idle:
+	case <-ctx.Done():
+	}
+	return g.server.close(ctx)
+}
+
+// call serves one request: on this generation, or if it was replaced since the caller looked, on
+// the one that took its place.
+func (g *generation) call(ctx context.Context, c Call, r request) (json.RawMessage, error) {
+	if c.ID == "" {
+		c.ID = rand.Text()
+	}
+	result, err := g.once(ctx, c, r)
+	if errors.Is(err, errReplaced) && g.plugin.ready(ctx) == nil {
+		return g.once(ctx, c, r)
+	}
+	return result, err
+}
+
+func (g *generation) once(ctx context.Context, c Call, r request) (json.RawMessage, error) {
+	for !g.acquire() {
+		next := g.plugin.get()
+		if next == nil || next == g {
+			return nil, gone(g.plugin.name, r.what())
+		}
+		g = next
+	}
+	defer g.release()
+	if !g.publishes(r) {
+		return nil, gone(g.plugin.name, r.what())
+	}
+	return g.server.serve(ctx, c, r, g.changed)
+}
+
+// publishes holds the operator's publish lines at call time: against entries of an older
+// generation, and against a template that matches a hidden resource.
+func (g *generation) publishes(r request) bool {
+	if !g.entries.Load().published[entryKey{r.kind, r.entry}] {
+		return false
+	}
+	return r.uri == "" || !slices.Contains(g.config.Hide, r.uri)
+}

@@ -1,0 +1,80 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// GoFunc serves the requests of a plugin that is part of this process: tools/call, prompts/get,
+// resources/read and completion/complete with the plugin's own names. It is called from many
+// goroutines. Errors should be *runtime.GuestError or *runtime.EndError; others count as a fault of
+// the host.
+type GoFunc func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+// goPlugin is a plugin of this process.
+type goPlugin struct {
+	name     string
+	manifest *Manifest
+	serve    GoFunc
+}
+
+var _ server = (*goServer)(nil)
+
+type goServer struct {
+	call   GoFunc
+	policy *hostfuncs.Policy
+}
+
+// serve runs the function with a gate in its context, as a guest has one.
+func (s *goServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+	gate := s.policy.NewGate(gateCall(c, r, changed))
+	defer gate.Close()
+	result, err := s.call(runtime.WithGate(ctx, gate), r.method, r.params)
+	if err != nil {
+		return nil, newFailure(s.policy.Name(), c.ID, gate, asEnd(err))
+	}
+	return result, nil
+}
+
+func (s *goServer) close(context.Context) error {
+	s.policy.Close()
+	return nil
+}
+
+// asEnd gives an error of our own code the form that callers know.
+func asEnd(err error) error {
+	var end *runtime.EndError
+	var guest *runtime.GuestError
+	switch {
+	case errors.As(err, &end), errors.As(err, &guest):
+		return err
+	case errors.Is(err, context.Canceled):
+		return &runtime.EndError{Kind: runtime.KindCancelled, Message: "the call was cancelled", Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &runtime.EndError{Kind: runtime.KindDeadline, Message: "the caller's time was over", Err: err}
+	}
+	return &runtime.EndError{Kind: runtime.KindInternal, Message: "the host failed while it served this call", Err: err}
+}
+
+// AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and
+// benchmarks. The manifest has the form of a guest's; what a guest would lose an entry for is an
+// error here. Publishing and grants follow the plugin's configuration, if there is one. A second
+// plugin of the same name takes the place of the first.
+func (r *Registry) AddGo(name string, manifest []byte, serve GoFunc) error {
+	if err := CheckPluginName(name); err != nil {
+		return err
+	}
+	m, err := ParseManifest(manifest)
+	if err != nil {
+		return fmt.Errorf("plugin %q: %w", name, err)
+	}
+	if len(m.Problems) > 0 {
+		return fmt.Errorf("plugin %q: %s", name, m.Problems[0])
+	}
+	return r.addGo(&goPlugin{name: name, manifest: m, serve: serve})
+}

@@ -1,0 +1,102 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// maxName is the longest public name: clients refuse longer ones.
+	maxName = 64
+	// maxPluginName leaves room in a public name for the tool's own.
+	maxPluginName = 40
+	// builtinName is the plugin name that the host keeps for itself.
+	builtinName = "sallyport"
+	// builtinScheme begins the URIs that the host keeps for itself.
+	builtinScheme = "sallyport"
+)
+
+// CheckPluginName reports why name cannot be a plugin's: it must be letters and digits, in groups
+// that single underscores join, so that the first '-' of a public name ends it.
+func CheckPluginName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("a plugin's name cannot be empty")
+	case strings.EqualFold(name, builtinName):
+		return fmt.Errorf("plugin name %q is the host's own", name)
+	case len(name) > maxPluginName:
+		return fmt.Errorf("plugin name %q is over %d characters", name, maxPluginName)
+	case name != joinedName(name):
+		return fmt.Errorf("plugin name %q: use letters, digits and single underscores between them", name)
+	}
+	return nil
+}
+
+// stemName makes a plugin name from a file's: what cannot stand in a name becomes an underscore.
+func stemName(path string) (string, error) {
+	base := filepath.Base(path)
+	stem := strings.TrimSuffix(base, filepath.Ext(base))
+	name := joinedName(stem)
+	if name == "" {
+		return "", fmt.Errorf("file %q has no letter or digit to make a plugin name of", base)
+	}
+	if len(name) > maxPluginName {
+		name = strings.TrimRight(name[:maxPluginName-suffixLen], "_") + suffix(stem)
+	}
+	return name, CheckPluginName(name)
+}
+
+// joinedName replaces each run of characters that are no ASCII letters or digits with one
+// underscore, and takes those at the ends off.
+func joinedName(s string) string {
+	parts := strings.FieldsFunc(s, func(r rune) bool { return !isAlphanumeric(r) })
+	return strings.Join(parts, "_")
+}
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// suffixLen is the length of what suffix returns.
+const suffixLen = 7
+
+// suffix is an underscore and six hex digits of the hash of s.
+func suffix(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "_" + hex.EncodeToString(sum[:3])
+}
+
+// publicName is what clients call a plugin's tool or prompt: plugin-local, or without the prefix
+// the local name. Characters outside MCP's set become underscores; what is too long is cut and
+// ends in a piece of its hash.
+func publicName(plugin, local string, prefix bool) string {
+	name := strings.Map(publicRune, local)
+	whole := local
+	if prefix {
+		name = plugin + "-" + strings.Map(prefixedRune, local)
+		whole = plugin + "-" + local
+	}
+	if len(name) > maxName {
+		name = name[:maxName-suffixLen] + suffix(whole)
+	}
+	return name
+}
+
+// prefixedRune keeps what every client takes.
+func prefixedRune(r rune) rune {
+	if isAlphanumeric(r) || r == '_' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+// publicRune keeps what MCP allows in a tool's name.
+func publicRune(r rune) rune {
+	if r == '.' || r == '/' {
+		return r
+	}
+	return prefixedRune(r)
+}

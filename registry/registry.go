@@ -1,0 +1,246 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Options configure a Registry.
+type Options struct {
+	// Dir is the plugin folder; every .wasm file in it is a plugin. It need not exist. Empty watches
+	// no folder.
+	Dir string
+	// Plugins is what the operator says about each, by name.
+	Plugins map[string]Config
+	// Defaults fills the zero fields of each plugin's limits.
+	Defaults runtime.Limits
+	// Files, if not nil, are the only files that are loaded, once and for all: Dir is not looked at
+	// and nothing is watched.
+	Files []File
+	// Engine compiles modules; nil loads none.
+	Engine *runtime.Engine
+	// Host makes the plugins' gates; nil makes one that logs to Logger.
+	Host *hostfuncs.Host
+	// Dialects are asked in order whether a module is theirs.
+	Dialects []Dialect
+	// State is the folder of the cache of digests and manifests; it is made with mode 0700. Empty
+	// caches nothing between runs.
+	State string
+	// Logger tells what is loaded and what is not; nil logs nothing.
+	Logger *slog.Logger
+}
+
+// File is one plugin file that is loaded by its path.
+type File struct {
+	Path   string
+	Config Config // Source is ignored; the name is the file's stem
+}
+
+// Dialect is a calling convention and how to tell it.
+type Dialect struct {
+	Recognises func(*wasmbin.Binary) bool
+	Dialect    runtime.Dialect
+}
+
+// Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
+type Registry struct {
+	opts     Options
+	log      *slog.Logger
+	host     *hostfuncs.Host
+	ownHost  bool
+	places   grant.Places
+	cache    *cache
+	snapshot atomic.Pointer[Snapshot]
+	notes    *notifier
+
+	stop   context.Context // done when the registry closes: loading ends
+	cancel context.CancelFunc
+	ending context.Context // done when Close gives up waiting: calls are ended
+	end    context.CancelFunc
+	work   sync.WaitGroup // loading, compiling, draining
+
+	warm chan *module
+
+	mu      sync.Mutex
+	folder  *folder // nil: nothing is watched
+	closed  bool
+	configs map[string]Config
+	files   map[string]*file // by absolute path
+	gos     map[string]*goPlugin
+	plugins map[string]*plugin // by name and path
+	open    int                // how many files are to be looked at
+	quiet   chan struct{}      // closed while that is none
+}
+
+// ErrClosed is returned by what needs an open registry.
+var ErrClosed = errors.New("registry is closed")
+
+// New loads what is there and watches for changes until Close. It returns when each file was looked
+// at; plugins that have to be run to know what they offer may come later, see Ready.
+func New(ctx context.Context, o Options) (*Registry, error) {
+	r, err := newRegistry(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.addBuiltin(); err != nil {
+		return nil, err
+	}
+	if r.opts.Files != nil {
+		r.loadFiles(ctx)
+	} else {
+		r.watchFolders(ctx)
+	}
+	r.startWarming()
+	return r, nil
+}
+
+func newRegistry(o Options) (*Registry, error) {
+	configs, err := checkConfigs(o.Plugins)
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir != "" {
+		if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	r := &Registry{
+		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
+		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
+		warm: make(chan *module, maxWarm), quiet: make(chan struct{}),
+	}
+	close(r.quiet)
+	r.places = grant.Places{Home: home(), Fold: foldsCase}
+	r.cache = openCache(o.State, r.log)
+	r.stop, r.cancel = context.WithCancel(context.Background())
+	r.ending, r.end = context.WithCancel(context.Background())
+	if r.host == nil {
+		r.host, r.ownHost = hostfuncs.NewHost(&hostfuncs.Options{Logger: r.log}), true
+	}
+	r.snapshot.Store(&Snapshot{})
+	return r, nil
+}
+
+// home is the operator's home folder, as ~ means it in grants; "" if there is none.
+func home() string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// Snapshot returns the catalogue as it is now. It takes no lock.
+func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
+
+// Watch calls f after the catalogue changed, soon but not at once: changes that come together are
+// told together. f is called from one goroutine at a time and should return soon. After stop f is
+// not called again, unless it is being called just then.
+func (r *Registry) Watch(f func(Change)) (stop func()) { return r.notes.watch(f) }
+
+// Configure replaces what the operator says about the plugins, all at once: calls that begin later
+// follow it, those that run keep what they began with. If it is wrong nothing changes.
+func (r *Registry) Configure(plugins map[string]Config) error {
+	configs, err := checkConfigs(plugins)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.configs = configs
+	r.mu.Unlock()
+	r.assemble()
+	r.lookAgain()
+	return nil
+}
+
+// lookAgain has sources looked at that are new.
+func (r *Registry) lookAgain() {
+	r.mu.Lock()
+	watching := r.folder != nil
+	r.mu.Unlock()
+	switch {
+	case r.opts.Files != nil:
+	case watching:
+		r.touch("")
+	case r.anySource():
+		r.startFolder()
+	}
+}
+
+func (r *Registry) addGo(p *goPlugin) error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.gos[p.name] = p
+	r.mu.Unlock()
+	r.assemble()
+	return nil
+}
+
+// Ready waits until nothing is being loaded: every plugin is in the catalogue or reported.
+func (r *Registry) Ready(ctx context.Context) error {
+	for {
+		r.mu.Lock()
+		quiet := r.quiet
+		r.mu.Unlock()
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		r.mu.Lock()
+		same := quiet == r.quiet
+		r.mu.Unlock()
+		if same {
+			return nil
+		}
+	}
+}
+
+// Close stops watching, waits for the calls in progress and gives everything back. When ctx is done
+// calls are cancelled. Calls that come later fail. The engine and the host stay open.
+func (r *Registry) Close(ctx context.Context) error {
+	r.mu.Lock()
+	closed := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if closed {
+		return nil
+	}
+	r.cancel()
+	r.notes.close()
+	stop := context.AfterFunc(ctx, r.end)
+	defer stop()
+	r.retireAll()
+	r.work.Wait()
+	r.end()
+	r.cache.flush()
+	if r.ownHost {
+		r.host.Close()
+	}
+	return context.Cause(r.stopCause(ctx))
+}
+
+// stopCause keeps a context that was done only after everything had ended from being an error.
+func (r *Registry) stopCause(ctx context.Context) context.Context {
+	if r.ending.Err() != nil && ctx.Err() != nil {
+		return ctx
+	}
+	return context.Background()
+}

@@ -1,0 +1,168 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+func newEngine(t testing.TB) *runtime.Engine {
+	t.Helper()
+	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{
+		Host: append(native.HostFuncs(), wasi.HostFuncs()...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(context.Background()); err != nil {
+			t.Error("engine:", err)
+		}
+	})
+	return engine
+}
+
+// options are what a registry needs to load guests from dir.
+func options(t testing.TB, dir string) Options {
+	t.Helper()
+	return Options{
+		Dir: dir, Engine: newEngine(t), Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		Dialects: []Dialect{{Recognises: native.Recognises, Dialect: native.New()}},
+	}
+}
+
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func open(t testing.TB, o Options) *Registry {
+	t.Helper()
+	r, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return r
+}
+
+// callText calls a tool and returns the text of its answer.
+func callText(t testing.TB, r *Registry, tool string, c Call) (string, error) {
+	t.Helper()
+	x, ok := r.Snapshot().Tool(tool)
+	if !ok {
+		t.Fatalf("no tool %s; status %+v", tool, r.Plugins())
+	}
+	return textOf(x.Call(context.Background(), c))
+}
+
+func textOf(raw json.RawMessage, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	content, err := rawjson.Elements(rawjson.Get(raw, "content"))
+	if err != nil || len(content) == 0 {
+		return string(raw), err
+	}
+	text, _ := rawjson.String(rawjson.Get(content[0], "text"))
+	return text, nil
+}
+
+// eventually waits for something that the folder watch brings about.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatal("never: ", what)
+}
+
+func status(r *Registry, name string) Status {
+	for _, s := range r.Plugins() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Status{}
+}
+
+// blocking is a client whose Progress waits until it is let go.
+type blocking struct {
+	reached chan struct{}
+	letGo   chan struct{}
+}
+
+func newBlocking() *blocking {
+	return &blocking{reached: make(chan struct{}, 64), letGo: make(chan struct{})}
+}
+
+var _ hostfuncs.Client = (*blocking)(nil)
+
+func (b *blocking) Progress(context.Context, json.RawMessage) {
+	b.reached <- struct{}{}
+	<-b.letGo
+}
+
+func (b *blocking) Message(context.Context, json.RawMessage) {}
+
+func TestFolderServesWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), answer: says("hello")}.write(t, dir, "greeter.wasm")
+	r := open(t, options(t, dir))
+	got, err := callText(t, r, "greeter-say", Call{ID: "1"})
+	if err != nil || got != "hello" {
+		t.Fatalf("%q %v", got, err)
+	}
+	s := status(r, "greeter")
+	if s.State != StateLoaded || s.Tools != 1 || s.Dialect != "native" || !isDigest(s.Digest) {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestDescribedWithoutManifest(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, dir)
+	o.State = t.TempDir()
+	guest{answer: `{"result":` + tools("a", "b") + `}`}.write(t, dir, "my-tool.wasm")
+	r := open(t, o)
+	if _, ok := r.Snapshot().Tool("my_tool-b"); !ok {
+		t.Fatalf("status %+v", r.Plugins())
+	}
+	again := open(t, o)
+	if _, ok := again.Snapshot().Tool("my_tool-b"); !ok {
+		t.Fatalf("status %+v", again.Plugins())
+	}
+}
+
+func TestFailureCarriesStderr(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), trap: true, stderr: "it went wrong\n"}.write(t, dir, "bad.wasm")
+	r := open(t, options(t, dir))
+	_, err := callText(t, r, "bad-say", Call{ID: "7"})
+	var f *Failure
+	var end *runtime.EndError
+	if !errors.As(err, &f) || !errors.As(err, &end) || end.Kind != runtime.KindTrap {
+		t.Fatalf("%v", err)
+	}
+	if f.Plugin != "bad" || f.CallID != "7" || f.Stderr != "it went wrong\n" {
+		t.Errorf("%+v", f)
+	}
+}

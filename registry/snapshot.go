@@ -1,0 +1,74 @@
+package registry
+
+import "strings"
+
+// maxURI bounds a resource URI that a client asks for, in bytes; browsers stop near 8 KiB too.
+const maxURI = 8 << 10
+
+// Snapshot is the catalogue at one moment. It never changes; its lists are sorted by public name,
+// resources by URI and templates by their text. Callers must not change what it points to.
+type Snapshot struct {
+	Generation uint64 // grows with each change of the catalogue
+
+	Tools     []*Tool
+	Resources []*Resource
+	Templates []*Template
+	Prompts   []*Prompt
+
+	tools     map[string]*Tool
+	prompts   map[string]*Prompt
+	resources map[string]*Resource
+	templates map[string]*Template
+	matching  []*Template // longest literal prefix first
+	status    []Status
+}
+
+// Tool returns the tool with a public name.
+func (s *Snapshot) Tool(name string) (*Tool, bool) {
+	t, ok := s.tools[name]
+	return t, ok
+}
+
+// Prompt returns the prompt with a public name.
+func (s *Snapshot) Prompt(name string) (*Prompt, bool) {
+	p, ok := s.prompts[name]
+	return p, ok
+}
+
+// Template returns the template with exactly this text, as completion/complete names it.
+func (s *Snapshot) Template(uriTemplate string) (*Template, bool) {
+	t, ok := s.templates[uriTemplate]
+	return t, ok
+}
+
+// Resource returns what serves a URI: the resource with exactly this URI, else the matching
+// template with the longest literal prefix. Where two plugins' templates match alike, neither
+// serves: the Reader answers with an error that names both.
+func (s *Snapshot) Resource(uri string) (Reader, bool) {
+	if r, ok := s.resources[uri]; ok {
+		return r, true
+	}
+	if len(uri) > maxURI {
+		return nil, false
+	}
+	return s.match(uri)
+}
+
+func (s *Snapshot) match(uri string) (Reader, bool) {
+	var found *Template
+	for _, t := range s.matching {
+		if found != nil && len(t.pattern.Prefix()) < len(found.pattern.Prefix()) {
+			break
+		}
+		if !strings.HasPrefix(uri, t.pattern.Prefix()) || !t.pattern.Match(uri) {
+			continue
+		}
+		if found != nil && found.Plugin != t.Plugin {
+			return &collision{uri: uri, plugins: [2]string{found.Plugin, t.Plugin}}, true
+		}
+		if found == nil {
+			found = t
+		}
+	}
+	return found, found != nil
+}

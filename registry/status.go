@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// State says in one word where a plugin stands.
+type State string
+
+// The states of a plugin.
+const (
+	StateLoading  State = "loading"  // its file is still changing, or is being read
+	StateLoaded   State = "loaded"   // it serves
+	StateFailed   State = "failed"   // it cannot be loaded; Error says why
+	StateHeld     State = "held"     // it could be loaded, but another plugin claims its name
+	StateDisabled State = "disabled" // the operator turned it off
+)
+
+// Status is what is known of one plugin.
+type Status struct {
+	Name      string   `json:"name"`
+	File      string   `json:"file,omitempty"`    // its path; "" for a plugin of this process
+	Digest    string   `json:"digest,omitempty"`  // SHA-256 of what serves, "sha256:" and hex
+	Dialect   string   `json:"dialect,omitempty"` // "go" for a plugin of this process
+	State     State    `json:"state"`
+	Version   string   `json:"version,omitempty"` // as the plugin says
+	Error     string   `json:"error,omitempty"`   // why it failed or is held; with StateLoaded: why a newer file does not serve
+	Tools     int      `json:"tools"`             // published
+	Resources int      `json:"resources"`         // published, with templates
+	Prompts   int      `json:"prompts"`           // published
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// Plugins returns the status of every plugin, sorted by name and file.
+func (r *Registry) Plugins() []Status {
+	list := slices.Clone(r.snapshot.Load().status)
+	for i := range list {
+		list[i].Warnings = slices.Clone(list[i].Warnings)
+	}
+	return list
+}
+
+func compareStatus(a, b Status) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File))
+}
+
+// builtinURI is the resource that lists the plugins.
+const builtinURI = builtinScheme + "://plugins"
+
+// builtinResource is the definition of it.
+const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
+	`"description":"Each plugin of this host: its file, digest, state, and why it is not loaded if it is not.",` +
+	`"mimeType":"application/json"}`
+
+// addBuiltin publishes the host's own plugin.
+func (r *Registry) addBuiltin() error {
+	members, err := rawjson.ParseObject([]byte(builtinResource))
+	if err != nil {
+		return err
+	}
+	m := &Manifest{resources: []declared{{id: builtinURI, members: members}}}
+	return r.addGo(&goPlugin{name: builtinName, manifest: m, serve: r.readStatus})
+}
+
+// readStatus serves sallyport://plugins: the status of each plugin, without the folders of this
+// machine.
+func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	list := r.Plugins()
+	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == builtinName })
+	for i := range list {
+		if list[i].File != "" {
+			list[i].File = filepath.Base(list[i].File)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"plugins": list})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"contents": []any{map[string]string{
+		"uri": builtinURI, "mimeType": "application/json", "text": string(text),
+	}}})
+}

@@ -1,0 +1,42 @@
+package registry
+
+import "time"
+
+const (
+	// maxWarm is how many modules may wait to be compiled before somebody calls them. Each keeps its
+	// machine code in memory, several times its file; of more plugins the first call waits.
+	maxWarm = 24
+	// warmDelay leaves the processor to the first requests.
+	warmDelay = time.Second
+)
+
+// warmUp has a module compiled when there is time. Past maxWarm waiting ones it is left to its first
+// call.
+func (r *Registry) warmUp(m *module) {
+	select {
+	case r.warm <- m:
+	default:
+	}
+}
+
+// startWarming compiles one module after the other until the registry closes.
+func (r *Registry) startWarming() {
+	if r.opts.Engine == nil || r.opts.Files != nil {
+		return
+	}
+	r.work.Go(func() {
+		select {
+		case <-r.stop.Done():
+			return
+		case <-time.After(warmDelay):
+		}
+		for {
+			select {
+			case <-r.stop.Done():
+				return
+			case m := <-r.warm:
+				m.get(r.stop)
+			}
+		}
+	})
+}
