@@ -254,3 +254,24 @@ func TestOutput_Bounded(t *testing.T) {
 		t.Errorf("warned %d times, logged %d bytes", n, b.Len())
 	}
 }
+
+// A home behind a link has keys under both of its names.
+func TestFS_HomeIsALink(t *testing.T) {
+	home := world(t)
+	link := filepath.Join(t.TempDir(), "me")
+	if err := os.Symlink(home, link); err != nil {
+		t.Skip(err)
+	}
+	_, tr := filesOf(t, hostfuncs.Options{Home: link}, "fs: write "+home+"/**", "fs: read ~/**")
+	for _, path := range []string{home, link} {
+		if text, e := readFile(tr, path+"/work/a.txt"); text != "A" {
+			t.Errorf("a granted file below %s: %v", path, e)
+		}
+		if _, e := readFile(tr, path+"/.ssh/id"); e != wasi.ENOENT {
+			t.Errorf("a key below %s: %v", path, e)
+		}
+	}
+	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
+		t.Error("the folder of keys got another name")
+	}
+}

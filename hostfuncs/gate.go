@@ -144,6 +144,7 @@ type refusal struct {
 	hint   string
 }
 
+// Error returns the reason.
 func (r *refusal) Error() string { return r.reason }
 
 // pass is the one way from a guest to an effect: it is checked, then recorded, then done.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"sync"
@@ -69,7 +70,7 @@ func NewHost(o *Options) *Host {
 	}
 	h := &Host{
 		logger:    o.Logger,
-		places:    grant.Places{Home: o.Home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin"},
+		places:    placesOf(o.Home),
 		protected: newProtected(slices.Clone(o.Protected)),
 		resolver:  o.Resolver,
 		dial:      o.Dial,
@@ -84,6 +85,15 @@ func NewHost(o *Options) *Host {
 	h.stop, h.cancel = context.WithCancel(context.Background())
 	h.setDefaults()
 	return h
+}
+
+// placesOf finds out about the operator's home. The usual file systems of two systems fold case.
+func placesOf(home string) grant.Places {
+	p := grant.Places{Home: home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin"}
+	if real, err := filepath.EvalSymlinks(home); err == nil && real != home && home != "" {
+		p.RealHome = real
+	}
+	return p
 }
 
 func (h *Host) setDefaults() {

@@ -62,6 +62,7 @@ func (b *body) open() {
 // failing is a reader that cannot.
 type failing struct{ err error }
 
+// Read fails.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // end tells a body of just the allowed length from one that goes on.

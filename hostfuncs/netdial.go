@@ -33,6 +33,7 @@ type addressError struct {
 	class class
 }
 
+// Error names the host and the use of its address.
 func (e *addressError) Error() string {
 	return fmt.Sprintf("%s has a %s address", e.host, e.class)
 }

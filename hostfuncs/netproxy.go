@@ -37,6 +37,7 @@ type proxyError struct {
 	reason string
 }
 
+// Error returns the reason.
 func (e *proxyError) Error() string { return "proxy: " + e.reason }
 
 // tunnel asks a proxy for a connection to an address that was checked. The proxy's own address is the

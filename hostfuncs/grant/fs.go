@@ -14,6 +14,7 @@ const (
 	Write
 )
 
+// String returns "read" or "write".
 func (o Op) String() string {
 	if o == Write {
 		return "write"
@@ -163,6 +164,9 @@ func (s segment) isDrive() bool {
 type Places struct {
 	// Home is what ~ stands for, absolute; lines with ~ cover nothing if it is empty.
 	Home string
+	// RealHome is Home without symbolic links, so that keys are known there by that name too; empty if
+	// it is the same.
+	RealHome string
 	// Fold says that the file system does not tell upper from lower case.
 	Fold bool
 }

@@ -33,6 +33,7 @@ type ParseError struct {
 	Message string
 }
 
+// Error begins with the line, if there is one.
 func (e *ParseError) Error() string {
 	if e.Line == 0 {
 		return e.Message

@@ -8,7 +8,11 @@ import (
 // needs marks the steps of a path that a line must spell out; the steps are in lower case.
 func (p Places) needs(op Op, steps []string) []need {
 	needs := make([]need, len(steps))
-	p.markCredentials(op, steps, needs)
+	for _, home := range []string{p.Home, p.RealHome} {
+		if home != "" {
+			markCredentials(op, home, steps, needs)
+		}
+	}
 	if op == Write {
 		markStartup(steps, needs)
 	}
@@ -17,11 +21,8 @@ func (p Places) needs(op Op, steps []string) []need {
 
 // markCredentials marks folders below the home that hold keys: whoever reads them is the operator. The
 // folders above them are marked for writing, so that none can be moved to where it is not known.
-func (p Places) markCredentials(op Op, path []string, needs []need) {
-	if p.Home == "" {
-		return
-	}
-	home := foldAll(steps(p.Home))
+func markCredentials(op Op, place string, path []string, needs []need) {
+	home := foldAll(steps(place))
 	for _, folder := range credentials() {
 		secret := slices.Concat(home, folder)
 		if _, inside := below(path, secret); inside {
