@@ -59,14 +59,18 @@ func servePrepared(in io.Reader, out io.Writer) {
 	serve(context.Background(), connect, in, out, new(Options).withDefaults())
 }
 
-func BenchmarkRoundTrip(b *testing.B) {
-	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, 1) })
-	b.Run("serve", func(b *testing.B) { roundTrips(b, servePrepared, 1) })
-}
+func BenchmarkRoundTrip(b *testing.B) { compare(b, 1) }
 
-func BenchmarkPipelined(b *testing.B) {
-	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, 64) })
-	b.Run("serve", func(b *testing.B) { roundTrips(b, servePrepared, 64) })
+func BenchmarkPipelined(b *testing.B) { compare(b, 64) }
+
+// compare runs the floor, the transport alone, and the whole way to a plugin in this process.
+func compare(b *testing.B, depth int) {
+	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, depth) })
+	b.Run("transport", func(b *testing.B) { roundTrips(b, servePrepared, depth) })
+	b.Run("all", func(b *testing.B) {
+		srv, _, _ := realServer(b)
+		roundTrips(b, func(in io.Reader, out io.Writer) { Serve(context.Background(), srv, in, out, nil) }, depth)
+	})
 }
 
 // roundTrips sends depth requests at a time over operating system pipes and reads the answers.
@@ -86,10 +90,15 @@ func roundTrips(b *testing.B, serve func(io.Reader, io.Writer), depth int) {
 	}()
 	var batch []byte
 	for i := range depth {
-		batch = fmt.Appendf(batch, "%s\n", callOf(i, "echo"))
+		batch = fmt.Appendf(batch, "%s\n", request(i+1, "tools/call", `{"name":"echo","arguments":{"text":"hello"}}`))
 	}
 	answers := bufio.NewReaderSize(outR, chunkSize)
+	fmt.Fprintln(inW, request(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`))
+	if _, err := answers.ReadSlice('\n'); err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
+	b.ResetTimer()
 	for sent := 0; sent < b.N; sent += depth {
 		inW.Write(batch)
 		for range depth {

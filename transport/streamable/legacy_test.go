@@ -138,11 +138,14 @@ func TestLegacy_DeleteCancels(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
+	called := make(chan struct{})
 	go func() {
-		receive(t, f.entered)
-		s.want("DELETE", "DELETE", "", in, 204, "")
+		defer close(called)
+		s.want("call", "POST", legacyBody(1, "tools/call", `{"name":"wait"}`), in, 202, "")
 	}()
-	s.want("call", "POST", legacyBody(1, "tools/call", `{"name":"wait"}`), in, 202, "")
+	receive(t, f.entered)
+	s.want("DELETE", "DELETE", "", in, 204, "")
+	<-called
 	if err := receive(t, f.left); err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
 	}

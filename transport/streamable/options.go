@@ -108,7 +108,7 @@ func orDefault[T comparable](v, otherwise T) T {
 
 func (o *Options) rate() Rate {
 	r := o.Rate
-	if r.PerSecond == 0 && o.local() {
+	if r.PerSecond == 0 && o.Local() {
 		r.PerSecond = -1
 	}
 	r.PerSecond = orDefault(r.PerSecond, 50)
@@ -131,8 +131,8 @@ func (o *Options) loopback() bool {
 	return err == nil && isLoopback(host)
 }
 
-// local reports whether callers are this machine's own.
-func (o *Options) local() bool {
+// Local reports whether callers are this machine's own.
+func (o *Options) Local() bool {
 	return (o.socket() != "" || o.loopback()) && !o.BehindProxy
 }
 
@@ -183,7 +183,7 @@ func (o *Options) checkSocket() error {
 
 // checkReach is about addresses that other machines can reach.
 func (o *Options) checkReach() error {
-	if o.local() {
+	if o.Local() {
 		return nil
 	}
 	if o.loopback() {
