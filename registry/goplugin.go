@@ -73,8 +73,8 @@ func (r *Registry) AddGo(name string, manifest []byte, serve GoFunc) error {
 	if err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}
-	if len(m.Problems) > 0 {
-		return fmt.Errorf("plugin %q: %s", name, m.Problems[0])
+	if m.refused != "" {
+		return fmt.Errorf("plugin %q: %s", name, m.refused)
 	}
 	return r.addGo(&goPlugin{name: name, manifest: m, serve: serve})
 }

@@ -41,6 +41,7 @@ type Manifest struct {
 
 	tools, prompts       []declared
 	resources, templates []declared
+	refused              string // the first problem that cost an entry
 }
 
 // declared is one checked entry: id is its local name, URI or template.
@@ -118,6 +119,9 @@ func (m *Manifest) lists(o rawjson.Object) error {
 			c.read(raw, l.id)
 			c.run(l.check)
 			m.Problems = append(m.Problems, c.problems...)
+			if c.bad && m.refused == "" {
+				m.refused = c.problems[len(c.problems)-1]
+			}
 			if !c.bad {
 				*l.raw = append(*l.raw, c.members.Append(nil))
 				*l.out = append(*l.out, c.declared)

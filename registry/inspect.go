@@ -1,0 +1,91 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Description is what can be known of a plugin file.
+type Description struct {
+	Name     string    `json:"name"` // the name it has in a folder, without configuration
+	File     string    `json:"file"`
+	Size     int       `json:"size"`   // bytes
+	Digest   string    `json:"digest"` // SHA-256, "sha256:" and hex
+	Dialect  string    `json:"dialect"`
+	Packed   bool      `json:"packed"` // the manifest is in the file; else the plugin was asked
+	Imports  []string  `json:"imports"`
+	Manifest *Manifest `json:"manifest"`
+
+	// Raw is the manifest as the plugin gave it.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Describer asks a module without a manifest section what it offers; see NewDescriber.
+type Describer func(ctx context.Context, wasm []byte, d runtime.Dialect) (json.RawMessage, error)
+
+// ErrNotPacked is the cause when a file has no manifest section and there is nobody to ask.
+var ErrNotPacked = errors.New("the plugin has no manifest section; run sallyport pack to add one")
+
+// NewDescriber returns a Describer that runs the module with no grants.
+func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
+	return func(ctx context.Context, wasm []byte, d runtime.Dialect) (json.RawMessage, error) {
+		compiled, err := engine.Compile(ctx, wasm)
+		if err != nil {
+			return nil, err
+		}
+		defer compiled.Close()
+		return ask(ctx, host, compiled, d)
+	}
+}
+
+// Inspect reads a plugin file. It runs nothing, unless the file has no manifest section: then it
+// asks by describe, and a nil describe is ErrNotPacked.
+func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
+	wasm, _, err := readSettled(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d, err := describeBytes(ctx, wasm, dialects, describe)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d.File = path
+	if d.Name, err = stemName(path); err != nil {
+		d.Name = filepath.Base(path)
+		d.Manifest.problem("%v", err)
+	}
+	return d, nil
+}
+
+func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	dialect, err := recognise(b, dialects)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{Size: b.Size(), Digest: digestOf(wasm), Dialect: dialect.Name(), Imports: []string{}}
+	for _, i := range b.Imports {
+		d.Imports = append(d.Imports, i.Module+"."+i.Name)
+	}
+	d.Raw, d.Packed = b.CustomSection(wasmbin.ManifestSection)
+	if !d.Packed {
+		if describe == nil {
+			return nil, ErrNotPacked
+		}
+		if d.Raw, err = describe(ctx, wasm, dialect); err != nil {
+			return nil, fmt.Errorf("plugin/describe: %w", err)
+		}
+	}
+	d.Manifest, err = ParseManifest(d.Raw)
+	return d, err
+}
