@@ -1,0 +1,91 @@
+# make run        build everything and serve the bundled plugins on 127.0.0.1:8470/mcp
+# make test       every test that needs only Go and make
+# make test-all   the rest: real clients, conformance, race, fuzzing, other systems (installs what it needs)
+# make help       all targets
+
+BIN      := build/sallyport
+PLUGINS  := time fetch files git conformance
+WASM     := $(PLUGINS:%=build/plugins/%.wasm)
+ADDR     ?= 127.0.0.1:8470
+FUZZTIME ?= 20s
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help build plugins install run test test-all check race fuzz cross bench challenges conformance clients clean FORCE
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n",$$1,$$2}' Makefile
+
+build: $(BIN) ## the host, build/sallyport
+
+$(BIN): FORCE
+	@echo "building $@"
+	@go build -trimpath -o $@ ./cmd/sallyport
+
+install: ## put sallyport on the PATH
+	go install -trimpath ./cmd/sallyport
+
+plugins: $(WASM) ## the bundled plugins, build/plugins/*.wasm
+
+# A plugin is built beside its place, packed (its description goes into the file), then moved.
+build/plugins/%.wasm: $(BIN) FORCE
+	@echo "building $@"
+	@mkdir -p build/plugins build/wasm
+	@cd plugins && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o ../build/wasm/$*.wasm ./$*
+	@$(BIN) pack build/wasm/$*.wasm --state build/state >/dev/null
+	@cmp -s build/wasm/$*.wasm $@ || cp build/wasm/$*.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
+
+run: $(BIN) plugins ## build all and serve build/plugins on $(ADDR)/mcp
+	$(BIN) serve build/plugins --http $(ADDR) --no-token --config plugins/sallyport.yaml --state build/state
+
+test: $(BIN) plugins ## every test that needs only Go and make
+	go test ./...
+	cd pdk/go && go test ./...
+	cd plugins && go test ./...
+
+test-all: check race cross clients conformance fuzz challenges ## everything else, with what it needs
+
+check: ## gofmt, vet, staticcheck, unowned notes
+	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
+	  [ -z "$$bad" ] || { echo "not gofmt-ed: $$bad"; exit 1; }
+	@! grep -rnE '(TODO|FIXME|XXX)($$|[^(a-zA-Z])' --include='*.go' . || { echo 'a TODO needs an owner: TODO(name)'; exit 1; }
+	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...)
+	go run $(STATICCHECK) ./...
+	cd pdk/go && go run $(STATICCHECK) ./...
+	cd plugins && go run $(STATICCHECK) ./...
+
+race: ## every test of the host under the race detector
+	go test -race ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z_0-9]*' $$p/*_test.go | sed 's/func //'); do \
+	    echo "fuzz $$p $$f $(FUZZTIME)"; (cd $$p && go test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) . | tail -2); \
+	  done; done
+
+cross: ## build and vet for linux, darwin and windows on amd64 and arm64
+	@set -e; for os in linux darwin windows; do for arch in amd64 arm64; do \
+	  echo "$$os/$$arch"; GOOS=$$os GOARCH=$$arch go build ./... && GOOS=$$os GOARCH=$$arch go vet ./...; \
+	done; done
+
+bench: $(BIN) plugins ## one table of numbers, and build/bench.json
+	go run ./cmd/bench -o build/bench.json
+
+challenges: $(BIN) plugins ## the 33 promises, a line each
+	go test ./cmd/sallyport -run 'TestChallenge' -count=1 -v | go run ./cmd/challenges
+
+# Node and the clients come from npm into build/clients: nothing is installed elsewhere.
+build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sallyport/testdata/clients/package-lock.json
+	@mkdir -p build/clients
+	cp $^ build/clients/
+	cd build/clients && npm ci --no-audit --no-fund --ignore-scripts=false
+	@touch $@
+
+clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio and HTTP
+	go test -tags clients ./cmd/sallyport -run 'TestClients' -count=1 -v
+
+conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
+	go test -tags clients ./cmd/sallyport -run 'TestConformance' -count=1 -v
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,108 @@
+// Bench measures the host beside what it is compared with, in one run, and prints one table.
+//
+//	go run ./cmd/bench [-o build/bench.json] [-run REGEXP] [-quick]
+//
+// Servers run as processes of their own (this program again, with a role), and are measured in turn,
+// A B A B, so that a drift of the machine falls on all alike. A ratio is the median of the ratios of
+// the rounds.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"text/tabwriter"
+)
+
+// row is one number of the table.
+type row struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	note  string
+}
+
+// suite is one group of measurements.
+type suite struct {
+	name string
+	run  func(context.Context, options) ([]row, error)
+}
+
+// options hold for every suite.
+type options struct {
+	rounds int // how often each server is measured, in turn
+	calls  int // calls of one round
+}
+
+func suites() []suite {
+	return []suite{{"stdio", benchStdio}, {"start", benchStart}}
+}
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == "role" {
+		fail(serveRole(os.Args[2]))
+		return
+	}
+	out := flag.String("o", "", "write the numbers to this `file` as JSON")
+	only := flag.String("run", "", "measure only the suites that match this `regexp`")
+	quick := flag.Bool("quick", false, "a tenth of the calls, to see that it works")
+	flag.Parse()
+	fail(bench(*out, *only, *quick))
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func bench(out, only string, quick bool) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	o := options{rounds: 7, calls: 20_000}
+	if quick {
+		o = options{rounds: 3, calls: 2_000}
+	}
+	var rows []row
+	for _, s := range suites() {
+		if !match.MatchString(s.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s\n", s.name)
+		more, err := s.run(context.Background(), o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		rows = append(rows, more...)
+	}
+	if err := print(rows); err != nil || out == "" {
+		return err
+	}
+	return save(out, rows)
+}
+
+func print(rows []row) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%.3g\t%s\t%s\n", r.Name, r.Value, r.Unit, r.note)
+	}
+	return w.Flush()
+}
+
+func save(file string, rows []row) error {
+	text, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	goruntime "runtime"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/transport/stdio"
+)
+
+// statsLine is what a server writes to standard error when its input ends.
+type statsLine struct {
+	AllocatedBytes uint64 `json:"allocatedBytes"`
+}
+
+// serveRole is a server on standard input and output that ends with its input.
+func serveRole(role string) error {
+	var err error
+	switch role {
+	case "floor":
+		err = serveFloor(os.Stdin, os.Stdout)
+	case "host":
+		err = serveHost()
+	case "sdk":
+		err = serveSDK()
+	default:
+		return fmt.Errorf("no role %q", role)
+	}
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	line, _ := json.Marshal(statsLine{AllocatedBytes: m.TotalAlloc})
+	fmt.Fprintf(os.Stderr, "%s\n", line)
+	return err
+}
+
+// toolName is the tool that every server has: it answers with the text that it was given.
+const toolName = "bench-echo"
+
+// serveFloor is the least that a server on stdio can do: a buffered line read, one envelope
+// decode, a map look-up, and prepared bytes written.
+func serveFloor(in io.Reader, out io.Writer) error {
+	prepared := map[string]json.RawMessage{
+		"tools/call": json.RawMessage(`{"content":[{"type":"text","text":"` + payload(100) + `"}]}`),
+		"initialize": json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"floor","version":"0"}}`),
+	}
+	r, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	var answer []byte
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		m, err := jsonrpc.Parse(line)
+		if err != nil {
+			return err
+		}
+		if m.ID == nil {
+			continue
+		}
+		answer = jsonrpc.AppendResult(answer[:0], m.ID, prepared[m.Method])
+		w.Write(append(answer, '\n'))
+		if r.Buffered() == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// benchManifest describes the in-process echo tool.
+const benchManifest = `{"name":"bench","version":"1","tools":[{"name":"echo","description":"answers with its text",
+"inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}`
+
+// echo serves the in-process echo tool.
+func echo(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+	out := append([]byte(`{"content":[{"type":"text","text":`), rawjson.Get(params, "arguments", "text")...)
+	return append(out, `}]}`...), nil
+}
+
+// serveHost is our own host with a tool in the process, and no guest.
+func serveHost() error {
+	ctx := context.Background()
+	r, err := registry.New(ctx, registry.Options{})
+	if err != nil {
+		return err
+	}
+	defer r.Close(ctx)
+	if err := r.AddGo("bench", []byte(benchManifest), echo); err != nil {
+		return err
+	}
+	server := protocol.NewServer(r, &protocol.Options{Name: "bench", Version: "1"})
+	defer server.Close(ctx)
+	return stdio.Serve(ctx, server, os.Stdin, os.Stdout, nil)
+}
+
+// serveSDK is a server made with the official Go SDK, with an equal tool.
+func serveSDK() error {
+	type args struct {
+		Text string `json:"text"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: toolName, Description: "answers with its text"},
+		func(_ context.Context, _ *mcp.CallToolRequest, a args) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.Text}}}, nil, nil
+		})
+	return server.Run(context.Background(), &mcp.StdioTransport{})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+const (
+	// hostBinary is the host as make builds it.
+	hostBinary = "build/sallyport"
+	// startPlugins is how many distinct plugins a folder holds for the start.
+	startPlugins = 200
+)
+
+// benchStart measures the time from launching the host to the answer to tools/list, over a folder
+// of 200 distinct packed plugins of some 3 MB: never seen before, and with their digests known but
+// nothing compiled.
+func benchStart(ctx context.Context, o options) ([]row, error) {
+	dir, err := os.MkdirTemp("", "sallyport-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	plugins, state := filepath.Join(dir, "plugins"), filepath.Join(dir, "state")
+	size, err := writePlugins(plugins, "build/plugins/time.wasm")
+	if err != nil {
+		return nil, err
+	}
+	var unseen, known []float64
+	for range o.rounds {
+		for _, s := range []struct {
+			forget string // what the host forgets before this start
+			times  *[]float64
+		}{{state, &unseen}, {filepath.Join(state, "compiled"), &known}} {
+			if err := os.RemoveAll(s.forget); err != nil {
+				return nil, err
+			}
+			d, err := timeToList(ctx, plugins, state)
+			if err != nil {
+				return nil, err
+			}
+			*s.times = append(*s.times, float64(d.Milliseconds()))
+		}
+	}
+	note := fmt.Sprintf("%d plugins of %.1f MB; ", startPlugins, float64(size)/1e6)
+	return []row{
+		{"tools_list_200_plugins_cold_ms", median(known), "ms", note + spread(known)},
+		{"tools_list_200_plugins_unseen_ms", median(unseen), "ms", note + spread(unseen)},
+	}, nil
+}
+
+// writePlugins fills dir with copies of one plugin that differ in a custom section.
+func writePlugins(dir, from string) (size int, err error) {
+	wasm, err := os.ReadFile(from)
+	if err != nil {
+		return 0, fmt.Errorf("%w; run make plugins first", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	for i := range startPlugins {
+		copied, err := wasmbin.SetCustomSection(wasm, "bench", fmt.Appendf(nil, "copy %d", i))
+		if err != nil {
+			return 0, err
+		}
+		size = len(copied)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("p%03d.wasm", i)), copied, 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// timeToList launches the host over plugins and waits for the whole list.
+func timeToList(ctx context.Context, plugins, state string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, hostBinary, "serve", plugins, "--state", state, "--config", os.DevNull, "--log-level", "error")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`)
+	if err != nil {
+		return 0, err
+	}
+	n, took, err := readList(bufio.NewReader(out), begin)
+	in.Close()
+	if wait := cmd.Wait(); err == nil {
+		err = wait
+	}
+	if err == nil && n < startPlugins {
+		err = fmt.Errorf("%d tools of %d plugins", n, startPlugins)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return took, nil
+}
+
+// readList reads answers until the list and counts its tools.
+func readList(r *bufio.Reader, begin time.Time) (int, time.Duration, error) {
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return 0, 0, err
+		}
+		took := time.Since(begin)
+		var m struct {
+			ID     any
+			Result struct{ Tools []json.RawMessage }
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			return 0, 0, err
+		}
+		if m.ID == float64(2) {
+			return len(m.Result.Tools), took, nil
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+func newCall(std stdio) *cobra.Command {
+	var lines []string
+	c := &cobra.Command{
+		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
+		Short: "make one call without a client; exit code 1 if the tool failed, 2 if the host did",
+		Args:  cobra.RangeArgs(2, 3),
+		RunE: func(c *cobra.Command, args []string) error {
+			arguments := "{}"
+			if len(args) == 3 {
+				arguments = args[2]
+			}
+			s, err := loadSettings(c, filepath.Dir(args[0]))
+			if err != nil {
+				return err
+			}
+			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines}, args[1], arguments)
+		},
+	}
+	c.Flags().StringArrayVar(&lines, "grant", nil, "allow one `line`, such as 'net: GET https://api.example.com/**'; may be repeated")
+	return c
+}
+
+// onePlugin is a file that is loaded alone, with bare names.
+type onePlugin struct {
+	file   string
+	grants []string
+}
+
+// open loads the plugin, and fails where it cannot be.
+func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*host, error) {
+	allowed, err := grants(p.grants)
+	if err != nil {
+		return nil, err
+	}
+	bare := false
+	log := newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))
+	h, err := openHost(ctx, s, log, registry.File{
+		Path:   p.file,
+		Config: registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{})},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, errors.Join(h.registry.Ready(ctx), h.failure())
+}
+
+// failure is why a plugin of this host does not serve.
+func (h *host) failure() error {
+	for _, p := range h.registry.Plugins() {
+		if p.State != registry.StateLoaded {
+			return errors.New(p.Error)
+		}
+	}
+	return nil
+}
+
+// callOnce sends one tools/call through the same server that a client speaks to.
+func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
+	if err := rawjson.Valid([]byte(arguments)); err != nil {
+		return hint(fmt.Errorf("the arguments are not JSON: %w", err), `write them as one word, such as '{"name":"value"}'`)
+	}
+	h, err := p.open(ctx, s, std)
+	if h != nil {
+		defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+	}
+	if err != nil {
+		return err
+	}
+	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version()})
+	defer server.Close(ctx)
+	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
+	defer conn.Close()
+	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
+	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintf(std.err, "%s\n", msg) })
+	if r.Err != nil {
+		return errors.New(r.Err.Message)
+	}
+	return printResult(std, r.Body)
+}
+
+// callParams are the params of a request of the present revision, which needs no session.
+func callParams(tool, arguments string) json.RawMessage {
+	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
+		rawjson.AppendString(nil, tool), arguments, protocol.SupportedVersions()[0])
+	return append(params, `"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug"}}`...)
+}
+
+// printResult writes the result as indented JSON; a tool's failure is exit code 1.
+func printResult(std stdio, response []byte) error {
+	result := rawjson.Get(response, "result")
+	var out bytes.Buffer
+	if err := json.Indent(&out, result, "", "  "); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, out.String())
+	if bytes.Equal(rawjson.Get(result, "isError"), []byte("true")) {
+		return exitCode(exitTool)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
+)
+
+func newClientConfig(std stdio) *cobra.Command {
+	var write bool
+	var file string
+	c := &cobra.Command{
+		Use:       "client-config CLIENT [DIR]",
+		Short:     "print, or merge into the client's file, how a client reaches this host",
+		Long:      "Print the entry that makes an MCP client use this host. CLIENT is " + clients.Names() + ".\nWith --http the client speaks to a running server, else it launches one.",
+		ValidArgs: clients.List(),
+		Args:      cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := clients.Find(args[0])
+			if err != nil {
+				return err
+			}
+			server, err := clientServer(c, args[1:])
+			if err != nil {
+				return err
+			}
+			if !write {
+				return printEntry(std, client, server)
+			}
+			return writeEntry(std, client, server, file)
+		},
+	}
+	c.Flags().BoolVar(&write, "write", false, "merge into the client's file, and keep a backup")
+	c.Flags().StringVar(&file, "file", "", "the client's `file`, if it is not where it usually is")
+	c.Flags().String("http", "", "`address` of a running server, such as 127.0.0.1:8470")
+	return c
+}
+
+// clientServer is the entry for this program: launched on stdio, or reached over HTTP.
+func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
+	var dir string
+	if len(rest) > 0 {
+		dir = rest[0]
+	}
+	s, err := loadSettings(c, dir)
+	if err != nil {
+		return clients.Server{}, err
+	}
+	if f := c.Flags().Lookup("http"); f.Changed {
+		token, err := localToken(s)
+		return clients.Server{URL: "http://" + s.Text("http.addr") + s.Text("http.path"), Token: token}, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return clients.Server{}, err
+	}
+	args := []string{"serve", s.Text("dir")}
+	if f := c.Flags().Lookup("config"); f.Changed {
+		abs, err := filepath.Abs(f.Value.String())
+		if err != nil {
+			return clients.Server{}, err
+		}
+		args = append(args, "--config", abs)
+	}
+	return clients.Server{Command: self, Args: args}, nil
+}
+
+func printEntry(std stdio, client clients.Client, server clients.Server) error {
+	text, err := client.Merge(nil, server)
+	if err != nil {
+		return err
+	}
+	_, err = std.out.Write(text)
+	return err
+}
+
+func writeEntry(std stdio, client clients.Client, server clients.Server, file string) error {
+	if file == "" {
+		f, err := client.File()
+		if err != nil {
+			return err
+		}
+		file = f
+	}
+	backup, err := client.Write(file, server)
+	if errors.Is(err, clients.ErrUnchanged) {
+		fmt.Fprintf(std.out, "%s has the entry already\n", file)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "wrote %s\n", file)
+	if backup != "" {
+		fmt.Fprintf(std.out, "the file as it was is %s\n", backup)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+)
+
+func newConfig(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "print every effective value and where it came from",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return printSettings(std, s)
+		},
+	}
+}
+
+// loadSettings reads the settings that the flags of c and the argument DIR ask for.
+func loadSettings(c *cobra.Command, dir string) (*settings.Settings, error) {
+	file, err := c.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	return settings.Load(settings.Options{File: file, Dir: dir, Flags: c.Flags()})
+}
+
+// printSettings writes a line for each value: key, value, source.
+func printSettings(std stdio, s *settings.Settings) error {
+	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, v := range s.All() {
+		text := v.Text
+		if text == "" {
+			text = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key.Name, text, sourceText(v))
+	}
+	for _, p := range s.Plugins {
+		fmt.Fprintf(w, "plugins.%s\t%d grants\tfile %s:%d\n", p.Name, len(p.Grants.Grants()), s.File, p.Line)
+	}
+	return w.Flush()
+}
+
+func sourceText(v settings.Value) string {
+	if v.Where == "" {
+		return string(v.Source)
+	}
+	return string(v.Source) + " " + v.Where
+}

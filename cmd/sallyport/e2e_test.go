@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The tests of this package drive the program as a user does: this test binary is the program too
+// (see TestMain), the plugins are those that make builds, and the clients are real ones.
+
+// asProgram makes the test binary behave as the program.
+const asProgram = "SALLYPORT_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(main1())
+	}
+	testscript.Main(m, map[string]func(){"sallyport": func() { os.Exit(main1()) }})
+}
+
+// program is the command line of the program, with a state folder and a configuration of its own.
+func program(t *testing.T, config string, args ...string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sallyport.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, append(args, "--config", file, "--state", filepath.Join(sharedState(t), "state"))...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+dir)
+	return cmd
+}
+
+// sharedState is one state folder for all tests, so that each plugin is compiled once.
+var sharedState = func() func(*testing.T) string {
+	var once sync.Once
+	var dir string
+	return func(t *testing.T) string {
+		once.Do(func() {
+			dir = filepath.Join("..", "..", "build", "test")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			dir, _ = filepath.Abs(dir)
+		})
+		return dir
+	}
+}()
+
+// bundled is the file of a plugin that make built.
+func bundled(t *testing.T, name string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("..", "..", "build", "plugins", name+".wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Fatalf("%v; run make plugins", err)
+	}
+	return file
+}
+
+// guest builds the guest in testdata/NAME, once.
+var guest = func() func(*testing.T, string) string {
+	var mu sync.Mutex
+	built := map[string]string{}
+	return func(t *testing.T, name string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if built[name] == "" {
+			out := filepath.Join(sharedState(t), name+".wasm")
+			cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
+			cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			built[name] = out
+		}
+		return built[name]
+	}
+}()
+
+// folder is a plugin folder with copies of files.
+func folder(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "plugins")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// connect joins the official SDK's client to the program on stdio.
+func connect(t *testing.T, config, dir string) *mcp.ClientSession {
+	t.Helper()
+	return session(t, &mcp.CommandTransport{Command: program(t, config, "serve", dir)}, nil)
+}
+
+// session is a client session that ends with the test.
+func session(t *testing.T, transport mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	t.Cleanup(cancel)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+	s, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// text is the text of a result, its blocks joined by lines.
+func text(r *mcp.CallToolResult) string {
+	var parts []string
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// kindOf is the kind that a failed result carries for programs, "" if none.
+func kindOf(r *mcp.CallToolResult) string {
+	data, _ := r.Meta["dev.sallyport/error"].(map[string]any)
+	kind, _ := data["kind"].(string)
+	return kind
+}
+
+// call calls a tool and fails the test where the call itself fails.
+func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) *mcp.CallToolResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return r
+}
+
+// servingOn is what the program says when its listener is open.
+var servingOn = regexp.MustCompile(`serving .* on (http\S+)`)
+
+// serveURL starts the program on HTTP and returns the address of its endpoint.
+func serveURL(t *testing.T, config string, args ...string) string {
+	t.Helper()
+	cmd := program(t, config, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url, seen := make(chan string, 1), make(chan struct{})
+	go func() { // ends with the program's standard error
+		defer close(seen)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if m := servingOn.FindStringSubmatch(lines.Text()); m != nil {
+				url <- m[1]
+			}
+			t.Log(lines.Text())
+		}
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt)
+		<-seen
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	select {
+	case u := <-url:
+		return u
+	case <-seen:
+		t.Fatal("the server ended")
+	case <-time.After(60 * time.Second):
+		t.Fatal("the server does not answer")
+	}
+	return ""
+}
+
+// bearer adds a token to every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// host is everything below the wire, joined.
+type host struct {
+	engine   *runtime.Engine
+	gates    *hostfuncs.Host
+	registry *registry.Registry
+}
+
+// openHost brings up the engine and the gate, and loads the plugins of s; files restricts it to
+// the files named, with no folder watched.
+func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files ...registry.File) (*host, error) {
+	state := s.Text("state")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, err
+	}
+	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
+		CacheDir: filepath.Join(state, "compiled"),
+		Host:     append(wasi.HostFuncs(), native.HostFuncs()...),
+		Logger:   log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	gates, err := newGates(s, log)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close(ctx))
+	}
+	h := &host{engine: engine, gates: gates}
+	h.registry, err = registry.New(ctx, registryOptions(s, h, log, files))
+	if err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	return h, nil
+}
+
+// newGates keeps Sallyport's own files out of every plugin's reach.
+func newGates(s *settings.Settings, log *slog.Logger) (*hostfuncs.Host, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // "~/" in a grant then matches nothing
+	}
+	protected := []string{s.Text("state"), s.Text("dir")}
+	if s.File != "" {
+		protected = append(protected, s.File)
+	}
+	return hostfuncs.NewHost(&hostfuncs.Options{Logger: log, Home: home, Protected: protected}), nil
+}
+
+func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []registry.File) registry.Options {
+	o := registry.Options{
+		Engine:   h.engine,
+		Host:     h.gates,
+		State:    s.Text("state"),
+		Logger:   log,
+		Dialects: dialects(),
+		Plugins:  map[string]registry.Config{},
+		Defaults: limits(s, settings.Limits{}),
+		Files:    files,
+	}
+	if files == nil {
+		o.Dir = s.Text("dir")
+	}
+	for _, p := range s.Plugins {
+		o.Plugins[p.Name] = pluginConfig(s, p)
+	}
+	return o
+}
+
+// dialects are the calling conventions, in the order in which a module is asked for them.
+func dialects() []registry.Dialect {
+	return []registry.Dialect{{
+		Recognises: native.Recognises,
+		Dialect:    native.New(),
+	}}
+}
+
+func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
+	prefix := p.Prefix
+	return registry.Config{
+		Source:   p.Source,
+		Disabled: p.Disabled,
+		Prefix:   &prefix,
+		Only:     p.Only,
+		Hide:     p.Hide,
+		Limits:   limits(s, p.Limits),
+		Grants:   p.Grants,
+	}
+}
+
+// limits are those of a plugin, with the host's own where it has none.
+func limits(s *settings.Settings, l settings.Limits) runtime.Limits {
+	return runtime.Limits{
+		Memory:      uint64(cmp.Or(l.Memory, s.Bytes("limits.memory"))),
+		Deadline:    cmp.Or(l.Deadline, s.Duration("limits.deadline")),
+		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
+		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
+	}
+}
+
+// close ends what openHost began, the last first.
+func (h *host) close(ctx context.Context) error {
+	var err error
+	if h.registry != nil {
+		err = h.registry.Close(ctx)
+	}
+	h.gates.Close()
+	return errors.Join(err, h.engine.Close(ctx))
+}
+
+// grants reads the --grant lines of a command.
+func grants(lines []string) (*grant.Set, error) {
+	var all []grant.Grant
+	for _, line := range lines {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			return nil, hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
+		}
+		all = append(all, g)
+	}
+	return grant.NewSet(all...), nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/transport/auth"
+	"github.com/sallyport-mcp/sallyport/transport/streamable"
+)
+
+// serveHTTP serves on http.addr until ctx is done.
+func serveHTTP(ctx context.Context, s *settings.Settings, server *protocol.Server, log *slog.Logger, std stdio) error {
+	o := &streamable.Options{
+		Addr:        s.Text("http.addr"),
+		Path:        s.Text("http.path"),
+		Origins:     s.List("http.origins"),
+		TLSCert:     s.Text("http.tls_cert"),
+		TLSKey:      s.Text("http.tls_key"),
+		BehindProxy: s.Bool("http.behind_proxy"),
+		Rate:        streamable.Rate{PerSecond: float64(s.Count("http.rate"))},
+		Logger:      log,
+	}
+	tokens, err := httpTokens(s)
+	if err != nil {
+		return err
+	}
+	if tokens != nil {
+		o.Tokens = tokens
+	}
+	listener, err := streamable.Listen(o)
+	if err != nil {
+		return err
+	}
+	greet(std, s, listener.URL(), tokens)
+	return listener.Serve(ctx, streamable.NewHandler(server, o))
+}
+
+// greet tells the person at the terminal where the server is.
+func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
+	fmt.Fprintf(std.err, "serving %s on %s\n", s.Text("dir"), url)
+	if tokens == nil {
+		fmt.Fprintln(std.err, "no token is asked for: every program on this machine can call")
+		return
+	}
+	fmt.Fprintf(std.err, "a token is asked for: sallyport client-config CLIENT --http %s prints it\n", s.Text("http.addr"))
+}
+
+// httpTokens are the tokens that may call: the named ones, and this machine's own on loopback. Nil
+// asks for none.
+func httpTokens(s *settings.Settings) (*auth.Tokens, error) {
+	if s.Bool("http.no_token") {
+		return nil, nil
+	}
+	tokens, err := namedTokens(s)
+	if err != nil {
+		return nil, err
+	}
+	local := streamable.Options{Addr: s.Text("http.addr"), BehindProxy: s.Bool("http.behind_proxy")}
+	if !local.Local() {
+		return tokens, nil
+	}
+	token, err := localToken(s)
+	if err != nil {
+		return nil, err
+	}
+	return tokens.With("local", token)
+}
+
+// tokensFile is where named tokens are kept.
+func tokensFile(s *settings.Settings) string {
+	if file := s.Text("http.tokens"); file != "" {
+		return file
+	}
+	return filepath.Join(s.Text("state"), "tokens")
+}
+
+func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
+	tokens, err := auth.Load(tokensFile(s))
+	if errors.Is(err, fs.ErrNotExist) && s.Text("http.tokens") == "" {
+		return nil, nil
+	}
+	return tokens, err
+}
+
+// localToken is the token of programs on this machine; the first use makes it.
+func localToken(s *settings.Settings) (string, error) {
+	if err := makeFolder(s.Text("state")); err != nil {
+		return "", err
+	}
+	token, _, err := auth.Local(filepath.Join(s.Text("state"), "token"))
+	return token, err
+}

@@ -1,0 +1,146 @@
+package clients
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var launched = Server{Command: "/bin/sallyport", Args: []string{"serve", "/plugins"}}
+
+func TestMerge_newFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-desktop": `{
+  "mcpServers": {
+    "sallyport": {
+      "command": "/bin/sallyport",
+      "args": [
+        "serve",
+        "/plugins"
+      ]
+    }
+  }
+}
+`,
+		"vscode": `{
+  "servers": {
+    "sallyport": {
+      "type": "stdio",
+      "command": "/bin/sallyport",
+      "args": [
+        "serve",
+        "/plugins"
+      ]
+    }
+  }
+}
+`,
+	} {
+		c, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Merge(nil, launched); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+}
+
+func TestMerge_addressCarriesTheToken(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-code": `"type": "http",
+      "url": "http://127.0.0.1:8470/mcp",
+      "headers": {
+        "Authorization": "Bearer tok"
+      }`,
+		"gemini": `"httpUrl": "http://127.0.0.1:8470/mcp",`,
+		"cursor": `"url": "http://127.0.0.1:8470/mcp",`,
+	} {
+		c, _ := Find(name)
+		got, err := c.Merge(nil, Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"})
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+	desktop, _ := Find("claude-desktop")
+	_, err := desktop.Merge(nil, Server{URL: "http://x"})
+	if err == nil || err.Error() != "claude-desktop launches its servers; leave --http out" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
+	c, _ := Find("cursor")
+	got, err := c.Merge([]byte(`{"z":1.0,"mcpServers":{"other":{"x":[1,2]},"sallyport":{"command":"old"}},"a":null}`), launched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"z": 1.0`, `"other": {`, `"a": null`, `"command": "/bin/sallyport"`} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if strings.Contains(string(got), "old") {
+		t.Errorf("the old entry is still there: %s", got)
+	}
+}
+
+func TestMerge_refusesWhatIsNotPlainJSON(t *testing.T) {
+	c, _ := Find("vscode")
+	for _, text := range []string{"// comment\n{}", `{"servers":[]}`, `[]`, `{"servers":{}`} {
+		if _, err := c.Merge([]byte(text), launched); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+func TestWrite_backupLinkAndTwice(t *testing.T) {
+	c, _ := Find("cursor")
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
+	if err := os.WriteFile(file, []byte(`{"k":1}`), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	backup, err := c.Write(link, launched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old, _ := os.ReadFile(backup); string(old) != `{"k":1}` {
+		t.Errorf("backup holds %s", old)
+	}
+	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+	if info, _ := os.Stat(file); info.Mode().Perm() != 0o640 {
+		t.Errorf("mode is %v", info.Mode())
+	}
+	if _, err := c.Write(link, launched); !errors.Is(err, ErrUnchanged) {
+		t.Errorf("second time: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestWrite_newFolder(t *testing.T) {
+	c, _ := Find("gemini")
+	file := filepath.Join(t.TempDir(), "a", "b", "settings.json")
+	if backup, err := c.Write(file, launched); err != nil || backup != "" {
+		t.Fatalf("got %q, %v", backup, err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFind_unknown(t *testing.T) {
+	_, err := Find("emacs")
+	if err == nil || err.Error() != `unknown client "emacs"; known are claude-desktop, claude-code, vscode, cursor, gemini` {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,43 @@
+package settings
+
+import (
+	"errors"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// readGrants reads the grants of a plugin, a line each.
+func readGrants(n *yaml.Node) (*grant.Set, error) {
+	if isNull(n) {
+		return &grant.Set{}, nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, at(n.Line, "grants: want a list, a line each, such as - net: GET https://api.example.com/**")
+	}
+	set, err := grant.Parse(node("", n).Nodes)
+	var pe *grant.ParseError
+	if errors.As(err, &pe) {
+		return nil, at(pe.Line, "%s", pe.Message)
+	}
+	return set, err
+}
+
+// node is n without its format. Aliases and tags were refused before.
+func node(key string, n *yaml.Node) grant.Node {
+	out := grant.Node{Line: n.Line, Key: key, Value: n.Value}
+	switch n.Kind {
+	case yaml.MappingNode:
+		out.Kind = grant.Map
+		for i := 0; i < len(n.Content); i += 2 {
+			out.Nodes = append(out.Nodes, node(n.Content[i].Value, n.Content[i+1]))
+		}
+	case yaml.SequenceNode:
+		out.Kind = grant.List
+		for _, c := range n.Content {
+			out.Nodes = append(out.Nodes, node("", c))
+		}
+	}
+	return out
+}

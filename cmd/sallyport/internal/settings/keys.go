@@ -1,0 +1,54 @@
+package settings
+
+import "strings"
+
+// Kind is how the text of a setting is read.
+type Kind string
+
+// The kinds of settings.
+const (
+	Text     Kind = "text"
+	Path     Kind = "path"     // "~/" is the home folder; relative to the working directory
+	Bool     Kind = "bool"     // true or false
+	Count    Kind = "count"    // a whole number above zero
+	Bytes    Kind = "bytes"    // 64MiB, 256KiB or a plain number
+	Duration Kind = "duration" // 30s, 5m
+	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
+)
+
+// Key is one host setting.
+type Key struct {
+	Name    string // dotted, as in the file: http.addr
+	Kind    Kind
+	Default string // as an operator would write it; "" is unset
+	Flag    string // the flag of serve that sets it, "" for none
+	Doc     string // one sentence, lower case
+}
+
+// Env is the variable that sets the key: SALLYPORT_HTTP_ADDR for http.addr.
+func (k Key) Env() string {
+	return "SALLYPORT_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Keys returns every host setting, in the order of the documentation.
+func Keys() []Key {
+	return []Key{
+		{"dir", Path, "", "", "the plugin folder; unset is plugins beside the configuration file"},
+		{"state", Path, "", "state", "where tokens, caches and the log are kept; unset is the user's state folder"},
+		{"http.addr", Text, "", "http", "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},
+		{"http.path", Text, "/mcp", "", "the path of the endpoint"},
+		{"http.origins", List, "", "", "web origins that may call, beside local ones on loopback"},
+		{"http.tokens", Path, "", "", "file of named, hashed bearer tokens; unset is tokens in the state folder"},
+		{"http.no_token", Bool, "false", "no-token", "answer without a token; loopback and unix sockets only"},
+		{"http.tls_cert", Path, "", "tls-cert", "certificate chain, PEM"},
+		{"http.tls_key", Path, "", "tls-key", "private key, PEM"},
+		{"http.behind_proxy", Bool, "false", "behind-proxy", "a proxy in front ends TLS"},
+		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
+		{"log.level", Text, "info", "log-level", "trace, debug, info, warn or error"},
+		{"log.json", Bool, "false", "", "write log lines as JSON"},
+		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},
+		{"limits.deadline", Duration, "30s", "", "time of one call"},
+		{"limits.output", Bytes, "256KiB", "", "bytes of one answer"},
+		{"limits.concurrency", Count, "4", "", "calls of one plugin at the same time"},
+	}
+}

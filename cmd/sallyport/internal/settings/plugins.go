@@ -1,0 +1,144 @@
+package settings
+
+import (
+	"regexp"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// pluginName is what a plugin may be called: the first "-" of a public name ends it.
+var pluginName = regexp.MustCompile(`^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$`)
+
+// Plugin is what the operator wrote about one plugin.
+type Plugin struct {
+	Name     string // its key
+	Line     int
+	Source   string // a file; "" is NAME.wasm in the plugin folder
+	Disabled bool
+	Prefix   bool     // publish tools as NAME-tool; true unless written otherwise
+	Only     []string // publish nothing else; nil is everything
+	Hide     []string // do not publish these
+	Limits   Limits
+	Grants   *grant.Set
+}
+
+// Limits bound one plugin; a zero field means the host's own setting.
+type Limits struct {
+	Memory      int64 // bytes
+	Deadline    time.Duration
+	Output      int64 // bytes
+	Concurrency int
+}
+
+// readPlugins reads the plugins section.
+func readPlugins(root *yaml.Node) ([]Plugin, error) {
+	var out []Plugin
+	if root == nil {
+		return nil, nil
+	}
+	err := fields(root, "the file", func(key, value *yaml.Node) error {
+		if key.Value != "plugins" {
+			return nil
+		}
+		return fields(value, "plugins", func(name, body *yaml.Node) error {
+			p, err := readPlugin(name, body)
+			out = append(out, p)
+			return err
+		})
+	})
+	return out, err
+}
+
+func readPlugin(name, body *yaml.Node) (Plugin, error) {
+	p := Plugin{Name: name.Value, Line: name.Line, Prefix: true, Grants: &grant.Set{}}
+	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
+		return p, at(name.Line, "%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
+	}
+	return p, fields(body, p.Name, func(k, v *yaml.Node) error { return p.field(k, v) })
+}
+
+// field reads one key of a plugin.
+func (p *Plugin) field(k, v *yaml.Node) (err error) {
+	what := p.Name + "." + k.Value
+	switch k.Value {
+	case "source":
+		p.Source, err = scalar(v, what)
+	case "disabled":
+		p.Disabled, err = boolean(v, what)
+	case "prefix":
+		p.Prefix, err = boolean(v, what)
+	case "publish":
+		err = p.publish(v)
+	case "limits":
+		err = p.Limits.read(v, what)
+	case "state":
+		err = isolation(v, what)
+	case "grants":
+		p.Grants, err = readGrants(v)
+	default:
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, grants", k.Value, p.Name)
+	}
+	return err
+}
+
+func (p *Plugin) publish(n *yaml.Node) error {
+	return fields(n, p.Name+".publish", func(k, v *yaml.Node) (err error) {
+		switch k.Value {
+		case "only":
+			p.Only, err = texts(v, "publish.only")
+		case "hide":
+			p.Hide, err = texts(v, "publish.hide")
+		default:
+			err = at(k.Line, "unknown key %q in publish; known are only, hide", k.Value)
+		}
+		return err
+	})
+}
+
+func (l *Limits) read(n *yaml.Node, what string) error {
+	return fields(n, what, func(k, v *yaml.Node) error {
+		text, err := scalar(v, what+"."+k.Value)
+		if err != nil {
+			return err
+		}
+		switch k.Value {
+		case "memory":
+			l.Memory, err = grant.ParseSize(text)
+		case "deadline":
+			l.Deadline, err = ParseDuration(text)
+		case "output":
+			l.Output, err = grant.ParseSize(text)
+		case "concurrency":
+			l.Concurrency, err = ParseCount(text)
+		default:
+			return at(k.Line, "unknown key %q in %s; known are memory, deadline, output, concurrency", k.Value, what)
+		}
+		if err != nil {
+			return at(v.Line, "%s.%s: %w", what, k.Value, err)
+		}
+		return nil
+	})
+}
+
+// isolation accepts the one isolation that is held today.
+func isolation(n *yaml.Node, what string) error {
+	text, err := scalar(n, what)
+	if err == nil && text != "call" {
+		err = at(n.Line, "%s: only %q is available in this version, not %q", what, "call", text)
+	}
+	return err
+}
+
+func boolean(n *yaml.Node, what string) (bool, error) {
+	text, err := scalar(n, what)
+	if err != nil {
+		return false, err
+	}
+	if err := check(Bool, text); err != nil {
+		return false, at(n.Line, "%s: %w", what, err)
+	}
+	return text == "true", nil
+}

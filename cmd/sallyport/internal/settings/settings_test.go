@@ -1,0 +1,112 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sallyport.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestLoad_strongestSourceWins(t *testing.T) {
+	file := write(t, "http:\n  addr: 127.0.0.1:1\n  path: /file\n  rate: 7\nlog:\n  level: warn\n")
+	t.Setenv("SALLYPORT_HTTP_ADDR", "127.0.0.1:2")
+	t.Setenv("SALLYPORT_HTTP_PATH", "/env")
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.String("http", "", "")
+	if err := flags.Parse([]string{"--http", "127.0.0.1:3"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(Options{File: file, Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"http.addr":       "127.0.0.1:3 flag --http",
+		"http.path":       "/env variable SALLYPORT_HTTP_PATH",
+		"http.rate":       "7 file " + file + ":4",
+		"log.level":       "warn file " + file + ":6",
+		"limits.memory":   "64MiB default ",
+		"http.no_token":   "false default ",
+		"limits.deadline": "30s default ",
+	}
+	for _, v := range s.All() {
+		if w, ok := want[v.Key.Name]; ok && v.Text+" "+string(v.Source)+" "+v.Where != w {
+			t.Errorf("%s: got %s %s %s, want %s", v.Key.Name, v.Text, v.Source, v.Where, w)
+		}
+	}
+	if got := s.Text("dir"); got != filepath.Join(filepath.Dir(file), "plugins") {
+		t.Errorf("dir: got %s", got)
+	}
+}
+
+func TestLoad_errorsNameFileAndLine(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "http:\n  adr: x\n", `:2: unknown key "http.adr"; known are http.addr, http.path`},
+		{"unknown top key", "plugin: {}\n", `:1: unknown key "plugin"; see docs/configuration.md`},
+		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
+		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
+		{"anchor", "dir: &a x\nstate: *a\n", ":1: anchors and aliases are not read here; write the value out"},
+		{"tag", "dir: !!binary aGk=\n", ":1: tags are not read here; remove !!binary"},
+		{"merge", "<<: {}\n", ":1: a key must be plain text"},
+		{"tab", "http:\n\taddr: x\n", ":2: found character that cannot start any token"},
+		{"two documents", "dir: a\n---\ndir: b\n", ": holds more than one document"},
+		{"a list", "- a\n", ":1: want keys and values at the top level"},
+		{"bad size", "limits:\n  memory: lots\n", `:2: limits.memory: "lots" is not a size: write such as 64KiB`},
+		{"bad count", "limits: {concurrency: 0}\n", `:1: limits.concurrency: "0" is not a whole number above zero`},
+		{"bad bool", "http: {no_token: yes}\n", `:1: http.no_token: "yes" is neither true nor false`},
+		{"plugin name", "plugins:\n  a-b: {}\n", `:2: "a-b" cannot be a plugin's name; use letters, digits and single underscores between them`},
+		{"reserved", "plugins:\n  sallyport: {}\n", `:2: "sallyport" cannot be a plugin's name; use letters, digits and single underscores between them`},
+		{"plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; known are source, disabled, prefix, publish, limits, state, grants`},
+		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, output, concurrency`},
+		{"state", "plugins:\n  a: {state: session}\n", `:2: a.state: only "call" is available in this version, not "session"`},
+		{"deep", "dir: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n", ":1: nested deeper than 32"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := write(t, c.text)
+			_, err := Load(Options{File: file})
+			if err == nil || !strings.HasPrefix(err.Error(), file+c.want) {
+				t.Errorf("got  %v\nwant %s%s", err, file, c.want)
+			}
+		})
+	}
+}
+
+func TestLoad_variableAndFlagErrorsNameTheirSource(t *testing.T) {
+	t.Setenv("SALLYPORT_LIMITS_DEADLINE", "soon")
+	_, err := Load(Options{File: write(t, "")})
+	want := `SALLYPORT_LIMITS_DEADLINE: "soon" is not a duration; write one such as 30s`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestLoad_aFileThatWasNamedMustExist(t *testing.T) {
+	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); !os.IsNotExist(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLoad_withoutAnyFile(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("XDG_STATE_HOME", home)
+	s, err := Load(Options{Dir: "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wd, _ := os.Getwd()
+	if got := s.Text("dir"); got != filepath.Join(wd, "here") {
+		t.Errorf("dir: got %s", got)
+	}
+}

@@ -1,0 +1,46 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// ParseDuration reads a time above zero such as 30s or 5m.
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a duration; write one such as 30s", s)
+	}
+	return d, nil
+}
+
+// ParseCount reads a whole number above zero.
+func ParseCount(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n <= 0 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%q is not a whole number above zero", s)
+	}
+	return n, nil
+}
+
+// check says whether text can be read as kind.
+func check(kind Kind, text string) error {
+	var err error
+	switch kind {
+	case Bytes:
+		_, err = grant.ParseSize(text)
+	case Duration:
+		_, err = ParseDuration(text)
+	case Count:
+		_, err = ParseCount(text)
+	case Bool:
+		if text != "true" && text != "false" {
+			err = fmt.Errorf("%q is neither true nor false", text)
+		}
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// module is the prefix of our own packages.
+const module = "github.com/sallyport-mcp/sallyport/"
+
+// layers gives each package its height: it may import only packages that are lower, or beside it in
+// the same folder tree. A package that is not here fails the test, so that somebody decides.
+var layers = map[string]int{
+	"cmd/sallyport":                   6,
+	"cmd/sallyport/internal/clients":  6,
+	"cmd/sallyport/internal/settings": 6,
+	"cmd/bench":                       6,
+	"cmd/challenges":                  6,
+	"transport":                       5,
+	"transport/auth":                  5,
+	"transport/stdio":                 5,
+	"transport/streamable":            5,
+	"protocol":                        4,
+	"registry":                        3,
+	"hostfuncs":                       2,
+	"hostfuncs/tree":                  2,
+	"hostfuncs/wasi":                  2,
+	"runtime":                         1,
+	"runtime/wasmtest":                1,
+	"runtime/native":                  1,
+	"protocol/jsonrpc":                0,
+	"protocol/rawjson":                0,
+	"protocol/schema":                 0,
+	"runtime/wasmbin":                 0,
+	"hostfuncs/grant":                 0,
+}
+
+// beside lists the imports within one height that the design wants, upwards in the folder tree.
+var beside = map[string][]string{
+	"cmd/sallyport":    {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/settings"},
+	"hostfuncs":        {"hostfuncs/tree", "hostfuncs/wasi"},
+	"hostfuncs/tree":   {"hostfuncs/wasi"},
+	"runtime/native":   {"runtime"},
+	"protocol/jsonrpc": {"protocol/rawjson"},
+	"protocol/schema":  {"protocol/rawjson"},
+
+	"transport/streamable": {"transport/auth"},
+}
+
+// homes says which packages may import a third-party library: one each.
+var homes = map[string][]string{
+	"github.com/tetratelabs/wazero":          {"runtime"},
+	"github.com/santhosh-tekuri/jsonschema":  {"protocol/schema"},
+	"github.com/dlclark/regexp2":             {"protocol/schema"},
+	"github.com/fsnotify/fsnotify":           {"registry"},
+	"github.com/spf13/viper":                 {"cmd/sallyport/internal/settings"},
+	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
+	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings"},
+	"github.com/spf13/cobra":                 {"cmd/sallyport"},
+	"github.com/hashicorp/go-hclog":          {"cmd/sallyport"},
+	"golang.org/x/net":                       {"hostfuncs"},
+	"golang.org/x/sys":                       {"hostfuncs/tree", "runtime", "registry", "transport/auth", "transport/streamable"},
+	"golang.org/x/time":                      {"transport/streamable"},
+	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},
+	"github.com/mark3labs/mcp-go":            {"cmd/bench"},
+	"github.com/extism/go-sdk":               {"cmd/bench"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	for _, p := range packages(t) {
+		from := strings.TrimPrefix(p.ImportPath, module)
+		height, known := layers[from]
+		if !known {
+			t.Errorf("%s has no layer: give it one in layers", from)
+			continue
+		}
+		for _, imported := range p.Imports {
+			to, ours := strings.CutPrefix(imported, module)
+			if !ours {
+				checkHome(t, from, imported)
+				continue
+			}
+			if layers[to] >= height && !contains(beside[from], to) {
+				t.Errorf("%s (layer %d) imports %s (layer %d): imports go down, see docs/architecture.md", from, height, to, layers[to])
+			}
+		}
+	}
+}
+
+// checkHome holds that a third-party library is imported by its home only.
+func checkHome(t *testing.T, from, imported string) {
+	t.Helper()
+	first, _, _ := strings.Cut(imported, "/")
+	if !strings.Contains(first, ".") {
+		return // the standard library
+	}
+	for library, packages := range homes {
+		if imported == library || strings.HasPrefix(imported, library+"/") {
+			if !contains(packages, from) {
+				t.Errorf("%s imports %s: its home is %s, so that it can be replaced in one place", from, imported, strings.Join(packages, ", "))
+			}
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which has no home: give it one in homes", from, imported)
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,19 @@
+// Sallyport loads WebAssembly plugins from a folder and serves their tools, resources and prompts
+// to MCP clients. A plugin can touch nothing that it was not granted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(main1()) }
+
+// main1 is the program with its exit code, so that deferred calls run and tests can call it.
+func main1() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// misbehaviour is what a client sees of each way in which a guest can misbehave.
+var misbehaviour = []struct {
+	tool    string
+	isError bool
+	want    string // the text begins so, or is so where it ends in a full line
+	kind    string
+}{
+	{"fine", false, "hello", ""},
+	{"panic", true, "misbehave-", "trap"}, // Go ends a library's panic with unreachable
+	{"trap", true, "misbehave-", "trap"},
+	{"loop", true, "misbehave-", "deadline"},
+	{"exit", true, "misbehave-", "exit"},
+	{"code", true, "misbehave-", "guest"},
+	{"silent", true, "misbehave-", "guest"},
+	{"stdout", false, "hello", ""},
+	{"stderr", false, "hello", ""},
+	{"huge", true, "misbehave-", "limit"},
+	{"gigabyte", true, "misbehave-", ""},
+	{"claim", true, "misbehave-", ""},
+	{"utf8", true, "misbehave-", "guest"},
+	{"notjson", true, "misbehave-", "guest"},
+	{"shape", true, "misbehave-", "guest"},
+}
+
+func TestMisbehave(t *testing.T) {
+	s := connect(t, "plugins: {misbehave: {limits: {deadline: 1s, concurrency: 2}}}", folder(t, guest(t, "misbehave")))
+	for _, c := range misbehaviour {
+		t.Run(c.tool, func(t *testing.T) {
+			begin := time.Now()
+			r := call(t, s, "misbehave-"+c.tool, map[string]any{"text": "hello"})
+			if r.IsError != c.isError || !strings.HasPrefix(text(r), c.want) {
+				t.Errorf("isError %v, text %q", r.IsError, text(r))
+			}
+			if c.kind != "" && kindOf(r) != c.kind {
+				t.Errorf("kind %v, want %s", kindOf(r), c.kind)
+			}
+			t.Logf("%v after %v: %q %v", r.IsError, time.Since(begin).Round(time.Millisecond), text(r), r.Meta)
+			if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "next"})); got != "next" {
+				t.Errorf("the next call got %q", got)
+			}
+		})
+	}
+}
+
+func TestMisbehave_reservedNamesStayInside(t *testing.T) {
+	s := connect(t, "", folder(t, guest(t, "misbehave")))
+	r := call(t, s, "misbehave-meta", nil)
+	info, _ := r.Meta["io.modelcontextprotocol/serverInfo"].(map[string]any)
+	if info["name"] != "sallyport" {
+		t.Errorf("a guest speaks as the host: %v", info)
+	}
+	if r.Meta["com.mcp/x"] != nil {
+		t.Errorf("a reserved key reached the client: %v", r.Meta)
+	}
+	if r.Meta["mine/ok"] == nil {
+		t.Error("the guest's own key is gone")
+	}
+	_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "misbehave-code32022"})
+	if err == nil || strings.Contains(err.Error(), "-32022") {
+		t.Errorf("a reserved error code: %v", err)
+	}
+}
+
+func TestMisbehave_nothingOfTheHostIsThere(t *testing.T) {
+	s := connect(t, "", folder(t, guest(t, "misbehave")))
+	if got := text(call(t, s, "misbehave-environ", nil)); got != "PWD=/workspace" {
+		t.Errorf("environment: %q", got)
+	}
+	for _, file := range []string{"/etc/passwd", "/", "../../etc/passwd", "/proc/self/environ"} {
+		if got := text(call(t, s, "misbehave-file", map[string]any{"text": file})); !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/protocol"
+	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
+)
+
+// drain is how long what runs may go on after the host was asked to stop.
+const drain = 10 * time.Second
+
+func newServe(std stdio) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve [DIR]",
+		Short: "serve the plugins of a folder over stdio, or over HTTP with --http",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, optional(args))
+			if err != nil {
+				return err
+			}
+			return serve(c.Context(), s, std)
+		},
+	}
+	c.Flags().String("http", "", "`address` to serve streamable HTTP on: 127.0.0.1:8470 or unix:/path")
+	c.Flags().Bool("no-token", false, "answer without a token; loopback and unix sockets only")
+	c.Flags().String("tls-cert", "", "certificate chain, PEM `file`")
+	c.Flags().String("tls-key", "", "private key, PEM `file`")
+	c.Flags().Bool("behind-proxy", false, "a proxy in front ends TLS")
+	return c
+}
+
+// optional is the one argument that may be there.
+func optional(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// serve runs until its input ends or ctx is done.
+func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
+	sink, err := openLog(s, std.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sink.Close()) }()
+	log := newLogger(sink, s.Text("log.level"), s.Bool("log.json"))
+	h, err := openHost(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Logger: log})
+	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
+	if s.Text("http.addr") != "" {
+		return serveHTTP(ctx, s, server, log, std)
+	}
+	return wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+}
+
+// closeWithin gives close its own bounded time: the run's context is over by then.
+func closeWithin(d time.Duration, end func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return end(ctx)
+}

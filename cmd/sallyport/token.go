@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/transport/auth"
+)
+
+func newToken(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "token NAME",
+		Short: "make a named token for HTTP clients and print it, this once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			if err := makeFolder(s.Text("state")); err != nil {
+				return err
+			}
+			token, err := auth.Add(tokensFile(s), args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(std.out, token)
+			fmt.Fprintf(std.err, "its hash is in %s; a running server reads it at its next start\n", tokensFile(s))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,508 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// run is the dialect of these tests: it calls the export "run" and answers with its result.
+type run struct{}
+
+func (run) Name() string { return "test" }
+
+func (run) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) (json.RawMessage, error) {
+	n, err := in.Call(ctx, "run")
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strconv.Itoa(int(int32(n)))), nil
+}
+
+// serve makes a dialect of a function.
+type serve func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error)
+
+func (serve) Name() string { return "test" }
+func (s serve) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) (json.RawMessage, error) {
+	return s(ctx, in)
+}
+
+func callErr(p *runtime.Pool) error {
+	_, err := p.Call(context.Background(), runtime.Request{}, nil)
+	return err
+}
+
+// wantEnd fails unless err is an EndError of this kind whose message contains the text.
+func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.EndError {
+	t.Helper()
+	var end *runtime.EndError
+	if !errors.As(err, &end) || end.Kind != kind || !strings.Contains(end.Message, text) {
+		t.Fatalf("got %v\nwant %s: %s", err, kind, text)
+	}
+	if strings.ContainsAny(end.Message, "\n\t") || strings.Contains(end.Message, "stack trace") {
+		t.Errorf("the message shows the guest's stack: %q", end.Message)
+	}
+	return end
+}
+
+// guest makes a module whose run is this code, with host functions and a memory of one page.
+func guest(parts ...[]byte) *w.Module {
+	var m w.Module
+	m.Import("h", "f", nil, []byte{w.I32})
+	m.Memory(1, w.None)
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil, parts...))
+	return &m
+}
+
+// hostF makes an engine whose one host function is f.
+func hostF(t testing.TB, f func(ctx context.Context, mem runtime.Memory, stack []uint64)) *runtime.Engine {
+	return newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{{Module: "h", Name: "f", Results: []byte{w.I32}, Call: f}}})
+}
+
+func one(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = 1 }
+
+// forever loops until it is stopped; plain code follows it to please validation.
+var forever = w.Code(w.LoopVoid, w.Br(0), w.End, w.Unreachable)
+
+func TestPool_Call_ends(t *testing.T) {
+	boom := errors.New("boom")
+	abort := func(err error) func(context.Context, runtime.Memory, []uint64) {
+		return func(context.Context, runtime.Memory, []uint64) { runtime.Abort(err) }
+	}
+	callF := guest(w.Call(0))
+	start := guest(w.I32Const(1))
+	start.Start(start.Func(nil, nil, nil, w.Unreachable))
+	initialize := guest(w.I32Const(1))
+	initialize.Export("_initialize", initialize.Func(nil, nil, nil, w.LoopVoid, w.Br(0), w.End))
+	wrongInit := guest(w.I32Const(1))
+	wrongInit.Export("_initialize", wrongInit.Func([]byte{w.I32}, nil, nil))
+	overflow := guest(w.Call(1))
+	missing := new(w.Module)
+	missing.Export("other", missing.Func(nil, nil, nil))
+	bigger := new(w.Module)
+	bigger.Memory(3, w.None)
+
+	for name, c := range map[string]struct {
+		m      *w.Module
+		f      func(context.Context, runtime.Memory, []uint64)
+		limits runtime.Limits
+		kind   runtime.Kind
+		text   string
+		is     error
+	}{
+		"unreachable":     {m: guest(w.Unreachable), kind: runtime.KindTrap, text: "the guest trapped: unreachable"},
+		"division":        {m: guest(w.I32Const(1), w.I32Const(0), w.I32DivS), kind: runtime.KindTrap, text: "integer divide by zero"},
+		"memory":          {m: guest(w.I32Const(-1), w.I32Load(0)), kind: runtime.KindTrap, text: "out of bounds memory access"},
+		"recursion":       {m: overflow, kind: runtime.KindTrap, text: "the guest trapped: call stack exhausted"},
+		"start":           {m: start, kind: runtime.KindTrap, text: "unreachable"},
+		"deadline":        {m: guest(forever), limits: runtime.Limits{Deadline: 30 * time.Millisecond}, kind: runtime.KindDeadline, text: "the guest did not answer in time", is: context.DeadlineExceeded},
+		"start-up":        {m: initialize, limits: runtime.Limits{Start: 30 * time.Millisecond}, kind: runtime.KindDeadline, text: "the guest did not start in time", is: context.DeadlineExceeded},
+		"wrong start-up":  {m: wrongInit, kind: runtime.KindGuest, text: `the exported function "_initialize" has the type (i32) -> (), which takes 1 parameters instead of 0`},
+		"exit":            {m: callF, f: func(context.Context, runtime.Memory, []uint64) { runtime.Exit(2) }, kind: runtime.KindExit, text: "the guest exited with code 2"},
+		"exit 0":          {m: callF, f: func(context.Context, runtime.Memory, []uint64) { runtime.Exit(0) }, kind: runtime.KindExit, text: "the guest exited with code 0"},
+		"exit as cancel":  {m: callF, f: func(context.Context, runtime.Memory, []uint64) { runtime.Exit(0xffffffff) }, kind: runtime.KindExit, text: "code 4294967295"},
+		"exit as timeout": {m: callF, f: func(context.Context, runtime.Memory, []uint64) { runtime.Exit(0xefffffff) }, kind: runtime.KindExit, text: "code 4026531839"},
+		"abort":           {m: callF, f: abort(boom), kind: runtime.KindInternal, text: "the host failed while it served this call", is: boom},
+		"abort end":       {m: callF, f: abort(fmt.Errorf("x: %w", &runtime.EndError{Kind: runtime.KindLimit, Message: "the answer is over the limit", Err: boom})), kind: runtime.KindLimit, text: "the answer is over the limit", is: boom},
+		"abort ask":       {m: callF, f: abort(&runtime.AskError{Kind: runtime.KindDenied, Message: "no grant"}), kind: runtime.KindDenied, text: "no grant"},
+		"abort context":   {m: callF, f: abort(context.Canceled), kind: runtime.KindCancelled, text: "the call was cancelled", is: context.Canceled},
+		"host panic":      {m: callF, f: func(_ context.Context, _ runtime.Memory, s []uint64) { s[99] = 1 }, kind: runtime.KindInternal, text: "the host failed"},
+		"host nonsense":   {m: callF, f: func(context.Context, runtime.Memory, []uint64) { panic("nonsense") }, kind: runtime.KindInternal, text: "the host failed"},
+		"no export":       {m: missing, kind: runtime.KindGuest, text: `the module does not export the function "run"`},
+		"memory at start": {m: bigger, limits: runtime.Limits{Memory: 2 << 16}, kind: runtime.KindLimit, text: "the module starts with 192 KiB of memory and its limit is 128 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.f == nil {
+				c.f = one
+			}
+			p := runtime.NewPool(compile(t, hostF(t, c.f), c.m), run{}, c.limits)
+			end := wantEnd(t, callErr(p), c.kind, c.text)
+			if c.is != nil && !errors.Is(end, c.is) {
+				t.Errorf("%v is not %v", end.Err, c.is)
+			}
+			switch c.kind {
+			case runtime.KindTrap, runtime.KindExit, runtime.KindInternal:
+				if end.Stack == "" && name != "recursion" { // the engine gives no stack for that one
+					t.Error("no stack")
+				}
+			}
+		})
+	}
+}
+
+// TestPool_Call_nextWorks: whatever happened to one call, the next one finds a clean room.
+func TestPool_Call_nextWorks(t *testing.T) {
+	var turn atomic.Int32
+	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = uint64(turn.Load()) })
+	m := new(w.Module)
+	m.Import("h", "f", nil, []byte{w.I32})
+	m.Memory(1, 1)
+	g := m.Global(w.I32, 0)
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil,
+		// What an earlier call left, in memory or in the global, would be the answer.
+		w.I32Const(0), w.I32Load(0), w.GlobalGet(g), w.I32Add,
+		w.I32Const(0), w.I32Const(7), w.I32Store(0), w.I32Const(7), w.GlobalSet(g),
+		w.Call(0), w.I32Eqz, w.IfVoid, w.Unreachable, w.End,
+		w.Call(0), w.I32Const(1), w.I32Add, w.I32Eqz, w.IfVoid, w.LoopVoid, w.Br(0), w.End, w.End,
+	))
+	p := runtime.NewPool(compile(t, e, m), run{}, runtime.Limits{Deadline: 20 * time.Millisecond})
+	for _, c := range []struct {
+		turn int32
+		kind runtime.Kind
+	}{{0, runtime.KindTrap}, {1, ""}, {-1, runtime.KindDeadline}, {1, ""}, {0, runtime.KindTrap}, {1, ""}, {1, ""}} {
+		turn.Store(c.turn)
+		got, err := p.Call(context.Background(), runtime.Request{}, nil)
+		if c.kind != "" {
+			wantEnd(t, err, c.kind, "")
+		} else if err != nil || string(got) != "0" {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
+func TestPool_Call_memoryLimit(t *testing.T) {
+	e := hostF(t, one)
+	// grow answers with what memory.grow gives for so many pages.
+	grow := func(pages int32) *w.Module { return guest(w.I32Const(pages), w.MemoryGrow) }
+	limits := runtime.Limits{Memory: 4 << 16}
+	for pages, want := range map[int32]string{0: "1", 3: "1", 4: "-1", 65535: "-1", -1: "-1"} {
+		got, err := runtime.NewPool(compile(t, e, grow(pages)), run{}, limits).Call(context.Background(), runtime.Request{}, nil)
+		if err != nil || string(got) != want {
+			t.Errorf("%d pages: %s, %v", pages, got, err)
+		}
+	}
+	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
+	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, limits)), runtime.KindTrap,
+		"unreachable, after it was refused more than 256 KiB of memory")
+	size := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.MemorySize)
+	if got, err := runtime.NewPool(compile(t, e, size), run{}, limits).Call(context.Background(), runtime.Request{}, nil); string(got) != "4" {
+		t.Errorf("%s pages, %v", got, err)
+	}
+}
+
+func TestPool_Call_cancel(t *testing.T) {
+	e := hostF(t, one)
+	p := runtime.NewPool(compile(t, e, guest(forever)), run{}, runtime.Limits{})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	reason := errors.New("the client went away")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
+	_, err := p.Call(ctx, runtime.Request{}, nil)
+	end := wantEnd(t, err, runtime.KindCancelled, "the call was cancelled")
+	if !errors.Is(end, reason) || !errors.Is(end, context.Canceled) {
+		t.Errorf("cause: %v", end.Err)
+	}
+	_, err = p.Call(ctx, runtime.Request{}, nil) // cancelled before it began
+	wantEnd(t, err, runtime.KindCancelled, "the call was cancelled")
+
+	late, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	_, err = p.Call(late, runtime.Request{}, nil)
+	end = wantEnd(t, err, runtime.KindDeadline, "the caller's time was over")
+	if !errors.Is(end, context.DeadlineExceeded) {
+		t.Errorf("cause: %v", end.Err)
+	}
+}
+
+// TestPool_Call_bounded: no more calls run than may, no more wait than may, and a call that waits
+// obeys its context.
+func TestPool_Call_bounded(t *testing.T) {
+	var running, most atomic.Int32
+	leave := make(chan struct{})
+	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) {
+		n := running.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-leave
+		running.Add(-1)
+		stack[0] = 5
+	})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 2, Queue: 3})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got, err := p.Call(context.Background(), runtime.Request{}, nil); err != nil || string(got) != "5" {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+	for running.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	gaveUp := make(chan error)
+	go func() {
+		_, err := p.Call(ctx, runtime.Request{}, nil)
+		gaveUp <- err
+	}()
+	// The pool is full once the two that wait and the one that will give up are counted.
+	var full error
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		brief, stop := context.WithTimeout(context.Background(), time.Millisecond)
+		_, full = p.Call(brief, runtime.Request{}, nil)
+		stop()
+		if e := (*runtime.EndError)(nil); errors.As(full, &e) && e.Kind == runtime.KindLimit {
+			break
+		}
+	}
+	wantEnd(t, full, runtime.KindLimit, "too many calls: 2 run and 3 wait")
+	cancel()
+	wantEnd(t, <-gaveUp, runtime.KindCancelled, "the call was cancelled")
+	close(leave)
+	wg.Wait()
+	if most.Load() != 2 {
+		t.Errorf("%d calls ran at once", most.Load())
+	}
+}
+
+func TestPool_Close(t *testing.T) {
+	entered, leave := make(chan struct{}, 8), make(chan struct{})
+	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) {
+		entered <- struct{}{}
+		<-leave
+		stack[0] = 9
+	})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 1})
+	answers := make(chan string, 2)
+	for range 2 { // one runs, one waits
+		go func() {
+			got, err := p.Call(context.Background(), runtime.Request{}, nil)
+			answers <- fmt.Sprint(string(got), err)
+		}()
+	}
+	<-entered
+	time.Sleep(5 * time.Millisecond) // lets the second one queue; either order is right
+	closed := make(chan error)
+	go func() { closed <- p.Close(context.Background()) }()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		brief, stop := context.WithTimeout(context.Background(), time.Millisecond)
+		_, err := p.Call(brief, runtime.Request{}, nil)
+		stop()
+		if e := (*runtime.EndError)(nil); errors.As(err, &e) && e.Kind == runtime.KindUnavailable {
+			break
+		}
+	}
+	wantEnd(t, callErr(p), runtime.KindUnavailable, "the plugin is not loaded any more")
+	select {
+	case err := <-closed:
+		t.Fatalf("closed under a call: %v", err)
+	default:
+	}
+	close(leave)
+	for range 2 {
+		if got := <-answers; got != "9<nil>" {
+			t.Errorf("a call that was let in: %s", got)
+		}
+	}
+	if err := errors.Join(<-closed, p.Close(context.Background())); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPool_Close_cancels: calls that outlast the patience of Close are ended, and told why.
+func TestPool_Close_cancels(t *testing.T) {
+	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, runtime.Limits{})
+	errs := make(chan error, 3)
+	for range 3 {
+		go func() { errs <- callErr(p) }()
+	}
+	time.Sleep(20 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := p.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	for range 3 {
+		wantEnd(t, <-errs, runtime.KindCancelled, "the plugin was closed during the call")
+	}
+}
+
+func TestPool_closedModule(t *testing.T) {
+	e := hostF(t, one)
+	m := compile(t, e, guest(w.I32Const(3)))
+	before := runtime.NewPool(m, run{}, runtime.Limits{})
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := before.Call(context.Background(), runtime.Request{}, nil); string(got) != "3" || err != nil {
+		t.Errorf("a pool keeps its module: %s, %v", got, err)
+	}
+	after := runtime.NewPool(m, run{}, runtime.Limits{})
+	wantEnd(t, callErr(after), runtime.KindUnavailable, "the plugin is not loaded any more")
+	if err := errors.Join(before.Close(context.Background()), after.Close(context.Background())); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPool_dialectFaults: what a dialect does wrong is the host's fault, and harms no other call.
+func TestPool_dialectFaults(t *testing.T) {
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		d    serve
+		kind runtime.Kind
+		text string
+	}{
+		"panic": {func(context.Context, *runtime.Instance) (json.RawMessage, error) { panic("oh") }, runtime.KindInternal, "the host failed"},
+		"error": {func(context.Context, *runtime.Instance) (json.RawMessage, error) { return nil, boom }, runtime.KindInternal, "the host failed"},
+		"params": {func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			_, err := in.Call(ctx, "run", 1, 2)
+			return nil, err
+		}, runtime.KindGuest, `the exported function "run" has the type () -> i32, which takes 0 parameters instead of 2`},
+		"after the end": {func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			_, _ = in.Call(ctx, "trap")
+			_, err := in.Call(ctx, "run")
+			return nil, err
+		}, runtime.KindInternal, "the host failed"},
+		"type": {func(_ context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			return nil, in.Check("run", []byte{w.I32}, []byte{w.I32})
+		}, runtime.KindGuest, `the exported function "run" has the type () -> i32 instead of (i32) -> i32`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := guest(w.I32Const(1))
+			m.Export("trap", m.Func(nil, nil, nil, w.Unreachable))
+			wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), c.d, runtime.Limits{})), c.kind, c.text)
+		})
+	}
+}
+
+func TestInstance(t *testing.T) {
+	guestErr := &runtime.GuestError{Code: -32602, Message: "no such tool"}
+	m := guest(w.I32Const(1))
+	m.Export("grow", m.Func(nil, nil, nil, w.I32Const(1), w.MemoryGrow, w.Drop))
+	m.Export("two", m.Func([]byte{w.I64, w.I64}, []byte{w.I64}, nil, w.LocalGet(0), w.LocalGet(1), []byte{0x7c}))
+	m.Data(100, []byte("hello"))
+	d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+		mem := in.Memory()
+		if p, ok := mem.Read(100, 5); !ok || string(p) != "hello" || mem.Size() != 65536 {
+			t.Errorf("%q, %v, %d", p, ok, mem.Size())
+		}
+		if _, ok := mem.Read(65535, 2); ok || mem.Write(0xffffffff, []byte("x")) || !mem.Write(65536, nil) {
+			t.Error("bounds")
+		}
+		if n, err := in.Call(ctx, "two", 40, 2); n != 42 || err != nil {
+			t.Error(n, err)
+		}
+		if n, err := in.Call(ctx, "grow"); n != 0 || err != nil || mem.Size() != 2*65536 {
+			t.Error(n, err, mem.Size())
+		}
+		if !in.HasExport("two") || in.HasExport("memory") || in.Limits().Output != runtime.DefaultOutput {
+			t.Errorf("limits: %+v", in.Limits())
+		}
+		return nil, fmt.Errorf("wrapped: %w", guestErr)
+	})
+	var got *runtime.GuestError
+	if err := callErr(runtime.NewPool(compile(t, hostF(t, one), m), d, runtime.Limits{})); !errors.As(err, &got) || got != guestErr {
+		t.Error(err)
+	}
+}
+
+// TestInstance_noReentry: a host function cannot call into the guest that called it.
+func TestInstance_noReentry(t *testing.T) {
+	var in *runtime.Instance
+	var inner error
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		_, inner = in.Call(ctx, "run")
+		stack[0] = 4
+	})
+	d := serve(func(ctx context.Context, i *runtime.Instance) (json.RawMessage, error) {
+		in = i
+		n, err := i.Call(ctx, "run")
+		return json.RawMessage(strconv.Itoa(int(n))), err
+	})
+	got, err := runtime.NewPool(compile(t, e, guest(w.Call(0))), d, runtime.Limits{}).Call(context.Background(), runtime.Request{}, nil)
+	if err != nil || string(got) != "4" {
+		t.Errorf("%s, %v", got, err)
+	}
+	wantEnd(t, inner, runtime.KindInternal, "")
+}
+
+// TestHostFunc_noMemory: a guest without a memory gives its host functions one of no bytes.
+func TestHostFunc_noMemory(t *testing.T) {
+	e := hostF(t, func(_ context.Context, mem runtime.Memory, stack []uint64) {
+		_, some := mem.Read(0, 1)
+		_, none := mem.Read(0, 0)
+		if mem.Size() != 0 || some || !none || mem.Write(0, []byte{1}) || !mem.Write(0, nil) {
+			t.Error("a memory out of nothing")
+		}
+		stack[0] = 6
+	})
+	var m w.Module
+	m.Import("h", "f", nil, []byte{w.I32})
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0)))
+	got, err := runtime.NewPool(compile(t, e, &m), run{}, runtime.Limits{}).Call(context.Background(), runtime.Request{}, nil)
+	if err != nil || string(got) != "6" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+type gate struct{ runtime.Gate }
+
+func TestPool_Call_gate(t *testing.T) {
+	g := &gate{}
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		if runtime.GateFrom(ctx) == runtime.Gate(g) {
+			stack[0] = 1
+		}
+	})
+	// start-up code and the call see the gate alike
+	var m w.Module
+	m.Import("h", "f", nil, []byte{w.I32})
+	seen := m.Global(w.I32, 0)
+	m.Export("_initialize", m.Func(nil, nil, nil, w.Call(0), w.GlobalSet(seen)))
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0), w.GlobalGet(seen), w.I32Add))
+	p := runtime.NewPool(compile(t, e, &m), run{}, runtime.Limits{})
+	if got, err := p.Call(context.Background(), runtime.Request{}, g); string(got) != "2" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != "0" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestPool_hammer calls, cancels and closes at once.
+func TestPool_hammer(t *testing.T) {
+	e := hostF(t, one)
+	m := compile(t, e, guest(w.Call(0)))
+	loop := compile(t, e, guest(forever))
+	for range 10 {
+		p := runtime.NewPool(m, run{}, runtime.Limits{Concurrency: 3})
+		q := runtime.NewPool(loop, run{}, runtime.Limits{Deadline: 3 * time.Millisecond})
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if i%2 == 0 {
+					go cancel()
+				}
+				_, _ = p.Call(ctx, runtime.Request{}, nil)
+				_, _ = q.Call(ctx, runtime.Request{}, nil)
+			})
+		}
+		wg.Go(func() {
+			if err := errors.Join(p.Close(context.Background()), q.Close(context.Background())); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+	}
+}
+
+func BenchmarkPool_Call(b *testing.B) {
+	p := runtime.NewPool(compile(b, hostF(b, one), guest(w.Call(0))), run{}, runtime.Limits{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Call(context.Background(), runtime.Request{}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
