@@ -140,7 +140,13 @@ func TestFS_LinksOut(t *testing.T) {
 
 func TestFS_SparedUnlessSpelledOut(t *testing.T) {
 	home := world(t)
-	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**", "fs: write ~/work/.vscode/**")
+	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**", "fs: write ~/work/.vscode/**")
+	_ = writeFile(tr, home+"/work/.git/config", "x")
+	want := hostfuncs.Denial{Family: "fs", Effect: "write ~/work/.git/config", Count: 1, Hint: "fs: write ~/work/.git/config",
+		Reason: `plugin "demo" may not write ~/work/.git/config: no grant spells it out`}
+	if d := g.Denials(); len(d) != 1 || d[0] != want {
+		t.Errorf("denials are %+v", d)
+	}
 	for path, want := range map[string]wasi.Errno{
 		"/work/.git/config": wasi.EACCES, "/work/.mcp.json": wasi.EACCES, "/.bashrc": wasi.EACCES, "/work/.vscode/x.json": 0, "/work/ok": 0, "/.ssh/authorized_keys": wasi.ENOENT,
 	} {

@@ -205,6 +205,8 @@ func (g *Gate) check(e effect) (grant.Decision, *refusal) {
 
 func reasonOf(d grant.Decision) string {
 	switch {
+	case d.SpellOut:
+		return "no grant spells it out"
 	case d.Grant == nil:
 		return "no grant allows it"
 	case d.Ask:

@@ -32,6 +32,7 @@
 //   - without ? any query is allowed; with it only the keys listed, with any value (?page) or with one
 //     that fits (?page=1, ?page=*)
 //   - a lone ? allows no query
+//   - without a path only / is meant; https://** alone is short for https://**/**, the whole web
 //
 // A * never stands for a slash that is written %2F; ** does. Characters with a meaning here are
 // written percent-encoded: %2A is a star.

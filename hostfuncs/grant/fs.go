@@ -268,6 +268,8 @@ func (s *Set) FS(op Op, name string, p Places) Decision {
 	d := s.decide(FS, t.covered)
 	if d.Grant == nil {
 		d.Suggest = p.suggest(op, name)
+		t.plain.needs, t.folded.needs = nil, nil
+		d.SpellOut = s.decide(FS, t.covered).Allowed
 	}
 	return d
 }

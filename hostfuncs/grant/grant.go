@@ -123,6 +123,9 @@ type Decision struct {
 	// Suggest is the narrowest line that would allow exactly this effect; empty if it is allowed, if a
 	// deny line forbids it, or if no line can say it.
 	Suggest string
+	// SpellOut says, for fs, that a line would cover the path if the place were not one of those that a
+	// line must spell out.
+	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool
 	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.

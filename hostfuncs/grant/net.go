@@ -55,6 +55,9 @@ func parseNet(text string, line int) (r netRule, err error) {
 		return r, err
 	}
 	authority, path, _ := strings.Cut(rest, "/")
+	if rest == "**" {
+		path = "**" // https://** is the whole web
+	}
 	if err := r.parseAuthority(authority, line); err != nil {
 		return r, err
 	}
