@@ -137,7 +137,7 @@ func (f *failure) data(call string) json.RawMessage {
 // ended shows a failure as the method's clients can use it: the model sees a tool's.
 func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	r.server.log.Log(context.Background(), f.level(), "call failed", "call", r.call, "method", r.method, "name", r.subject,
-		"kind", string(f.kind), "error", f.cause, "code", f.code, "stack", f.stack, "stderr", stderr(f.cause))
+		"kind", string(f.kind), "error", f.cause, "cause", cause(f.cause), "code", f.code, "stack", f.stack, "stderr", stderr(f.cause))
 	if r.method != "tools/call" {
 		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
 	}
@@ -157,6 +157,15 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	return oneLine(r.prepared(o.Append(nil))), nil
 }
 
+// cause is what a call's end does not say itself, since it may be more than a client should know.
+func cause(err error) error {
+	var end *runtime.EndError
+	if errors.As(err, &end) {
+		return end.Err
+	}
+	return nil
+}
+
 // stderr is what the guest wrote to its standard error before its call failed.
 func stderr(err error) string {
 	var f *registry.Failure
@@ -168,7 +177,7 @@ func stderr(err error) string {
 
 // bug reports an error that should not be. The client learns where to look, not what it was.
 func (r *request) bug(err error) *jsonrpc.Error {
-	attrs := []any{"call", r.call, "method", r.method, "error", err}
+	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "error", err, "cause", cause(err)}
 	var p *bugError
 	if errors.As(err, &p) {
 		attrs = append(attrs, "stack", string(p.stack))

@@ -153,7 +153,7 @@ func sdkLists(t *testing.T, session *mcp.ClientSession) {
 		}
 	}
 	resources, err := session.ListResources(t.Context(), nil)
-	if err != nil || len(resources.Resources) != 1 {
+	if err != nil || len(resources.Resources) != 2 {
 		t.Errorf("%v, %v", resources, err)
 	}
 	templates, err := session.ListResourceTemplates(t.Context(), nil)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,6 +130,7 @@ func (p *player) directive(name string, args []string) {
 		p.connect(ConnOptions{})
 	case "@add":
 		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
+		time.Sleep(time.Second) // the catalogue tells of changes a little later
 	case "@sleep":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
@@ -184,8 +186,12 @@ func (p *player) say(msg []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out.Write(append(msg, '\n'))
+	p.out.Write(builtin.ReplaceAll(msg, []byte(`{"uri":"sallyport://plugins"}`)))
+	p.out.WriteByte('\n')
 }
+
+// builtin is the catalogue's own entry, whose words are not this package's affair.
+var builtin = regexp.MustCompile(`{"uri":"sallyport://plugins"[^{}]*}`)
 
 const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 
