@@ -22,6 +22,9 @@ type listArgs struct {
 
 // list writes one line an entry: size, time and path, or the path with a slash for a folder.
 func list(_ *sallyport.Call, a listArgs) (string, error) {
+	if all := granted.Roots(); a.Path == "" && len(all) > 1 {
+		return "granted:\n" + strings.Join(all, "\n"), nil
+	}
 	dir := granted.Clean(a.Path)
 	info, err := os.Stat(dir)
 	if err == nil && granted.Nothing() {

@@ -24,7 +24,7 @@ const (
 )
 
 type searchArgs struct {
-	Path       string `json:"path,omitempty" doc:"the file or folder to search; all granted files if absent"`
+	Path       string `json:"path,omitempty" doc:"the file or folder to search; the granted folder if absent"`
 	Pattern    string `json:"pattern,omitempty" doc:"regular expression (RE2) that a line must match; without it file names are listed"`
 	Literal    bool   `json:"literal,omitempty" doc:"the pattern is plain text"`
 	IgnoreCase bool   `json:"ignoreCase,omitempty"`

@@ -25,7 +25,7 @@ func refs(_ *sallyport.Call, a refsArgs) (string, error) {
 		return "", err
 	}
 	err = it.ForEach(func(ref *plumbing.Reference) error {
-		if line := r.refLine(ref); strings.Contains(line, a.Contains) {
+		if line := r.refLine(ref); line != "" && strings.Contains(line, a.Contains) {
 			lines = append(lines, line)
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func (r *repository) workChanges(from *object.Tree, path string) ([]change, erro
 	if r.work == "" {
 		return nil, errors.New("a bare repository has no working files; give to")
 	}
-	old, err := treeBlobs(from, path)
+	old, err := r.treeBlobs(from, path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func (r *repository) workChanges(from *object.Tree, path string) ([]change, erro
 	w := workTree{r: r, crlf: r.crlf()}
 	var changes []change
 	for _, e := range idx.Entries {
-		if path != "" && !isBelow(e.Name, path) || e.Mode == filemode.Submodule || e.Stage != index.Merged {
+		if path != "" && !isBelow(e.Name, path) || e.Mode == filemode.Submodule || e.Stage != 0 {
 			continue
 		}
 		c := change{old[e.Name], w.blob(e)}
@@ -48,17 +49,29 @@ func (r *repository) workChanges(from *object.Tree, path string) ([]change, erro
 	return changes, nil
 }
 
-// treeBlobs are all files of a tree by their path.
-func treeBlobs(t *object.Tree, path string) (map[string]*blob, error) {
+// treeBlobs are all files of a tree by their path. They are not read before they are needed.
+func (r *repository) treeBlobs(t *object.Tree, path string) (map[string]*blob, error) {
 	blobs := map[string]*blob{}
-	err := t.Files().ForEach(func(f *object.File) error {
-		if path == "" || isBelow(f.Name, path) {
-			b := f.Blob
-			blobs[f.Name] = &blob{f.Name, f.Mode, f.Hash, func() ([]byte, error) { return readBlob(&b) }}
+	w := object.NewTreeWalker(t, true, nil)
+	defer w.Close()
+	for {
+		name, e, err := w.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return blobs, nil
+		case err != nil:
+			return nil, err
+		case e.Mode == filemode.Dir || e.Mode == filemode.Submodule || path != "" && !isBelow(name, path):
+			continue
 		}
-		return nil
-	})
-	return blobs, err
+		blobs[name] = &blob{name, e.Mode, e.Hash, func() ([]byte, error) {
+			b, err := object.GetBlob(r, e.Hash)
+			if err != nil {
+				return nil, err
+			}
+			return readBlob(b)
+		}}
+	}
 }
 
 // workTree reads working files.

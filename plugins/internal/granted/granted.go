@@ -14,10 +14,43 @@ import (
 // Root is where all paths begin.
 const Root = "/"
 
-// maxDescent is how many folders deep the first granted one is looked for.
-const maxDescent = 16
+// maxDescent is how many folders deep a granted one is looked for.
+const maxDescent = 32
 
-// Clean makes a path absolute. A relative one is below the first granted folder; a Windows path is
+// Roots are the folders where what is granted begins, in order; none if nothing is granted. The folders
+// above them are there only to lead to them, which the host shows by a time of zero.
+func Roots() []string { return roots(Root, maxDescent) }
+
+func roots(dir string, depth int) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	if depth == 0 || !leadsOn(dir) {
+		return []string{dir}
+	}
+	var found []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			found = append(found, roots(path, depth-1)...)
+		} else {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// leadsOn tells a folder that only leads to granted ones.
+func leadsOn(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.ModTime().Unix() == 0
+}
+
+// begins says where what is granted begins.
+func begins() string { return strings.Join(Roots(), " and ") }
+
+// Clean makes a path absolute. A relative one is below a granted folder; a Windows path is
 // turned into the form in which it is seen here: C:\x is /c/x.
 func Clean(path string) string {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "file://")
@@ -25,28 +58,30 @@ func Clean(path string) string {
 		path = "/" + strings.ToLower(path[:1]) + strings.ReplaceAll(path[2:], `\`, "/")
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(Base(), path)
+		path = below(path)
 	}
 	return filepath.Clean(path)
 }
 
-// Base is the first folder, from the root down, in which there is more than one folder: where what is
-// granted begins, as far as can be seen.
-func Base() string {
-	dir := Root
-	for range maxDescent {
-		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 1 || !entries[0].IsDir() {
-			break
+// below is where a relative path is: below the first granted folder that has it, else below the first.
+func below(path string) string {
+	all := Roots()
+	for _, dir := range all {
+		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
+			return filepath.Join(dir, path)
 		}
-		dir = filepath.Join(dir, entries[0].Name())
 	}
-	return dir
+	return filepath.Join(append(all, Root)[0], path)
 }
 
 // Nothing tells whether there is nothing to see at all.
 func Nothing() bool {
-	entries, err := os.ReadDir(Root)
+	all := Roots()
+	return len(all) == 0 || len(all) == 1 && all[0] == Root && isEmpty(Root)
+}
+
+func isEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
 	return err != nil || len(entries) == 0
 }
 
@@ -58,7 +93,7 @@ func Explain(path string, err error) error {
 	case Nothing():
 		return errors.New("no folder is granted to this plugin; its operator can grant one with a line such as\n- fs: read ~/work/**")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, Base())
+		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s may not be used like this; to write, the operator needs a line such as\n- fs: write %s/**", path, filepath.Dir(path))
 	}
