@@ -77,8 +77,8 @@ func uid() string {
 	return u.Uid
 }
 
-// Serve reads messages from in and writes answers to out until the input ends, which is no
-// error, until ctx is done, which is its error, or until reading or writing fails.
+// Serve reads messages from in and writes answers to out until the input ends or ctx is done,
+// which is no error, or until reading or writing fails.
 //
 // In all cases calls in flight get Options.Drain to finish and are cancelled then. A Read of in
 // that is still blocked when ctx is done is left behind, with its goroutine.
@@ -117,7 +117,7 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 	select {
 	case <-s.ended:
 	case <-ctx.Done():
-		s.end(context.Cause(ctx))
+		s.end(io.EOF) // for us it is the end of input
 	}
 	s.drain(cancel, o.Drain)
 	close(s.watch.stop)

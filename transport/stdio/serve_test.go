@@ -109,14 +109,14 @@ type client struct {
 	in   *io.PipeWriter
 	out  chan string
 	done chan error
-	stop context.CancelCauseFunc
+	stop context.CancelFunc
 }
 
 func start(t *testing.T, f *fake, o *Options) *client {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	ctx, stop := context.WithCancelCause(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
 	c := &client{t: t, in: inW, out: make(chan string, 10000), done: make(chan error, 1), stop: stop}
 	go func() {
 		defer close(c.out)
@@ -509,13 +509,36 @@ func TestServe_ContextStopsABlockedRead(t *testing.T) {
 	c := start(t, f, nil)
 	c.send(callOf(1, "wait"))
 	<-f.entered
-	cause := errors.New("terminated")
-	c.stop(cause)
+	c.stop()
 	time.AfterFunc(20*time.Millisecond, func() { close(f.release) })
 	c.want(result(1, `{"done":true}`)) // calls may end in peace
-	if err := c.end(); err != cause {
-		t.Fatalf("got %v, want %v", err, cause)
+	if err := c.end(); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// TestServe_BlockedWrite has a client that does not read, and is told to stop.
+func TestServe_BlockedWrite(t *testing.T) {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- serve(ctx, newFake().connect, inR, outW, (&Options{Drain: time.Millisecond}).withDefaults())
+	}()
+	io.WriteString(inW, callOf(1, "echo")+"\n")
+	time.Sleep(10 * time.Millisecond)
+	stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("Serve did not return")
+	}
+	outR.Close()
+	inR.Close()
 }
 
 func TestServe_WriteError(t *testing.T) {

@@ -118,8 +118,8 @@ func (o *Options) rate() Rate {
 
 // socket returns the path of a unix socket, "" for an internet address.
 func (o *Options) socket() string {
-	path, _ := strings.CutPrefix(o.Addr, "unix:")
-	if path == o.Addr {
+	path, ok := strings.CutPrefix(o.Addr, "unix:")
+	if !ok {
 		return ""
 	}
 	return path
@@ -127,7 +127,7 @@ func (o *Options) socket() string {
 
 // loopback reports whether Addr is reached from this machine only, over the network.
 func (o *Options) loopback() bool {
-	host, _, err := net.SplitHostPort(o.Addr)
+	host, _, err := net.SplitHostPort(orDefault(o.Addr, DefaultAddr))
 	return err == nil && isLoopback(host)
 }
 

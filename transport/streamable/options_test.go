@@ -56,6 +56,25 @@ func TestOptions_Check(t *testing.T) {
 	}
 }
 
+func TestOptions_Local(t *testing.T) {
+	for _, test := range []struct {
+		o    Options
+		want bool
+	}{
+		{Options{}, true},
+		{Options{Addr: "[::1]:0"}, true},
+		{Options{Addr: "unix:/x"}, true},
+		{Options{Addr: ":8470"}, false},
+		{Options{Addr: "nonsense"}, false},
+		{Options{BehindProxy: true}, false},
+		{Options{Addr: "unix:/x", BehindProxy: true}, false},
+	} {
+		if got := test.o.Local(); got != test.want {
+			t.Errorf("%+v: %v", test.o, got)
+		}
+	}
+}
+
 func TestOptions_Rate(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
