@@ -66,7 +66,7 @@ func (p *peer) calls(n, inFlight int) (time.Duration, error) {
 	begin := time.Now()
 	for i := range n + inFlight {
 		if i >= inFlight {
-			line, err := p.out.ReadSlice('\n')
+			line, err := p.answer()
 			if err != nil {
 				return 0, fmt.Errorf("%w: %s", err, p.stderr.String())
 			}
@@ -81,6 +81,16 @@ func (p *peer) calls(n, inFlight int) (time.Duration, error) {
 		}
 	}
 	return time.Since(begin) / time.Duration(n), nil
+}
+
+// answer reads the next line that is no notification.
+func (p *peer) answer() ([]byte, error) {
+	for {
+		line, err := p.out.ReadSlice('\n')
+		if err != nil || !bytes.Contains(line, []byte(`"method":"notifications/`)) {
+			return line, err
+		}
+	}
 }
 
 // stop ends the server and returns how many bytes it allocated in all.

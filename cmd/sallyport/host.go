@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -28,7 +31,7 @@ type host struct {
 // the files named, with no folder watched.
 func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files ...registry.File) (*host, error) {
 	state := s.Text("state")
-	if err := os.MkdirAll(state, 0o700); err != nil {
+	if err := makeFolder(state); err != nil {
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
@@ -39,11 +42,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	if err != nil {
 		return nil, err
 	}
-	gates, err := newGates(s, log)
-	if err != nil {
-		return nil, errors.Join(err, engine.Close(ctx))
-	}
-	h := &host{engine: engine, gates: gates}
+	h := &host{engine: engine, gates: newGates(s, log)}
 	h.registry, err = registry.New(ctx, registryOptions(s, h, log, files))
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
@@ -52,16 +51,22 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 }
 
 // newGates keeps Sallyport's own files out of every plugin's reach.
-func newGates(s *settings.Settings, log *slog.Logger) (*hostfuncs.Host, error) {
+func newGates(s *settings.Settings, log *slog.Logger) *hostfuncs.Host {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // "~/" in a grant then matches nothing
 	}
-	protected := []string{s.Text("state"), s.Text("dir")}
+	protected := append(clients.Files(), s.Text("state"), s.Text("dir"))
 	if s.File != "" {
 		protected = append(protected, s.File)
 	}
-	return hostfuncs.NewHost(&hostfuncs.Options{Logger: log, Home: home, Protected: protected}), nil
+	return hostfuncs.NewHost(&hostfuncs.Options{
+		Logger:    log,
+		Home:      home,
+		Protected: protected,
+		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
+		UserAgent: "sallyport/" + version(),
+	})
 }
 
 func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []registry.File) registry.Options {
@@ -71,17 +76,22 @@ func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []re
 		State:    s.Text("state"),
 		Logger:   log,
 		Dialects: dialects(),
-		Plugins:  map[string]registry.Config{},
 		Defaults: limits(s, settings.Limits{}),
 		Files:    files,
 	}
 	if files == nil {
 		o.Dir = s.Text("dir")
-	}
-	for _, p := range s.Plugins {
-		o.Plugins[p.Name] = pluginConfig(s, p)
+		o.Plugins = pluginConfigs(s)
 	}
 	return o
+}
+
+func pluginConfigs(s *settings.Settings) map[string]registry.Config {
+	configs := make(map[string]registry.Config, len(s.Plugins))
+	for _, p := range s.Plugins {
+		configs[p.Name] = pluginConfig(s, p)
+	}
+	return configs
 }
 
 // dialects are the calling conventions, in the order in which a module is asked for them.

@@ -119,6 +119,17 @@ func (c Client) File() (string, error) {
 	return c.file(home, config), nil
 }
 
+// Files are where all known clients keep their servers: what a plugin must not write.
+func Files() []string {
+	var files []string
+	for _, c := range list() {
+		if f, err := c.File(); err == nil {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 // entry is the server as this client writes it.
 func (c Client) entry(s Server) (json.RawMessage, error) {
 	if s.URL == "" {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+func newInspect(std stdio) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "inspect FILE.wasm",
+		Short: "print what a plugin offers and wants; runs nothing if the file is packed",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			d, err := inspect(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(std.out, d)
+			}
+			return printDescription(std.out, d)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// inspect reads a plugin file; a module without a description in it is asked, with no grants.
+func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.Description, error) {
+	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
+		log := slog.New(slog.DiscardHandler)
+		h, err := openHost(ctx, s, log, []registry.File{}...)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+		return registry.NewDescriber(h.engine, h.gates)(ctx, wasm, d)
+	}
+	return registry.Inspect(ctx, file, dialects(), ask)
+}
+
+// printDescription writes a description for a person.
+func printDescription(w io.Writer, d *registry.Description) error {
+	m := d.Manifest
+	fmt.Fprintf(w, "%s  %s %s\n", d.Name, m.Name, m.Version)
+	if m.Description != "" {
+		fmt.Fprintln(w, m.Description)
+	}
+	packed := "packed"
+	if !d.Packed {
+		packed = "not packed; sallyport pack makes it list faster"
+	}
+	fmt.Fprintf(w, "\n%s dialect, %d bytes, %s\n%s\n", d.Dialect, d.Size, packed, d.Digest)
+	section(w, "tools", m.Tools, "name", "description")
+	section(w, "resources", m.Resources, "uri", "description")
+	section(w, "resource templates", m.Templates, "uriTemplate", "description")
+	section(w, "prompts", m.Prompts, "name", "description")
+	wants(w, m.Wants)
+	fmt.Fprintf(w, "\nimports\n  %s\n", strings.Join(d.Imports, "\n  "))
+	for _, p := range m.Problems {
+		fmt.Fprintf(w, "warning: %s\n", p)
+	}
+	return nil
+}
+
+// section lists entries by name and the first line of what they say.
+func section(w io.Writer, title string, entries []json.RawMessage, name, about string) {
+	if len(entries) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, e := range entries {
+		n, _ := rawjson.String(rawjson.Get(e, name))
+		text, _ := rawjson.String(rawjson.Get(e, about))
+		first, _, _ := strings.Cut(text, "\n")
+		fmt.Fprintf(w, "  %-24s %s\n", printable(n), printable(first))
+	}
+}
+
+// wants lists what the plugin would like, as lines that could be granted.
+func wants(w io.Writer, entries []json.RawMessage) {
+	if len(entries) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nwants (nothing of this is granted by itself)")
+	for _, e := range entries {
+		o, err := rawjson.ParseObject(e)
+		if err != nil {
+			continue
+		}
+		why, _ := rawjson.String(o.Get("why"))
+		o.Delete("why")
+		for _, m := range o {
+			value, plain := rawjson.String(m.Value)
+			if !plain {
+				value = string(m.Value)
+			}
+			fmt.Fprintf(w, "  - %s: %s  # %s\n", printable(m.Key), printable(value), printable(why))
+		}
+	}
+}
+
+// printable keeps what a plugin says from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+func newPack(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "pack FILE.wasm",
+		Short: "write the plugin's description into the file, so that it is listed without being run",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return pack(c.Context(), s, std, args[0])
+		},
+	}
+}
+
+// pack describes the plugin and puts the answer into its file, whole or not at all.
+func pack(ctx context.Context, s *settings.Settings, std stdio, file string) error {
+	d, err := inspect(ctx, s, file)
+	if err != nil {
+		return err
+	}
+	for _, p := range d.Manifest.Problems {
+		fmt.Fprintf(std.err, "warning: %s\n", p)
+	}
+	if d.Packed {
+		fmt.Fprintf(std.out, "%s is packed already\n", file)
+		return nil
+	}
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	packed, err := wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, d.Raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := replaceFile(file, packed); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "packed %s: %d tools, %d resources, %d prompts\n", file,
+		len(d.Manifest.Tools), len(d.Manifest.Resources)+len(d.Manifest.Templates), len(d.Manifest.Prompts))
+	return nil
+}
+
+// replaceFile writes data beside file and moves it there, with the file's own mode.
+func replaceFile(file string, data []byte) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone already when the move succeeded
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}
