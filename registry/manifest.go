@@ -14,6 +14,8 @@ const (
 	maxManifest = 8 << 20
 	// maxEntries bounds each list of a manifest; the largest servers known have a few hundred.
 	maxEntries = 4096
+	// maxTemplates bounds a plugin's templates: each URI is compared with them, and each is compiled.
+	maxTemplates = 256
 	// maxDefinition bounds one definition, in bytes: it lands in every client's context.
 	maxDefinition = 256 << 10
 	// maxLocalName bounds a plugin's own name for a thing, in bytes.
@@ -101,16 +103,17 @@ func (m *Manifest) labels(o rawjson.Object) {
 func (m *Manifest) lists(o rawjson.Object) error {
 	for _, l := range []struct {
 		key, id string
+		max     int
 		check   func(*entryCheck)
 		raw     *[]json.RawMessage
 		out     *[]declared
 	}{
-		{"tools", "name", checkTool, &m.Tools, &m.tools},
-		{"resources", "uri", checkResource, &m.Resources, &m.resources},
-		{"resourceTemplates", "uriTemplate", checkTemplate, &m.Templates, &m.templates},
-		{"prompts", "name", checkPrompt, &m.Prompts, &m.prompts},
+		{"tools", "name", maxEntries, checkTool, &m.Tools, &m.tools},
+		{"resources", "uri", maxEntries, checkResource, &m.Resources, &m.resources},
+		{"resourceTemplates", "uriTemplate", maxTemplates, checkTemplate, &m.Templates, &m.templates},
+		{"prompts", "name", maxEntries, checkPrompt, &m.Prompts, &m.prompts},
 	} {
-		elements, err := list(o, l.key)
+		elements, err := list(o, l.key, l.max)
 		if err != nil {
 			return err
 		}
@@ -129,12 +132,12 @@ func (m *Manifest) lists(o rawjson.Object) error {
 		}
 	}
 	var err error
-	m.Wants, err = list(o, "wants")
+	m.Wants, err = list(o, "wants", maxEntries)
 	return err
 }
 
 // list returns the elements of an array member; absent and null are empty.
-func list(o rawjson.Object, key string) ([]json.RawMessage, error) {
+func list(o rawjson.Object, key string, most int) ([]json.RawMessage, error) {
 	raw := o.Get(key)
 	if rawjson.IsNull(raw) {
 		return nil, nil
@@ -143,8 +146,8 @@ func list(o rawjson.Object, key string) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if len(elements) > maxEntries {
-		return nil, fmt.Errorf("%s: over %d entries", key, maxEntries)
+	if len(elements) > most {
+		return nil, fmt.Errorf("%s: over %d entries", key, most)
 	}
 	return elements, nil
 }

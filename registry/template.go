@@ -10,9 +10,10 @@ import (
 
 const (
 	maxTemplate     = 2 << 10 // bytes of a URI template
-	maxTemplateVars = 32      // variables in one; a query's pattern grows with their square
+	maxTemplateVars = 32      // variables in one; the pattern grows with their square
 	maxVarPrefix    = 10000   // RFC 6570 §2.4.1: a prefix is below it
 	maxRepeat       = 1000    // the longest repetition that package regexp takes
+	maxPattern      = 4096    // how large all the patterns' repetitions may make a template
 )
 
 // URITemplate is a URI template of RFC 6570, levels 1 to 3 and of level 4 the prefix and explode
@@ -26,6 +27,7 @@ type URITemplate struct {
 	shape   string // text without the variables' names
 	pattern *regexp.Regexp
 	vars    []templateVar
+	size    int // of the pattern, in about characters that it may match
 }
 
 // templateVar is one variable specification: {name:max} or {name*}.
@@ -135,14 +137,19 @@ func (t *URITemplate) expression(text string, pattern, shape *strings.Builder) e
 	}
 	shape.WriteString("{" + mark)
 	var items []string
-	for i, spec := range specs {
+	size := 0
+	for _, spec := range specs {
 		v, err := parseVar(spec)
 		if err != nil {
 			return err
 		}
 		t.vars = append(t.vars, v)
-		items = append(items, op.item(v, i == len(specs)-1))
+		items = append(items, op.item(v))
+		size += 1 + min(v.max, maxRepeat)
 		shape.WriteString(v.shape(op) + ",")
+	}
+	if t.size += size * len(items); t.size > maxPattern {
+		return errors.New("too many variables or too long prefixes")
 	}
 	shape.WriteString("}")
 	pattern.WriteString(op.join(items))
@@ -189,9 +196,8 @@ func (v templateVar) shape(op operator) string {
 	return s + ":" + strconv.Itoa(v.max)
 }
 
-// item is the pattern of one defined variable. The last one of an expression may be a list with
-// commas; before it a comma can only be the separator.
-func (o operator) item(v templateVar, last bool) string {
+// item is the pattern of one defined variable, which may be a list with commas.
+func (o operator) item(v templateVar) string {
 	if o.named {
 		return o.namedItem(v)
 	}
@@ -206,7 +212,7 @@ func (o operator) item(v templateVar, last bool) string {
 	switch {
 	case v.explode:
 		return value + "(?:" + regexp.QuoteMeta(o.sep) + value + ")*"
-	case last && v.max == 0 && o.sep == ",":
+	case v.max == 0 && o.sep == ",":
 		return value + "(?:," + value + ")*"
 	}
 	return value
@@ -233,7 +239,7 @@ func (o operator) value(not string, max int) string {
 }
 
 // join makes the pattern of an expression from those of its variables, each of which may be
-// undefined. Without names the values that are there stand first.
+// undefined: one way for each that is the first to be there.
 func (o operator) join(items []string) string {
 	first, sep := regexp.QuoteMeta(o.first), regexp.QuoteMeta(o.sep)
 	var ways []string
@@ -243,9 +249,6 @@ func (o operator) join(items []string) string {
 			way += "(?:" + sep + item + ")?"
 		}
 		ways = append(ways, way)
-		if !o.named {
-			break
-		}
 	}
 	return "(?:" + strings.Join(ways, "|") + ")?"
 }

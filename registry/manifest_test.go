@@ -1,0 +1,202 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// tool is a tool definition with one more member.
+func toolWith(member string) string {
+	return `{"tools":[{"name":"t","inputSchema":{"type":"object"},` + member + `}]}`
+}
+
+func parse(t *testing.T, raw string) *Manifest {
+	t.Helper()
+	m, err := ParseManifest([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestParseManifest_KeepsWhatItDoesNotKnow(t *testing.T) {
+	const definition = `{"name":"t","x-new":[1.50,1e400],"inputSchema":{"type":"object","properties":{"b":{},"a":{}}},"_meta":{"ui":{"resourceUri":"ui://x"}}}`
+	m := parse(t, `{"future":true,"tools":[`+definition+`]}`)
+	if len(m.Problems) > 0 || len(m.Tools) != 1 || string(m.Tools[0]) != definition {
+		t.Errorf("%q %s", m.Problems, m.Tools)
+	}
+}
+
+func TestParseManifest_RefusesTheWhole(t *testing.T) {
+	for _, raw := range []string{
+		"", "null", "[]", "{", `{"tools":{}}`, `{"tools":1}`, `{"prompts":"x"}`, "{\"name\":\"\xff\"}", `{"a":1,"a":2}`,
+		`{"tools":[` + strings.Repeat("{},", maxEntries) + `{}]}`,
+		`{"resourceTemplates":[` + strings.Repeat("{},", maxTemplates) + `{}]}`,
+		`{"x":"` + strings.Repeat("x", maxManifest) + `"}`,
+	} {
+		if _, err := ParseManifest([]byte(raw)); err == nil {
+			t.Errorf("%.40q is taken", raw)
+		}
+	}
+}
+
+// A bad entry costs only itself, and is named.
+func TestParseManifest_LeavesBadEntriesOut(t *testing.T) {
+	good := `{"name":"good","inputSchema":{"type":"object"}}`
+	for bad, says := range map[string]string{
+		`1`:                  "tools[0]",
+		`{}`:                 "name is not a string",
+		`{"name":""}`:        "name is not a string",
+		`{"name":"a\u0001"}`: "control",
+		`{"name":"` + strings.Repeat("n", 1025) + `"}`: "name is not a string",
+		`{"name":"t"}`:                                                                                        "inputSchema is missing",
+		`{"name":"t","inputSchema":true}`:                                                                     `"type":"object"`,
+		`{"name":"t","inputSchema":{}}`:                                                                       `"type":"object"`,
+		`{"name":"t","inputSchema":{"type":"array"}}`:                                                         `"type":"object"`,
+		`{"name":"t","description":1,"inputSchema":{"type":"object"}}`:                                        "description is not a string",
+		`{"name":"t","annotations":[],"inputSchema":{"type":"object"}}`:                                       "annotations is not an object",
+		`{"name":"t","hidden":"x","inputSchema":{"type":"object"}}`:                                           "hidden",
+		`{"name":"t","inputSchema":{"type":"object","$ref":"https://example.com/x"}}`:                         "inputSchema",
+		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"$ref":"file:///etc/passwd"}}`:           "outputSchema",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a":1,"a":2}}}`:                             "twice",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`: "header name",
+		`{"name":"t","inputSchema":{"type":"object"},"x":"` + strings.Repeat("x", maxDefinition) + `"}`:       "KiB",
+	} {
+		m := parse(t, `{"tools":[`+bad+`,`+good+`]}`)
+		if len(m.tools) != 1 || m.tools[0].id != "good" {
+			t.Errorf("%.60s: %d tools are left", bad, len(m.tools))
+		}
+		if len(m.Problems) != 1 || !strings.Contains(m.Problems[0], says) || !strings.Contains(m.Problems[0], "is left out") {
+			t.Errorf("%.60s: %.200q", bad, m.Problems)
+		}
+	}
+}
+
+func TestParseManifest_Headers(t *testing.T) {
+	for properties, ok := range map[string]bool{
+		`"a":{"type":"string","x-mcp-header":"Region"}`:                                        true,
+		`"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}`:  true,
+		`"a":{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"Zone"}}}`:     true,
+		`"x-mcp-header":{"type":"string"}`:                                                     true, // a property of that name
+		`"a":{"type":"string","default":"x-mcp-header"}`:                                       true,
+		`"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}`:    false,
+		`"a":{"type":"number","x-mcp-header":"A"}`:                                             false,
+		`"a":{"x-mcp-header":"A"}`:                                                             false,
+		`"a":{"type":["string","null"],"x-mcp-header":"A"}`:                                    false,
+		`"a":{"type":"string","x-mcp-header":"A b"}`:                                           false,
+		`"a":{"type":"string","x-mcp-header":1}`:                                               false,
+		`"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}`:                    false,
+		`"a":{"oneOf":[{"type":"string","x-mcp-header":"A"}]}`:                                 false,
+		`"a":{"type":"object","properties":{"b":{"if":{"type":"string","x-mcp-header":"A"}}}}`: false,
+	} {
+		m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{`+properties+`}}}]}`)
+		if got := len(m.tools) == 1; got != ok {
+			t.Errorf("%s: published %v, want %v; %q", properties, got, ok, m.Problems)
+		}
+	}
+}
+
+func TestParseManifest_TakesOutWhatIsNotThePlugins(t *testing.T) {
+	for _, c := range []struct{ member, want string }{
+		{`"_meta":{"io.modelcontextprotocol/x":1,"keep":2}`, `"_meta":{"keep":2}`},
+		{`"_meta":{"com.mcp/x":1,"dev.sallyport/receipt":{},"com.example.mcp/x":3}`, `"_meta":{"com.example.mcp/x":3}`},
+		{`"_meta":[1],"z":0`, `"z":0`},
+		{`"icons":[{"src":"https://a/b.png"},{"src":"http://a/b.png"},{"src":"data:image/png;base64,AA"},{"src":"javascript:x"},{}]`,
+			`"icons":[{"src":"https://a/b.png"},{"src":"data:image/png;base64,AA"}]`},
+		{`"icons":[{"src":"file:///x"}],"z":0`, `"z":0`},
+		{`"icons":{},"z":0`, `"z":0`},
+		{`"hidden":false,"z":0`, `"z":0`},
+	} {
+		m := parse(t, toolWith(c.member))
+		want := `{"name":"t","inputSchema":{"type":"object"},` + c.want + `}`
+		if len(m.Tools) != 1 || string(m.Tools[0]) != want {
+			t.Errorf("%s: %s, want %s", c.member, m.Tools, want)
+		}
+		if len(m.Problems) == 0 && !strings.Contains(c.member, "hidden") {
+			t.Errorf("%s: nobody is told", c.member)
+		}
+	}
+}
+
+func TestParseManifest_URIs(t *testing.T) {
+	resource := func(uri string) string { return fmt.Sprintf(`{"resources":[{"uri":%q,"name":"n"}]}`, uri) }
+	template := func(uri string) string {
+		return fmt.Sprintf(`{"resourceTemplates":[{"uriTemplate":%q,"name":"n"}]}`, uri)
+	}
+	for raw, ok := range map[string]bool{
+		resource("test://a/b"):               true,
+		resource("note:x"):                   true,
+		resource("file:///x"):                true, // the grant is asked when it is published
+		resource("sallyport://plugins"):      false,
+		resource("SALLYPORT:x"):              false,
+		resource("/a/b"):                     false,
+		resource("a b"):                      false,
+		resource("test://a/{b}"):             false,
+		template("test://a/{b}"):             true,
+		template("test://a{/b*}"):            true,
+		template("test://a{?b}"):             true,
+		template("file:///{+path}"):          true,
+		template("test://a"):                 true,
+		template("test://a{b}"):              false,
+		template("test://{b}"):               false,
+		template("test://{b}/c"):             false,
+		template("{+uri}"):                   false,
+		template("{scheme}://a/b"):           false,
+		template("te{x}t://a/b"):             false,
+		template("test:{x}"):                 false,
+		template("sallyport://x/{y}"):        false,
+		template("test://a/{b"):              false,
+		`{"resources":[{"uri":"test://a"}]}`: false,
+	} {
+		m := parse(t, raw)
+		if got := len(m.resources)+len(m.templates) == 1; got != ok {
+			t.Errorf("%s: published %v, want %v; %q", raw, got, ok, m.Problems)
+		}
+	}
+}
+
+func TestParseManifest_Prompts(t *testing.T) {
+	for raw, ok := range map[string]bool{
+		`{"name":"p"}`: true,
+		`{"name":"p","arguments":[{"name":"a","required":true},{"name":"b"}]}`: true,
+		`{"name":"p","arguments":{}}`:                                          false,
+		`{"name":"p","arguments":[{}]}`:                                        false,
+		`{"name":"p","arguments":[{"name":"a"},{"name":"a"}]}`:                 false,
+	} {
+		m := parse(t, `{"prompts":[`+raw+`]}`)
+		if got := len(m.prompts) == 1; got != ok {
+			t.Errorf("%s: published %v, want %v; %q", raw, got, ok, m.Problems)
+		}
+	}
+}
+
+func TestParseManifest_StateIsSaid(t *testing.T) {
+	for state, problems := range map[string]int{"call": 0, "session": 1, "plugin": 1, "forever": 1} {
+		if m := parse(t, `{"state":"`+state+`"}`); len(m.Problems) != problems {
+			t.Errorf("%s: %q", state, m.Problems)
+		}
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add([]byte(tools("a", "b")))
+	f.Add([]byte(toolWith(`"_meta":{"io.modelcontextprotocol/x":1},"icons":[{"src":"x:y"}]`)))
+	f.Add([]byte(`{"resourceTemplates":[{"uriTemplate":"a://b/{c}","name":"n"}],"resources":[{"uri":"a:b","name":"n"}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := ParseManifest(raw)
+		if err != nil {
+			return
+		}
+		g := &generation{plugin: &plugin{name: "p"}, manifest: m}
+		g.publish()
+		for _, x := range g.entries.Load().tools {
+			if len(x.Name) > maxName || strings.ContainsFunc(x.Name, func(r rune) bool { return prefixedRune(r) != r }) {
+				t.Errorf("public name %q", x.Name)
+			}
+			if _, err := ParseManifest([]byte(`{"tools":[` + string(x.Definition) + `]}`)); err != nil {
+				t.Errorf("%s: %v", x.Definition, err)
+			}
+		}
+	})
+}

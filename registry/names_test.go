@@ -1,0 +1,79 @@
+package registry
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStemName(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a/github.wasm": "github", "my-tool.wasm": "my_tool", "a  b--c.wasm": "a_b_c", "-x-.wasm": "x",
+		"time.v2.wasm": "time_v2", "größe.wasm": "gr_e", "A1.WASM": "A1",
+	} {
+		if got, err := stemName(path); err != nil || got != want {
+			t.Errorf("stemName(%q) = %q, %v; want %q", path, got, err, want)
+		}
+	}
+	for _, path := range []string{"---.wasm", "漢字.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
+		if got, err := stemName(path); err == nil {
+			t.Errorf("stemName(%q) = %q", path, got)
+		}
+	}
+	long, err := stemName(strings.Repeat("abc_", 30) + ".wasm")
+	other, _ := stemName(strings.Repeat("abc_", 30) + "x.wasm")
+	if err != nil || len(long) > maxPluginName || CheckPluginName(long) != nil || long == other {
+		t.Errorf("%q %q %v", long, other, err)
+	}
+}
+
+func TestCheckPluginName(t *testing.T) {
+	for _, name := range []string{"", "a-b", "a__b", "_a", "a_", "a.b", "a b", "sallyport", "SallyPort", strings.Repeat("a", 41), "ä"} {
+		if CheckPluginName(name) == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+	for _, name := range []string{"a", "A1_b2", strings.Repeat("a", 40)} {
+		if err := CheckPluginName(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPublicName(t *testing.T) {
+	for _, c := range []struct {
+		local        string
+		prefix, want string
+	}{
+		{"get_issue", "p-get_issue", "get_issue"},
+		{"files/read.all", "p-files_read_all", "files/read.all"},
+		{"a b:c", "p-a_b_c", "a_b_c"},
+		{"größe", "p-gr__e", "gr__e"},
+		{"a-b", "p-a-b", "a-b"},
+	} {
+		if got := publicName("p", c.local, true); got != c.prefix {
+			t.Errorf("%q: %q, want %q", c.local, got, c.prefix)
+		}
+		if got := publicName("p", c.local, false); got != c.want {
+			t.Errorf("%q: %q, want %q", c.local, got, c.want)
+		}
+	}
+}
+
+func TestPublicName_CutsLongNames(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	if got := publicName("p", long, false); got != long {
+		t.Errorf("64 characters became %q", got)
+	}
+	a, b := publicName("p", long, true), publicName("p", long+"y", true)
+	for _, got := range []string{a, b} {
+		if len(got) != 64 || got[57] != '_' || strings.Trim(got[58:], "0123456789abcdef") != "" || !strings.HasPrefix(got, "p-xxx") {
+			t.Errorf("%q", got)
+		}
+	}
+	if a == b {
+		t.Error("two names became one:", a)
+	}
+	if again := publicName("p", long, true); again != a {
+		t.Error("a name is not the same each time")
+	}
+}

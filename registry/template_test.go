@@ -1,0 +1,256 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// pair is one entry of an associative array; RFC 6570 keeps their order.
+type pair struct{ key, value string }
+
+// rfcValues are the variables of RFC 6570, §3.2.
+var rfcValues = map[string]any{
+	"count": []string{"one", "two", "three"}, "dom": []string{"example", "com"},
+	"dub": "me/too", "hello": "Hello World!", "half": "50%", "var": "value", "who": "fred",
+	"base": "http://example.com/home/", "path": "/foo/bar", "list": []string{"red", "green", "blue"},
+	"keys": []pair{{"semi", ";"}, {"dot", "."}, {"comma", ","}},
+	"v":    "6", "x": "1024", "y": "768", "empty": "", "empty_keys": []pair{},
+}
+
+// expand is RFC 6570's expansion, appendix A.
+func expand(template string, values map[string]any) string {
+	var out strings.Builder
+	for template != "" {
+		literal, expression, rest, err := cut(template)
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		out.WriteString(literal)
+		if expression != "" {
+			out.WriteString(expandOne(expression, values))
+		}
+		template = rest
+	}
+	return out.String()
+}
+
+func expandOne(expression string, values map[string]any) string {
+	op, given := operatorOf(expression[0])
+	if given {
+		expression = expression[1:]
+	}
+	var parts []string
+	for _, spec := range strings.Split(expression, ",") {
+		v, _ := parseVar(spec)
+		switch value := values[v.name].(type) {
+		case string:
+			parts = append(parts, op.named1(v.name, op.encode(firstRunes(value, v.max))))
+		case []string:
+			parts = append(parts, op.list(v, value)...)
+		case []pair:
+			parts = append(parts, op.pairs(v, value)...)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return op.first + strings.Join(parts, op.sep)
+}
+
+// named1 is name=value where the operator has names.
+func (o operator) named1(name, value string) string {
+	if !o.named {
+		return value
+	}
+	if value == "" && o.sep == ";" {
+		return name
+	}
+	return name + "=" + value
+}
+
+func (o operator) list(v templateVar, values []string) []string {
+	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
+		return nil
+	}
+	var parts []string
+	for _, x := range values {
+		if v.explode {
+			parts = append(parts, o.named1(v.name, o.encode(x)))
+		} else {
+			parts = append(parts, o.encode(x))
+		}
+	}
+	if v.explode {
+		return parts
+	}
+	return []string{o.named1(v.name, strings.Join(parts, ","))}
+}
+
+func (o operator) pairs(v templateVar, values []pair) []string {
+	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
+		return nil
+	}
+	var parts []string
+	for _, x := range values {
+		if v.explode {
+			parts = append(parts, x.key+"="+o.encode(x.value))
+		} else {
+			parts = append(parts, x.key, o.encode(x.value))
+		}
+	}
+	if v.explode {
+		return parts
+	}
+	return []string{o.named1(v.name, strings.Join(parts, ","))}
+}
+
+func (o operator) encode(s string) string {
+	keep := "-._~"
+	if o.reserved {
+		keep += ":/?#[]@!$&'()*+,;="
+	}
+	var out strings.Builder
+	for _, b := range []byte(s) {
+		if isAlphanumeric(rune(b)) || b < utf8.RuneSelf && strings.IndexByte(keep, b) >= 0 {
+			out.WriteByte(b)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", b)
+		}
+	}
+	return out.String()
+}
+
+func firstRunes(s string, n int) string {
+	if r := []rune(s); n > 0 && len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// rfcExamples are the examples of RFC 6570, §3.2, with the expansions it gives.
+var rfcExamples = [][2]string{
+	{"{count}", "one,two,three"}, {"{count*}", "one,two,three"}, {"{/count}", "/one,two,three"},
+	{"{/count*}", "/one/two/three"}, {"{;count}", ";count=one,two,three"},
+	{"{;count*}", ";count=one;count=two;count=three"}, {"{?count}", "?count=one,two,three"},
+	{"{?count*}", "?count=one&count=two&count=three"}, {"{&count*}", "&count=one&count=two&count=three"},
+	{"{var}", "value"}, {"{hello}", "Hello%20World%21"}, {"{half}", "50%25"}, {"O{empty}X", "OX"},
+	{"O{undef}X", "OX"}, {"{x,y}", "1024,768"}, {"{x,hello,y}", "1024,Hello%20World%21,768"},
+	{"?{x,empty}", "?1024,"}, {"?{x,undef}", "?1024"}, {"?{undef,y}", "?768"}, {"{var:3}", "val"},
+	{"{var:30}", "value"}, {"{list}", "red,green,blue"}, {"{list*}", "red,green,blue"},
+	{"{keys}", "semi,%3B,dot,.,comma,%2C"}, {"{keys*}", "semi=%3B,dot=.,comma=%2C"},
+	{"{+var}", "value"}, {"{+hello}", "Hello%20World!"}, {"{+half}", "50%25"},
+	{"{base}index", "http%3A%2F%2Fexample.com%2Fhome%2Findex"}, {"{+base}index", "http://example.com/home/index"},
+	{"O{+empty}X", "OX"}, {"O{+undef}X", "OX"}, {"{+path}/here", "/foo/bar/here"},
+	{"here?ref={+path}", "here?ref=/foo/bar"}, {"up{+path}{var}/here", "up/foo/barvalue/here"},
+	{"{+x,hello,y}", "1024,Hello%20World!,768"}, {"{+path,x}/here", "/foo/bar,1024/here"},
+	{"{+path:6}/here", "/foo/b/here"}, {"{+list}", "red,green,blue"}, {"{+list*}", "red,green,blue"},
+	{"{+keys}", "semi,;,dot,.,comma,,"}, {"{+keys*}", "semi=;,dot=.,comma=,"},
+	{"{#var}", "#value"}, {"{#hello}", "#Hello%20World!"}, {"{#half}", "#50%25"}, {"foo{#empty}", "foo#"},
+	{"foo{#undef}", "foo"}, {"{#x,hello,y}", "#1024,Hello%20World!,768"}, {"{#path,x}/here", "#/foo/bar,1024/here"},
+	{"{#path:6}/here", "#/foo/b/here"}, {"{#list}", "#red,green,blue"}, {"{#list*}", "#red,green,blue"},
+	{"{#keys}", "#semi,;,dot,.,comma,,"}, {"{#keys*}", "#semi=;,dot=.,comma=,"},
+	{"{.who}", ".fred"}, {"{.who,who}", ".fred.fred"}, {"{.half,who}", ".50%25.fred"}, {"www{.dom*}", "www.example.com"},
+	{"X{.var}", "X.value"}, {"X{.empty}", "X."}, {"X{.undef}", "X"}, {"X{.var:3}", "X.val"},
+	{"X{.list}", "X.red,green,blue"}, {"X{.list*}", "X.red.green.blue"}, {"X{.keys}", "X.semi,%3B,dot,.,comma,%2C"},
+	{"X{.keys*}", "X.semi=%3B.dot=..comma=%2C"}, {"X{.empty_keys}", "X"}, {"X{.empty_keys*}", "X"},
+	{"{/who}", "/fred"}, {"{/who,who}", "/fred/fred"}, {"{/half,who}", "/50%25/fred"}, {"{/who,dub}", "/fred/me%2Ftoo"},
+	{"{/var}", "/value"}, {"{/var,empty}", "/value/"}, {"{/var,undef}", "/value"}, {"{/var,x}/here", "/value/1024/here"},
+	{"{/var:1,var}", "/v/value"}, {"{/list}", "/red,green,blue"}, {"{/list*}", "/red/green/blue"},
+	{"{/list*,path:4}", "/red/green/blue/%2Ffoo"}, {"{/keys}", "/semi,%3B,dot,.,comma,%2C"},
+	{"{/keys*}", "/semi=%3B/dot=./comma=%2C"},
+	{"{;who}", ";who=fred"}, {"{;half}", ";half=50%25"}, {"{;empty}", ";empty"}, {"{;v,empty,who}", ";v=6;empty;who=fred"},
+	{"{;v,bar,who}", ";v=6;who=fred"}, {"{;x,y}", ";x=1024;y=768"}, {"{;x,y,empty}", ";x=1024;y=768;empty"},
+	{"{;x,y,undef}", ";x=1024;y=768"}, {"{;hello:5}", ";hello=Hello"}, {"{;list}", ";list=red,green,blue"},
+	{"{;list*}", ";list=red;list=green;list=blue"}, {"{;keys}", ";keys=semi,%3B,dot,.,comma,%2C"},
+	{"{;keys*}", ";semi=%3B;dot=.;comma=%2C"},
+	{"{?who}", "?who=fred"}, {"{?half}", "?half=50%25"}, {"{?x,y}", "?x=1024&y=768"}, {"{?x,y,empty}", "?x=1024&y=768&empty="},
+	{"{?x,y,undef}", "?x=1024&y=768"}, {"{?var:3}", "?var=val"}, {"{?list}", "?list=red,green,blue"},
+	{"{?list*}", "?list=red&list=green&list=blue"}, {"{?keys}", "?keys=semi,%3B,dot,.,comma,%2C"},
+	{"{?keys*}", "?semi=%3B&dot=.&comma=%2C"},
+	{"{&who}", "&who=fred"}, {"{&half}", "&half=50%25"}, {"?fixed=yes{&x}", "?fixed=yes&x=1024"},
+	{"{&x,y,empty}", "&x=1024&y=768&empty="}, {"{&x,y,undef}", "&x=1024&y=768"}, {"{&var:3}", "&var=val"},
+	{"{&list}", "&list=red,green,blue"}, {"{&list*}", "&list=red&list=green&list=blue"},
+	{"{&keys}", "&keys=semi,%3B,dot,.,comma,%2C"}, {"{&keys*}", "&semi=%3B&dot=.&comma=%2C"},
+}
+
+// What a template expands to, it matches: with the RFC's examples.
+func TestURITemplate_MatchesItsExpansions(t *testing.T) {
+	for _, e := range rfcExamples {
+		template, want := e[0], e[1]
+		if got := expand(template, rfcValues); got != want {
+			t.Errorf("expand(%s) = %s, want %s", template, got, want)
+		}
+		p, err := ParseURITemplate(template)
+		if err != nil {
+			t.Errorf("%s: %v", template, err)
+			continue
+		}
+		if !p.Match(want) {
+			t.Errorf("%s does not match %s", template, want)
+		}
+	}
+}
+
+func TestURITemplate_Match(t *testing.T) {
+	for _, c := range []struct {
+		template string
+		yes, no  []string
+	}{
+		{"test://template/{id}/data", []string{"test://template/1/data", "test://template/a%2Fb/data", "test://template/ö/data", "test://template/a:b/data"},
+			[]string{"test://template/1/2/data", "test://template/1/data/", "xtest://template/1/data", "test://template/1?x/data", "test://template/a b/data", "test://template/1/data\n"}},
+		{"files://w/{+path}", []string{"files://w/a/b/c", "files://w/a?b#c", "files://w/"}, []string{"files://w", "files://x/a", "files://w/a b"}},
+		{"q://h/s{?q,page}", []string{"q://h/s", "q://h/s?q=a", "q://h/s?page=2", "q://h/s?q=a&page=2"},
+			[]string{"q://h/s?page=2&q=a", "q://h/s?other=1", "q://h/s?q=a#f", "q://h/s&q=a"}},
+		{"a://h/{x:3}", []string{"a://h/abc", "a://h/a%20b", "a://h/"}, []string{"a://h/abcd", "a://h/%20%20%20%20"}},
+		{"a://h{/segments*}", []string{"a://h", "a://h/a", "a://h/a/b/c"}, []string{"a://ha", "a://h/a?b"}},
+		{"a://h/f{.ext}", []string{"a://h/f", "a://h/f.tar.gz"}, []string{"a://h/f/x", "a://h/fx"}},
+		{"a://h/literal", []string{"a://h/literal"}, []string{"a://h/literalx", "a://h/litera"}},
+		{"a://h/(x)+{y}", []string{"a://h/(x)+1"}, []string{"a://h/xx1"}},
+	} {
+		p, err := ParseURITemplate(c.template)
+		if err != nil {
+			t.Fatalf("%s: %v", c.template, err)
+		}
+		for _, uri := range c.yes {
+			if !p.Match(uri) {
+				t.Errorf("%s does not match %q", c.template, uri)
+			}
+		}
+		for _, uri := range c.no {
+			if p.Match(uri) {
+				t.Errorf("%s matches %q", c.template, uri)
+			}
+		}
+	}
+}
+
+func TestParseURITemplate_Refuses(t *testing.T) {
+	for _, template := range []string{
+		"{", "a{b", "a}b", "{}", "{+}", "{a b}", "{a,}", "{a:0}", "{a:x}", "{a:10000}", "{a:01}", "{a:+1}", "{!a}", "{a.}", "{=x}", "{|x}",
+		"a b{c}", "a\x01{c}", "a\x7f", "{a{b}}", strings.Repeat("{a}", 33), strings.Repeat("a", maxTemplate+1),
+	} {
+		if _, err := ParseURITemplate(template); err == nil {
+			t.Errorf("%.40q is taken", template)
+		}
+	}
+}
+
+func FuzzURITemplate(f *testing.F) {
+	for _, e := range rfcExamples {
+		f.Add(e[0], e[1])
+	}
+	f.Fuzz(func(t *testing.T, template, uri string) {
+		p, err := ParseURITemplate(template)
+		if err != nil {
+			return
+		}
+		if p.Match(uri) && !strings.HasPrefix(uri, p.Prefix()) {
+			t.Errorf("%q matches %q without its prefix %q", template, uri, p.Prefix())
+		}
+		if plain := expand(template, rfcValues); !p.Match(plain) && len(plain) < maxURI {
+			t.Errorf("%q does not match its expansion %q", template, plain)
+		}
+	})
+}
