@@ -136,8 +136,7 @@ func (f *failure) data(call string) json.RawMessage {
 
 // ended shows a failure as the method's clients can use it: the model sees a tool's.
 func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
-	r.server.log.Log(context.Background(), f.level(), "call failed", "call", r.call, "method", r.method, "name", r.subject,
-		"kind", string(f.kind), "error", f.cause, "cause", cause(f.cause), "code", f.code, "stack", f.stack, "stderr", stderr(f.cause))
+	r.log(f)
 	if r.method != "tools/call" {
 		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
 	}
@@ -157,6 +156,25 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	return oneLine(r.prepared(o.Append(nil))), nil
 }
 
+// log keeps what a client must not see. Empty values are left out.
+func (r *request) log(f *failure) {
+	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "kind", string(f.kind), "error", f.cause}
+	if err := cause(f.cause); err != nil {
+		attrs = append(attrs, "cause", err)
+	}
+	if f.code != 0 {
+		attrs = append(attrs, "code", f.code)
+	}
+	if f.stack != "" {
+		attrs = append(attrs, "stack", f.stack)
+	}
+	var failed *registry.Failure
+	if errors.As(f.cause, &failed) && failed.Stderr != "" {
+		attrs = append(attrs, "stderr", failed.Stderr)
+	}
+	r.server.log.Log(context.Background(), f.level(), "call failed", attrs...)
+}
+
 // cause is what a call's end does not say itself, since it may be more than a client should know.
 func cause(err error) error {
 	var end *runtime.EndError
@@ -164,15 +182,6 @@ func cause(err error) error {
 		return end.Err
 	}
 	return nil
-}
-
-// stderr is what the guest wrote to its standard error before its call failed.
-func stderr(err error) string {
-	var f *registry.Failure
-	if errors.As(err, &f) {
-		return f.Stderr
-	}
-	return ""
 }
 
 // bug reports an error that should not be. The client learns where to look, not what it was.
