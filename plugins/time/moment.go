@@ -81,7 +81,8 @@ func parseLocal(s string, loc *time.Location, now time.Time) (time.Time, string,
 	return time.Time{}, "", fmt.Errorf("%q is not a time that I can read; write 2026-03-29T14:30:00+02:00, 2026-03-29 14:30, 14:30, now or seconds since 1970", s)
 }
 
-// atWall is the moment when the clocks in loc show wall. They show some times twice and some never.
+// atWall is the moment when the clocks in loc show wall. They show some times twice, of which the first is
+// meant, and some never.
 func atWall(wall time.Time, loc *time.Location) (time.Time, string, error) {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, loc)
 	const form = "2006-01-02 15:04:05"
@@ -91,6 +92,9 @@ func atWall(wall time.Time, loc *time.Location) (time.Time, string, error) {
 	}
 	for _, shift := range []time.Duration{-time.Hour, time.Hour, -30 * time.Minute, 30 * time.Minute} {
 		if other := t.Add(shift); other.Format(form) == wall.Format(form) {
+			if other.Before(t) {
+				t, other = other, t
+			}
 			note := fmt.Sprintf("the clocks in %s show %s twice; this is %s, the other is %s",
 				loc, wall.Format(form), t.Format(time.RFC3339), other.Format(time.RFC3339))
 			return t, note, nil

@@ -1,0 +1,29 @@
+// Package plugins_test builds the plugins that come with Sallyport.
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+// maxSizes are in bytes, a little over what the plugins have, so that a dependency that costs much is seen.
+var maxSizes = map[string]int{
+	"conformance": 3_700_000,
+	"fetch":       6_800_000,
+	"files":       4_800_000,
+	"git":         8_400_000,
+	"time":        4_400_000,
+}
+
+func TestBuild(t *testing.T) {
+	for name, most := range maxSizes {
+		t.Run(name, func(t *testing.T) {
+			size := len(sallyporttest.Build(t, name))
+			t.Logf("%s is %d bytes", name, size)
+			if size > most {
+				t.Errorf("%s is %d bytes, over %d", name, size, most)
+			}
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+func TestTools(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	for tool, want := range map[string]string{
+		"test_simple_text":       `{"content":[{"type":"text","text":"This is a simple text response for testing."}]}`,
+		"test_embedded_resource": `{"content":[{"type":"resource","resource":{"uri":"test://embedded-resource","mimeType":"text/plain","text":"This is an embedded resource content."}}]}`,
+		"test_error_handling":    `{"content":[{"type":"text","text":"This tool intentionally returns an error for testing"}],"isError":true}`,
+		"test_logging_tool":      `{"content":[{"type":"text","text":"One message was logged."}]}`,
+	} {
+		if got := string(h.Call(tool, nil).Raw); got != want {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+	if got := h.Call("test_x_mcp_header", `{"region":"eu"}`).Text(); got != "The region is eu." {
+		t.Error(got)
+	}
+	if got := h.Call("json_schema_2020_12_tool", `{"phone":"1"}`).Text(); got != `Received {"phone":"1"}` {
+		t.Error(got)
+	}
+}
+
+func TestTools_media(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	image := h.Call("test_image_content", nil).Content[0]
+	if _, err := png.Decode(bytes.NewReader(image.Data)); err != nil || image.MIMEType != "image/png" {
+		t.Errorf("%v %v", image, err)
+	}
+	sound := h.Call("test_audio_content", nil).Content[0]
+	if !bytes.HasPrefix(sound.Data, []byte("RIFF")) || sound.Type != "audio" || sound.MIMEType != "audio/wav" {
+		t.Errorf("%v", sound)
+	}
+	var kinds []string
+	for _, c := range h.Call("test_multiple_content_types", nil).Content {
+		kinds = append(kinds, c.Type)
+	}
+	if strings.Join(kinds, " ") != "text image resource" {
+		t.Error(kinds)
+	}
+}
+
+func TestTools_notifications(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.Call("test_tool_with_progress", nil)
+	var seen []float64
+	for _, p := range h.Progress() {
+		seen = append(seen, p.Progress, p.Total)
+	}
+	if got, _ := json.Marshal(seen); string(got) != "[0,100,50,100,100,100]" {
+		t.Errorf("progress %s", got)
+	}
+	h.Call("test_tool_with_logging", nil)
+	var texts []string
+	for _, l := range h.Logs() {
+		texts = append(texts, string(l.Level)+" "+l.Data.(string))
+	}
+	if got := strings.Join(texts, "; "); got != "info Tool execution started; info Tool processing data; info Tool execution completed" {
+		t.Error(got)
+	}
+}
+
+// The suite looks for these keywords in the schema as clients see it.
+func TestSchemas(t *testing.T) {
+	for _, e := range sallyporttest.New(t, plugin).Describe().Tools {
+		switch e.Name {
+		case "json_schema_2020_12_tool":
+			if string(e.InputSchema) != schema2020 {
+				t.Errorf("the schema is another: %s", e.InputSchema)
+			}
+		case "test_x_mcp_header":
+			if !strings.Contains(string(e.InputSchema), `"x-mcp-header":"Region"`) {
+				t.Errorf("no header in %s", e.InputSchema)
+			}
+		}
+		if e.Description == "" {
+			t.Errorf("%s has no description", e.Name)
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	for uri, want := range map[string]string{
+		"test://static-text":       `{"contents":[{"uri":"test://static-text","mimeType":"text/plain","text":"This is the content of the static text resource."}]}`,
+		"test://template/123/data": `{"contents":[{"uri":"test://template/123/data","mimeType":"application/json","text":"{\"id\":\"123\",\"templateTest\":true,\"data\":\"Data for ID: 123\"}"}]}`,
+		"test://watched-resource":  `{"contents":[{"uri":"test://watched-resource","mimeType":"text/plain","text":"This is the content of the watched resource."}]}`,
+	} {
+		got, err := h.Request("resources/read", map[string]string{"uri": uri})
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %v %s", uri, err, got)
+		}
+	}
+	all, err := h.Read("test://static-binary")
+	if err != nil || !bytes.Equal(all[0].Blob, pixel) || all[0].MIMEType != "image/png" {
+		t.Errorf("%v %v", all, err)
+	}
+	if _, err := h.Read("test://absent"); err == nil {
+		t.Error("an absent resource was read")
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	for name, want := range map[string]string{
+		"test_simple_prompt":         `{"messages":[{"role":"user","content":{"type":"text","text":"This is a simple prompt for testing."}}]}`,
+		"test_prompt_with_arguments": `{"messages":[{"role":"user","content":{"type":"text","text":"Prompt with arguments: arg1='hello', arg2='world'"}}]}`,
+		"test_prompt_with_embedded_resource": `{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"test://r","mimeType":"text/plain","text":"Embedded resource content for testing."}}},` +
+			`{"role":"user","content":{"type":"text","text":"Please process the embedded resource above."}}]}`,
+	} {
+		got, err := h.Request("prompts/get", map[string]any{
+			"name": name, "arguments": map[string]string{"arg1": "hello", "arg2": "world", "resourceUri": "test://r"},
+		})
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %v %s", name, err, got)
+		}
+	}
+	r, err := h.Prompt("test_prompt_with_image", nil)
+	if err != nil || r.Messages[0].Content.Type != "image" || r.Messages[1].Content.Text != "Please analyze the image above." {
+		t.Errorf("%v %v", r, err)
+	}
+	values, err := h.CompletePrompt("test_prompt_with_arguments", "arg1", "part")
+	if err != nil || len(values) != 1 || values[0] != "party" {
+		t.Errorf("%v %v", values, err)
+	}
+	if values, err := h.CompleteTemplate("test://template/{id}/data", "id", ""); err != nil || len(values) != 1 {
+		t.Errorf("%v %v", values, err)
+	}
+}

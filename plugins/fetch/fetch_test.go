@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+// site answers each path with a type and a body.
+func site(pages map[string][2]string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, ok := pages[r.URL.Path]
+		if !ok {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "<h1>Nothing here</h1><script>x()</script>")
+			return
+		}
+		w.Header()["Content-Type"] = nil
+		if p[0] != "" {
+			w.Header().Set("Content-Type", p[0])
+		}
+		fmt.Fprint(w, p[1])
+	})
+}
+
+const article = `<!DOCTYPE html><html><head><title>A  page
+of text</title><base href="/docs/"><style>p{}</style></head><body>
+<header>Site head</header><nav><a href="/">Home</a></nav>
+<main><h1>Title &amp; more</h1><p>Some <b>bold</b> text with <a href="x?y=1#z">a link</a>, <a href="#here">a jump</a>
+and <a href="javascript:alert(1)">a trap</a>.</p><!-- a remark -->
+<aside>Related</aside><p hidden>hidden</p><p style="display: none">not shown</p>
+<ul><li>one</li><li>two</li></ul><pre><code class="language-go">x := 1</code></pre>
+<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>
+<img src="pic.png" alt="a picture"><img src="data:image/png;base64,AAAA" alt="inline">
+<form><input value="typed"><button>Send</button></form><script>evil()</script></main>
+<footer>Site foot</footer></body></html>`
+
+const articleMarkdown = `A page of text
+https://example.com/a
+
+# Title & more
+
+Some **bold** text with [a link](https://example.com/docs/x?y=1#z), [a jump](#here) and [a trap]().
+
+- one
+- two
+
+` + "```go\nx := 1\n```" + `
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+![a picture](https://example.com/docs/pic.png)`
+
+func TestFetch_markdown(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.HTTP(site(map[string][2]string{"/a": {"text/html; charset=utf-8", article}}))
+	if got := h.Call("fetch", `{"url":"example.com/a#part"}`).Text(); got != articleMarkdown {
+		t.Errorf("got\n%s\nwant\n%s", got, articleMarkdown)
+	}
+	whole := h.Call("fetch", `{"url":"https://example.com/a","whole":true}`).Text()
+	for _, part := range []string{"Site head", "Home", "Related", "Site foot", "Title & more"} {
+		if !strings.Contains(whole, part) {
+			t.Errorf("the whole page has no %q", part)
+		}
+	}
+	for _, part := range []string{"evil", "hidden", "not shown", "typed", "Send", "a remark", "base64"} {
+		if strings.Contains(whole, part) {
+			t.Errorf("the whole page has %q", part)
+		}
+	}
+	if raw := h.Call("fetch", `{"url":"https://example.com/a","raw":true}`).Text(); !strings.HasSuffix(raw, article) {
+		t.Errorf("raw: %s", raw)
+	}
+}
+
+func TestFetch_mainPart(t *testing.T) {
+	filler := strings.Repeat("many words of the page ", 40)
+	for name, c := range map[string][2]string{
+		"article":           {`<nav>menu</nav><article>` + filler + `</article><footer>foot</footer>`, filler},
+		"role":              {`<div>menu</div><div role="main">` + filler + `</div>`, filler},
+		"many articles":     {`<header>head</header><article>first ` + filler + `</article><article>second</article><footer>foot</footer>`, "first " + filler + "\n\nsecond"},
+		"main with nothing": {`<main>tiny</main><div>` + filler + `</div><footer>foot</footer>`, "tiny\n\n" + filler},
+		"nothing marked":    {`<div role="navigation">menu</div><p>` + filler + `</p><aside>ad</aside>`, filler},
+	} {
+		_, got := markdown("<body>"+c[0]+"</body>", "https://x/", false)
+		if got != strings.TrimSpace(strings.ReplaceAll(c[1], " \n", "\n")) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestFetch_range(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.HTTP(site(map[string][2]string{"/t": {"text/plain; charset=utf-8", "äöü0123456789"}}))
+	for args, want := range map[string]string{
+		`"length":3`:              "https://x/t\ncharacters 0 to 3 of 13; for more call again with start 3\n\näöü",
+		`"start":3,"length":4`:    "https://x/t\ncharacters 3 to 7 of 13; for more call again with start 7\n\n0123",
+		`"start":11,"length":100`: "https://x/t\ncharacters 11 to 13 of 13\n\n89",
+		`"length":13`:             "https://x/t\n\näöü0123456789",
+	} {
+		if got := h.Call("fetch", `{"url":"https://x/t",`+args+`}`).Text(); got != want {
+			t.Errorf("%s: %q", args, got)
+		}
+	}
+	if r := h.Call("fetch", `{"url":"https://x/t","start":13}`); !r.IsError || r.Text() != "start is 13, but https://x/t has only 13 characters" {
+		t.Errorf("past the end: %s", r.Raw)
+	}
+}
+
+func TestFetch_charsets(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.HTTP(site(map[string][2]string{
+		"/header": {"text/html; charset=iso-8859-1", "<p>gr\xfc\xdfe</p>"},
+		"/meta":   {"text/html", `<meta charset="shift_jis"><p>` + "\x93\xfa\x96{</p>"},
+		"/guess":  {"text/html", "<p>\x93quoted\x94</p>"},
+		"/utf8":   {"text/html", "<p>日本</p>"},
+		"/bom":    {"text/plain", "\xff\xfea\x00b\x00"},
+		"/plain":  {"text/plain", "日本"},
+		"/json":   {"application/json", `{"a":"ü"}`},
+		"/wrong":  {"text/plain; charset=klingon", "plain"},
+	}))
+	for path, want := range map[string]string{
+		"/header": "grüße", "/meta": "日本", "/guess": "“quoted”", "/utf8": "日本", "/bom": "ab", "/plain": "日本",
+		"/json": `{"a":"ü"}`, "/wrong": "plain",
+	} {
+		if got := h.Call("fetch", `{"url":"https://x`+path+`"}`).Text(); !strings.HasSuffix(strings.TrimPrefix(got, "https://x"+path+"\n\n"), want) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+func TestFetch_types(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.HTTP(site(map[string][2]string{
+		"/png":     {"image/png", "\x89PNG"},
+		"/svg":     {"image/svg+xml", "<svg/>"},
+		"/big.png": {"image/png", strings.Repeat("x", maxImage+1)},
+		"/pdf":     {"application/pdf", "%PDF\x00"},
+		"/octets":  {"application/octet-stream", "\x00\x01"},
+		"/sniffed": {"application/octet-stream", "  <!doctype HTML><title>T</title><p>text"},
+		"/empty":   {"text/html", "<html></html>"},
+		"/none":    {"", "just text"},
+		"/big":     {"text/plain", strings.Repeat("y", maxBody+1)},
+	}))
+	if r := h.Call("fetch", `{"url":"https://x/png"}`); r.IsError || r.Content[1].Type != "image" || string(r.Content[1].Data) != "\x89PNG" {
+		t.Errorf("png: %s", r.Raw)
+	}
+	for path, want := range map[string]string{
+		"/svg": "https://x/svg\n\n<svg/>", "/sniffed": "T\nhttps://x/sniffed\n\ntext",
+		"/empty": "https://x/empty\n\n(the page has no text)", "/none": "https://x/none\n\njust text",
+	} {
+		if r := h.Call("fetch", `{"url":"https://x`+path+`"}`); r.IsError || r.Text() != want {
+			t.Errorf("%s: %s", path, r.Raw)
+		}
+	}
+	for path, want := range map[string]string{
+		"/big.png": "an image of more than 180 KiB", "/pdf": "is application/pdf, 5 bytes: not a text or an image",
+		"/octets": "is application/octet-stream, 2 bytes",
+		"/absent": "https://x/absent answered 404\n\n# Nothing here",
+	} {
+		if r := h.Call("fetch", `{"url":"https://x`+path+`"}`); !r.IsError || !strings.Contains(r.Text(), want) {
+			t.Errorf("%s: %.300s", path, r.Raw)
+		}
+	}
+	if got := h.Call("fetch", `{"url":"https://x/big","length":5}`).Text(); !strings.Contains(got, "only the first 4 MiB of the page were read\n\nyyyyy") {
+		t.Errorf("big: %.300s", got)
+	}
+}
+
+func TestFetch_redirect(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	h.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "https://y.example/new/", http.StatusMovedPermanently)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<a href="rel">l</a> `, r.Header.Get("Accept")[:13])
+	}))
+	if got := h.Call("fetch", `{"url":"https://x/old"}`).Text(); got != "https://y.example/new/\n\n[l](https://y.example/new/rel) text/markdown" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFetch_refused(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	if r := h.Call("fetch", `{"url":"https://x/"}`); !r.IsError || r.Text() != "http/fetch is not granted" {
+		t.Errorf("%s", r.Raw)
+	}
+	for url, want := range map[string]string{
+		"file:///etc/passwd": "file URLs cannot be read", "https://": "names no host", "https://a b/": "is not a URL", "ftp://x/": "ftp URLs",
+	} {
+		if r := h.Call("fetch", `{"url":"`+url+`"}`); !r.IsError || !strings.Contains(r.Text(), want) || len(h.Asked()) > 0 {
+			t.Errorf("%s: %s", url, r.Raw)
+		}
+	}
+}
+
+// A page that is nested too deeply for the parser is still read.
+func TestMarkdown_deep(t *testing.T) {
+	deep := strings.Repeat("<div>", 5000) + "the text" + strings.Repeat("</div>", 5000)
+	if _, got := markdown(deep, "https://x/", false); got != "the text" {
+		t.Errorf("%.100q", got)
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add(article)
+	f.Add("<table><tr><td colspan=999>")
+	f.Add("<main><a href='//[::1'>x</a><base href=':'>")
+	f.Fuzz(func(t *testing.T, source string) {
+		_, text := markdown(source, "https://example.com/", false)
+		if bytes.Contains([]byte(text), []byte("(javascript:")) {
+			t.Errorf("%q gives %q", source, text)
+		}
+	})
+}

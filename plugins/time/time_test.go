@@ -1,0 +1,226 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+func berlin(t *testing.T) *time.Location {
+	t.Helper()
+	loc, err := zone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+func TestParse(t *testing.T) {
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for in, want := range map[string]string{
+		"now":                             "2026-07-01T14:00:00+02:00",
+		"":                                "2026-07-01T14:00:00+02:00",
+		"2026-03-01T10:00:00Z":            "2026-03-01T10:00:00Z",
+		"2026-03-01 10:00:00+05:30":       "2026-03-01T10:00:00+05:30",
+		"2026-03-01T10:00":                "2026-03-01T10:00:00+01:00",
+		"2026-08-01 10:00:30":             "2026-08-01T10:00:30+02:00",
+		"2026-03-01":                      "2026-03-01T00:00:00+01:00",
+		"09:30":                           "2026-07-01T09:30:00+02:00",
+		"3:04 pm":                         "2026-07-01T15:04:00+02:00",
+		"@0":                              "1970-01-01T01:00:00+01:00",
+		"1700000000":                      "2023-11-14T23:13:20+01:00",
+		"Mon, 02 Jan 2006 15:04:05 -0700": "2006-01-02T15:04:05-07:00",
+	} {
+		got, note, err := parse(in, berlin(t), noon)
+		if err != nil || note != "" || got.Format(time.RFC3339) != want {
+			t.Errorf("%q: %v %q %v, want %s", in, got.Format(time.RFC3339), note, err, want)
+		}
+	}
+	for _, in := range []string{"soon", "2026-13-01", "25:00", "@99999999999999", "1430"} {
+		if got, _, err := parse(in, time.UTC, noon); err == nil {
+			t.Errorf("%q was read as %v", in, got)
+		}
+	}
+}
+
+func TestParse_clockChanges(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"2026-03-29 02:30": {"2026-03-29T03:30:00+02:00", "skip 2026-03-29 02:30:00"},
+		"2026-10-25 02:30": {"2026-10-25T02:30:00+02:00", "twice; this is 2026-10-25T02:30:00+02:00, the other is 2026-10-25T02:30:00+01:00"},
+		"2026-10-25 03:00": {"2026-10-25T03:00:00+01:00", ""},
+	} {
+		got, note, err := parse(in, berlin(t), time.Now())
+		if err != nil || got.Format(time.RFC3339) != want[0] || !strings.Contains(note, want[1]) || note != "" && want[1] == "" {
+			t.Errorf("%s: %s %q %v", in, got.Format(time.RFC3339), note, err)
+		}
+	}
+}
+
+func TestZone(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "UTC", "utc": "UTC", "europe/berlin": "Europe/Berlin", "America/New York": "America/New_York",
+		"+02:00": "UTC+02:00", "UTC-05:30": "UTC-05:30", "EST5EDT": "EST5EDT",
+	} {
+		loc, err := zone(name)
+		if err != nil || loc.String() != want {
+			t.Errorf("%q: %v %v", name, loc, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"Local":         "there is no time zone",
+		"Europe/Berlyn": "the zones tool finds them",
+		"berlin":        "did you mean Europe/Berlin",
+		"../etc/passwd": "there is no time zone",
+	} {
+		if _, err := zone(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	t.Setenv("TIMEZONE", "Asia/Tokyo")
+	if loc, err := zone(""); err != nil || loc.String() != "Asia/Tokyo" {
+		t.Errorf("the configured zone: %v %v", loc, err)
+	}
+}
+
+// Every zone that is offered exists.
+func TestZoneNames(t *testing.T) {
+	n := 0
+	for name := range strings.Lines(zoneNames) {
+		n++
+		if _, err := time.LoadLocation(strings.TrimSpace(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n < 400 {
+		t.Errorf("only %d zones", n)
+	}
+}
+
+func TestParsePeriod(t *testing.T) {
+	for in, want := range map[string]string{
+		"P1Y2M3DT4H5M6S": "P1Y2M3DT4H5M6S", "PT90M": "PT90M", "P2W": "P14D", "-P1D": "-P1D", "p1dt2h": "P1DT2H", "P1M": "P1M",
+		"1h30m": "PT1H30M", "45s": "PT45S", "3 weeks 2 days": "P23D", "1 month, 2 hours and 5 minutes": "P1MT2H5M",
+		"- 2 years": "-P2Y", "+1d": "P1D", "0s": "PT0S", "2 mo": "P2M",
+	} {
+		p, err := parsePeriod(in)
+		if err != nil || p.String() != want {
+			t.Errorf("%q: %s %v, want %s", in, p, err, want)
+		}
+	}
+	for _, in := range []string{"", "-", "1", "h", "1 fortnight", "1h x", "500ms", "1.5h", "99999999999999999999h", "P1DT2H3"} {
+		if p, err := parsePeriod(in); err == nil {
+			t.Errorf("%q was read as %s", in, p)
+		}
+	}
+}
+
+// What is written is read again as the same.
+func FuzzParsePeriod(f *testing.F) {
+	for _, s := range []string{"P1Y2M3DT4H5M6S", "-1h30m", "3 weeks and 2 days", "P1DT"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := parsePeriod(s)
+		if err != nil {
+			return
+		}
+		again, err := parsePeriod(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q: %s, then %s, %v", s, p, again, err)
+		}
+		_, _, _ = p.addTo(time.Unix(0, 0))
+	})
+}
+
+func TestBetween(t *testing.T) {
+	for _, c := range [][3]string{
+		{"2024-01-31", "2024-03-01", "P1M1D"},
+		{"2024-02-29", "2025-02-28", "P1Y"}, // the last day of February, a year later
+		{"2026-01-01", "2026-01-01", "PT0S"},
+		{"2026-03-28 12:00", "2026-03-29 12:00", "P1D"}, // 23 hours
+		{"2026-05-01", "2026-04-30 23:59:59", "-PT1S"},
+		{"1900-01-01", "2026-07-04 10:00", "P126Y6M3DT10H"},
+	} {
+		from, _, err := parse(c[0], berlin(t), time.Now())
+		to, _, err2 := parse(c[1], berlin(t), time.Now())
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if got := between(from, to).String(); got != c[2] {
+			t.Errorf("%s to %s: %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// Adding what lies between two times to the first gives the second.
+func TestBetween_isWhatAddAdds(t *testing.T) {
+	loc := berlin(t)
+	start := time.Date(2023, 11, 30, 17, 45, 12, 0, loc)
+	for i := range 500 {
+		end := start.Add(time.Duration(i*i) * 7 * time.Hour)
+		got, _, err := between(start, end).addTo(start)
+		if err != nil || !got.Equal(end) {
+			t.Fatalf("%v + %s = %v, want %v", start, between(start, end), got, end)
+		}
+	}
+}
+
+func TestTools(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	var n nowResult
+	h.Call("now", `{"zone":"Asia/Kolkata","zones":["UTC","-03:00"]}`).Into(&n)
+	if n.Offset != "+05:30" || n.Zone != "Asia/Kolkata" || len(n.Others) != 2 || n.Others[1].Offset != "-03:00" || n.Unix != n.Others[0].Unix {
+		t.Errorf("now: %+v", n)
+	}
+	if got, err := time.Parse(time.RFC3339, n.Time); err != nil || time.Since(got).Abs() > time.Minute {
+		t.Errorf("now is %s, %v", n.Time, err)
+	}
+	var c convertResult
+	h.Call("convert", `{"time":"2026-07-01 09:00","from":"America/New_York","to":["Asia/Tokyo","Europe/London"]}`).Into(&c)
+	if c.From.Abbrev != "EDT" || !c.From.DST || c.To[0].Time != "2026-07-01T22:00:00+09:00" || c.To[1].Time != "2026-07-01T14:00:00+01:00" || c.To[0].Week != "2026-W27" {
+		t.Errorf("convert: %+v", c)
+	}
+	var d differenceResult
+	h.Call("difference", `{"from":"2026-01-01","to":"2026-03-03 12:00"}`).Into(&d)
+	if d.Seconds != 5313600 || d.Days != 61.5 || d.Duration != "P61DT12H" || d.Calendar != "P2M2DT12H" || d.Text != "2 months, 2 days, 12 hours" {
+		t.Errorf("difference: %+v", d)
+	}
+	var a addResult
+	h.Call("add", `{"time":"2026-01-31 10:00","duration":"P1M","zone":"Europe/Paris"}`).Into(&a)
+	if a.Result.Time != "2026-02-28T10:00:00+01:00" || a.Note != "" {
+		t.Errorf("add: %+v", a)
+	}
+	h.Call("add", `{"time":"2026-03-28 02:30","duration":"1 day","zone":"Europe/Paris"}`).Into(&a)
+	if a.Result.Time != "2026-03-29T03:30:00+02:00" || !strings.Contains(a.Note, "skip") {
+		t.Errorf("add over a gap: %+v", a)
+	}
+	var z zonesResult
+	h.Call("zones", `{"contains":"new york"}`).Into(&z)
+	if len(z.Zones) != 1 || z.Zones[0].Zone != "America/New_York" || z.More {
+		t.Errorf("zones: %+v", z)
+	}
+	h.Call("zones", `{"contains":"a"}`).Into(&z)
+	if len(z.Zones) != maxZones || !z.More {
+		t.Errorf("zones: %d %v", len(z.Zones), z.More)
+	}
+}
+
+func TestTools_errors(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	for _, c := range [][3]string{
+		{"now", `{"zone":"Mars/Base"}`, "there is no time zone"},
+		{"convert", `{"time":"soon","to":["UTC"]}`, "not a time that I can read"},
+		{"convert", `{"time":"now","to":["Nowhere"]}`, "there is no time zone"},
+		{"difference", `{"from":"soon","to":"later"}`, "\"later\" is not a time"},
+		{"add", `{"duration":"a while"}`, "not a duration that I can read"},
+		{"add", `{"duration":"9999 years"}`, "outside 1 to 9999"},
+		{"add", `{"duration":"99999999 years"}`, "longer than 10000 years"},
+		{"add", `{"duration":"999999999999 hours"}`, "longer than 10000 years"},
+	} {
+		if r := h.Call(c[0], c[1]); !r.IsError || !strings.Contains(r.Text(), c[2]) {
+			t.Errorf("%s %s: %s", c[0], c[1], r.Raw)
+		}
+	}
+}
