@@ -49,14 +49,14 @@ func (t *Tree) Mkdir(path string) wasi.Errno {
 		return e
 	}
 	defer p.close()
-	if e := t.vacant(p); e != wasi.ESUCCESS {
+	if e := t.vacant(p, t.mayMake); e != wasi.ESUCCESS {
 		return e
 	}
 	return errnoOf(p.parent().root.Mkdir(p.name, folderPerm))
 }
 
 // vacant decides about making something at a place: nothing may be there.
-func (t *Tree) vacant(p *place) wasi.Errno {
+func (t *Tree) vacant(p *place, may func(*place) wasi.Errno) wasi.Errno {
 	if p.name == "" {
 		return wasi.EEXIST
 	}
@@ -66,7 +66,19 @@ func (t *Tree) vacant(p *place) wasi.Errno {
 		}
 		return wasi.EEXIST
 	}
-	return t.mayMake(p)
+	return may(p)
+}
+
+// mayName decides about giving a name to something that may be or hold a link: not where a mount
+// begins, or will.
+func (t *Tree) mayName(p *place) wasi.Errno {
+	if e := t.mayMake(p); e != wasi.ESUCCESS {
+		return e
+	}
+	if t.busy(p) {
+		return wasi.EBUSY
+	}
+	return wasi.ESUCCESS
 }
 
 // Unlink implements wasi.Tree.

@@ -42,3 +42,19 @@ func kindErrno(err error) wasi.Errno {
 	}
 	return wasi.EIO
 }
+
+// lookedErrno translates the error of opening or reading what was looked at just before. What says
+// that it is of another kind now, or leads elsewhere, says that it was replaced.
+func lookedErrno(err error) wasi.Errno {
+	e := errnoOf(err)
+	_, known := errors.AsType[syscall.Errno](err)
+	switch e {
+	case raced, wasi.ENOENT, wasi.ELOOP, wasi.ENOTDIR, wasi.EINVAL:
+		return raced
+	case wasi.EIO:
+		if !known { // os.Root's own: the path leads out of the folder
+			return raced
+		}
+	}
+	return e
+}

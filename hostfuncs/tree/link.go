@@ -18,7 +18,7 @@ func (t *Tree) Symlink(target, path string) wasi.Errno {
 		return e
 	}
 	defer p.close()
-	if e := t.vacant(p); e != wasi.ESUCCESS {
+	if e := t.vacant(p, t.mayName); e != wasi.ESUCCESS {
 		return e
 	}
 	if p.mustDir {
@@ -81,7 +81,7 @@ func (t *Tree) Link(from, to string, follow bool) wasi.Errno {
 		return e
 	}
 	defer b.close()
-	if e := t.vacant(b); e != wasi.ESUCCESS {
+	if e := t.vacant(b, t.mayName); e != wasi.ESUCCESS {
 		return e
 	}
 	if b.mustDir {

@@ -17,6 +17,7 @@ type mount struct {
 	host, guest string
 	root        *os.Root // nil until opened, and while host is no folder
 	real        string   // host without links, once opened
+	name        string   // host without links on the way to its last name, once asked for
 }
 
 // GuestPath is how a guest sees a host path by default: the path itself, C:\x as /c/x.
@@ -72,6 +73,27 @@ func (m *mount) anchor() (*os.Root, string, error) {
 	}
 	root, err := os.OpenRoot(filepath.Dir(at))
 	return root, filepath.Base(at), err
+}
+
+// site is where the mount's own name is, without links on the way to it.
+func (m *mount) site() string {
+	if m.name == "" {
+		m.name = m.host
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(m.host)); err == nil {
+			m.name = filepath.Join(dir, filepath.Base(m.host))
+		}
+	}
+	return m.name
+}
+
+// realPath is the host path of a place without links.
+func (p *place) realPath() string {
+	n := p.parent()
+	if n.anchor {
+		return filepath.Join(n.root.Name(), p.name)
+	}
+	rest, _ := cutPrefix(p.host, n.mount.host)
+	return filepath.Join(n.mount.real, rest)
 }
 
 func (m *mount) close() {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -18,13 +17,7 @@ const (
 
 // Open implements wasi.Tree.
 func (t *Tree) Open(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	for range maxRaces {
-		f, e := t.openOnce(path, o)
-		if e != raced {
-			return f, e
-		}
-	}
-	return nil, wasi.EBUSY
+	return again(func() (wasi.File, wasi.Errno) { return t.openOnce(path, o) })
 }
 
 func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
@@ -70,7 +63,7 @@ func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	}
 	f, err := p.parent().root.OpenFile(p.name, accessFlags(o), 0)
 	if err != nil {
-		return nil, openErrno(err)
+		return nil, lookedErrno(err)
 	}
 	info, err := f.Stat()
 	if err == nil && !os.SameFile(info, p.info) {
@@ -143,16 +136,6 @@ func accessFlags(o wasi.OpenOptions) int {
 	return flags | noBlock
 }
 
-// openErrno tells what was replaced after the look, or would have led elsewhere, from other errors:
-// it is looked at again.
-func openErrno(err error) wasi.Errno {
-	e := errnoOf(err)
-	if _, known := errors.AsType[syscall.Errno](err); !known || e == wasi.ENOENT || e == wasi.ELOOP {
-		return raced
-	}
-	return e
-}
-
 // openDir opens a folder for its listing.
 func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 	d := &folder{tree: t, guest: p.guest, host: p.host}
@@ -161,7 +144,7 @@ func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 		if p.name != "" {
 			var err error
 			if root, err = openFolder(root, p.name, p.info); err != nil {
-				return nil, errnoOf(err)
+				return nil, lookedErrno(err)
 			}
 			defer func() { _ = root.Close() }()
 		}

@@ -16,6 +16,11 @@ const maxMoved = 100_000
 // Rename implements wasi.Tree. Both paths need a grant to write, and the old one to read, since what
 // is moved may be readable at its new place. A folder moves only if the same holds for all in it.
 func (t *Tree) Rename(from, to string) wasi.Errno {
+	_, e := again(func() (struct{}, wasi.Errno) { return struct{}{}, t.renameOnce(from, to) })
+	return e
+}
+
+func (t *Tree) renameOnce(from, to string) wasi.Errno {
 	a, e := t.change(from)
 	if e != wasi.ESUCCESS {
 		return e
@@ -75,7 +80,7 @@ func (t *Tree) mayReplace(a, b *place) wasi.Errno {
 	case b.mustDir && !a.isDir():
 		return wasi.ENOTDIR
 	case b.info == nil:
-		return t.mayMake(b)
+		return t.mayName(b)
 	}
 	if e := t.see(b, Write); e != wasi.ESUCCESS {
 		return e

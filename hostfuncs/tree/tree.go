@@ -139,14 +139,21 @@ func (t *Tree) refuse(op Op, host string) wasi.Errno {
 	return wasi.ENOENT
 }
 
-// busy says whether a mount is at or below the host path: moving or removing it would change what
-// the mount means.
+// busy says whether a mount is at or below a place, by its own name or by the one without links:
+// who makes, moves or removes something there would change what the mount means.
 func (t *Tree) busy(p *place) bool {
+	if p.parent().root == nil {
+		return false
+	}
+	real := p.realPath()
 	for _, m := range t.mounts {
-		if _, inside := cutPrefix(m.host, p.host); inside && !(p.anchored() && m == p.parent().mount) {
-			return true
+		if p.anchored() && m == p.parent().mount {
+			continue
 		}
-		if _, inside := cutPrefix(filepath.FromSlash(m.guest), filepath.FromSlash(p.guest)); inside && !p.anchored() {
+		_, host := cutPrefix(m.host, p.host)
+		_, site := cutPrefix(m.site(), real)
+		_, guest := under(m.guest, p.guest)
+		if host || site || guest {
 			return true
 		}
 	}

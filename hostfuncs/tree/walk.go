@@ -77,13 +77,17 @@ type walker struct {
 // walk resolves a path. The caller closes the place. It says nothing about whether the guest may
 // see what is there: see does.
 func (t *Tree) walk(guest string, follow bool, op Op) (*place, wasi.Errno) {
+	return again(func() (*place, wasi.Errno) { return t.walkOnce(guest, follow, op) })
+}
+
+// again does something until it is not raced.
+func again[T any](do func() (T, wasi.Errno)) (result T, e wasi.Errno) {
 	for range maxRaces {
-		p, e := t.walkOnce(guest, follow, op)
-		if e != raced {
-			return p, e
+		if result, e = do(); e != raced {
+			return result, e
 		}
 	}
-	return nil, wasi.EBUSY
+	return result, wasi.EBUSY
 }
 
 func (t *Tree) walkOnce(guest string, follow bool, op Op) (*place, wasi.Errno) {
@@ -233,7 +237,7 @@ func (w *walker) child(name, guest, host string) wasi.Errno {
 	}
 	root, err := openFolder(cur.root, name, info)
 	if err != nil {
-		return errnoOf(err)
+		return lookedErrno(err)
 	}
 	w.push(node{guest: guest, host: host, mount: cur.mount, root: root, owned: true})
 	return wasi.ESUCCESS
@@ -274,7 +278,7 @@ func (w *walker) hop(name, host string) wasi.Errno {
 	}
 	target, err := cur.root.Readlink(name)
 	if err != nil {
-		return errnoOf(err)
+		return lookedErrno(err)
 	}
 	parts, slash := split(filepath.ToSlash(target))
 	w.mustDir = w.mustDir || slash && len(w.todo) == 0

@@ -14,7 +14,7 @@
 // lengths have named limits, and no argument makes a function panic. A function that waits returns
 // ECANCELED soon after its context is done.
 //
-// Choices where the specification leaves room: clocks have a grain of one millisecond; rights are
+// Choices where the specification leaves room: clocks have a grain of 100 µs; rights are
 // reported and decide the access mode of path_open but are not enforced beyond it; sockets answer
 // ENOTSUP; a path that begins with a slash, or climbs above its folder, answers EPERM.
 //

@@ -387,13 +387,13 @@ func TestArgsAndEnv(t *testing.T) {
 func TestClock(t *testing.T) {
 	fixed := time.Unix(12, 345_678_901)
 	c := newCaller(t, wasi.Options{Now: func() time.Time { return fixed }, Monotonic: func() int64 { return 7_654_321 }})
-	for id, want := range []uint64{12_345_000_000, 7_000_000} {
+	for id, want := range []uint64{12_345_600_000, 7_600_000} {
 		c.must("clock_time_get", uint64(id), 1, out)
 		if got := c.u64(out); got != want {
 			t.Errorf("clock %d: %d", id, got)
 		}
 		c.must("clock_res_get", uint64(id), out)
-		if got := c.u64(out); got != 1_000_000 {
+		if got := c.u64(out); got != 100_000 {
 			t.Errorf("grain %d", got)
 		}
 	}

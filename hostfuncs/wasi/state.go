@@ -10,9 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Grain is the resolution of both clocks. It is coarse so that a guest cannot time what other code
-// on the machine does, and fine enough for deadlines and time stamps.
-const Grain = time.Millisecond
+// Grain is the resolution of both clocks: what browsers give pages that share a machine with others.
+// It is coarse so that a guest cannot time what other code does in caches, and fine enough for
+// timers.
+const Grain = 100 * time.Microsecond
 
 // Host is a gate that has a WASI state; the functions find theirs by it.
 type Host interface {

@@ -255,15 +255,15 @@ func TestPoll_clocks(t *testing.T) {
 			want    time.Duration
 		}{
 			{1, 0, 0, 0},
-			{1, 1, 0, time.Millisecond},
+			{1, 1, 0, wasi.Grain},
 			{1, 3 * time.Second, 0, 3 * time.Second},
-			{0, 3*time.Second + 1, 0, 3*time.Second + time.Millisecond},
+			{0, 3*time.Second + 1, 0, 3*time.Second + wasi.Grain},
 			{1, 7 * time.Second, 1, 2 * time.Second},
 			{1, 4 * time.Second, 1, 0},
 			{0, time.Duration(time.Now().Add(time.Hour).UnixNano()), 1, 0}, // set below
 		} {
 			if test.clock == 0 && test.flags == 1 {
-				test.timeout = time.Duration(time.Now().Truncate(time.Millisecond).Add(time.Hour).UnixNano())
+				test.timeout = time.Duration(time.Now().Truncate(wasi.Grain).Add(time.Hour).UnixNano())
 				test.want = time.Hour
 			}
 			c.subscribe(0, 0, test.clock, test.timeout, test.flags)
