@@ -46,27 +46,33 @@ type notifier struct {
 	done chan struct{}
 
 	mu       sync.Mutex
-	pending  Change
-	watchers map[*func(Change)]struct{}
+	watchers map[*watcher]struct{}
+}
+
+// watcher is told of what changed since it began to watch.
+type watcher struct {
+	f       func(Change)
+	pending Change
 }
 
 func newNotifier() *notifier {
 	n := &notifier{
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		watchers: map[*func(Change)]struct{}{},
+		watchers: map[*watcher]struct{}{},
 	}
 	go n.run()
 	return n
 }
 
 func (n *notifier) watch(f func(Change)) (stop func()) {
+	w := &watcher{f: f}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.watchers[&f] = struct{}{}
+	n.watchers[w] = struct{}{}
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		delete(n.watchers, &f)
+		delete(n.watchers, w)
 	}
 }
 
@@ -75,7 +81,9 @@ func (n *notifier) notify(c Change) {
 		return
 	}
 	n.mu.Lock()
-	n.pending = n.pending.or(c)
+	for w := range n.watchers {
+		w.pending = w.pending.or(c)
+	}
 	n.mu.Unlock()
 	select {
 	case n.wake <- struct{}{}:
@@ -103,18 +111,16 @@ func (n *notifier) run() {
 // tell calls the watchers without the lock, so that they may stop watching.
 func (n *notifier) tell() {
 	n.mu.Lock()
-	c := n.pending
-	n.pending = Change{}
-	watchers := make([]func(Change), 0, len(n.watchers))
-	for f := range n.watchers {
-		watchers = append(watchers, *f)
+	var calls []func()
+	for w := range n.watchers {
+		if c := w.pending; c.any() {
+			calls = append(calls, func() { w.f(c) })
+			w.pending = Change{}
+		}
 	}
 	n.mu.Unlock()
-	if !c.any() {
-		return
-	}
-	for _, f := range watchers {
-		f(c)
+	for _, call := range calls {
+		call()
 	}
 }
 

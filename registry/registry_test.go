@@ -78,7 +78,7 @@ func textOf(raw json.RawMessage, err error) (string, error) {
 	}
 	content, err := rawjson.Elements(rawjson.Get(raw, "content"))
 	if err != nil || len(content) == 0 {
-		return string(raw), err
+		return string(raw), nil
 	}
 	text, _ := rawjson.String(rawjson.Get(content[0], "text"))
 	return text, nil

@@ -64,11 +64,14 @@ func (s *Snapshot) match(uri string) (Reader, bool) {
 			continue
 		}
 		if found != nil && found.Plugin != t.Plugin {
-			return &collision{uri: uri, plugins: [2]string{found.Plugin, t.Plugin}}, true
+			return &collision{uri: uri, plugins: [2]string{min(found.Plugin, t.Plugin), max(found.Plugin, t.Plugin)}}, true
 		}
 		if found == nil {
 			found = t
 		}
 	}
-	return found, found != nil
+	if found == nil {
+		return nil, false
+	}
+	return found, true
 }
