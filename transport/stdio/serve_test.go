@@ -237,7 +237,7 @@ func TestServe_BadLines(t *testing.T) {
 	}
 	c := start(t, newFake(), nil)
 	for i, test := range tests {
-		c.send(test.line, callOf(i, "echo"))
+		c.send(test.line)
 		got := c.line()
 		if !strings.Contains(got, test.want) || !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`) {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
@@ -245,6 +245,7 @@ func TestServe_BadLines(t *testing.T) {
 		if strings.Contains(test.want, "-32700") && !strings.Contains(got, `"id":null`) {
 			t.Errorf("%s: got %s, want id null", test.name, got)
 		}
+		c.send(callOf(i, "echo"))
 		c.want(result(i, `"hello"`))
 	}
 	c.in.Close()
@@ -265,8 +266,10 @@ func TestServe_MalformedLineExactly(t *testing.T) {
 
 func TestServe_LineEnds(t *testing.T) {
 	c := start(t, newFake(), nil)
-	io.WriteString(c.in, "\n\r\n  \t\n"+callOf(1, "echo")+"\r\n\r\n  "+callOf(2, "echo")+"  \n")
-	c.want(result(1, `"hello"`), result(2, `"hello"`))
+	io.WriteString(c.in, "\n\r\n  \t\n"+callOf(1, "echo")+"\r\n\r\n  ")
+	c.want(result(1, `"hello"`))
+	io.WriteString(c.in, callOf(2, "echo")+"  \n")
+	c.want(result(2, `"hello"`))
 	io.WriteString(c.in, callOf(3, "echo")) // the input ends without a line end
 	c.in.Close()
 	c.want(result(3, `"hello"`))
@@ -399,8 +402,10 @@ func TestServe_SendBeforeResult(t *testing.T) {
 
 func TestServe_Batch(t *testing.T) {
 	c := start(t, newFake(), nil)
-	c.send(` [`+callOf(1, "echo")+`,`+callOf(2, "echo")+`]`, callOf(3, "echo"))
-	c.want(`["2 messages"]`, result(3, `"hello"`))
+	c.send(` [` + callOf(1, "echo") + `,` + callOf(2, "echo") + `]`)
+	c.want(`["2 messages"]`)
+	c.send(callOf(3, "echo"))
+	c.want(result(3, `"hello"`))
 }
 
 // TestServe_NoEmbeddedNewline holds the framing against a guest that writes pretty JSON.

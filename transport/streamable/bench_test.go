@@ -1,0 +1,56 @@
+package streamable
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// BenchmarkCall compares one modern tools/call over loopback with a bare HTTP handler that reads
+// the body and writes prepared bytes.
+func BenchmarkCall(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"hi"}`)
+		calls(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			w.Write(answer)
+		}))
+	})
+	b.Run("transport", func(b *testing.B) {
+		h := newHandler(newFake(), &Options{Tokens: tokens{"secret": "ci"}})
+		defer h.Close()
+		calls(b, h)
+	})
+}
+
+func calls(b *testing.B, h http.Handler) {
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	client := srv.Client()
+	body := []byte(callBody("echo", "hi"))
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := http.NewRequest("POST", srv.URL+"/mcp", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for key, value := range modernHeaders("tools/call", "echo", headers{"Authorization": "Bearer secret"}) {
+			r.Header.Set(key, value)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		response, err := client.Do(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			b.Fatal(response.Status)
+		}
+	}
+	client.CloseIdleConnections()
+}
