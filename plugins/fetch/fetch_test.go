@@ -211,6 +211,14 @@ func TestMarkdown_deep(t *testing.T) {
 	}
 }
 
+// A cell that claims a million columns costs nothing.
+func TestMarkdown_spans(t *testing.T) {
+	_, got := markdown("<table><tr><th>a<th>b</tr><tr><td colspan=999999999 rowspan=999999999>x<td colspan='2'>y</table>", "https://x/", false)
+	if want := "| a | b |   |\n|---|---|---|\n| x | y |   |"; got != want {
+		t.Errorf("%.200q", got)
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	f.Add(article)
 	f.Add("<table><tr><td colspan=999>")

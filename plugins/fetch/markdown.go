@@ -2,6 +2,8 @@ package main
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -26,6 +28,7 @@ func markdown(source, address string, whole bool) (title, text string) {
 		body = doc
 	}
 	prune(body, alwaysDropped)
+	boundSpans(body)
 	part := body
 	if !whole {
 		part = mainPart(body)
@@ -182,6 +185,19 @@ func baseOf(doc *html.Node, address string) *url.URL {
 		}
 	}
 	return u
+}
+
+// maxSpan is how many columns or rows a table's cell may take: the converter makes a cell for each.
+const maxSpan = 20
+
+// boundSpans takes away the spans of cells that no honest table has.
+func boundSpans(body *html.Node) {
+	for n := range body.Descendants() {
+		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+			span, err := strconv.Atoi(strings.TrimSpace(a.Val))
+			return (a.Key == "colspan" || a.Key == "rowspan") && (err != nil || span < 1 || span > maxSpan)
+		})
+	}
 }
 
 // makeAbsolute rewrites the links and images of a page. Links that run code lose their target.

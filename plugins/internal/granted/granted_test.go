@@ -1,0 +1,73 @@
+package granted
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lead makes a folder look like one that only leads to granted ones.
+func lead(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		if err := os.Chtimes(dir, time.Unix(0, 0), time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRoots(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"home/me/work/a", "home/me/notes", "data"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(top, "home/me/one.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	lead(t, top+"/home/me", top+"/home", top)
+	got := strings.ReplaceAll(strings.Join(roots(top, maxDescent), " "), top, "")
+	if want := "/data /home/me/notes /home/me/one.txt /home/me/work"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := roots(top, 1); len(got) != 2 {
+		t.Errorf("one level: %v", got)
+	}
+	if got := roots(top+"/none", 1); got != nil {
+		t.Errorf("nothing there: %v", got)
+	}
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"/a/../b": "/b", " /a ": "/a", "file:///x/y": "/x/y", `C:\Users\me`: "/c/Users/me", "D:/x": "/d/x", "etc": "/etc", "": "/", "../..": "/", `/a\b`: `/a\b`,
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	other := errors.New("on fire")
+	for want, err := range map[string]error{
+		"/x does not exist or is not granted; what is granted begins at /":                           &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
+		"/x may not be used like this; to write, the operator needs a line such as\n- fs: write /**": fs.ErrPermission,
+		"/x: on fire": &fs.PathError{Op: "read", Path: "/x", Err: other},
+	} {
+		if got := Explain("/x", err); got == nil || got.Error() != want {
+			t.Errorf("%v: got %v", err, got)
+		}
+	}
+	if Explain("/x", nil) != nil {
+		t.Error("no error became one")
+	}
+	if !errors.Is(Explain("/x", other), other) {
+		t.Error("the cause is lost")
+	}
+}
