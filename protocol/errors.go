@@ -151,9 +151,8 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	if refused := r.refusal(f.text); refused != nil {
 		appendBlock(&o, refused)
 	}
-	r.stamp(&o, false)
 	setMeta(&o, metaError, f.data(r.call))
-	return oneLine(r.prepared(o.Append(nil))), nil
+	return r.frame(o, false), nil
 }
 
 // log keeps what a client must not see. Empty values are left out.

@@ -75,7 +75,7 @@ func (s *Server) discoverResult() json.RawMessage {
 	}
 	s.instruct(&o)
 	s.cacheable(&o)
-	s.sign(&o)
+	o.Set("_meta", s.meta)
 	return o.Append(nil)
 }
 

@@ -45,7 +45,7 @@ func (s *Server) newList(key string, e entries) list {
 func (s *Server) modernPage(o rawjson.Object) json.RawMessage {
 	o.Set("resultType", json.RawMessage(`"complete"`))
 	s.cacheable(&o)
-	s.sign(&o)
+	o.Set("_meta", s.meta)
 	return o.Append(nil)
 }
 

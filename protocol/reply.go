@@ -3,7 +3,6 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -18,38 +17,60 @@ func (r *request) prepared(result json.RawMessage) []byte {
 	return jsonrpc.AppendResult(make([]byte, 0, len(r.id)+len(result)+envelopeSize), r.id, result)
 }
 
-// reply frames a result object. The era's own members are set here and nowhere else. A cached
-// result is one for which the modern era asks how long it may be kept, and by whom: the plugin may
-// say how long, but not that others may see it.
+// reply answers with a plugin's result. A cached one is of a kind for which the modern era asks how
+// long it may be kept, and by whom: the plugin may say how long, but not that others may see it.
 func (r *request) reply(o rawjson.Object, cached bool) []byte {
-	r.stamp(&o, cached)
+	cleanMeta(&o)
+	return r.frame(o, cached)
+}
+
+// frame makes a response of a result object. The members that belong to an era are set here: none
+// of them in the legacy era.
+func (r *request) frame(o rawjson.Object, cached bool) []byte {
+	ttl := o.Get("ttlMs")
+	for _, key := range [...]string{"resultType", "ttlMs", "cacheScope"} {
+		o.Delete(key)
+	}
+	if r.modern && o.Get("_meta") != nil {
+		setMeta(&o, metaServerInfo, r.server.info)
+	}
 	size := len(r.id) + envelopeSize
+	if r.modern {
+		size += eraSize + len(r.server.meta)
+	}
 	for _, m := range o {
 		size += len(m.Key) + len(m.Value) + 4
 	}
 	body := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
 	body = append(body, r.id...)
 	body = append(body, `,"result":`...)
-	return oneLine(append(o.Append(body), '}'))
+	body = o.Append(body)
+	if r.modern {
+		body = r.appendEra(body, o.Get("_meta") == nil, cached, ttl)
+	}
+	return oneLine(append(body, '}'))
 }
 
-// stamp gives a result the members that its era has, and takes away those it has not.
-func (r *request) stamp(o *rawjson.Object, cached bool) {
-	cleanMeta(o)
-	ttl := o.Get("ttlMs")
-	o.Delete("ttlMs")
-	o.Delete("cacheScope")
-	if !r.modern {
-		o.Delete("resultType")
-		return
+// eraSize is room for the members of the modern era but for _meta.
+const eraSize = 80
+
+// appendEra adds the members of the modern era to the object that body ends with.
+func (r *request) appendEra(body []byte, meta, cached bool, ttl json.RawMessage) []byte {
+	body = body[:len(body)-1]
+	if body[len(body)-1] != '{' {
+		body = append(body, ',')
 	}
-	*o = slices.Grow(*o, 4)
-	o.Set("resultType", json.RawMessage(`"complete"`))
+	body = append(body, `"resultType":"complete"`...)
 	if cached {
-		o.Set("ttlMs", freshFor(ttl))
-		o.Set("cacheScope", json.RawMessage(`"private"`))
+		body = append(body, `,"ttlMs":`...)
+		body = append(body, freshFor(ttl)...)
+		body = append(body, `,"cacheScope":"private"`...)
 	}
-	r.server.sign(o)
+	if meta {
+		body = append(body, `,"_meta":`...)
+		body = append(body, r.server.meta...)
+	}
+	return append(body, '}')
 }
 
 // maxTTLDigits bounds how long a plugin may have its answer kept: nine digits of milliseconds are
@@ -63,16 +84,6 @@ func freshFor(ttl json.RawMessage) json.RawMessage {
 		return ttl
 	}
 	return json.RawMessage("0")
-}
-
-// sign names this server in the _meta of a result.
-func (s *Server) sign(o *rawjson.Object) {
-	raw := o.Get("_meta")
-	if raw == nil {
-		o.Set("_meta", s.meta)
-		return
-	}
-	setMeta(o, metaServerInfo, s.info)
 }
 
 // setMeta sets one key of an object's _meta.
