@@ -117,7 +117,8 @@ func trapText(err error, text string) (string, bool) {
 	if text == stackOverflow {
 		return "call stack exhausted", true
 	}
-	return strings.CutPrefix(text, trapPrefix)
+	_, trap, ok := strings.Cut(text, trapPrefix) // a start function's has words before it
+	return trap, ok
 }
 
 // refusal adds to a message that the guest was refused memory: probably, but not surely, the reason

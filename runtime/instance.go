@@ -55,9 +55,12 @@ func (in *Instance) callable(export string, params int) error {
 		return hostFault(fmt.Errorf("call of %q while the guest runs or after its end", export))
 	case !ok:
 		return guestFault("the module does not export the function %q", export)
-	case len(x.Params) != params || len(x.Results) > 1:
-		return guestFault("the exported function %q has the type %s, which takes %d parameters instead of %d or gives too many results",
+	case len(x.Params) != params:
+		return guestFault("the exported function %q has the type %s, which takes %d parameters instead of %d",
 			export, signature(x.Params, x.Results), len(x.Params), params)
+	case len(x.Results) > 1:
+		return guestFault("the exported function %q has the type %s, which gives more than one result",
+			export, signature(x.Params, x.Results))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -111,7 +112,7 @@ const maxNamed = 20
 func (e *Engine) checkImports(b *wasmbin.Binary) error {
 	var missing []string
 	for _, i := range b.Imports {
-		if problem := e.checkImport(i); problem != "" {
+		if problem := e.checkImport(i); problem != "" && !slices.Contains(missing, problem) {
 			missing = append(missing, problem)
 		}
 	}
@@ -141,16 +142,16 @@ func (e *Engine) checkImport(i wasmbin.Import) string {
 
 // signature writes a function's type as (i32, i32) -> i64.
 func signature(params, results []byte) string {
-	return fmt.Sprintf("(%s) -> %s", typeNames(params), typeNames(results))
+	if len(results) == 1 {
+		return "(" + typeNames(params) + ") -> " + typeName(results[0])
+	}
+	return "(" + typeNames(params) + ") -> (" + typeNames(results) + ")"
 }
 
 func typeNames(types []byte) string {
 	names := make([]string, len(types))
 	for i, t := range types {
 		names[i] = typeName(t)
-	}
-	if len(names) == 0 {
-		return ""
 	}
 	return strings.Join(names, ", ")
 }

@@ -55,6 +55,16 @@ func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.E
 	return end
 }
 
+// eventually waits until something is true.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came true")
+		}
+	}
+}
+
 // guest makes a module whose run is this code, with host functions and a memory of one page.
 func guest(parts ...[]byte) *w.Module {
 	var m w.Module
@@ -218,6 +228,7 @@ func TestPool_Call_cancel(t *testing.T) {
 func TestPool_Call_bounded(t *testing.T) {
 	var running, most atomic.Int32
 	leave := make(chan struct{})
+	release := sync.OnceFunc(func() { close(leave) })
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) {
 		n := running.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -226,6 +237,7 @@ func TestPool_Call_bounded(t *testing.T) {
 		running.Add(-1)
 		stack[0] = 5
 	})
+	t.Cleanup(release) // before the engine is closed, should the test fail
 	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 2, Queue: 3})
 	var wg sync.WaitGroup
 	for range 4 {
@@ -235,29 +247,19 @@ func TestPool_Call_bounded(t *testing.T) {
 			}
 		})
 	}
-	for running.Load() < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, func() bool { return p.Inside() == 4 && running.Load() == 2 })
 	ctx, cancel := context.WithCancel(context.Background())
-	gaveUp := make(chan error)
+	defer cancel()
+	gaveUp := make(chan error, 1)
 	go func() {
 		_, err := p.Call(ctx, runtime.Request{}, nil)
 		gaveUp <- err
 	}()
-	// The pool is full once the two that wait and the one that will give up are counted.
-	var full error
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		brief, stop := context.WithTimeout(context.Background(), time.Millisecond)
-		_, full = p.Call(brief, runtime.Request{}, nil)
-		stop()
-		if e := (*runtime.EndError)(nil); errors.As(full, &e) && e.Kind == runtime.KindLimit {
-			break
-		}
-	}
-	wantEnd(t, full, runtime.KindLimit, "too many calls: 2 run and 3 wait")
+	eventually(t, func() bool { return p.Inside() == 5 })
+	wantEnd(t, callErr(p), runtime.KindLimit, "too many calls: 2 run and 3 wait")
 	cancel()
 	wantEnd(t, <-gaveUp, runtime.KindCancelled, "the call was cancelled")
-	close(leave)
+	release()
 	wg.Wait()
 	if most.Load() != 2 {
 		t.Errorf("%d calls ran at once", most.Load())
@@ -265,12 +267,13 @@ func TestPool_Call_bounded(t *testing.T) {
 }
 
 func TestPool_Close(t *testing.T) {
-	entered, leave := make(chan struct{}, 8), make(chan struct{})
+	leave := make(chan struct{})
+	release := sync.OnceFunc(func() { close(leave) })
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) {
-		entered <- struct{}{}
 		<-leave
 		stack[0] = 9
 	})
+	t.Cleanup(release)
 	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 1})
 	answers := make(chan string, 2)
 	for range 2 { // one runs, one waits
@@ -279,25 +282,17 @@ func TestPool_Close(t *testing.T) {
 			answers <- fmt.Sprint(string(got), err)
 		}()
 	}
-	<-entered
-	time.Sleep(5 * time.Millisecond) // lets the second one queue; either order is right
-	closed := make(chan error)
+	eventually(t, func() bool { return p.Inside() == 2 })
+	closed := make(chan error, 1)
 	go func() { closed <- p.Close(context.Background()) }()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		brief, stop := context.WithTimeout(context.Background(), time.Millisecond)
-		_, err := p.Call(brief, runtime.Request{}, nil)
-		stop()
-		if e := (*runtime.EndError)(nil); errors.As(err, &e) && e.Kind == runtime.KindUnavailable {
-			break
-		}
-	}
+	eventually(t, p.Closed)
 	wantEnd(t, callErr(p), runtime.KindUnavailable, "the plugin is not loaded any more")
 	select {
 	case err := <-closed:
 		t.Fatalf("closed under a call: %v", err)
 	default:
 	}
-	close(leave)
+	release()
 	for range 2 {
 		if got := <-answers; got != "9<nil>" {
 			t.Errorf("a call that was let in: %s", got)
@@ -315,7 +310,7 @@ func TestPool_Close_cancels(t *testing.T) {
 	for range 3 {
 		go func() { errs <- callErr(p) }()
 	}
-	time.Sleep(20 * time.Millisecond)
+	eventually(t, func() bool { return p.Inside() == 3 })
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if err := p.Close(ctx); err != nil {

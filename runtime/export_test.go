@@ -1,0 +1,15 @@
+package runtime
+
+// Inside is how many calls run or wait.
+func (p *Pool) Inside() int {
+	p.calls.mu.Lock()
+	defer p.calls.mu.Unlock()
+	return p.calls.n
+}
+
+// Closed tells whether calls are still let in.
+func (p *Pool) Closed() bool {
+	p.calls.mu.Lock()
+	defer p.calls.mu.Unlock()
+	return p.calls.drained != nil
+}
