@@ -1,0 +1,408 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	spruntime "github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// progress is a request that blocks a guest in its client.
+const progress = `{"method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
+
+func has(r *Registry, tool string) bool {
+	_, ok := r.Snapshot().Tool(tool)
+	return ok
+}
+
+func TestFolder_AddReplaceRemove(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, options(t, dir))
+	if len(r.Snapshot().Tools) != 0 {
+		t.Fatal("not empty")
+	}
+	path := guest{manifest: tools("one"), answer: says("1")}.write(t, dir, "p.wasm")
+	eventually(t, "added", func() bool { return has(r, "p-one") })
+	first := status(r, "p").Digest
+
+	guest{manifest: tools("two"), answer: says("2")}.write(t, dir, "p.wasm")
+	eventually(t, "replaced", func() bool { return has(r, "p-two") })
+	if has(r, "p-one") || status(r, "p").Digest == first {
+		t.Error("the old one is still there")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "removed", func() bool { return !has(r, "p-two") })
+	if s := status(r, "p"); s.Name != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A call that runs finishes on the module it began with; one that begins later gets the new one.
+func TestFolder_ReplaceDuringACall(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), ask: progress, answer: says("old")}.write(t, dir, "p.wasm")
+	r := open(t, options(t, dir))
+	tool, _ := r.Snapshot().Tool("p-say")
+	before := status(r, "p").Digest
+	client := newBlocking()
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		text, err := textOf(tool.Call(context.Background(), Call{Client: client}))
+		done <- answer{text, err}
+	}()
+	<-client.reached
+	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
+	eventually(t, "replaced", func() bool { return status(r, "p").Digest != before })
+	if got, err := textOf(tool.Call(t.Context(), Call{})); err != nil || got != "new" {
+		t.Errorf("an entry of the old catalogue: %q %v", got, err)
+	}
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "new" {
+		t.Errorf("the new catalogue: %q %v", got, err)
+	}
+	close(client.letGo)
+	if got := <-done; got.err != nil || got.text != "old" {
+		t.Errorf("the call that ran: %q %v", got.text, got.err)
+	}
+}
+
+// No call is dropped, whatever is replaced while it runs.
+func TestFolder_ReplaceUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	put := func(n int) {
+		guest{manifest: tools("say"), answer: says(fmt.Sprint(n))}.write(t, dir, "p.wasm")
+	}
+	put(0)
+	o := options(t, dir)
+	o.Logger = nil
+	o.Defaults.Concurrency, o.Defaults.Queue = 4, 1000
+	r := open(t, o)
+	var stop atomic.Bool
+	var calls atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for !stop.Load() {
+				tool, ok := r.Snapshot().Tool("p-say")
+				if !ok {
+					t.Error("the tool is away")
+					return
+				}
+				if _, err := textOf(tool.Call(context.Background(), Call{})); err != nil {
+					t.Error(err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for n := 1; n <= 4; n++ {
+		before := status(r, "p").Digest
+		put(n)
+		eventually(t, "replaced", func() bool { return status(r, "p").Digest != before })
+		no := n%2 == 0
+		if err := r.Configure(map[string]Config{"p": {Values: map[string]string{"n": fmt.Sprint(no)}}}); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	if calls.Load() == 0 {
+		t.Error("no calls")
+	}
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "4" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A replacement that does not load leaves the old module serving, and the status says so.
+func TestFolder_BrokenReplacement(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), answer: says("old")}.write(t, dir, "p.wasm")
+	r := open(t, options(t, dir))
+	if _, err := callText(t, r, "p-say", Call{}); err != nil { // it is compiled
+		t.Fatal(err)
+	}
+	for name, bad := range map[string][]byte{
+		"not wasm":       []byte("hello"),
+		"missing import": guest{manifest: tools("say"), answer: says("new"), imports: "thing"}.wasm(),
+		"bad manifest":   guest{manifest: `[]`, answer: says("new")}.wasm(),
+	} {
+		before := status(r, "p").Error
+		writeFile(t, dir, "p.wasm", bad)
+		eventually(t, name, func() bool { e := status(r, "p").Error; return e != "" && e != before })
+		s := status(r, "p")
+		if s.State != StateLoaded || !strings.Contains(s.Error, "the old module does") {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "old" {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
+	eventually(t, "mended", func() bool { return status(r, "p").Error == "" })
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "new" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A file that is still being written is not loaded, however slowly it comes.
+func TestFolder_HalfWritten(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, options(t, dir))
+	whole := guest{manifest: tools("whole"), answer: says("1"), pad: 64 << 10}.wasm()
+	f, err := os.Create(filepath.Join(dir, "p.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := Status{}
+	for part := range 4 {
+		n := len(whole) / 4
+		end := n * (part + 1)
+		if part == 3 {
+			end = len(whole)
+		}
+		if _, err := f.Write(whole[n*part : end]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * settleTime)
+		if s := status(r, "p"); s.State == StateLoaded || runtime.GOOS == "linux" && s.State == StateFailed {
+			seen = s
+		}
+	}
+	f.Close()
+	if seen.Name != "" {
+		t.Errorf("taken while it was written: %+v", seen)
+	}
+	eventually(t, "loaded whole", func() bool { return has(r, "p-whole") })
+}
+
+func TestFolder_IgnoresWhatIsNoPlugin(t *testing.T) {
+	dir := t.TempDir()
+	g := guest{manifest: tools("say"), answer: says("x")}
+	g.write(t, dir, ".hidden.wasm")
+	writeFile(t, dir, "readme.txt", []byte("x"))
+	if err := os.MkdirAll(filepath.Join(dir, "folder.wasm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.write(t, filepath.Join(dir, "sub"), "deep.wasm")
+	elsewhere := g.write(t, t.TempDir(), "target.wasm")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "link.wasm")); err != nil {
+		t.Skip(err)
+	}
+	r := open(t, options(t, dir))
+	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "link-say" {
+		t.Errorf("%q", got)
+	}
+	if s := r.Plugins(); len(s) != 2 { // with the host's own
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestFolder_EachFaultIsReported(t *testing.T) {
+	dir := t.TempDir()
+	good := guest{manifest: tools("say"), answer: says("x")}.wasm()
+	for name, content := range map[string][]byte{
+		"text": []byte("hello"), "component": []byte("\x00asm\x0d\x00\x01\x00"), "cut": good[:len(good)/2], "empty": {},
+		"noexport": []byte("\x00asm\x01\x00\x00\x00"), "manifest": guest{manifest: `{"tools":1}`, answer: says("x")}.wasm(),
+		"import": guest{answer: says("x"), imports: "thing"}.wasm(), "traps": guest{trap: true}.wasm(),
+		"silent": guest{}.wasm(), "good": good,
+	} {
+		writeFile(t, dir, name+".wasm", content)
+	}
+	writeFile(t, dir, "---.wasm", good)
+	writeFile(t, dir, "sallyport.wasm", good)
+	r := open(t, options(t, dir))
+	if err := r.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, says := range map[string]string{
+		"text": "not a WebAssembly module", "component": "component", "cut": "truncated", "empty": "not a WebAssembly module",
+		"noexport": "does not export mcp_handle", "manifest": "manifest: tools", "import": "nowhere.thing",
+		"traps": "plugin/describe: trap", "silent": "plugin/describe", "---.wasm": "no letter", "sallyport.wasm": "host's own",
+	} {
+		if s := status(r, name); s.State != StateFailed || !strings.Contains(s.Error, says) || strings.Contains(s.Error, dir) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if got, err := callText(t, r, "good-say", Call{}); err != nil || got != "x" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A module with a manifest that does not compile is found out by its first call, and taken out.
+func TestFolder_ManifestOfAModuleThatDoesNotCompile(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), answer: says("x"), imports: "thing"}.write(t, dir, "p.wasm")
+	r := open(t, options(t, dir))
+	tool, ok := r.Snapshot().Tool("p-say")
+	if !ok {
+		t.Fatal("not listed")
+	}
+	var end *spruntime.EndError
+	if _, err := tool.Call(t.Context(), Call{}); !errors.As(err, &end) || end.Kind != spruntime.KindUnavailable || !strings.Contains(end.Message, "nowhere.thing") {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
+	if s := status(r, "p"); s.State != StateFailed {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestDecision4_PluginNamesCollide(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("x"), answer: says("1")}.write(t, dir, "a-b.wasm")
+	guest{manifest: tools("y"), answer: says("2")}.write(t, dir, "a b.wasm")
+	guest{manifest: tools("z"), answer: says("3")}.write(t, dir, "c.wasm")
+	o := options(t, dir)
+	r := open(t, o)
+	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "c-z" {
+		t.Errorf("%q", got)
+	}
+	held := 0
+	for _, s := range r.Plugins() {
+		if s.Name == "a_b" && s.State == StateHeld && strings.Contains(s.Error, "a b.wasm, a-b.wasm") {
+			held++
+		}
+	}
+	if held != 2 {
+		t.Errorf("%+v", r.Plugins())
+	}
+	if err := r.Configure(map[string]Config{"other": {Source: "a b.wasm"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !has(r, "other-y") || !has(r, "a_b-x") {
+		t.Errorf("%q", toolNames(r.Snapshot()))
+	}
+}
+
+func TestConfigure_Sources(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	path := guest{manifest: tools("say"), answer: says("1")}.write(t, elsewhere, "file.wasm")
+	guest{manifest: tools("say"), answer: says("2")}.write(t, elsewhere, "other.wasm")
+	o := options(t, dir)
+	o.Plugins = map[string]Config{"one": {Source: path}, "two": {Source: path, Prefix: bare()}, "off": {Source: path, Disabled: true}, "lost": {}}
+	r := open(t, o)
+	if got := toolNames(r.Snapshot()); len(got) != 2 || got[0] != "one-say" || got[1] != "say" {
+		t.Errorf("%q", got)
+	}
+	if s := status(r, "off"); s.State != StateDisabled {
+		t.Errorf("%+v", s)
+	}
+	if s := status(r, "lost"); s.State != StateFailed || !strings.Contains(s.Error, "lost.wasm") {
+		t.Errorf("%+v", s)
+	}
+	guest{manifest: tools("hear"), answer: says("3")}.write(t, elsewhere, "file.wasm")
+	eventually(t, "a source is watched", func() bool { return has(r, "one-hear") && has(r, "hear") })
+	if err := r.Configure(nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Snapshot().Tools) != 0 {
+		t.Errorf("%q", toolNames(r.Snapshot()))
+	}
+	if err := r.Configure(map[string]Config{"late": {Source: path}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a source that comes later", func() bool { return has(r, "late-hear") })
+}
+
+func TestFolder_ThatComesLater(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plugins")
+	r := open(t, options(t, dir))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+	r.touch("") // what the poll does
+	eventually(t, "found", func() bool { return has(r, "p-say") })
+	guest{manifest: tools("hear"), answer: says("1")}.write(t, dir, "q.wasm")
+	eventually(t, "watched from then on", func() bool { return has(r, "q-hear") })
+}
+
+func TestFolder_SameBytesAreNotLoadedAgain(t *testing.T) {
+	dir := t.TempDir()
+	g := guest{manifest: tools("say"), answer: says("1")}
+	path := g.write(t, dir, "p.wasm")
+	r := open(t, options(t, dir))
+	r.mu.Lock()
+	before, stamp := r.files[path].module, r.files[path].stamp
+	r.mu.Unlock()
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err != nil {
+		t.Fatal(err)
+	}
+	g.write(t, dir, "p.wasm")
+	eventually(t, "looked at", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.files[path].stamp != stamp
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.files[path].module != before {
+		t.Error("loaded again")
+	}
+}
+
+func TestFiles_LoadOnceWithoutWatching(t *testing.T) {
+	dir := t.TempDir()
+	path := guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "my.plugin.wasm")
+	guest{manifest: tools("no"), answer: says("1")}.write(t, dir, "other.wasm")
+	o := options(t, dir)
+	o.Files = []File{{Path: path, Config: Config{Prefix: bare()}}}
+	r := open(t, o)
+	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "say" {
+		t.Errorf("%q %+v", got, r.Plugins())
+	}
+	if r.folder != nil {
+		t.Error("something is watched")
+	}
+	o.Files = []File{{Path: filepath.Join(dir, "none.wasm")}}
+	if s := status(open(t, o), "none"); s.State != StateFailed || !strings.Contains(s.Error, "no such file") {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), ask: progress, answer: says("late")}.write(t, dir, "p.wasm")
+	r, err := New(t.Context(), options(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, _ := r.Snapshot().Tool("p-say")
+	client := newBlocking()
+	done := make(chan error, 1)
+	go func() {
+		_, err := tool.Call(context.Background(), Call{Client: client})
+		done <- err
+	}()
+	<-client.reached
+	time.AfterFunc(100*time.Millisecond, func() { close(client.letGo) })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := r.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("close: %v", err)
+	}
+	var end *spruntime.EndError
+	if err := <-done; !errors.As(err, &end) {
+		t.Errorf("the call: %v", err)
+	}
+}
