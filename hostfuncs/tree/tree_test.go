@@ -278,7 +278,8 @@ func TestDenied_doesNotExist(t *testing.T) {
 		[]string{"write %s", "deny %s/secret", "deny %s/pub/secret"})
 	w.wantList(w.guest, "a", "pub/")
 	w.wantList(w.guest + "/pub")
-	for _, path := range []string{"secret", "secret/", "secret/key", "secret/none", "secret/sub/key", "pub/secret", "pub/secret/x", "secret/../secret/key"} {
+	for _, path := range []string{"secret", "secret/", "secret/key", "secret/none", "secret/sub/key", "pub/secret", "pub/secret/x", "secret/../secret/key",
+		"secret/../a", "secret/sub/../../a", "none/../a"} {
 		w.wantRead(path, "", wasi.ENOENT)
 		if _, e := w.Stat(w.guest+"/"+path, false); e != wasi.ENOENT {
 			t.Errorf("stat %s: %v", path, e)

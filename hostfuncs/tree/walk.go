@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -185,7 +186,7 @@ func (w *walker) step(name string) wasi.Errno {
 		w.at.name, w.at.guest, w.at.host = name, guest, hostPath(guest)
 		return wasi.ESUCCESS // nothing is there and nothing can be: see says which
 	}
-	return w.t.refuse(w.op, hostPath(path.Join(guest, path.Join(w.todo...))))
+	return w.t.refuse(w.op, w.wanted(hostPath(guest)))
 }
 
 // enter goes to a mount.
@@ -253,9 +254,18 @@ func (w *walker) absent(name, guest, host string) wasi.Errno {
 		w.at.name, w.at.guest, w.at.host = name, guest, host
 		return wasi.ESUCCESS
 	case !w.t.visible(host, true):
-		return w.t.refuse(w.op, filepath.Join(host, filepath.Join(w.todo...)))
+		return w.t.refuse(w.op, w.wanted(host))
 	}
 	return wasi.ENOENT
+}
+
+// wanted is the path below host that the guest asked for, as far as it can be told: ".." leads
+// elsewhere, and what is there decides nothing here.
+func (w *walker) wanted(host string) string {
+	if slices.Contains(w.todo, "..") {
+		return host
+	}
+	return filepath.Join(host, filepath.Join(w.todo...))
 }
 
 // passes says whether the walk may go through a folder or a link; the refusal names the path that
@@ -264,7 +274,7 @@ func (w *walker) passes(host string, folder bool) bool {
 	if w.t.visible(host, folder) {
 		return true
 	}
-	return w.t.decider.Allow(w.op, filepath.Join(host, filepath.Join(w.todo...))) == nil
+	return w.t.decider.Allow(w.op, w.wanted(host)) == nil
 }
 
 // hop reads a link and goes on with its target, which is decided like any other path.
@@ -324,7 +334,7 @@ func (w *walker) jump(cur *node, target string) wasi.Errno {
 	}
 	guest, ok := w.t.toGuest(host)
 	if !ok {
-		return w.t.refuse(w.op, filepath.Join(host, filepath.Join(w.todo...)))
+		return w.t.refuse(w.op, w.wanted(host))
 	}
 	parts, _ := split(guest)
 	w.todo = append(parts, w.todo...)

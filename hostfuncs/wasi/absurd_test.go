@@ -124,7 +124,7 @@ func TestBounds(t *testing.T) {
 			break
 		}
 	}
-	if open != 1020 {
+	if open != 508 {
 		t.Errorf("%d files opened", open)
 	}
 }

@@ -1,7 +1,7 @@
 package wasi
 
 // maxDescriptors bounds what one call keeps open; the host's own limit is shared by all calls.
-const maxDescriptors = 1024
+const maxDescriptors = 512
 
 // Descriptor flags (fdflags).
 const (

@@ -148,7 +148,7 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 // Go's own tests of its file packages and clocks, run by this WASI. The full os tests are listed
 // with what this host refuses on purpose.
 func TestGuest_goroot(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		t.Skip("compiles and runs Go's own tests")
 	}
 	root := goroot(t)
