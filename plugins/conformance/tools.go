@@ -67,8 +67,11 @@ func multipleTypes(*sallyport.Call, sallyport.None) ([]sallyport.Content, error)
 	}, nil
 }
 
+// failure is the suite's text.
+const failure = "This tool intentionally returns an error for testing"
+
 func errorHandling(*sallyport.Call, sallyport.None) (string, error) {
-	return "", errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's text
+	return "", errors.New(failure)
 }
 
 func withProgress(c *sallyport.Call, _ sallyport.None) (string, error) {

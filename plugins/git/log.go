@@ -187,7 +187,7 @@ func writeCommit(out *output, c *object.Commit, names string) {
 	}
 	out.printf("Author: %s <%s>\nDate:   %s\n\n", c.Author.Name, c.Author.Email, c.Author.When.Format(time.RFC1123Z))
 	for line := range strings.Lines(strings.TrimSpace(c.Message)) {
-		out.printf("    %s\n", strings.TrimRight(line, "\r\n"))
+		out.printf("%s\n", strings.TrimRight("    "+line, " \r\n"))
 	}
 	out.printf("\n")
 }
