@@ -34,7 +34,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Deadline = cmp.Or(l.Deadline, DefaultDeadline)
 	l.Output = cmp.Or(l.Output, DefaultOutput)
 	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency), 1)
-	l.Queue = max(cmp.Or(l.Queue, queuePerCall*l.Concurrency), 0)
+	l.Queue = cmp.Or(l.Queue, queuePerCall*l.Concurrency) // below zero stays so, or it would be a default again
 	l.Start = cmp.Or(l.Start, DefaultStart)
 	return l
 }

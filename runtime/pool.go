@@ -78,13 +78,14 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 
 // enter counts the call in, or says why not.
 func (p *Pool) enter() error {
-	ok, closed := p.calls.enter(p.limits.Concurrency + p.limits.Queue)
+	queue := max(p.limits.Queue, 0)
+	ok, closed := p.calls.enter(p.limits.Concurrency + queue)
 	switch {
 	case closed:
 		return &EndError{Kind: KindUnavailable, Message: "the plugin is not loaded any more", Err: ErrClosed}
 	case !ok:
 		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
-			p.limits.Concurrency, p.limits.Queue)}
+			p.limits.Concurrency, queue)}
 	}
 	return nil
 }

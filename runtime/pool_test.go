@@ -194,6 +194,13 @@ func TestPool_Call_memoryLimit(t *testing.T) {
 	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
 	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, limits)), runtime.KindTrap,
 		"unreachable, after it was refused more than 256 KiB of memory")
+	empty := new(w.Module) // of no pages at first
+	empty.Memory(0, w.None)
+	empty.Export("run", empty.Func(nil, []byte{w.I32}, nil, w.I32Const(2), w.MemoryGrow, w.Drop,
+		w.I32Const(100_000), w.I32Const(8), w.I32Store(0), w.I32Const(100_000), w.I32Load(0), w.MemorySize, w.I32Add))
+	if got, err := runtime.NewPool(compile(t, e, empty), run{}, limits).Call(context.Background(), runtime.Request{}, nil); string(got) != "10" {
+		t.Errorf("%s, %v", got, err)
+	}
 	size := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.MemorySize)
 	if got, err := runtime.NewPool(compile(t, e, size), run{}, limits).Call(context.Background(), runtime.Request{}, nil); string(got) != "4" {
 		t.Errorf("%s pages, %v", got, err)
@@ -220,6 +227,29 @@ func TestPool_Call_cancel(t *testing.T) {
 	end = wantEnd(t, err, runtime.KindDeadline, "the caller's time was over")
 	if !errors.Is(end, context.DeadlineExceeded) {
 		t.Errorf("cause: %v", end.Err)
+	}
+}
+
+// TestPool_Call_hostWaits: a host function that waits is told when the time is over, and the guest
+// ends although it would go on without a loop.
+func TestPool_Call_hostWaits(t *testing.T) {
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		<-ctx.Done()
+		stack[0] = 3
+	})
+	trap := guest(w.Call(0), w.Drop, w.Unreachable)
+	for name, m := range map[string]*w.Module{"answers": guest(w.Call(0)), "traps": trap} {
+		p := runtime.NewPool(compile(t, e, m), run{}, runtime.Limits{Deadline: 20 * time.Millisecond})
+		begin := time.Now()
+		got, err := p.Call(context.Background(), runtime.Request{}, nil)
+		if err != nil || name == "traps" {
+			wantEnd(t, err, runtime.KindDeadline, "the guest did not answer in time")
+		} else if string(got) != "3" { // it was quicker than the clock
+			t.Errorf("%s: %s", name, got)
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
 	}
 }
 

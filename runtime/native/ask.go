@@ -57,7 +57,10 @@ func ask(ctx context.Context, mem runtime.Memory, stack []uint64) {
 		stack[0] = longFailure(ECANCEL)
 		return
 	}
-	id, ok := c.add(&stream{source: io.NopCloser(bytes.NewReader(reply))})
+	if c.full(len(reply)) {
+		reply = appendAskError(nil, limitError("open streams hold %d bytes at most: close those that were read", maxSpool))
+	}
+	id, ok := c.add(&stream{source: io.NopCloser(bytes.NewReader(reply)), spool: reply})
 	if !ok {
 		stack[0] = longFailure(EMFILE)
 		return

@@ -90,6 +90,20 @@ func TestStreams_write(t *testing.T) {
 	wantEnd(t, second(call(t, m, nil)), runtime.KindGuest, "the guest wrote no answer")
 }
 
+// TestStreams_held: answers that the guest never closes do not fill the host.
+func TestStreams_held(t *testing.T) {
+	m := guest(`{"method":"a"}`,
+		// three answers of 3 MiB: the third is replaced by an error, which is short
+		w.Repeat(3, w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.LocalSet(1)),
+		w.LocalGet(1), w.I32Wrap, w.I32Const(1000), []byte{0x4a}, w.IfVoid, w.I32Const(1), w.Return, w.End, // i32.gt_s
+		w.I32Const(3), w.Call(fClose), w.Drop,
+		w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.I32Wrap, w.I32Const(1000), []byte{0x48})
+	_, err := call(t, m, gate(func(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
+		return json.RawMessage(`"` + strings.Repeat("x", 3<<20) + `"`), nil
+	}))
+	wantEnd(t, err, runtime.KindGuest, "the guest wrote no answer")
+}
+
 // TestStreams_Take: the gate gets what the guest wrote, once.
 func TestStreams_Take(t *testing.T) {
 	const ask = `{"method":"http/fetch","params":{}}`

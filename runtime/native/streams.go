@@ -18,8 +18,8 @@ const (
 	// maxStreams is how many streams a call may have open besides the request and the response:
 	// more than any program reads side by side.
 	maxStreams = 64
-	// maxSpool is how many bytes the guest may put into streams of its own, all together. They are
-	// held in memory.
+	// maxSpool is how many bytes the streams that the guest writes, and the answers that it has not
+	// closed, hold together. They lie in memory.
 	maxSpool = 8 << 20
 	// maxID keeps the number of a stream positive in the upper half of an i64.
 	maxID = 1<<31 - 1
@@ -44,7 +44,7 @@ type call struct {
 	open    map[uint32]*stream
 	next    uint32
 	pending int // places held for answers that are on their way
-	spooled int
+	spooled int // bytes held by all streams together
 }
 
 var _ runtime.Streams = (*call)(nil)
@@ -53,8 +53,8 @@ var _ runtime.Streams = (*call)(nil)
 type stream struct {
 	source io.ReadCloser // nil if the guest writes
 	err    error         // the source's end
-	spool  []byte
-	limit  int
+	spool  []byte        // what the guest wrote, or the whole of an answer
+	limit  int           // of what the guest writes
 }
 
 func newCall(request []byte, limit int) *call {
@@ -90,7 +90,15 @@ func (c *call) add(s *stream) (uint32, bool) {
 	id := c.next
 	c.next++
 	c.open[id] = s
+	c.spooled += len(s.spool)
 	return id, true
+}
+
+// full tells whether n more bytes would be too many.
+func (c *call) full(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spooled+n > maxSpool
 }
 
 // Open gives the guest a stream that reads r. If there are too many open, r is closed.
@@ -125,6 +133,7 @@ func (c *call) take(id uint32) ([]byte, error) {
 			Message: fmt.Sprintf("stream %d is not one that this call opened for writing, or it was used already", id)}
 	}
 	delete(c.open, id)
+	c.spooled -= len(s.spool)
 	return s.spool, nil
 }
 

@@ -84,7 +84,9 @@ func (c *checker) globals(r *reader) {
 	n := r.count(4)
 	c.overInt("the number of globals", n, c.l.Globals)
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
-		r.bytes(2) // type, mutability
+		t := r.u8()
+		checkValueType(r, t, r.offset()-1)
+		r.u8() // mutability
 		c.constant(r)
 	}
 }

@@ -1,6 +1,7 @@
 package wasmbin_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -35,6 +36,8 @@ func many(n int, m func(m *w.Module)) []byte {
 	return module.Bytes()
 }
 
+func i32s(n int) []byte { return bytes.Repeat([]byte{w.I32}, n) }
+
 func brTable(n int) []byte {
 	return w.Code([]byte{0x0e}, w.U32(uint32(n)), make([]byte, n+1))
 }
@@ -55,10 +58,10 @@ func TestCheck_limits(t *testing.T) {
 		"locals":    {build: func(n int) []byte { return code(locals(uint32(n))) }, max: 10_000, want: "the number of locals of function 0 (at offset 22) is 10001, at most 10000 is allowed"},
 		"br_table":  {build: func(n int) []byte { return code(none, w.I32Const(0), brTable(n)) }, max: 16_384, want: "the number of targets of a br_table"},
 		"branches":  {build: func(n int) []byte { return code(none, w.Repeat(n, w.I32Const(0), w.BrIf(0))) }, max: 16_384, want: "the number of branches"},
-		"params":    {build: func(n int) []byte { return many(1, func(m *w.Module) { m.Type(make([]byte, n), nil) }) }, max: 1000, want: "the number of parameters or results of type 0 is 1001, at most 1000 is allowed"},
-		"results":   {build: func(n int) []byte { return many(1, func(m *w.Module) { m.Type(nil, make([]byte, n)) }) }, max: 1000, want: "the number of parameters or results of type 0"},
+		"params":    {build: func(n int) []byte { return many(1, func(m *w.Module) { m.Type(i32s(n), nil) }) }, max: 1000, want: "the number of parameters or results of type 0 is 1001, at most 1000 is allowed"},
+		"results":   {build: func(n int) []byte { return many(1, func(m *w.Module) { m.Type(nil, i32s(n)) }) }, max: 1000, want: "the number of parameters or results of type 0"},
 		"types":     {build: func(n int) []byte { return many(n, func(m *w.Module) { m.Type(nil, nil) }) }, max: 10_000, want: "the number of types is 10001"},
-		"values":    {build: func(n int) []byte { return many(n/100, func(m *w.Module) { m.Type(make([]byte, 100), nil) }) }, max: 100_000, want: ""},
+		"values":    {build: func(n int) []byte { return many(n/100, func(m *w.Module) { m.Type(i32s(100), nil) }) }, max: 100_000, want: ""},
 		"functions": {build: func(n int) []byte { return many(n, func(m *w.Module) { m.FuncRaw(0, none, w.End) }) }, limits: wasmbin.Limits{Funcs: 50}, max: 50, want: ""},
 		"body":      {build: func(n int) []byte { return code(none, w.Repeat(n-2, []byte{1})) }, max: 1_000_000, want: "the number of code bytes of function 0"},
 		"tables":    {build: func(n int) []byte { return many(n, func(m *w.Module) { m.Table(0, 0) }) }, max: 16, want: "the number of tables is 17"},
@@ -108,7 +111,7 @@ func TestCheck_bombs(t *testing.T) {
 	ends := func(n int) []byte { return w.Repeat(n, w.I32Const(0), w.BrIf(0), w.End) }
 	ifs := func(n int) []byte { return w.Repeat(n, w.I32Const(0), w.IfVoid, w.End) }
 	wide := func(m *w.Module) []byte {
-		m.FuncRaw(m.Type(nil, make([]byte, 1000)), []byte{0}, w.End)
+		m.FuncRaw(m.Type(nil, i32s(1000)), []byte{0}, w.End)
 		m.FuncRaw(m.Type(nil, nil), []byte{0}, w.Repeat(9000, w.Call(0)), w.End)
 		return m.Bytes()
 	}
@@ -165,6 +168,8 @@ func TestCheck_refuses(t *testing.T) {
 		"after the end":     {code(none, w.End), wasmbin.ErrMalformed, "does not end where its body does"},
 		"no end":            {code(none, w.BlockVoid), wasmbin.ErrMalformed, "does not end where its body does"},
 		"cut instruction":   {code(none, []byte{0x44, 1}), wasmbin.ErrTruncated, "a function body ends too early"},
+		"typed reference":   {code([]byte{1, 1, 0x63, 0}), wasmbin.ErrUnsupported, "a value of type 0x63 at offset 24"},
+		"global type":       {raw(6, 1, 0x64, 0, 0x41, 0, 0x0b), wasmbin.ErrUnsupported, "a value of type 0x64 at offset 11"},
 		"no code":           {append([]byte(w.Header), w.Code(w.Section(1, []byte{1, 0x60, 0, 0}), w.Section(3, []byte{1, 0}), w.Section(10, []byte{0}))...), wasmbin.ErrMalformed, "1 functions are declared but 0 have code"},
 		"data claim":        {raw(11, 0xff, 0xff, 0xff, 0xff, 0x0f), wasmbin.ErrTruncated, "the data section claims 4294967295 entries"},
 		"data flags":        {raw(11, 1, 3, 0), wasmbin.ErrMalformed, "data segment 0 has flags 0x3"},

@@ -146,7 +146,8 @@ func (f *function) declareLocals(params int) {
 	total := uint64(0)
 	for n := f.r.count(2); n > 0 && f.r.err == nil; n-- {
 		total += uint64(f.r.u32())
-		f.r.u8()
+		t := f.r.u8()
+		checkValueType(f.r, t, f.r.offset()-1)
 	}
 	if total > uint64(f.c.l.Locals) {
 		f.c.over(fmt.Sprintf("the number of locals of function %d (at offset %d)", f.number, f.r.base),

@@ -166,11 +166,26 @@ func (b *Binary) readTypes(r *reader) {
 		if form := r.u8(); form != 0x60 {
 			r.fail(ErrUnsupported, "a type of form %#x at offset %d", form, at)
 		}
-		params := r.bytes(r.u32())
-		b.types = append(b.types, funcType{params, r.bytes(r.u32())})
+		params := readValueTypes(r)
+		b.types = append(b.types, funcType{params, readValueTypes(r)})
 		if r.err != nil {
 			return
 		}
+	}
+}
+
+func readValueTypes(r *reader) []byte {
+	v := r.bytes(r.u32())
+	for i, t := range v {
+		checkValueType(r, t, r.offset()-len(v)+i)
+	}
+	return v
+}
+
+// checkValueType refuses what is not a number, a vector or one of the two plain references.
+func checkValueType(r *reader, t byte, at int) {
+	if r.err == nil && (t < 0x7b || t > 0x7f) && t != 0x70 && t != 0x6f {
+		r.fail(ErrUnsupported, "a value of type %#x at offset %d", t, at)
 	}
 }
 
@@ -199,7 +214,7 @@ func (b *Binary) readImport(r *reader) Import {
 	case Mem:
 		readMemory(r)
 	case Global:
-		r.u8()
+		checkValueType(r, r.u8(), at)
 		r.u8()
 	case Tag:
 		r.fail(ErrUnsupported, "exceptions (the imported tag %s.%s at offset %d)", m.Module, m.Name, at)

@@ -90,6 +90,8 @@ func TestRead_whatAPersonSees(t *testing.T) {
 		"number":    {head + "\x01\x06\xff\xff\xff\xff\x7f\x00", "malformed WebAssembly module: the type section holds a number over 32 bits at offset 10", wasmbin.ErrMalformed},
 		"name":      {head + "\x00\x03\x02\xff\xfe", "malformed WebAssembly module: the custom section holds a name that is not UTF-8 at offset 10", wasmbin.ErrMalformed},
 		"gc type":   {head + "\x01\x04\x01\x5f\x00\x00", "unsupported WebAssembly feature: a type of form 0x5f at offset 11", wasmbin.ErrUnsupported},
+		"gc value":  {head + "\x01\x06\x01\x60\x02\x7f\x63\x00", "unsupported WebAssembly feature: a value of type 0x63 at offset 14", wasmbin.ErrUnsupported},
+		"gc global": {head + "\x02\x09\x01\x01a\x01b\x03\x63\x70\x00", "unsupported WebAssembly feature: a value of type 0x63 at offset 16", wasmbin.ErrUnsupported},
 		"memory64":  {head + "\x05\x03\x01\x04\x01", "unsupported WebAssembly feature: shared or 64-bit memory (limits flag 0x4 at offset 11)", wasmbin.ErrUnsupported},
 		"memories":  {head + "\x05\x05\x02\x00\x01\x00\x01", "unsupported WebAssembly feature: 2 memories, only one is allowed", wasmbin.ErrUnsupported},
 		"exception": {head + "\x0d\x01\x00", "unsupported WebAssembly feature: exceptions (a tag section at offset 8)", wasmbin.ErrUnsupported},

@@ -1,0 +1,22 @@
+package runtime_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+func TestLimits_WithDefaults(t *testing.T) {
+	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Output: 256 << 10, Concurrency: 4, Queue: 16, Start: 10 * time.Second}
+	if got := (runtime.Limits{}).WithDefaults(); got != want || got.WithDefaults() != want {
+		t.Errorf("%+v", got)
+	}
+	got := runtime.Limits{Memory: 1 << 40, Concurrency: 2, Queue: -1}.WithDefaults()
+	if got.Memory != 65535<<16 || got.Concurrency != 2 || got.Queue != -1 || got.WithDefaults() != got {
+		t.Errorf("%+v", got)
+	}
+	if got := (runtime.Limits{Concurrency: -3}).WithDefaults(); got.Concurrency != 1 || got.Queue != 4 {
+		t.Errorf("%+v", got)
+	}
+}
