@@ -58,9 +58,9 @@ func ask(ctx context.Context, mem runtime.Memory, stack []uint64) {
 		return
 	}
 	if c.full(len(reply)) {
-		reply = appendAskError(nil, limitError("open streams hold %d bytes at most: close those that were read", maxSpool))
+		reply = appendAskError(nil, limitError("open answers hold at most %d bytes: close those that were read", maxAnswers))
 	}
-	id, ok := c.add(&stream{source: io.NopCloser(bytes.NewReader(reply)), spool: reply})
+	id, ok := c.add(&stream{source: io.NopCloser(bytes.NewReader(reply)), answer: len(reply)})
 	if !ok {
 		stack[0] = longFailure(EMFILE)
 		return

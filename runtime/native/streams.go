@@ -18,9 +18,11 @@ const (
 	// maxStreams is how many streams a call may have open besides the request and the response:
 	// more than any program reads side by side.
 	maxStreams = 64
-	// maxSpool is how many bytes the streams that the guest writes, and the answers that it has not
-	// closed, hold together. They lie in memory.
+	// maxSpool is how many bytes the guest may put into streams of its own, all together. They are
+	// held in memory.
 	maxSpool = 8 << 20
+	// maxAnswers is how many bytes the answers hold that the guest has not closed.
+	maxAnswers = 8 << 20
 	// maxID keeps the number of a stream positive in the upper half of an i64.
 	maxID = 1<<31 - 1
 )
@@ -44,7 +46,8 @@ type call struct {
 	open    map[uint32]*stream
 	next    uint32
 	pending int // places held for answers that are on their way
-	spooled int // bytes held by all streams together
+	spooled int // bytes in streams that the guest writes
+	answers int // bytes in answers
 }
 
 var _ runtime.Streams = (*call)(nil)
@@ -53,8 +56,9 @@ var _ runtime.Streams = (*call)(nil)
 type stream struct {
 	source io.ReadCloser // nil if the guest writes
 	err    error         // the source's end
-	spool  []byte        // what the guest wrote, or the whole of an answer
+	spool  []byte        // what the guest wrote
 	limit  int           // of what the guest writes
+	answer int           // bytes of an answer
 }
 
 func newCall(request []byte, limit int) *call {
@@ -90,15 +94,15 @@ func (c *call) add(s *stream) (uint32, bool) {
 	id := c.next
 	c.next++
 	c.open[id] = s
-	c.spooled += len(s.spool)
+	c.answers += s.answer
 	return id, true
 }
 
-// full tells whether n more bytes would be too many.
+// full tells whether an answer of n more bytes would be too many.
 func (c *call) full(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.spooled+n > maxSpool
+	return c.answers+n > maxAnswers
 }
 
 // Open gives the guest a stream that reads r. If there are too many open, r is closed.
@@ -204,6 +208,7 @@ func (c *call) close(id uint32) Errno {
 	delete(c.open, id)
 	if s != nil {
 		c.spooled -= len(s.spool)
+		c.answers -= s.answer
 	}
 	c.mu.Unlock()
 	if s == nil {
