@@ -50,7 +50,7 @@ func (r *Registry) plans() []*plan {
 func (r *Registry) filePlans() []*plan {
 	var plans []*plan
 	for _, f := range r.opts.Files {
-		path := r.sourcePath(Config{Source: f.Path})
+		path := absolute(f.Path)
 		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
 		p.name, p.err = stemName(path)
 		plans = append(plans, p)

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -169,6 +171,27 @@ func (c *cache) shrink() {
 		if !c.used[key] {
 			delete(c.digests, key)
 		}
+	}
+}
+
+// shrinkModules removes the manifests that were written longest ago, once there are too many.
+func (c *cache) shrinkModules() {
+	if c.dir == "" {
+		return
+	}
+	entries, err := os.ReadDir(filepath.Join(c.dir, "manifests"))
+	if err != nil || len(entries) <= maxCached {
+		return
+	}
+	age := map[string]int64{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			age[e.Name()] = info.ModTime().UnixNano()
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(age[a.Name()], age[b.Name()]) })
+	for _, e := range entries[:len(entries)-maxCached/2] {
+		os.Remove(filepath.Join(c.dir, "manifests", e.Name()))
 	}
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,8 +62,8 @@ func (c *collision) Read(context.Context, Call) (json.RawMessage, error) {
 	}
 }
 
-// withMember returns params with one member replaced; the rest stays as it was.
-func withMember(params json.RawMessage, key, value string) (json.RawMessage, error) {
+// withName returns params with another name; the rest stays as it was. name is JSON.
+func withName(params, name json.RawMessage) (json.RawMessage, error) {
 	if rawjson.IsNull(params) {
 		params = json.RawMessage("{}")
 	}
@@ -70,17 +71,20 @@ func withMember(params json.RawMessage, key, value string) (json.RawMessage, err
 	if err != nil {
 		return nil, invalidParams(err)
 	}
-	o.Set(key, rawjson.AppendString(nil, value))
-	return o.Append(nil), nil
+	if bytes.Equal(o.Get("name"), name) {
+		return params, nil
+	}
+	o.Set("name", name)
+	return o.Append(make([]byte, 0, len(params)+len(name)+len(`{"name":,}`))), nil
 }
 
 // withRefName returns completion params whose ref names the plugin's own prompt.
-func withRefName(params json.RawMessage, local string) (json.RawMessage, error) {
+func withRefName(params, name json.RawMessage) (json.RawMessage, error) {
 	o, err := rawjson.ParseObject(params)
 	if err != nil {
 		return nil, invalidParams(err)
 	}
-	ref, err := withMember(o.Get("ref"), "name", local)
+	ref, err := withName(o.Get("ref"), name)
 	if err != nil {
 		return nil, err
 	}

@@ -32,12 +32,14 @@ type Tool struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
 
+	local         json.RawMessage // Local as JSON
 	from          *generation
 	input, output func() (*schema.Schema, error)
 }
 
 func newTool(name, local string, definition json.RawMessage, from *generation) *Tool {
 	t := &Tool{Name: name, Local: local, Plugin: from.plugin.name, Definition: definition, from: from}
+	t.local = rawjson.AppendString(nil, local)
 	t.input = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("inputSchema") })
 	t.output = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("outputSchema") })
 	return t
@@ -63,7 +65,7 @@ func (t *Tool) compile(key string) (*schema.Schema, error) {
 // Call asks the plugin to run the tool and returns its result as the plugin wrote it. It is safe
 // for concurrent use. The error is a *Failure around *runtime.EndError or *runtime.GuestError.
 func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withMember(c.Params, "name", t.Local)
+	params, err := withName(c.Params, t.local)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +79,14 @@ type Prompt struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
 
-	from *generation
+	local json.RawMessage // Local as JSON
+	from  *generation
 }
 
 // Get asks the plugin for the prompt's messages. It is safe for concurrent use; errors are those of
 // Tool.Call.
 func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withMember(c.Params, "name", p.Local)
+	params, err := withName(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 // Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
 // ref/prompt. Errors are those of Tool.Call.
 func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withRefName(c.Params, p.Local)
+	params, err := withRefName(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}

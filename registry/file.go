@@ -29,10 +29,15 @@ func (r *Registry) sourcePath(c Config) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.opts.Dir, path)
 	}
+	return absolute(path)
+}
+
+// absolute is a path from the root, as files are known by.
+func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}
-	return path
+	return path // there is no working directory
 }
 
 // beginLoad notes that a file is being looked at and returns what serves of it so far.
@@ -109,7 +114,7 @@ func (r *Registry) broken(m *module, err error) {
 func (r *Registry) loadFiles(ctx context.Context) {
 	results := make(chan loaded, len(r.opts.Files))
 	for _, f := range r.opts.Files {
-		path := r.sourcePath(Config{Source: f.Path})
+		path := absolute(f.Path)
 		r.work.Go(func() {
 			results <- r.load(ctx, path, nil)
 		})

@@ -82,7 +82,7 @@ func (r *Registry) startFolder() {
 		r: r, dirty: make(chan string, 64), results: make(chan loaded, 64),
 		slots: make(chan struct{}, max(8, 2*goruntime.GOMAXPROCS(0))), pending: map[string]*pending{},
 	}
-	watcher, err := fsnotify.NewWatcher()
+	watcher, err := r.newWatcher()
 	if err != nil {
 		r.log.Warn("folders are polled: the system cannot watch them", "error", err)
 	} else {
@@ -203,19 +203,9 @@ func (f *folder) close() {
 
 // event notes what the system told about.
 func (f *folder) event(e fsnotify.Event) {
-	if e.Op == fsnotify.Chmod && f.known(e.Name) { // touched, perhaps: its stamp will tell
-		f.mark(e.Name)
-		return
-	}
 	if f.wanted(e.Name) {
 		f.mark(e.Name)
 	}
-}
-
-func (f *folder) known(path string) bool {
-	f.r.mu.Lock()
-	defer f.r.mu.Unlock()
-	return f.r.files[path] != nil
 }
 
 // wanted reports whether a path is one that plugins are loaded from.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
@@ -38,6 +39,9 @@ func (r request) what() string {
 	}
 	return fmt.Sprintf("the %s %q", r.kind, r.entry)
 }
+
+// reloadWait bounds how long a call waits for a file that was replaced before its first use.
+const reloadWait = 5 * time.Second
 
 // generation is one version of one plugin: a manifest and a server under one configuration. Calls
 // hold it; when it is retired it is closed after the last of them.
@@ -132,10 +136,15 @@ func (g *generation) call(ctx context.Context, c Call, r request) (json.RawMessa
 		c.ID = rand.Text()
 	}
 	result, err := g.once(ctx, c, r)
-	if errors.Is(err, errReplaced) && g.plugin.ready(ctx) == nil {
-		return g.once(ctx, c, r)
+	if !errors.Is(err, errReplaced) {
+		return result, err
 	}
-	return result, err
+	wait, cancel := context.WithTimeout(ctx, reloadWait)
+	defer cancel()
+	if g.plugin.ready(wait) != nil {
+		return nil, err
+	}
+	return g.once(ctx, c, r)
 }
 
 func (g *generation) once(ctx context.Context, c Call, r request) (json.RawMessage, error) {

@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -32,13 +34,53 @@ type goServer struct {
 
 // serve runs the function with a gate in its context, as a guest has one.
 func (s *goServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
-	gate := s.policy.NewGate(gateCall(c, r, changed))
-	defer gate.Close()
-	result, err := s.call(runtime.WithGate(ctx, gate), r.method, r.params)
+	g := &goGate{policy: s.policy, call: c, request: r, changed: changed}
+	defer g.close()
+	result, err := s.call(runtime.WithGate(ctx, g), r.method, r.params)
 	if err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, gate, asEnd(err))
+		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), asEnd(err))
 	}
 	return result, nil
+}
+
+// goGate makes the gate of a call when something is asked of it: code of this process seldom does.
+type goGate struct {
+	policy  *hostfuncs.Policy
+	call    Call
+	request request
+	changed changedFunc
+
+	mu     sync.Mutex
+	made   *hostfuncs.Gate
+	closed bool
+}
+
+var _ runtime.Gate = (*goGate)(nil)
+
+// Ask passes on to the gate.
+func (g *goGate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	return g.gate().Ask(ctx, method, params, s)
+}
+
+func (g *goGate) gate() *hostfuncs.Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.made == nil {
+		g.made = g.policy.NewGate(gateCall(g.call, g.request, g.changed))
+		if g.closed {
+			g.made.Close()
+		}
+	}
+	return g.made
+}
+
+func (g *goGate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	if g.made != nil {
+		g.made.Close()
+	}
 }
 
 func (s *goServer) close(context.Context) error {
@@ -69,7 +111,7 @@ func (r *Registry) AddGo(name string, manifest []byte, serve GoFunc) error {
 	if err := CheckPluginName(name); err != nil {
 		return err
 	}
-	m, err := ParseManifest(manifest)
+	m, err := ParseManifest(bytes.Clone(manifest))
 	if err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}

@@ -41,7 +41,7 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 			return nil, err
 		}
 		defer compiled.Close()
-		return ask(ctx, host, compiled, d)
+		return ask(ctx, host, compiled, d, "plugin")
 	}
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -133,6 +135,7 @@ func (l *loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}
 	}
+	raw = bytes.Clone(raw) // not the whole file is to be kept for it
 	if m.manifest, err = ParseManifest(raw); err != nil {
 		m.release()
 		return nil, err
@@ -147,7 +150,7 @@ func (l *loader) describe(ctx context.Context, m *module, wasm []byte) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	raw, err := ask(ctx, l.host, compiled, m.dialect)
+	raw, err := ask(ctx, l.host, compiled, m.dialect, filepath.Base(m.path))
 	if err != nil {
 		compiled.Close()
 		return nil, err
@@ -157,10 +160,10 @@ func (l *loader) describe(ctx context.Context, m *module, wasm []byte) (json.Raw
 }
 
 // ask runs plugin/describe in an instance of its own.
-func ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect) (json.RawMessage, error) {
+func ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, runtime.Limits{Deadline: describeTime, Output: maxManifest})
 	defer pool.Close(ctx)
-	policy := host.Plugin(hostfuncs.Plugin{Name: "describe"})
+	policy := host.Plugin(hostfuncs.Plugin{Name: name})
 	defer policy.Close()
 	gate := policy.NewGate(hostfuncs.Call{ID: "describe", Method: "plugin/describe"})
 	defer gate.Close()

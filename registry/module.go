@@ -87,6 +87,13 @@ func (m *module) ready() bool {
 	return m.compiled != nil
 }
 
+// wanted reports whether anybody may still use the module.
+func (m *module) wanted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refs > 0
+}
+
 func (m *module) retain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -68,7 +68,8 @@ func (p *publisher) prompt(d declared) {
 		return
 	}
 	p.prompts = append(p.prompts, &Prompt{
-		Name: name, Local: d.id, Plugin: p.from.plugin.name, Definition: renamed(d.members, name), from: p.from,
+		Name: name, Local: d.id, Plugin: p.from.plugin.name, Definition: renamed(d.members, name),
+		local: rawjson.AppendString(nil, d.id), from: p.from,
 	})
 }
 

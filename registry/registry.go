@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -71,6 +73,8 @@ type Registry struct {
 
 	warm chan *module
 
+	newWatcher func() (*fsnotify.Watcher, error)
+
 	mu      sync.Mutex
 	folder  *folder // nil: nothing is watched
 	closed  bool
@@ -117,7 +121,7 @@ func newRegistry(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
 		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
-		warm: make(chan *module, maxWarm), quiet: make(chan struct{}),
+		warm: make(chan *module, maxWarm), quiet: make(chan struct{}), newWatcher: fsnotify.NewWatcher,
 	}
 	close(r.quiet)
 	r.places = grant.Places{Home: home(), Fold: foldsCase}
@@ -231,6 +235,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	r.work.Wait()
 	r.end()
 	r.cache.flush()
+	r.cache.shrinkModules()
 	if r.ownHost {
 		r.host.Close()
 	}

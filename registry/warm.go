@@ -35,7 +35,9 @@ func (r *Registry) startWarming() {
 			case <-r.stop.Done():
 				return
 			case m := <-r.warm:
-				m.get(r.stop)
+				if m.wanted() {
+					m.get(r.stop)
+				}
 			}
 		}
 	})
