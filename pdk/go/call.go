@@ -10,7 +10,6 @@ type Call struct {
 	method  string
 	params  params
 	meta    map[string]json.RawMessage
-	chosen  map[string]string
 	hasMeta bool
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"time"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
@@ -67,11 +66,9 @@ func multipleTypes(*sallyport.Call, sallyport.None) ([]sallyport.Content, error)
 	}, nil
 }
 
-// failure is the suite's text.
-const failure = "This tool intentionally returns an error for testing"
-
-func errorHandling(*sallyport.Call, sallyport.None) (string, error) {
-	return "", errors.New(failure)
+func errorHandling(*sallyport.Call, sallyport.None) (sallyport.Result, error) {
+	text := sallyport.Text("This tool intentionally returns an error for testing")
+	return sallyport.Result{Content: []sallyport.Content{text}, IsError: true}, nil
 }
 
 func withProgress(c *sallyport.Call, _ sallyport.None) (string, error) {
