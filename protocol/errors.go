@@ -148,6 +148,9 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 		{Key: "content", Value: joinArray([]json.RawMessage{textBlock(text)})},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
+	if said := lastWords(f.cause); said != "" {
+		appendBlock(&o, textBlock(said))
+	}
 	if refused := r.refusal(f.text); refused != nil {
 		appendBlock(&o, refused)
 	}
@@ -167,9 +170,8 @@ func (r *request) log(f *failure) {
 	if f.stack != "" {
 		attrs = append(attrs, "stack", f.stack)
 	}
-	var failed *registry.Failure
-	if errors.As(f.cause, &failed) && failed.Stderr != "" {
-		attrs = append(attrs, "stderr", failed.Stderr)
+	if said := stderr(f.cause); said != "" {
+		attrs = append(attrs, "stderr", said)
 	}
 	r.server.log.Log(context.Background(), f.level(), "call failed", attrs...)
 }

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the program as a person at a terminal would: testdata/script/*.txtar.
+// $PLUGINS holds the plugins that make built, $GUESTS the guests of the tests.
+func TestScripts(t *testing.T) {
+	plugins := filepath.Dir(bundled(t, "time"))
+	guests := filepath.Dir(guest(t, "misbehave"))
+	state := filepath.Join(sharedState(t), "state")
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PLUGINS", plugins)
+			e.Setenv("GUESTS", guests)
+			e.Setenv("SALLYPORT_STATE", state)
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
+			return nil
+		},
+	})
+}

@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+const (
+	// maxWords bounds, in bytes, what of a guest's standard error comes with a failure; all of it is
+	// in the log.
+	maxWords = 1 << 10
+	// maxWordLines bounds it in lines: an error is said in a few.
+	maxWordLines = 8
+)
+
+// stderr is the end of what a guest wrote to its standard error before its call failed.
+func stderr(err error) string {
+	var f *registry.Failure
+	if errors.As(err, &f) {
+		return f.Stderr
+	}
+	return ""
+}
+
+// lastWords are the last lines that a guest wrote before its call failed. A stack is left out: it
+// tells a client nothing but where the guest's parts lie.
+func lastWords(err error) string {
+	text := stderr(err)
+	if i := strings.Index("\n"+text, "\ngoroutine "); i >= 0 {
+		text = text[:i]
+	}
+	lines := strings.Split(strings.TrimSpace(clean(text)), "\n")
+	said := strings.Join(lines[max(0, len(lines)-maxWordLines):], "\n")
+	if len(said) > maxWords {
+		said = strings.ToValidUTF8(said[len(said)-maxWords:], "")
+	}
+	return said
+}
+
+// clean drops control characters, and so what would steer a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
