@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
@@ -147,6 +148,17 @@ func TestPool_Call_ends(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPool_Call_stack: the guest's stack is kept for the log, in bounds and as text.
+func TestPool_Call_stack(t *testing.T) {
+	name := strings.Repeat("é", 20_000)
+	m := guest(w.Unreachable)
+	m.Custom("name", w.Code([]byte{1}, w.Bytes(w.Code([]byte{1}, w.U32(1), w.Name(name)))))
+	end := wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), run{}, runtime.Limits{})), runtime.KindTrap, "unreachable")
+	if n := len(end.Stack); n < 10_000 || n > 17_000 || !utf8.ValidString(end.Stack) || !strings.Contains(end.Stack, "éé") {
+		t.Errorf("%d bytes, %.80q", n, end.Stack)
 	}
 }
 

@@ -1,0 +1,59 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// brittle is an engine whose compiler panics.
+type brittle struct{ wazero.Runtime }
+
+func (brittle) CompileModule(context.Context, []byte) (wazero.CompiledModule, error) {
+	panic("index out of range")
+}
+
+var empty = []byte("\x00asm\x01\x00\x00\x00")
+
+func TestEngine_Compile_panic(t *testing.T) {
+	e, err := NewEngine(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.runtime = brittle{e.runtime}
+	for range 2 {
+		if _, err := e.Compile(context.Background(), empty); err == nil || err.Error() != "the compiler cannot compile this module" {
+			t.Error(err)
+		}
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEngine_Compile_waits: who waits for a processor may give up.
+func TestEngine_Compile_waits(t *testing.T) {
+	e, err := NewEngine(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(e.compiles) {
+		e.compiles <- struct{}{}
+	}
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(reason)
+	if _, err := e.Compile(ctx, empty); !errors.Is(err, reason) {
+		t.Error(err)
+	}
+	<-e.compiles
+	m, err := e.Compile(context.Background(), empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.Close(), e.Close(context.Background())); err != nil {
+		t.Error(err)
+	}
+}
