@@ -14,7 +14,7 @@ import (
 // Config is what the operator says about one plugin. The zero value publishes the file of the
 // plugin's name in the folder, with no grants.
 type Config struct {
-	Source   string            // the plugin's file, relative to the folder; "" is NAME.wasm there
+	Source   string            // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm there
 	Disabled bool              // do not load it
 	Prefix   *bool             // false publishes bare names; nil is true
 	Only     []string          // publish nothing else: local names, URIs and templates; empty is all

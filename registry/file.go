@@ -26,6 +26,9 @@ func (r *Registry) sourcePath(c Config) string {
 		return ""
 	}
 	path := filepath.FromSlash(c.Source)
+	if rest, ok := strings.CutPrefix(c.Source, "~/"); ok && r.places.Home != "" {
+		path = filepath.Join(r.places.Home, rest)
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.opts.Dir, path)
 	}

@@ -96,15 +96,15 @@ func New(ctx context.Context, o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.addBuiltin(); err != nil {
-		return nil, err
-	}
 	if r.opts.Files != nil {
 		r.loadFiles(ctx)
 	} else {
 		r.watchFolders(ctx)
 	}
 	r.startWarming()
+	if err := r.addBuiltin(); err != nil {
+		return nil, errors.Join(err, r.Close(ctx))
+	}
 	return r, nil
 }
 
