@@ -3,11 +3,13 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
@@ -217,8 +219,12 @@ func (r *Registry) Ready(ctx context.Context) error {
 	}
 }
 
+// closeGrace is how long Close waits for what it has cancelled.
+const closeGrace = 3 * time.Second
+
 // Close stops watching, waits for the calls in progress and gives everything back. When ctx is done
-// calls are cancelled. Calls that come later fail. The engine and the host stay open.
+// calls are cancelled, and its error is returned. Calls that come later fail. The engine and the
+// host stay open.
 func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	closed := r.closed
@@ -229,23 +235,34 @@ func (r *Registry) Close(ctx context.Context) error {
 	}
 	r.cancel()
 	r.notes.close()
-	stop := context.AfterFunc(ctx, r.end)
-	defer stop()
 	r.retireAll()
-	r.work.Wait()
-	r.end()
+	err := r.wait(ctx)
 	r.cache.flush()
 	r.cache.shrinkModules()
 	if r.ownHost {
 		r.host.Close()
 	}
-	return context.Cause(r.stopCause(ctx))
+	return err
 }
 
-// stopCause keeps a context that was done only after everything had ended from being an error.
-func (r *Registry) stopCause(ctx context.Context) context.Context {
-	if r.ending.Err() != nil && ctx.Err() != nil {
-		return ctx
+// wait returns when all work has ended. Once ctx is done it ends the calls; a compilation that is
+// under way even then goes on by itself.
+func (r *Registry) wait(ctx context.Context) error {
+	defer r.end()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.work.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
 	}
-	return context.Background()
+	r.end()
+	select {
+	case <-done:
+	case <-time.After(closeGrace):
+	}
+	return fmt.Errorf("plugins were still at work: %w", context.Cause(ctx))
 }

@@ -6,8 +6,9 @@ const (
 	// maxWarm is how many modules may wait to be compiled before somebody calls them. Each keeps its
 	// machine code in memory, several times its file; of more plugins the first call waits.
 	maxWarm = 24
-	// warmDelay leaves the processor to the first requests.
-	warmDelay = time.Second
+	// warmDelay leaves the processor to the first requests. A compilation cannot be interrupted, so a
+	// host that only lives to be asked for its lists begins none.
+	warmDelay = 5 * time.Second
 )
 
 // warmUp has a module compiled when there is time. Past maxWarm waiting ones it is left to its first
