@@ -3,6 +3,7 @@
 package tree
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -47,3 +48,6 @@ func setTimesAt(root *os.Root, name string, times [2]int64) error {
 
 // syncFolder does nothing: the system writes folders by itself.
 func syncFolder(*os.File) error { return nil }
+
+// setAppend is what this system cannot do with an open file.
+func setAppend(*os.File, bool) error { return errors.ErrUnsupported }

@@ -51,6 +51,11 @@ func withFolder(root *os.Root, do func(fd int) error) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	return withFile(f, do)
+}
+
+// withFile lends the descriptor of a file.
+func withFile(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
@@ -62,21 +67,19 @@ func withFolder(root *os.Root, do func(fd int) error) error {
 	return result
 }
 
-// setTimes sets the times of an open file, to the microsecond.
-func setTimes(f *os.File, times [2]int64) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
+// setAppend makes every write go to the end, or not.
+func setAppend(f *os.File, on bool) error {
+	return withFile(f, func(fd int) error {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil {
+			return err
+		}
+		if flags &^= unix.O_APPEND; on {
+			flags |= unix.O_APPEND
+		}
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags)
 		return err
-	}
-	var result error
-	err = conn.Control(func(fd uintptr) {
-		tv := []unix.Timeval{unix.NsecToTimeval(times[0]), unix.NsecToTimeval(times[1])}
-		result = unix.Futimes(int(fd), tv)
 	})
-	if err != nil {
-		return err
-	}
-	return result
 }
 
 func syncFolder(f *os.File) error { return f.Sync() }

@@ -12,15 +12,15 @@ import (
 type file struct {
 	guest  string
 	f      *os.File
-	append bool // opened with O_APPEND
 	read   bool
 	write  bool
+	append bool // the system writes at the end, whatever the offset
 }
 
 var _ wasi.File = (*file)(nil)
 
 func newFile(guest string, f *os.File, o wasi.OpenOptions) *file {
-	return &file{guest: guest, f: f, append: o.Append && o.Write, read: o.Read, write: o.Write}
+	return &file{guest: guest, f: f, read: o.Read, write: o.Write}
 }
 
 func (f *file) Path() string { return f.guest }
@@ -45,21 +45,27 @@ func (f *file) ReadAt(p []byte, off int64) (int, wasi.Errno) {
 }
 
 func (f *file) WriteAt(p []byte, off int64) (int, wasi.Errno) {
-	switch {
-	case !f.write:
+	if !f.write {
 		return 0, wasi.EBADF
-	case f.append:
-		return f.Append(p)
+	}
+	if f.append {
+		if err := setAppend(f.f, false); err != nil {
+			return 0, errnoOf(err)
+		}
+		f.append = false
 	}
 	n, err := f.f.WriteAt(p, off)
 	return n, errnoOf(err)
 }
 
-// Append is one write of the system's for a file opened so. A file that was told later to append
-// takes two steps, between which another process can write.
+// Append is one write where the system can be told to append. Elsewhere it takes two steps, between
+// which another process can write.
 func (f *file) Append(p []byte) (int, wasi.Errno) {
 	if !f.write {
 		return 0, wasi.EBADF
+	}
+	if !f.append {
+		f.append = setAppend(f.f, true) == nil
 	}
 	if f.append {
 		n, err := f.f.Write(p)

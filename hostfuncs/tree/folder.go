@@ -79,10 +79,19 @@ func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 			continue
 		}
 		if d.tree.visible(filepath.Join(d.host, name), entry.IsDir()) {
-			out = append(out, wasi.DirEntry{Name: name, Type: wasi.FiletypeOf(entry.Type())})
+			out = append(out, dirEntry(entry))
 		}
 	}
 	return out
+}
+
+// dirEntry describes an entry, with its inode if it is still there.
+func dirEntry(entry os.DirEntry) wasi.DirEntry {
+	e := wasi.DirEntry{Name: entry.Name(), Type: wasi.FiletypeOf(entry.Type())}
+	if info, err := entry.Info(); err == nil {
+		e.Ino = statOf(info).Ino
+	}
+	return e
 }
 
 func (d *folder) Rewind() wasi.Errno {

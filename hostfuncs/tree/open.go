@@ -130,9 +130,6 @@ func accessFlags(o wasi.OpenOptions) int {
 	case o.Write:
 		flags = os.O_WRONLY
 	}
-	if o.Append && o.Write {
-		flags |= os.O_APPEND
-	}
 	return flags | noBlock
 }
 

@@ -14,17 +14,22 @@ const (
 	flagsAll = flagAppend | flagDsync | flagNonblock | flagRsync | flagSync
 )
 
-// Rights that mean something to C libraries: they derive the access mode and isatty from them.
+// Rights that mean something to C libraries: they derive the access mode and isatty from them, and
+// open files with no more than a folder's inheriting rights.
 const (
+	rightDatasync uint64 = 1 << 0
 	rightRead     uint64 = 1 << 1
 	rightSeek     uint64 = 1 << 2
 	rightTell     uint64 = 1 << 5
 	rightWrite    uint64 = 1 << 6
+	rightAllocate uint64 = 1 << 8
 	rightReaddir  uint64 = 1 << 14
+	rightSetSize  uint64 = 1 << 22 // of an open file; of a path it is 1 << 19
+
 	rightsAll     uint64 = 1<<30 - 1
-	rightsStream         = rightsAll &^ (rightSeek | rightTell)
 	rightsReading        = rightRead | rightReaddir
-	rightsWriting        = 1<<0 | rightWrite | 1<<8 | 1<<22 // datasync, write, allocate, set size
+	rightsStream         = rightsAll &^ (rightSeek | rightTell)
+	rightsFolder         = rightsAll &^ (rightDatasync | rightRead | rightSeek | rightTell | rightWrite | rightAllocate | rightSetSize | 1<<19)
 )
 
 // descriptor is one open descriptor: a stream, or a file with its position.

@@ -104,18 +104,15 @@ func fdFdstatSetRights(c call, p []uint64) Errno {
 	return ENOTSUP
 }
 
-// fdSeek moves the position of a file. A folder's can be asked for and set to 0.
+// fdSeek moves the position of a file. A folder has none.
 //
-//	fd_seek(fd i32, delta i64, whence i32, result ptr) -> errno    EBADF, ESPIPE, EINVAL, EFAULT
+//	fd_seek(fd i32, delta i64, whence i32, result ptr) -> errno    EBADF, ESPIPE, EISDIR, EINVAL, EFAULT
 //
 // whence: 0 from the start, 1 from here, 2 from the end.
 func fdSeek(c call, p []uint64) Errno {
 	d := c.files.get(uint32(p[0]))
-	switch {
-	case d == nil:
-		return EBADF
-	case d.file == nil:
-		return ESPIPE
+	if _, e := d.regular(); e != ESUCCESS {
+		return e
 	}
 	if e := c.writable(p[3], 8); e != ESUCCESS {
 		return e
@@ -144,7 +141,7 @@ func (d *descriptor) seek(delta int64, whence uint64) (int64, Errno) {
 		return 0, EINVAL
 	}
 	to := base + delta
-	if delta > 0 && to < base || to < 0 || d.dir && to != 0 {
+	if delta > 0 && to < base || to < 0 {
 		return 0, EINVAL
 	}
 	return to, ESUCCESS
@@ -152,14 +149,11 @@ func (d *descriptor) seek(delta int64, whence uint64) (int64, Errno) {
 
 // fdTell writes the position of a file.
 //
-//	fd_tell(fd i32, result ptr) -> errno    EBADF, ESPIPE, EFAULT
+//	fd_tell(fd i32, result ptr) -> errno    EBADF, ESPIPE, EISDIR, EFAULT
 func fdTell(c call, p []uint64) Errno {
 	d := c.files.get(uint32(p[0]))
-	switch {
-	case d == nil:
-		return EBADF
-	case d.file == nil:
-		return ESPIPE
+	if _, e := d.regular(); e != ESUCCESS {
+		return e
 	}
 	return c.put64(p[1], uint64(d.offset))
 }

@@ -46,7 +46,6 @@ func openOptions(p []uint64) OpenOptions {
 		Create:    p[4]&openCreate != 0,
 		Exclusive: p[4]&openExclusive != 0,
 		Truncate:  p[4]&openTruncate != 0,
-		Append:    p[7]&uint64(flagAppend) != 0,
 		Directory: p[4]&openDirectory != 0,
 		NoFollow:  p[1]&lookupFollow == 0,
 	}
@@ -65,7 +64,9 @@ func (d *descriptor) open(t Tree, path string, o OpenOptions) Errno {
 		_ = f.Close()
 		return e
 	}
-	d.file, d.dir = f, st.Type == TypeDirectory
+	if d.file, d.dir = f, st.Type == TypeDirectory; d.dir {
+		d.rights &= rightsFolder
+	}
 	return ESUCCESS
 }
 

@@ -84,7 +84,7 @@ func NewState(o Options) *State {
 	for _, stream := range s.streams {
 		s.files.add(&descriptor{stream: stream, flags: flags, rights: rightsStream})
 	}
-	s.files.add(&descriptor{file: &preopen{tree: s.tree}, dir: true, preopen: true, rights: rightsAll, inherit: rightsAll})
+	s.files.add(&descriptor{file: &preopen{tree: s.tree}, dir: true, preopen: true, rights: rightsFolder, inherit: rightsAll})
 	return s
 }
 

@@ -37,7 +37,6 @@ type OpenOptions struct {
 	Create      bool // make a file if nothing is there
 	Exclusive   bool // with Create: fail with EEXIST if something is there
 	Truncate    bool // cut a file to nothing; needs Write
-	Append      bool // writes go to the end, atomically where the file system can
 	Directory   bool // fail with ENOTDIR if it is not a folder
 	NoFollow    bool // fail with ELOOP if the last part is a symbolic link
 }
@@ -51,9 +50,9 @@ type File interface {
 	Stat() (Stat, Errno)
 	// ReadAt reads at most len(p) bytes at off; 0 bytes and success is the end.
 	ReadAt(p []byte, off int64) (int, Errno)
-	// WriteAt writes p at off; of a file opened with Append, at the end.
+	// WriteAt writes p at off.
 	WriteAt(p []byte, off int64) (int, Errno)
-	// Append writes p at the end.
+	// Append writes p at the end, atomically where the system can.
 	Append(p []byte) (int, Errno)
 	// Truncate cuts or extends the file to size bytes.
 	Truncate(size int64) Errno
