@@ -95,7 +95,7 @@ func Explain(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s may not be used like this; to write, the operator needs a line such as\n- fs: write %s/**", path, strings.TrimSuffix(filepath.Dir(path), "/"))
+		return fmt.Errorf("%s cannot be used like this: it is no ordinary file, or is granted for reading only", path)
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err

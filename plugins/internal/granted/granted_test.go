@@ -56,8 +56,8 @@ func TestClean(t *testing.T) {
 func TestExplain(t *testing.T) {
 	other := errors.New("on fire")
 	for want, err := range map[string]error{
-		"/x does not exist or is not granted; what is granted begins at /":                           &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
-		"/x may not be used like this; to write, the operator needs a line such as\n- fs: write /**": fs.ErrPermission,
+		"/x does not exist or is not granted; what is granted begins at /":                    &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
+		"/x cannot be used like this: it is no ordinary file, or is granted for reading only": fs.ErrPermission,
 		"/x: on fire": &fs.PathError{Op: "read", Path: "/x", Err: other},
 	} {
 		if got := Explain("/x", err); got == nil || got.Error() != want {
