@@ -177,3 +177,50 @@ func TestGuest_goroot(t *testing.T) {
 		})
 	}
 }
+
+// Guests of other toolchains, which come with the engine's module: C, Rust, TinyGo and Zig.
+func TestGuest_otherToolchains(t *testing.T) {
+	text, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	guests := filepath.Join(strings.TrimSpace(string(text)), "imports", "wasi_snapshot_preview1", "testdata")
+	dir := t.TempDir()
+	for _, name := range []string{"a-", "ab-"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 300 {
+		if err := os.WriteFile(filepath.Join(dir, "a-", strings.Repeat("n", i%50)+string(rune('a'+i/50))), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"zig-cc", "cargo-wasi", "tinygo", "zig"} {
+		t.Run(name, func(t *testing.T) {
+			guest := filepath.Join(guests, name, "wasi.wasm")
+			if _, err := os.Stat(guest); err != nil {
+				t.Skip(err)
+			}
+			play := func(args ...string) string {
+				files := tree.New([]tree.Mount{{Host: dir, Guest: "/"}}, everything{})
+				defer files.Close()
+				var out bytes.Buffer
+				err := run(t, guest, runtime.Limits{}, wasi.Options{Args: append([]string{"wasi"}, args...), Tree: files, Stdout: &out, Stderr: &out})
+				if exitCode(err) != 0 {
+					t.Errorf("%q: %v\n%s", args, err, &out)
+				}
+				return out.String()
+			}
+			if got := play("ls", "."); strings.Count(got, "a-\n") != 1 || strings.Count(got, "ab-\n") != 1 {
+				t.Errorf("ls: %q", got)
+			}
+			if got := strings.Count(play("ls", "a-"), "\n"); got != 300 && got != 302 {
+				t.Errorf("ls of a large folder: %d lines", got)
+			}
+			if got := play("stat"); strings.Count(got, "false") != 4 {
+				t.Errorf("isatty: %q", got)
+			}
+		})
+	}
+}
