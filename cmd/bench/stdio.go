@@ -114,9 +114,9 @@ func benchStdio(ctx context.Context, o options) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		suffix := ""
-		if inFlight == 1 {
-			suffix = "_one_in_flight"
+		suffix := "" // the round trip of one call
+		if inFlight > 1 {
+			suffix = fmt.Sprintf("_%d_in_flight", inFlight)
 		}
 		overFloor, sdkOver := ratios(times["host"], times["floor"]), ratios(times["sdk"], times["host"])
 		rows = append(rows,
@@ -124,7 +124,7 @@ func benchStdio(ctx context.Context, o options) ([]row, error) {
 			row{"stdio_sdk_over_host" + suffix, median(sdkOver), "ratio", spread(sdkOver)})
 		for _, role := range []string{"floor", "host", "sdk"} {
 			rows = append(rows,
-				row{"stdio_" + role + "_us" + suffix, median(times[role]) / 1e3, "µs/call", spread(times[role])},
+				row{"stdio_" + role + "_us" + suffix, median(times[role]), "µs/call", spread(times[role])},
 				row{"stdio_" + role + "_garbage" + suffix, garbage[role], "B/call", ""})
 		}
 	}
@@ -151,7 +151,7 @@ func inTurn(ctx context.Context, roles []string, o options, inFlight int) (map[s
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", role, err)
 			}
-			times[role] = append(times[role], float64(d))
+			times[role] = append(times[role], float64(d)/float64(time.Microsecond))
 		}
 	}
 	for role, p := range peers {

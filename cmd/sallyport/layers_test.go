@@ -30,12 +30,12 @@ var layers = map[string]int{
 	"hostfuncs/tree":                  2,
 	"hostfuncs/wasi":                  2,
 	"runtime":                         1,
-	"runtime/wasmtest":                1,
 	"runtime/native":                  1,
 	"protocol/jsonrpc":                0,
 	"protocol/rawjson":                0,
 	"protocol/schema":                 0,
 	"runtime/wasmbin":                 0,
+	"runtime/wasmtest":                0,
 	"hostfuncs/grant":                 0,
 }
 
