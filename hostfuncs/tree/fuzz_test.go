@@ -43,7 +43,7 @@ func FuzzEscape(f *testing.F) {
 		r := &rules{lines: []string{"write " + filepath.Join(dir, "w"), "deny " + filepath.Join(dir, "w", "s")}}
 		files := tree.New([]tree.Mount{{Host: filepath.Join(dir, "w"), Guest: "/w"}}, viewer{r})
 		defer files.Close()
-		p := player{files: files, script: script}
+		p := player{files: files, start: "/w", script: script}
 		for steps := 0; len(p.script) > 0 && steps < 100; steps++ {
 			if got := p.step(); strings.Contains(got, secret) {
 				t.Fatal("the guest read the secret")
@@ -61,6 +61,7 @@ func FuzzEscape(f *testing.F) {
 
 type player struct {
 	files  *tree.Tree
+	start  string
 	script []byte
 }
 
@@ -87,16 +88,16 @@ func (p *player) path(start string) string {
 }
 
 func (p *player) step() string {
-	op, path := p.next(), p.path("/w")
+	op, path := p.next(), p.path(p.start)
 	switch op % 9 {
 	case 0:
 		p.files.Mkdir(path)
 	case 1:
 		p.files.Symlink(strings.TrimPrefix(p.path(""), "/"), path)
 	case 2:
-		p.files.Rename(path, p.path("/w"))
+		p.files.Rename(path, p.path(p.start))
 	case 3:
-		p.files.Link(path, p.path("/w"), op&0x80 != 0)
+		p.files.Link(path, p.path(p.start), op&0x80 != 0)
 	case 4:
 		p.files.Unlink(path)
 	case 5:
