@@ -339,7 +339,7 @@ func TestFetch_RedirectIsCheckedAgain(t *testing.T) {
 func TestFetch_CredentialsStayWithTheirOrigin(t *testing.T) {
 	seen := make(chan http.Header, 1)
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, 302) })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
 	g := newGate(t, nil, "net: GET "+s.URL+"/**", "net: GET "+other.URL+"/**")
 	_, err := fetch(t, g, fmt.Sprintf(`{"url":%q,"headers":{"Authorization":"a","Cookie":"b","X-Api-Key":"c","Accept":"d","User-Agent":"e"}}`, s.URL))
 	if err != nil {

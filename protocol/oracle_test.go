@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 logging is deprecated by the newest revision, and served all the same
+
 package protocol
 
 import (

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func listener(got *[]string) *request {
 }
 
 func progress(r *request, n int) {
-	r.Progress(nil, fmt.Appendf(nil, `{"progress":%d}`, n))
+	r.Progress(context.Background(), fmt.Appendf(nil, `{"progress":%d}`, n))
 }
 
 // A plugin that reports without end slows nobody down, and its last value arrives.
@@ -54,7 +55,7 @@ func TestMessage_Rate(t *testing.T) {
 		var got []string
 		r := listener(&got)
 		for range 10_000 {
-			r.Message(nil, []byte(`{"level":"info","data":1}`))
+			r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
 		}
 		if len(got) != notifyBurst {
 			t.Errorf("%d at once", len(got))
@@ -68,12 +69,12 @@ func TestStream_Ends(t *testing.T) {
 	r := listener(&got)
 	r.finish()
 	progress(r, 1)
-	r.Message(nil, []byte(`{"level":"info","data":1}`))
+	r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
 	r = listener(&got)
 	r.stop = func() {}
 	r.abandon()
 	progress(r, 1)
-	r.Message(nil, []byte(`{"level":"info","data":1}`))
+	r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
 	r.finish()
 	if len(got) != 0 {
 		t.Errorf("%q", got)
@@ -88,20 +89,20 @@ func TestStream_Hostile(t *testing.T) {
 		``, `null`, `[]`, `{`, `{}`, `{"progress":null}`, `{"progress":"1"}`, `{"progress":1e999}`, `{"progress":1,"progress":2}`,
 		`{"progress":1,"message":"` + strings.Repeat("x", maxNotification) + `"}`,
 	} {
-		r.Progress(nil, []byte(params))
+		r.Progress(context.Background(), []byte(params))
 	}
 	for _, params := range []string{
 		``, `null`, `[]`, `{`, `{}`, `{"level":"info"}`, `{"level":7,"data":1}`, `{"level":"loud","data":1}`, `{"data":1}`,
 		`{"level":"info","data":"` + strings.Repeat("x", maxNotification) + `"}`, "{\"level\":\"info\",\"data\":\"\xff\"}",
 	} {
-		r.Message(nil, []byte(params))
+		r.Message(context.Background(), []byte(params))
 	}
 	r.finish()
 	if len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	r = listener(&got)
-	r.Message(nil, []byte("{\n\"level\":\r\n\"info\",\"data\":1}"))
+	r.Message(context.Background(), []byte("{\n\"level\":\r\n\"info\",\"data\":1}"))
 	if len(got) != 1 || strings.ContainsAny(got[0], "\r\n") || rawjson.Valid([]byte(got[0])) != nil {
 		t.Errorf("%q", got)
 	}
