@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Kind says in one word why the host did not do what it was asked.
@@ -78,7 +80,7 @@ func (c *Call) Round(asks ...*Asking) error {
 		}
 		requests[i] = raw
 	}
-	raw, err := c.exchange(array(requests))
+	raw, err := c.exchange(jsontext.Array(requests))
 	if err != nil {
 		return err
 	}
@@ -100,14 +102,14 @@ func decodeRound(raw []byte, asks []*Asking) error {
 }
 
 func askJSON(method string, params any) ([]byte, error) {
-	var o object
-	o.text("method", method)
+	var o jsontext.Object
+	o.Text("method", method)
 	if params != nil {
-		if err := o.value("params", params); err != nil {
+		if err := o.Value("params", params); err != nil {
 			return nil, err
 		}
 	}
-	return o.bytes(), nil
+	return o.Bytes(), nil
 }
 
 // exchange sends a request and reads the whole answer.

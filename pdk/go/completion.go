@@ -1,5 +1,9 @@
 package sallyport
 
+import (
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+)
+
 // CompletionFunc suggests values for what the user has typed so far. The other arguments that are
 // already chosen are in [Call.Chosen]. It may return more than 100 values; the first 100 are sent.
 type CompletionFunc func(c *Call, typed string) ([]string, error)
@@ -44,12 +48,12 @@ func completionJSON(values []string) ([]byte, error) {
 	if values == nil {
 		values = []string{}
 	}
-	var inner, o object
-	err := inner.value("values", values[:min(total, maxCompletions)])
-	inner.raw("total", []byte(itoa(int64(total))))
+	var inner, o jsontext.Object
+	err := inner.Value("values", values[:min(total, maxCompletions)])
+	inner.Raw("total", []byte(itoa(int64(total))))
 	if total > maxCompletions {
-		inner.raw("hasMore", []byte("true"))
+		inner.Raw("hasMore", []byte("true"))
 	}
-	o.raw("completion", inner.bytes())
-	return o.bytes(), err
+	o.Raw("completion", inner.Bytes())
+	return o.Bytes(), err
 }

@@ -1,6 +1,10 @@
 package sallyport
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+)
 
 // Content is one block of a result or a prompt message. Make one with [Text], [Image], [Audio],
 // [Embed] or [Link].
@@ -50,42 +54,42 @@ func Link(uri, name string) Content {
 
 // MarshalJSON writes the block as MCP has it: an empty text and empty data are written too.
 func (c Content) MarshalJSON() ([]byte, error) {
-	var o object
-	o.text("type", c.Type)
+	var o jsontext.Object
+	o.Text("type", c.Type)
 	if c.Type == "text" {
-		o.text("text", c.Text)
+		o.Text("text", c.Text)
 	}
 	if c.Type == "image" || c.Type == "audio" {
-		o.raw("data", blob(c.Data, c.Body))
+		o.Raw("data", blob(c.Data, c.Body))
 	}
 	if c.Resource != nil {
-		if err := o.value("resource", c.Resource); err != nil {
+		if err := o.Value("resource", c.Resource); err != nil {
 			return nil, err
 		}
 	}
-	o.optional("uri", c.URI)
-	o.optional("name", c.Name)
-	o.optional("title", c.Title)
-	o.optional("description", c.Description)
-	o.optional("mimeType", c.MIMEType)
+	o.Optional("uri", c.URI)
+	o.Optional("name", c.Name)
+	o.Optional("title", c.Title)
+	o.Optional("description", c.Description)
+	o.Optional("mimeType", c.MIMEType)
 	return c.marshalRest(&o)
 }
 
-func (c Content) marshalRest(o *object) ([]byte, error) {
+func (c Content) marshalRest(o *jsontext.Object) ([]byte, error) {
 	if c.Size > 0 {
-		o.raw("size", []byte(itoa(c.Size)))
+		o.Raw("size", []byte(itoa(c.Size)))
 	}
 	if c.Annotations != nil {
-		if err := o.value("annotations", c.Annotations); err != nil {
+		if err := o.Value("annotations", c.Annotations); err != nil {
 			return nil, err
 		}
 	}
 	if c.Meta != nil {
-		if err := o.value("_meta", c.Meta); err != nil {
+		if err := o.Value("_meta", c.Meta); err != nil {
 			return nil, err
 		}
 	}
-	return o.bytes(), nil
+	return o.Bytes(), nil
 }
 
 // blob is bytes in base64, or the name of the stream that holds them.
@@ -111,18 +115,18 @@ type Contents struct {
 
 // MarshalJSON writes the contents as MCP has them.
 func (c Contents) MarshalJSON() ([]byte, error) {
-	var o object
-	o.text("uri", c.URI)
-	o.optional("mimeType", c.MIMEType)
+	var o jsontext.Object
+	o.Text("uri", c.URI)
+	o.Optional("mimeType", c.MIMEType)
 	if c.Blob != nil || c.Body != nil {
-		o.raw("blob", blob(c.Blob, c.Body))
+		o.Raw("blob", blob(c.Blob, c.Body))
 	} else {
-		o.text("text", c.Text)
+		o.Text("text", c.Text)
 	}
 	if c.Meta != nil {
-		if err := o.value("_meta", c.Meta); err != nil {
+		if err := o.Value("_meta", c.Meta); err != nil {
 			return nil, err
 		}
 	}
-	return o.bytes(), nil
+	return o.Bytes(), nil
 }

@@ -2,6 +2,9 @@ package sallyport
 
 import (
 	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/uritemplate"
 )
 
 // kind is what a definition defines; kinds are a set.
@@ -37,14 +40,14 @@ type definition struct {
 	mimeType                 string
 	size                     int64
 	icons                    []Icon
-	meta                     object
-	annotations              object
+	meta                     jsontext.Object
+	annotations              jsontext.Object
 	input, output            json.RawMessage
 	arguments                []promptArgument
 	hidden                   bool
 
 	serve       func(c *Call) ([]byte, error)
-	template    *uriTemplate
+	template    *uritemplate.Template
 	completions map[string]CompletionFunc
 }
 
@@ -131,14 +134,14 @@ func Size(bytes int64) Option {
 // Annotate says for whom a resource or template is and how much it matters.
 func Annotate(a ContentAnnotations) Option {
 	return Option{"Annotate", kindResource | kindTemplate, func(d *definition) {
-		d.annotations = object{}
+		d.annotations = jsontext.Object{}
 		if len(a.Audience) > 0 {
 			mustValue(&d.annotations, "audience", a.Audience)
 		}
 		if a.Priority != nil {
 			mustValue(&d.annotations, "priority", *a.Priority)
 		}
-		d.annotations.optional("lastModified", a.LastModified)
+		d.annotations.Optional("lastModified", a.LastModified)
 	}}
 }
 
@@ -163,51 +166,51 @@ func (d *definition) with(options []Option) *definition {
 }
 
 func (d *definition) json() []byte {
-	var o object
+	var o jsontext.Object
 	switch d.kind {
 	case kindResource:
-		o.text("uri", d.key)
+		o.Text("uri", d.key)
 	case kindTemplate:
-		o.text("uriTemplate", d.key)
+		o.Text("uriTemplate", d.key)
 	}
-	o.text("name", d.name)
-	o.optional("title", d.title)
-	o.optional("description", d.description)
-	o.optional("mimeType", d.mimeType)
+	o.Text("name", d.name)
+	o.Optional("title", d.title)
+	o.Optional("description", d.description)
+	o.Optional("mimeType", d.mimeType)
 	if d.size > 0 {
-		o.raw("size", []byte(itoa(d.size)))
+		o.Raw("size", []byte(itoa(d.size)))
 	}
 	if d.input != nil {
-		o.raw("inputSchema", d.input)
+		o.Raw("inputSchema", d.input)
 	}
 	if d.output != nil {
-		o.raw("outputSchema", d.output)
+		o.Raw("outputSchema", d.output)
 	}
 	d.jsonRest(&o)
-	return o.bytes()
+	return o.Bytes()
 }
 
-func (d *definition) jsonRest(o *object) {
+func (d *definition) jsonRest(o *jsontext.Object) {
 	if d.kind == kindPrompt && len(d.arguments) > 0 {
 		mustValue(o, "arguments", d.arguments)
 	}
-	if len(d.annotations.buf) > 0 {
-		o.raw("annotations", d.annotations.bytes())
+	if !d.annotations.Empty() {
+		o.Raw("annotations", d.annotations.Bytes())
 	}
 	if len(d.icons) > 0 {
 		mustValue(o, "icons", d.icons)
 	}
-	if len(d.meta.buf) > 0 {
-		o.raw("_meta", d.meta.bytes())
+	if !d.meta.Empty() {
+		o.Raw("_meta", d.meta.Bytes())
 	}
 	if d.hidden {
-		o.raw("hidden", []byte("true"))
+		o.Raw("hidden", []byte("true"))
 	}
 }
 
 // mustValue adds a value that the plugin's author wrote, at start.
-func mustValue(o *object, key string, value any) {
-	if err := o.value(key, value); err != nil {
+func mustValue(o *jsontext.Object, key string, value any) {
+	if err := o.Value(key, value); err != nil {
 		panic("sallyport: " + key + ": " + err.Error())
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Error is an MCP error: what a handler returns when the request itself is wrong, rather than what the
@@ -27,9 +29,9 @@ func (e *Error) Error() string { return e.Message }
 func NotFound(uri string) error { return notFound(uri) }
 
 func notFound(uri string) *Error {
-	var data object
-	data.text("uri", uri)
-	return &Error{Code: CodeInvalidParams, Message: "resource not found", Data: data.bytes()}
+	var data jsontext.Object
+	data.Text("uri", uri)
+	return &Error{Code: CodeInvalidParams, Message: "resource not found", Data: data.Bytes()}
 }
 
 // asError is the MCP error for what a resource, prompt or completion returned.
@@ -49,7 +51,7 @@ func kindData(err error) json.RawMessage {
 	if kind == "" {
 		return nil
 	}
-	var data object
-	data.text("kind", string(kind))
-	return data.bytes()
+	var data jsontext.Object
+	data.Text("kind", string(kind))
+	return data.Bytes()
 }

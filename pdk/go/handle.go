@@ -2,6 +2,8 @@ package sallyport
 
 import (
 	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Handle serves one request: it reads it from stream 0 and writes the response to stream 1. Size is
@@ -17,15 +19,15 @@ func (p *Plugin) Handle(h Host, size int64) error {
 
 // respond makes {"result": …} or {"error": …}.
 func (p *Plugin) respond(h Host, request []byte) []byte {
-	var o object
+	var o jsontext.Object
 	result, err := p.answer(h, request)
 	if err != nil {
-		raw, _ := marshal(err) // two strings and checked JSON always encode
-		o.raw("error", raw)
+		raw, _ := jsontext.Marshal(err) // two strings and checked JSON always encode
+		o.Raw("error", raw)
 	} else {
-		o.raw("result", result)
+		o.Raw("result", result)
 	}
-	return o.bytes()
+	return o.Bytes()
 }
 
 func (p *Plugin) answer(h Host, request []byte) ([]byte, *Error) {

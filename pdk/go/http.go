@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Header holds the fields of an HTTP request or response. Get, Set and Add take names in any case.
@@ -54,7 +56,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 			fields[k] = v
 		}
 	}
-	return marshal(fields)
+	return jsontext.Marshal(fields)
 }
 
 // UnmarshalJSON reads strings and arrays of strings.
@@ -125,11 +127,11 @@ func (c *Call) fetchJSON(r HTTPRequest) (json.RawMessage, error) {
 	if r.Method == "" {
 		r.Method = "GET"
 	}
-	var o object
-	o.text("method", r.Method)
-	o.text("url", r.URL)
+	var o jsontext.Object
+	o.Text("method", r.Method)
+	o.Text("url", r.URL)
 	if len(r.Header) > 0 {
-		if err := o.value("headers", r.Header); err != nil {
+		if err := o.Value("headers", r.Header); err != nil {
 			return nil, err
 		}
 	}
@@ -141,9 +143,9 @@ func (c *Call) fetchJSON(r HTTPRequest) (json.RawMessage, error) {
 		r.Sent = body
 	}
 	if r.Sent != nil {
-		o.raw("body", r.Sent.reference())
+		o.Raw("body", r.Sent.reference())
 	}
-	return o.bytes(), nil
+	return o.Bytes(), nil
 }
 
 // spool hands what r reads to the host.

@@ -1,6 +1,10 @@
 package sallyport
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+)
 
 // Plugin is what one module gives: its tools, resources, prompts and wants. Make it with [New].
 // After that it does not change.
@@ -51,12 +55,12 @@ func Description(text string) Item {
 //
 // A want gives nothing by itself.
 func Want(family string, grant any, why string) Item {
-	var o object
-	if err := o.value(family, grant); err != nil {
+	var o jsontext.Object
+	if err := o.Value(family, grant); err != nil {
 		panic("sallyport: want " + family + ": " + err.Error())
 	}
-	o.optional("why", why)
-	return itemFunc(func(p *Plugin) { p.wants = append(p.wants, o.bytes()) })
+	o.Optional("why", why)
+	return itemFunc(func(p *Plugin) { p.wants = append(p.wants, o.Bytes()) })
 }
 
 // State asks for how long an instance lives: "call" (one call, the default), "session" (one caller) or
@@ -83,17 +87,17 @@ func find(list []*definition, key string) *definition {
 
 // manifest is the answer to plugin/describe: everything in the order in which it was given to New.
 func (p *Plugin) manifest() []byte {
-	var o object
-	o.text("name", p.name)
-	o.text("version", p.version)
-	o.optional("description", p.description)
-	o.raw("tools", p.list(p.tools))
-	o.raw("resources", p.list(p.resources))
-	o.raw("resourceTemplates", p.list(p.templates))
-	o.raw("prompts", p.list(p.prompts))
-	o.raw("wants", array(p.wants))
-	o.optional("state", p.state)
-	return o.bytes()
+	var o jsontext.Object
+	o.Text("name", p.name)
+	o.Text("version", p.version)
+	o.Optional("description", p.description)
+	o.Raw("tools", p.list(p.tools))
+	o.Raw("resources", p.list(p.resources))
+	o.Raw("resourceTemplates", p.list(p.templates))
+	o.Raw("prompts", p.list(p.prompts))
+	o.Raw("wants", jsontext.Array(p.wants))
+	o.Optional("state", p.state)
+	return o.Bytes()
 }
 
 func (p *Plugin) list(all []*definition) []byte {
@@ -101,5 +105,5 @@ func (p *Plugin) list(all []*definition) []byte {
 	for i, d := range all {
 		out[i] = d.json()
 	}
-	return array(out)
+	return jsontext.Array(out)
 }

@@ -3,6 +3,9 @@ package sallyport
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
 // Message is one message of a prompt.
@@ -37,7 +40,7 @@ type promptArgument struct {
 // MCP error.
 func Prompt[A any, R promptReturn](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in := reflect.TypeFor[A]()
-	defaults := defaultsOf(in)
+	defaults := schema.Defaults(in)
 	d := &definition{kind: kindPrompt, key: name, name: name, description: description}
 	d.arguments = promptArguments(name, in)
 	d.serve = func(c *Call) ([]byte, error) {
@@ -61,11 +64,11 @@ type promptReturn interface {
 
 func promptArguments(prompt string, t reflect.Type) []promptArgument {
 	var all []promptArgument
-	for _, f := range fieldsOf(t) {
-		if k := deref(f.Type).Kind(); k != reflect.String {
-			panic("sallyport: prompt " + prompt + ": argument " + f.name + " is not a string")
+	for _, f := range schema.Fields(t) {
+		if k := schema.Deref(f.Type).Kind(); k != reflect.String {
+			panic("sallyport: prompt " + prompt + ": argument " + f.Name + " is not a string")
 		}
-		all = append(all, promptArgument{f.name, f.Tag.Get("title"), f.Tag.Get("doc"), f.required})
+		all = append(all, promptArgument{f.Name, f.Tag.Get("title"), f.Tag.Get("doc"), f.Required})
 	}
 	return all
 }
@@ -104,5 +107,5 @@ func promptJSON(v any) ([]byte, error) {
 	if r.Messages == nil {
 		r.Messages = []Message{}
 	}
-	return marshal(r)
+	return jsontext.Marshal(r)
 }

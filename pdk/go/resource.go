@@ -1,7 +1,12 @@
 package sallyport
 
+import (
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/uritemplate"
+)
+
 // Vars are the variables of a URI template, decoded.
-type Vars map[string]string
+type Vars = uritemplate.Vars
 
 // Resource makes a resource of a function. What a read returns depends on R: a string is a text, []byte
 // is a blob, [Contents] and []Contents say everything, any other type is given as JSON. An error is an
@@ -24,9 +29,9 @@ func Resource[R any](uri, name, description string, f func(c *Call) (R, error), 
 // [Resource] for R; an exact resource goes before a template, the first registered template before others.
 func Template[R any](uriTemplate, name, description string, f func(c *Call, v Vars) (R, error), options ...Option) Item {
 	d := newResource(kindTemplate, uriTemplate, name, description)
-	d.template = mustTemplate(uriTemplate)
+	d.template = uritemplate.Must(uriTemplate)
 	d.serve = func(c *Call) ([]byte, error) {
-		v, _ := d.template.match(c.params.URI)
+		v, _ := d.template.Match(c.params.URI)
 		r, err := f(c, v)
 		if err != nil {
 			return nil, err
@@ -46,7 +51,7 @@ func (p *Plugin) readResource(c *Call) ([]byte, error) {
 		return d.serve(c)
 	}
 	for _, d := range p.templates {
-		if _, ok := d.template.match(c.params.URI); ok {
+		if _, ok := d.template.Match(c.params.URI); ok {
 			return d.serve(c)
 		}
 	}
@@ -66,7 +71,7 @@ func contentsJSON(d *definition, uri string, v any) ([]byte, error) {
 	case []Contents:
 		all = append(all, v...)
 	default:
-		raw, err := marshal(v)
+		raw, err := jsontext.Marshal(v)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +87,9 @@ func contentsResult(all []Contents) ([]byte, error) {
 	if all == nil {
 		all = []Contents{}
 	}
-	var o object
-	err := o.value("contents", all)
-	return o.bytes(), err
+	var o jsontext.Object
+	err := o.Value("contents", all)
+	return o.Bytes(), err
 }
 
 func (c *Contents) fill(uri, mimeType string) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Result is everything that a tools/call can answer.
@@ -17,11 +19,11 @@ type Result struct {
 // MarshalJSON writes the result as MCP has it: content is there even if empty. Structured content
 // without any content is given as a text too, for clients that read only that.
 func (r Result) MarshalJSON() ([]byte, error) {
-	var o object
+	var o jsontext.Object
 	var structured []byte
 	var err error
 	if r.Structured != nil {
-		if structured, err = marshal(r.Structured); err != nil {
+		if structured, err = jsontext.Marshal(r.Structured); err != nil {
 			return nil, err
 		}
 		if len(r.Content) == 0 {
@@ -31,19 +33,19 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	if r.Content == nil {
 		r.Content = []Content{}
 	}
-	if err = o.value("content", r.Content); err != nil {
+	if err = o.Value("content", r.Content); err != nil {
 		return nil, err
 	}
 	if structured != nil {
-		o.raw("structuredContent", structured)
+		o.Raw("structuredContent", structured)
 	}
 	if r.IsError {
-		o.raw("isError", []byte("true"))
+		o.Raw("isError", []byte("true"))
 	}
 	if r.Meta != nil {
-		err = o.value("_meta", r.Meta)
+		err = o.Value("_meta", r.Meta)
 	}
-	return o.bytes(), err
+	return o.Bytes(), err
 }
 
 // isStructured tells whether results of the type are structured content.
@@ -64,25 +66,25 @@ func resultJSON(v any) ([]byte, error) {
 	case RawResult:
 		return rawResult(v)
 	case Result:
-		return marshal(v)
+		return jsontext.Marshal(v)
 	case *Result:
 		if v == nil {
-			return marshal(Result{})
+			return jsontext.Marshal(Result{})
 		}
-		return marshal(*v)
+		return jsontext.Marshal(*v)
 	case string:
-		return marshal(Result{Content: []Content{Text(v)}})
+		return jsontext.Marshal(Result{Content: []Content{Text(v)}})
 	case Content:
-		return marshal(Result{Content: []Content{v}})
+		return jsontext.Marshal(Result{Content: []Content{v}})
 	case []Content:
-		return marshal(Result{Content: v})
+		return jsontext.Marshal(Result{Content: v})
 	case nil:
-		return marshal(Result{})
+		return jsontext.Marshal(Result{})
 	}
 	if isStructured(reflect.TypeOf(v)) {
-		return marshal(Result{Structured: v})
+		return jsontext.Marshal(Result{Structured: v})
 	}
-	raw, err := marshal(v)
+	raw, err := jsontext.Marshal(v)
 	return textResult(raw, err)
 }
 
@@ -97,7 +99,7 @@ func textResult(raw []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(Result{Content: []Content{Text(string(raw))}})
+	return jsontext.Marshal(Result{Content: []Content{Text(string(raw))}})
 }
 
 // errorResult is the result of a tool that failed; an *Error goes past it.
@@ -105,5 +107,5 @@ func errorResult(err error) ([]byte, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return nil, e
 	}
-	return marshal(Result{Content: []Content{Text(err.Error())}, IsError: true})
+	return jsontext.Marshal(Result{Content: []Content{Text(err.Error())}, IsError: true})
 }

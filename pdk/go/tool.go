@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
 // None is the argument type of a tool or prompt that takes nothing.
@@ -43,7 +45,7 @@ type RawResult json.RawMessage
 // error's text; an [*Error] is an MCP error.
 func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
-	defaults := defaultsOf(in)
+	defaults := schema.Defaults(in)
 	return newTool(name, description, in, out, func(c *Call) ([]byte, error) {
 		var a A
 		if err := decodeArguments(defaults, c.params.Arguments, &a); err != nil {
@@ -69,10 +71,10 @@ func RawTool(name, description, schema string, f func(c *Call, args json.RawMess
 func newTool(name, description string, in, out reflect.Type, serve func(*Call) ([]byte, error), options []Option) Item {
 	d := &definition{
 		kind: kindTool, key: name, name: name, description: description, serve: serve,
-		input: schemaOf(in, true),
+		input: schema.Of(in, true),
 	}
 	if isStructured(out) {
-		d.output = schemaOf(out, false)
+		d.output = schema.Of(out, false)
 	}
 	d.with(options)
 	return itemFunc(func(p *Plugin) { add(&p.tools, d) })
@@ -101,3 +103,6 @@ func argumentError(err error) error {
 	}
 	return errors.New("arguments: " + err.Error())
 }
+
+// Schemer is a type that knows its own JSON Schema. JSONSchema is called on a zero value.
+type Schemer = schema.Schemer

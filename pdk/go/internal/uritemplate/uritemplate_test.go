@@ -1,4 +1,4 @@
-package sallyport
+package uritemplate
 
 import (
 	"maps"
@@ -26,7 +26,7 @@ func TestURITemplate_match(t *testing.T) {
 		{"x://q{?a,b}", "x://q?a=%", nil},
 		{"x://q{?a,b}", "x://r?a=1", nil},
 	} {
-		got, ok := mustTemplate(c.template).match(c.uri)
+		got, ok := Must(c.template).Match(c.uri)
 		if ok != (c.want != nil) || ok && !maps.Equal(got, c.want) {
 			t.Errorf("%s of %s: got %v, %v; want %v", c.uri, c.template, got, ok, c.want)
 		}
@@ -44,7 +44,7 @@ func TestParseTemplate_mistakes(t *testing.T) {
 		"":                "does not begin with a literal scheme",
 		"x://{/segments}": "{/segments} is not one of {x}, {+x}, {?x,y}",
 	} {
-		if _, got := parseTemplate(template); got != want {
+		if _, got := Parse(template); got != want {
 			t.Errorf("%s: got %q, want %q", template, got, want)
 		}
 	}
@@ -59,11 +59,11 @@ func FuzzURITemplate(f *testing.F) {
 		if len(template) > 64 || len(uri) > 64 { // backtracking is as long as the author makes it
 			return
 		}
-		p, problem := parseTemplate(template)
+		p, problem := Parse(template)
 		if problem != "" {
 			return
 		}
-		v, ok := p.match(uri)
+		v, ok := p.Match(uri)
 		if ok && len(p.query) == 0 && len(v) == 0 && uri != p.parts[0].literal {
 			t.Errorf("%q matches %q without variables", uri, template)
 		}

@@ -1,4 +1,4 @@
-package sallyport
+package schema
 
 import (
 	"encoding/json"
@@ -25,13 +25,13 @@ type embedded struct {
 	Shared string `json:"shared"`
 }
 
-func TestSchemaOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		typ  reflect.Type
 		want string
 	}{
-		{"nothing", reflect.TypeFor[None](), `{"type":"object","properties":{},"additionalProperties":false}`},
+		{"nothing", reflect.TypeFor[struct{}](), `{"type":"object","properties":{},"additionalProperties":false}`},
 		{"kinds", reflect.TypeFor[struct {
 			S string
 			B bool
@@ -96,7 +96,7 @@ func TestSchemaOf(t *testing.T) {
 		{"raw", reflect.TypeFor[json.RawMessage](), `{"type":"object"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := string(schemaOf(c.typ, true))
+			got := string(Of(c.typ, true))
 			if !json.Valid([]byte(got)) {
 				t.Fatalf("not JSON: %s", got)
 			}
@@ -107,14 +107,14 @@ func TestSchemaOf(t *testing.T) {
 	}
 }
 
-func TestSchemaOf_openObjects(t *testing.T) {
-	if got := string(schemaOf(reflect.TypeFor[inner](), false)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
+func TestOf_openObjects(t *testing.T) {
+	if got := string(Of(reflect.TypeFor[inner](), false)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
 		t.Error(got)
 	}
 }
 
-func TestDefaultsOf(t *testing.T) {
-	got := string(defaultsOf(reflect.TypeFor[struct {
+func TestDefaults(t *testing.T) {
+	got := string(Defaults(reflect.TypeFor[struct {
 		A string        `json:"a" default:"x y"`
 		B int           `json:"b" default:"3"`
 		C *bool         `json:"c" default:"true"`
@@ -125,53 +125,5 @@ func TestDefaultsOf(t *testing.T) {
 	}]()))
 	if want := `{"a":"x y","b":3,"c":true,"d":["p"],"f":"2026-01-02T03:04:05Z","g":5}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// A mistake in a plugin's own text stops it at start, with a message that names the place.
-func TestNew_mistakes(t *testing.T) {
-	tool := func(name string, o ...Option) Item {
-		return Tool(name, "", func(*Call, None) (string, error) { return "", nil }, o...)
-	}
-	for _, c := range []struct {
-		want string
-		make func()
-	}{
-		{"sallyport: tool a is there twice", func() { New("", "", tool("a"), tool("a")) }},
-		{"sallyport: MIMEType does not belong on tool a", func() { tool("a", MIMEType("text/plain")) }},
-		{"sallyport: the schema of tool a is not JSON", func() { tool("a", InputSchema("{")) }},
-		{"sallyport: field X: tag minimum: low is not a number", func() {
-			schemaOf(reflect.TypeFor[struct {
-				X int `minimum:"low"`
-			}](), true)
-		}},
-		{"sallyport: field X: tag default: cannot hold y", func() {
-			defaultsOf(reflect.TypeFor[struct {
-				X int `default:"y"`
-			}]())
-		}},
-		{"sallyport: field X: tag enum: only for strings, numbers and booleans; make a type of it that is a Schemer", func() {
-			schemaOf(reflect.TypeFor[struct {
-				X []string `enum:"a,b"`
-			}](), true)
-		}},
-		{"sallyport: a chan int has no JSON", func() { schemaOf(reflect.TypeFor[struct{ X chan int }](), true) }},
-		{"sallyport: prompt p: argument X is not a string", func() {
-			Prompt("p", "", func(*Call, struct{ X int }) (string, error) { return "", nil })
-		}},
-		{"sallyport: template {x}: does not begin with a literal scheme", func() {
-			Template("{x}", "", "", func(*Call, Vars) (string, error) { return "", nil })
-		}},
-		{"sallyport: want net: json: unsupported type: chan int", func() { Want("net", make(chan int), "") }},
-	} {
-		t.Run(c.want, func(t *testing.T) {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("got %v", got)
-				}
-			}()
-			c.make()
-			t.Error("no panic")
-		})
 	}
 }

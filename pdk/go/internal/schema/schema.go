@@ -1,10 +1,14 @@
-package sallyport
+// Package schema derives a JSON Schema from a Go type and the tags of its fields.
+package schema
 
 import (
 	"encoding"
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Schemer is a type that knows its own JSON Schema. JSONSchema is called on a zero value.
@@ -22,30 +26,30 @@ var (
 type schemas struct {
 	closed  bool           // objects take no other members
 	open    []reflect.Type // the structs that are being described, outermost first
-	defs    object
+	defs    jsontext.Object
 	defined []reflect.Type // those that refer to themselves, and so stand in defs
 }
 
-// schemaOf derives the JSON Schema (2020-12) of a Go type. At the root it always has type object, which
+// Of derives the JSON Schema (2020-12) of a Go type. At the root it always has type object, which
 // MCP asks for. Closed objects refuse members that the type does not have.
-func schemaOf(t reflect.Type, closed bool) json.RawMessage {
+func Of(t reflect.Type, closed bool) json.RawMessage {
 	b := schemas{closed: closed}
-	t = deref(t)
-	var o object
+	t = Deref(t)
+	var o jsontext.Object
 	switch {
 	case t.Kind() == reflect.Struct && !isLeaf(t):
 		b.open = append(b.open, t)
 		b.structure(&o, t)
 	default:
-		o.text("type", "object")
+		o.Text("type", "object")
 		if t.Kind() == reflect.Map {
-			o.raw("additionalProperties", b.schema(t.Elem()))
+			o.Raw("additionalProperties", b.schema(t.Elem()))
 		}
 	}
-	if len(b.defs.buf) > 0 {
-		o.raw("$defs", b.defs.bytes())
+	if !b.defs.Empty() {
+		o.Raw("$defs", b.defs.Bytes())
 	}
-	return o.bytes()
+	return o.Bytes()
 }
 
 // isLeaf tells whether a struct is one value in JSON.
@@ -61,26 +65,26 @@ func implements(t, i reflect.Type) bool {
 }
 
 func (b *schemas) schema(t reflect.Type) []byte {
-	var o object
+	var o jsontext.Object
 	b.describe(&o, t)
-	return o.bytes()
+	return o.Bytes()
 }
 
 // describe writes the members of the schema of t.
-func (b *schemas) describe(o *object, t reflect.Type) {
-	t = deref(t)
+func (b *schemas) describe(o *jsontext.Object, t reflect.Type) {
+	t = Deref(t)
 	switch {
 	case implements(t, schemerType):
 		b.own(o, t)
 	case isTime(t):
-		o.text("type", "string")
-		o.text("format", "date-time")
+		o.Text("type", "string")
+		o.Text("format", "date-time")
 	case t == rawType:
 	case t == bytesType:
-		o.text("type", "string")
-		o.text("contentEncoding", "base64")
+		o.Text("type", "string")
+		o.Text("contentEncoding", "base64")
 	case implements(t, textMarshalerType):
-		o.text("type", "string")
+		o.Text("type", "string")
 	case implements(t, marshalerType): // it may be anything
 	default:
 		b.kind(o, t)
@@ -88,38 +92,33 @@ func (b *schemas) describe(o *object, t reflect.Type) {
 }
 
 // own takes the schema that a type gives for itself.
-func (b *schemas) own(o *object, t reflect.Type) {
+func (b *schemas) own(o *jsontext.Object, t reflect.Type) {
 	s := reflect.New(t).Interface().(Schemer).JSONSchema()
 	raw := []byte(s)
 	if !json.Valid(raw) || len(raw) < 2 || raw[0] != '{' {
 		panic("sallyport: " + t.String() + ".JSONSchema is not a JSON object")
 	}
-	if inner := raw[1 : len(raw)-1]; len(inner) > 0 {
-		if len(o.buf) > 0 {
-			o.buf = append(o.buf, ',')
-		}
-		o.buf = append(o.buf, inner...)
-	}
+	o.Members(raw[1 : len(raw)-1])
 }
 
-func (b *schemas) kind(o *object, t reflect.Type) {
+func (b *schemas) kind(o *jsontext.Object, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.String:
-		o.text("type", "string")
+		o.Text("type", "string")
 	case reflect.Bool:
-		o.text("type", "boolean")
+		o.Text("type", "boolean")
 	case reflect.Float32, reflect.Float64:
-		o.text("type", "number")
+		o.Text("type", "number")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		o.text("type", "integer")
+		o.Text("type", "integer")
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		o.text("type", "integer")
-		o.raw("minimum", []byte("0"))
+		o.Text("type", "integer")
+		o.Raw("minimum", []byte("0"))
 	case reflect.Slice, reflect.Array:
 		b.list(o, t)
 	case reflect.Map:
-		o.text("type", "object")
-		o.raw("additionalProperties", b.schema(t.Elem()))
+		o.Text("type", "object")
+		o.Raw("additionalProperties", b.schema(t.Elem()))
 	case reflect.Struct:
 		b.nested(o, t)
 	case reflect.Interface:
@@ -128,57 +127,65 @@ func (b *schemas) kind(o *object, t reflect.Type) {
 	}
 }
 
-func (b *schemas) list(o *object, t reflect.Type) {
-	o.text("type", "array")
-	o.raw("items", b.schema(t.Elem()))
+func (b *schemas) list(o *jsontext.Object, t reflect.Type) {
+	o.Text("type", "array")
+	o.Raw("items", b.schema(t.Elem()))
 	if t.Kind() == reflect.Array {
-		n := []byte(itoa(int64(t.Len())))
-		o.raw("minItems", n)
-		o.raw("maxItems", n)
+		n := []byte(strconv.Itoa(t.Len()))
+		o.Raw("minItems", n)
+		o.Raw("maxItems", n)
 	}
 }
 
 // nested describes a struct inside another: in place, or by reference if it holds itself.
-func (b *schemas) nested(o *object, t reflect.Type) {
+func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
 	if t == b.open[0] {
-		o.text("$ref", "#")
+		o.Text("$ref", "#")
 		return
 	}
 	if slices.Contains(b.open, t) || slices.Contains(b.defined, t) {
 		b.defined = append(b.defined, t)
-		o.text("$ref", "#/$defs/"+t.Name())
+		o.Text("$ref", "#/$defs/"+t.Name())
 		return
 	}
 	b.open = append(b.open, t)
-	var inner object
+	var inner jsontext.Object
 	b.structure(&inner, t)
 	b.open = b.open[:len(b.open)-1]
 	if !slices.Contains(b.defined, t) {
-		o.buf = append(o.buf, inner.buf...)
+		o.Merge(&inner)
 		return
 	}
-	b.defs.raw(t.Name(), inner.bytes())
-	o.text("$ref", "#/$defs/"+t.Name())
+	b.defs.Raw(t.Name(), inner.Bytes())
+	o.Text("$ref", "#/$defs/"+t.Name())
 }
 
-func (b *schemas) structure(o *object, t reflect.Type) {
-	var properties object
+func (b *schemas) structure(o *jsontext.Object, t reflect.Type) {
+	var properties jsontext.Object
 	var required []string
-	for _, f := range fieldsOf(t) {
-		var s object
+	for _, f := range Fields(t) {
+		var s jsontext.Object
 		b.describe(&s, f.described())
 		f.keywords(&s)
-		properties.raw(f.name, s.bytes())
-		if f.required {
-			required = append(required, f.name)
+		properties.Raw(f.Name, s.Bytes())
+		if f.Required {
+			required = append(required, f.Name)
 		}
 	}
-	o.text("type", "object")
-	o.raw("properties", properties.bytes())
+	o.Text("type", "object")
+	o.Raw("properties", properties.Bytes())
 	if len(required) > 0 {
-		mustValue(o, "required", required)
+		o.Raw("required", texts(required))
 	}
 	if b.closed {
-		o.raw("additionalProperties", []byte("false"))
+		o.Raw("additionalProperties", []byte("false"))
 	}
+}
+
+func texts(all []string) []byte {
+	quoted := make([][]byte, len(all))
+	for i, s := range all {
+		quoted[i] = jsontext.Quote(s)
+	}
+	return jsontext.Array(quoted)
 }

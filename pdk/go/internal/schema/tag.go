@@ -1,9 +1,11 @@
-package sallyport
+package schema
 
 import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // The tags of a field that become keywords of its schema, by how they are written.
@@ -16,29 +18,29 @@ var (
 )
 
 // keywords writes what the tags of a field say.
-func (f field) keywords(s *object) {
-	s.optional("description", f.Tag.Get("doc"))
+func (f Field) keywords(s *jsontext.Object) {
+	s.Optional("description", f.Tag.Get("doc"))
 	for _, tag := range textTags {
-		s.optional(tag, f.Tag.Get(tag))
+		s.Optional(tag, f.Tag.Get(tag))
 	}
 	for _, tag := range numberTags {
 		if v, ok := f.Tag.Lookup(tag); ok {
-			s.raw(tag, f.number(tag, v))
+			s.Raw(tag, f.number(tag, v))
 		}
 	}
 	if v, ok := f.Tag.Lookup("uniqueItems"); ok && v != "false" {
-		s.raw("uniqueItems", []byte("true"))
+		s.Raw("uniqueItems", []byte("true"))
 	}
 	if v, ok := f.Tag.Lookup("enum"); ok {
-		s.raw("enum", f.enum(v))
+		s.Raw("enum", f.enum(v))
 	}
 	if v, ok := f.Tag.Lookup("default"); ok {
-		s.raw("default", f.literal("default", v, f.Type))
+		s.Raw("default", f.literal("default", v, f.Type))
 	}
-	s.optional("x-mcp-header", f.Tag.Get("header"))
+	s.Optional("x-mcp-header", f.Tag.Get("header"))
 }
 
-func (f field) number(tag, value string) []byte {
+func (f Field) number(tag, value string) []byte {
 	var n json.Number
 	if json.Unmarshal([]byte(value), &n) != nil || strings.HasPrefix(value, `"`) {
 		f.wrong(tag, value+" is not a number")
@@ -46,13 +48,13 @@ func (f field) number(tag, value string) []byte {
 	return []byte(value)
 }
 
-func (f field) enum(value string) []byte {
-	if k := deref(f.Type).Kind(); k == reflect.Slice || k == reflect.Map || k == reflect.Struct {
+func (f Field) enum(value string) []byte {
+	if k := Deref(f.Type).Kind(); k == reflect.Slice || k == reflect.Map || k == reflect.Struct {
 		f.wrong("enum", "only for strings, numbers and booleans; make a type of it that is a Schemer")
 	}
 	var values [][]byte
 	for _, v := range strings.Split(value, ",") {
 		values = append(values, f.literal("enum", strings.TrimSpace(v), f.Type))
 	}
-	return array(values)
+	return jsontext.Array(values)
 }

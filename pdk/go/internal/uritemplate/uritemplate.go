@@ -1,4 +1,5 @@
-package sallyport
+// Package uritemplate matches URIs with the templates of RFC 6570 that a plugin may have.
+package uritemplate
 
 import (
 	"slices"
@@ -6,33 +7,37 @@ import (
 	"strings"
 )
 
-// uriTemplate is a parsed URI template: literals and variables in turn, then query variables.
-type uriTemplate struct {
-	parts []templatePart
+// Vars are the variables of a URI template, decoded.
+type Vars map[string]string
+
+// Template is a parsed URI template: literals and variables in turn, then query variables.
+type Template struct {
+	parts []part
 	query []string
 }
 
-type templatePart struct {
+type part struct {
 	literal  string
 	variable string // "" for a literal
 	slashes  bool   // {+x}
 }
 
-// mustTemplate parses a template that the plugin's author wrote, at start.
-func mustTemplate(s string) *uriTemplate {
-	t, problem := parseTemplate(s)
+// Must parses a template that the plugin's author wrote, at start.
+func Must(s string) *Template {
+	t, problem := Parse(s)
 	if problem != "" {
 		panic("sallyport: template " + s + ": " + problem)
 	}
 	return t
 }
 
-func parseTemplate(s string) (t *uriTemplate, problem string) {
-	t = &uriTemplate{}
+// Parse parses a template; problem is "" if it is one.
+func Parse(s string) (t *Template, problem string) {
+	t = &Template{}
 	for s != "" {
 		literal, rest, found := strings.Cut(s, "{")
 		if literal != "" {
-			t.parts = append(t.parts, templatePart{literal: literal})
+			t.parts = append(t.parts, part{literal: literal})
 		}
 		if !found {
 			break
@@ -52,7 +57,7 @@ func parseTemplate(s string) (t *uriTemplate, problem string) {
 	return t, ""
 }
 
-func (t *uriTemplate) expression(expr, after string) (problem string) {
+func (t *Template) expression(expr, after string) (problem string) {
 	if names, ok := strings.CutPrefix(expr, "?"); ok {
 		if after != "" {
 			return "{?…} must come last"
@@ -67,12 +72,12 @@ func (t *uriTemplate) expression(expr, after string) (problem string) {
 	if n := len(t.parts); n > 0 && t.parts[n-1].variable != "" {
 		return "two variables with nothing between them"
 	}
-	t.parts = append(t.parts, templatePart{variable: name, slashes: slashes})
+	t.parts = append(t.parts, part{variable: name, slashes: slashes})
 	return ""
 }
 
-// match reads the variables out of a URI.
-func (t *uriTemplate) match(uri string) (Vars, bool) {
+// Match reads the variables out of a URI.
+func (t *Template) Match(uri string) (Vars, bool) {
 	v := Vars{}
 	if len(t.query) > 0 {
 		var query string
@@ -84,7 +89,7 @@ func (t *uriTemplate) match(uri string) (Vars, bool) {
 	return v, matchParts(t.parts, uri, v)
 }
 
-func (t *uriTemplate) matchQuery(query string, v Vars) bool {
+func (t *Template) matchQuery(query string, v Vars) bool {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, raw, _ := strings.Cut(pair, "=")
 		if !slices.Contains(t.query, name) {
@@ -100,7 +105,7 @@ func (t *uriTemplate) matchQuery(query string, v Vars) bool {
 }
 
 // matchParts matches from the left; a variable takes as little as lets the rest match.
-func matchParts(parts []templatePart, s string, v Vars) bool {
+func matchParts(parts []part, s string, v Vars) bool {
 	if len(parts) == 0 {
 		return s == ""
 	}
@@ -120,7 +125,7 @@ func matchParts(parts []templatePart, s string, v Vars) bool {
 	return false
 }
 
-func (p templatePart) set(raw string, v Vars) bool {
+func (p part) set(raw string, v Vars) bool {
 	value, ok := unescape(raw)
 	v[p.variable] = value
 	return ok
