@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -183,5 +184,34 @@ func TestInspect(t *testing.T) {
 	}
 	if _, err := Inspect(t.Context(), filepath.Join(dir, "none.wasm"), o.Dialects, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestCache_ManifestsAreBounded(t *testing.T) {
+	c := openCache(t.TempDir(), discard())
+	newest := digestOf([]byte("newest"))
+	if err := os.Mkdir(filepath.Join(c.dir, "manifests"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxCached {
+		path := filepath.Join(c.dir, "manifests", fmt.Sprint(i))
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			old(t, path)
+		}
+	}
+	c.putModule(newest, "native", []byte("{}"))
+	c.shrinkModules()
+	left, err := os.ReadDir(filepath.Join(c.dir, "manifests"))
+	if err != nil || len(left) != maxCached/2 {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+	if _, _, ok := c.module(newest); !ok {
+		t.Error("the newest is gone")
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "manifests", "0")); err == nil {
+		t.Error("the oldest is still there")
 	}
 }

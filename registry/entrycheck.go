@@ -119,6 +119,9 @@ func checkTool(c *entryCheck) {
 		c.checkSchema("outputSchema", output)
 	}
 	c.checkObject("annotations")
+	if c.bad {
+		return // the schema may be deeper than is good to walk through
+	}
 	if err := checkHeaders(input); err != nil {
 		c.refuse("inputSchema: %v", err)
 	}

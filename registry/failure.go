@@ -1,10 +1,12 @@
 package registry
 
 import (
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
-
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
 )
 
 // Failure is the error of a call that a plugin did not answer. The cause is one of runtime's
@@ -32,10 +34,20 @@ func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *Failure {
 	return f
 }
 
+// maxChanges is how often one call may change its plugin's lists: each time the catalogue is made
+// anew, for everybody.
+const maxChanges = 16
+
 // gateCall is a call as the gate wants to know it.
 func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
+	var changes atomic.Int32
 	g := hostfuncs.Call{
-		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, Client: c.Client, Changed: changed,
+		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, Client: c.Client,
+		Changed: func(method string, params json.RawMessage) {
+			if changes.Add(1) <= maxChanges {
+				changed(method, params)
+			}
+		},
 	}
 	if r.kind == kindTool {
 		g.Tool = r.entry

@@ -350,7 +350,11 @@ func (f *folder) check(path string, now time.Time) {
 	if p.since.IsZero() || p.seen != st {
 		p.seen, p.since = st, now
 	}
-	if max(now.Sub(p.since), st.age(now)) < settleTime {
+	quiet := now.Sub(p.since)
+	if st.ctime != 0 { // nobody can set it back, so it tells of the time before this process too
+		quiet = max(quiet, st.age(now))
+	}
+	if quiet < settleTime {
 		return
 	}
 	f.look(path, p)

@@ -424,3 +424,38 @@ func TestFolder_IsPolledWithoutAWatcher(t *testing.T) {
 	os.Remove(path)
 	eventually(t, "removed", func() bool { return !has(r, "p-say") })
 }
+
+func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {
+	dir := t.TempDir()
+	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+	r, err := newRegistry(options(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	r.watchFolders(t.Context())
+	r.mu.Lock()
+	m := r.files[path].module
+	r.mu.Unlock()
+	if m.ready() {
+		t.Fatal("compiled before anybody asked")
+	}
+	r.warmAfter = 0
+	r.startWarming()
+	eventually(t, "compiled", m.ready)
+}
+
+func TestRecognise_SaysWhatToDo(t *testing.T) {
+	header := "\x00asm\x01\x00\x00\x00"
+	types := string(section(1, []byte{1, 0x60, 0, 0}))
+	extism := header + types + string(section(2, append([]byte{1}, importFunc("extism:host/env", "alloc", 0)...)))
+	command := header + types + string(section(3, []byte{1, 0})) +
+		string(section(7, append([]byte{1}, append(str("_start"), 0, 0)...))) + string(section(10, []byte{1, 2, 0, 0x0b}))
+	dir := t.TempDir()
+	o := options(t, dir)
+	for wasm, want := range map[string]error{extism: errExtism, command: errCommand, header: errNoDialect} {
+		if _, err := Inspect(t.Context(), writeFile(t, dir, "x.wasm", []byte(wasm)), o.Dialects, nil); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}

@@ -324,6 +324,27 @@ func TestDecision5_Visible(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.show, got, c.want)
 		}
 	}
+	if err := r.AddGo("spam", []byte(tools("x", "y")), func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		for i := range 1000 {
+			show := json.RawMessage(`{"visible":["x"]}`)
+			if i%2 == 1 {
+				show = json.RawMessage(`{"visible":["y"]}`)
+			}
+			if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/tools/list_changed", show, nil); err != nil {
+				return nil, err
+			}
+		}
+		return json.RawMessage("{}"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Snapshot().Generation
+	if _, err := callText(t, r, "spam-x", Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Snapshot().Generation - before; n == 0 || n > maxChanges {
+		t.Errorf("one call made the catalogue anew %d times", n)
+	}
 	if c := <-told; !c.Tools || c.Prompts || c.Resources {
 		t.Errorf("%+v", c)
 	}

@@ -73,7 +73,8 @@ type Registry struct {
 	end    context.CancelFunc
 	work   sync.WaitGroup // loading, compiling, draining
 
-	warm chan *module
+	warm      chan *module
+	warmAfter time.Duration
 
 	newWatcher func() (*fsnotify.Watcher, error)
 
@@ -123,7 +124,7 @@ func newRegistry(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
 		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
-		warm: make(chan *module, maxWarm), quiet: make(chan struct{}), newWatcher: fsnotify.NewWatcher,
+		warm: make(chan *module, maxWarm), quiet: make(chan struct{}), newWatcher: fsnotify.NewWatcher, warmAfter: warmDelay,
 	}
 	close(r.quiet)
 	r.places = grant.Places{Home: home(), Fold: foldsCase}

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -44,10 +43,6 @@ func (r *Registry) Plugins() []Status {
 		list[i].Warnings = slices.Clone(list[i].Warnings)
 	}
 	return list
-}
-
-func compareStatus(a, b Status) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File))
 }
 
 // builtinURI is the resource that lists the plugins.

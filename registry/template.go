@@ -258,6 +258,3 @@ func (t *URITemplate) Match(uri string) bool { return t.pattern.MatchString(uri)
 
 // Prefix is the literal text before the first expression.
 func (t *URITemplate) Prefix() string { return t.prefix }
-
-// String is the template as it was given.
-func (t *URITemplate) String() string { return t.text }

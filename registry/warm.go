@@ -29,7 +29,7 @@ func (r *Registry) startWarming() {
 		select {
 		case <-r.stop.Done():
 			return
-		case <-time.After(warmDelay):
+		case <-time.After(r.warmAfter):
 		}
 		for {
 			select {
