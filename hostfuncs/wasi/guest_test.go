@@ -155,6 +155,8 @@ func TestGuest_goroot(t *testing.T) {
 	skip := map[string]string{
 		// A guest makes no link that goes up after it went down ("a/../b"), and there is no /dev/null.
 		"os": "^TestRootMulti|^TestOpenFileDevNull$|^TestDevNullFile$",
+		// These pass too, after minutes: they load Go's own scheduler more than this host.
+		"time": "^Test(ResetResult|StopResult|TimerGC|Chan|MultiWakeupTicker|ZeroTimer|LongAdjustTimers|TruncateRound|TimerStopStress)$",
 	}
 	for _, pkg := range []string{"os", "io/fs", "path/filepath", "time"} {
 		t.Run(pkg, func(t *testing.T) {
