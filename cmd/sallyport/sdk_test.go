@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// bareConformance publishes the conformance plugin's tools without a prefix.
+const bareConformance = "plugins: {conformance: {prefix: false}}\n"
+
+// bundledTools are the names of what the bundled plugins publish under bareConformance.
+const bundledTools = "fetch-fetch files-edit files-list files-read files-search files-write " +
+	"git-diff git-log git-refs git-show json_schema_2020_12_tool test_audio_content test_embedded_resource " +
+	"test_error_handling test_image_content test_logging_tool test_multiple_content_types test_simple_text " +
+	"test_tool_with_logging test_tool_with_progress test_x_mcp_header " +
+	"time-add time-convert time-difference time-now time-zones"
+
+// allBundled is a folder with every bundled plugin but those named.
+func allBundled(t *testing.T, without ...string) string {
+	t.Helper()
+	var files []string
+	for _, name := range []string{"conformance", "fetch", "files", "git", "time"} {
+		if !slices.Contains(without, name) {
+			files = append(files, bundled(t, name))
+		}
+	}
+	return folder(t, files...)
+}
+
+// machineToken is the token that the first server on loopback made.
+func machineToken(t *testing.T) string {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(sharedState(t), "state", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(token))
+}
+
+// TestSDK lets the official Go SDK's client use the program in both eras, on both transports.
+func TestSDK(t *testing.T) {
+	for _, version := range []string{"2026-07-28", "2025-11-25"} {
+		t.Run(version+"/stdio", func(t *testing.T) {
+			t.Parallel()
+			dir := allBundled(t)
+			cmd := program(t, bareConformance, "serve", dir)
+			c := newSDK(t, version, &mcp.CommandTransport{Command: cmd})
+			c.use()
+			if version == "2025-11-25" { // in the modern era changes come by subscriptions/listen
+				c.hearOfChange(dir)
+			}
+			c.end(cmd)
+		})
+		t.Run(version+"/http", func(t *testing.T) {
+			t.Parallel()
+			url := serveURL(t, bareConformance, allBundled(t))
+			over := func(token string) mcp.Transport {
+				return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}
+			}
+			c := newSDK(t, version, over(machineToken(t)))
+			c.use()
+			if err := c.session.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.client.Connect(t.Context(), over("wrong"), nil); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+				t.Errorf("with a wrong token: %v", err)
+			}
+			http.DefaultClient.CloseIdleConnections()
+		})
+	}
+}
+
+// sdk is a client of the official SDK, and what it heard.
+type sdk struct {
+	*testing.T
+	client   *mcp.Client
+	session  *mcp.ClientSession
+	progress chan *mcp.ProgressNotificationParams
+	changed  chan struct{}
+}
+
+func newSDK(t *testing.T, version string, transport mcp.Transport) *sdk {
+	t.Helper()
+	c := &sdk{T: t, progress: make(chan *mcp.ProgressNotificationParams, 9), changed: make(chan struct{}, 9)}
+	c.client = mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.progress <- r.Params },
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
+	})
+	var err error
+	if c.session, err = c.client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.session.InitializeResult(); got.ProtocolVersion != version || got.ServerInfo.Name != "sallyport" {
+		t.Errorf("%s of %v", got.ProtocolVersion, got.ServerInfo)
+	}
+	return c
+}
+
+func (c *sdk) use() {
+	c.Helper()
+	if got := c.toolNames(); got != bundledTools {
+		c.Errorf("tools: %s", got)
+	}
+	c.callTools()
+	c.readAndPrompt()
+	c.followProgress()
+}
+
+func (c *sdk) toolNames() string {
+	c.Helper()
+	var names []string
+	for tool, err := range c.session.Tools(c.Context(), nil) {
+		if err != nil {
+			c.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func (c *sdk) callTools() {
+	c.Helper()
+	convert := map[string]any{"time": "2026-07-01 14:30", "from": "Europe/Berlin", "to": []string{"Asia/Tokyo"}}
+	r := call(c.T, c.session, "time-convert", convert)
+	to, _ := r.StructuredContent.(map[string]any)["to"].([]any)
+	if len(to) != 1 || to[0].(map[string]any)["time"] != "2026-07-01T21:30:00+09:00" {
+		c.Errorf("convert: %v", r.StructuredContent)
+	}
+	now, _ := call(c.T, c.session, "time-now", nil).StructuredContent.(map[string]any)
+	if unix, _ := now["unix"].(float64); time.Since(time.Unix(int64(unix), 0)).Abs() > 10*time.Second {
+		c.Errorf("now: %v", now)
+	}
+	convert["time"] = 5
+	const want = "time-convert: invalid arguments: /time: want string, but got number"
+	if r = call(c.T, c.session, "time-convert", convert); !r.IsError || text(r) != want || kindOf(r) != "invalid" {
+		c.Errorf("bad arguments: %v %q", r.IsError, text(r))
+	}
+	_, err := c.session.CallTool(c.Context(), &mcp.CallToolParams{Name: "time-none"})
+	if wire := (*jsonrpc.Error)(nil); !errors.As(err, &wire) || wire.Code != -32602 || wire.Message != "unknown tool: time-none" {
+		c.Errorf("an unknown tool: %v", err)
+	}
+}
+
+func (c *sdk) readAndPrompt() {
+	c.Helper()
+	read, err := c.session.ReadResource(c.Context(), &mcp.ReadResourceParams{URI: "test://template/42/data"})
+	if err != nil || read.Contents[0].Text != `{"id":"42","templateTest":true,"data":"Data for ID: 42"}` {
+		c.Errorf("read: %+v, %v", read, err)
+	}
+	prompt, err := c.session.GetPrompt(c.Context(), &mcp.GetPromptParams{
+		Name: "test_prompt_with_arguments", Arguments: map[string]string{"arg1": "a", "arg2": "b"},
+	})
+	if err != nil || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Prompt with arguments: arg1='a', arg2='b'" {
+		c.Errorf("prompt: %+v, %v", prompt, err)
+	}
+	complete, err := c.session.Complete(c.Context(), &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "test_prompt_with_arguments"},
+		Argument: mcp.CompleteParamsArgument{Name: "arg1", Value: "par"},
+	})
+	if err != nil || strings.Join(complete.Completion.Values, " ") != "paris park party" {
+		c.Errorf("complete: %+v, %v", complete, err)
+	}
+}
+
+func (c *sdk) followProgress() {
+	c.Helper()
+	params := &mcp.CallToolParams{Name: "test_tool_with_progress"}
+	params.SetProgressToken("token")
+	if r, err := c.session.CallTool(c.Context(), params); err != nil || text(r) != "Progress was reported three times." {
+		c.Errorf("progress: %+v, %v", r, err)
+	}
+	for _, want := range []float64{0, 50, 100} {
+		if p := soon(c.T, c.progress); p.Progress != want || p.Total != 100 || p.ProgressToken != "token" {
+			c.Errorf("progress %+v, want %v", p, want)
+		}
+	}
+}
+
+// hearOfChange takes a plugin out of the folder.
+func (c *sdk) hearOfChange(dir string) {
+	c.Helper()
+	if err := os.Remove(filepath.Join(dir, "fetch.wasm")); err != nil {
+		c.Fatal(err)
+	}
+	want := strings.TrimPrefix(bundledTools, "fetch-fetch ")
+	for soon(c.T, c.changed); c.toolNames() != want; {
+		soon(c.T, c.changed)
+	}
+}
+
+// end expects the program to end by itself when its input does.
+func (c *sdk) end(cmd *exec.Cmd) {
+	c.Helper()
+	begin := time.Now()
+	if err := c.session.Close(); err != nil || !cmd.ProcessState.Success() {
+		c.Errorf("close: %v, %v", err, cmd.ProcessState)
+	}
+	if took := time.Since(begin); took > 4900*time.Millisecond { // after five seconds the SDK sends a signal
+		c.Errorf("the program did not end in %v", took)
+	}
+}
+
+// soon receives what must come.
+func soon[T any](t *testing.T, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
+}
