@@ -72,7 +72,8 @@ bench: $(BIN) plugins ## one table of numbers, and build/bench.json
 	go run ./cmd/bench -o build/bench.json
 
 challenges: $(BIN) plugins ## the 33 promises, a line each
-	go test ./cmd/sallyport -run 'TestChallenge' -count=1 -v | go run ./cmd/challenges
+	@command -v qemu-aarch64 >/dev/null || { apt-get update -q && apt-get install -y -q qemu-user; } >/dev/null
+	go test -tags clients ./cmd/sallyport -run 'TestChallenge' -count=1 -v | go run ./cmd/challenges
 
 # Node and the clients come from npm into build/clients: nothing is installed elsewhere.
 build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sallyport/testdata/clients/package-lock.json
