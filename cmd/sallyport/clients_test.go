@@ -108,7 +108,7 @@ func node(t *testing.T, env []string, args ...string) (stdout, stderr string, co
 }
 
 // steps are what each script does, before the step that its transport has of its own.
-const steps = "hello tools calls content errors progress cancel concurrent resources prompts complete header listChanged "
+const steps = "hello tools calls content errors progress cancel concurrent resources prompts complete header logging listChanged "
 
 // runScript runs testdata/clients/NAME.mjs.
 func runScript(t *testing.T, name, version, transport string) {
@@ -149,7 +149,7 @@ var inspections = []struct {
 	args []string
 	want string // see shown
 }{
-	{"tools", []string{"--method", "tools/list"}, bundledTools},
+	{"tools", []string{"--method", "tools/list", "--strict"}, bundledTools}, // strict looks at the schemas
 	{"convert", []string{"--method", "tools/call", "--tool-name", "time-convert", "--tool-args-json", `{"time":"@0","to":["Asia/Tokyo"]}`},
 		`{"from":{"time":"1970-01-01T00:00:00Z","zone":"UTC","weekday":"Thursday","offset":"+00:00","abbreviation":"UTC","dst":false,"unix":0,"week":"1970-W01"},` +
 			`"to":[{"time":"1970-01-01T09:00:00+09:00","zone":"Asia/Tokyo","weekday":"Thursday","offset":"+09:00","abbreviation":"JST","dst":false,"unix":0,"week":"1970-W01"}]}`},

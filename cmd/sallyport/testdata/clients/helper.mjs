@@ -50,7 +50,7 @@ export function changes() {
  * resource.
  */
 export async function drive(c) {
-  for (const step of [hello, tools, calls, content, errors, progress, cancel, concurrent, resources, prompts, complete, header, listChanged]) {
+  for (const step of [hello, tools, calls, content, errors, progress, cancel, concurrent, resources, prompts, complete, header, logging, listChanged]) {
     await step(c)
     console.log('ok', step.name)
   }
@@ -167,6 +167,21 @@ async function header({ call }) {
   for (const region of ['eu', ' ünder\nway ']) {
     assert.equal((await call({ name: 'test_x_mcp_header', arguments: { region } })).content[0].text, `The region is ${region}.`)
   }
+}
+
+// The level is part of the session in one era, of the request in the other.
+async function logging({ client, call }) {
+  const told = []
+  client.fallbackNotificationHandler = async (n) => { if (n.method === 'notifications/message') told.push(n.params) }
+  const level = async (wanted) => {
+    if (spec.version === '2026-07-28') return { _meta: { 'io.modelcontextprotocol/logLevel': wanted } }
+    return client.setLoggingLevel(wanted).then(() => ({}))
+  }
+  for (const wanted of ['info', 'warning']) {
+    await call({ name: 'test_logging_tool', arguments: {}, ...await level(wanted) })
+  }
+  await new Promise(setImmediate) // what came with the last result is handled after it
+  assert.deepEqual(told.map((m) => [m.level, m.data]), [['info', 'This message is for those who set a log level']])
 }
 
 // A plugin is dropped into the folder, and taken away again. Where the host does not announce that it

@@ -5,7 +5,7 @@ const { Client, StreamableHTTPClientTransport } = load('@modelcontextprotocol/cl
 const { StdioClientTransport } = load('@modelcontextprotocol/client/stdio')
 
 const told = changes()
-const mode = spec.version === '2026-07-28' ? { pin: spec.version } : 'legacy'
+const mode = spec.version === '2026-07-28' ? 'auto' : 'legacy' // auto asks for the modern era first
 const create = () => new Client({ name: 'typescript', version: '1' }, { versionNegotiation: { mode }, listChanged: told.options })
 const over = (token) => http ? new StreamableHTTPClientTransport(new URL(spec.url), httpOptions(token)) : new StdioClientTransport(stdioOptions)
 
