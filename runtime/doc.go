@@ -16,8 +16,8 @@
 //
 //   - No call sees anything that another call left behind: memory, globals and tables are those of
 //     a module that has just started.
-//   - A call ends at its deadline or when its context is done, whatever the guest does, provided
-//     that the guest reaches a loop.
+//   - A call ends at its deadline or when its context is done, whatever the guest does: where its code
+//     could run for long without a loop, a place to stop is put in (see wasmbin.Interruptible).
 //   - A guest has no more memory than its limit. Modules that would cost the compiler or the host
 //     too much are refused before they are compiled.
 //   - The Pool owns every Instance. None outlives its call, and nothing is closed under a call.

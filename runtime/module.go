@@ -51,6 +51,9 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err := e.checkImports(b); err != nil {
 		return nil, err
 	}
+	if wasm, err = wasmbin.Interruptible(b); err != nil {
+		return nil, err
+	}
 	select {
 	case e.compiles <- struct{}{}:
 		defer func() { <-e.compiles }()
