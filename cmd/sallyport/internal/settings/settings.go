@@ -68,7 +68,30 @@ func Load(o Options) (*Settings, error) {
 	if err := s.resolve(o, root, lines); err != nil {
 		return nil, err
 	}
-	return s, s.fillFolders()
+	if err := s.fillFolders(); err != nil {
+		return nil, err
+	}
+	return s, s.placeSources()
+}
+
+// placeSources makes the sources of plugins absolute: they are written relative to the file.
+func (s *Settings) placeSources() error {
+	for i := range s.Plugins {
+		source := &s.Plugins[i].Source
+		if *source == "" || strings.Contains(*source, "://") {
+			continue
+		}
+		path := *source
+		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+			path = filepath.Join(filepath.Dir(s.File), path)
+		}
+		abs, err := absolute(path)
+		if err != nil {
+			return err
+		}
+		*source = abs
+	}
+	return nil
 }
 
 // DefaultFile is sallyport/sallyport.yaml in the user's configuration folder.

@@ -110,3 +110,18 @@ func TestLoad_withoutAnyFile(t *testing.T) {
 		t.Errorf("dir: got %s", got)
 	}
 }
+
+func TestLoad_sourcesAreRelativeToTheFile(t *testing.T) {
+	t.Setenv("HOME", "/home/me")
+	file := write(t, "plugins:\n  a: {source: sub/a.wasm}\n  b: {source: ~/b.wasm}\n  c: {}\n  d: {source: /d.wasm}\n")
+	s, err := Load(Options{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(filepath.Dir(file), "sub", "a.wasm"), "/home/me/b.wasm", "", "/d.wasm"}
+	for i, p := range s.Plugins {
+		if p.Source != want[i] {
+			t.Errorf("%s: got %s, want %s", p.Name, p.Source, want[i])
+		}
+	}
+}
