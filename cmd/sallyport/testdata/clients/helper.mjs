@@ -33,6 +33,7 @@ export function changes() {
   let tools = []
   return {
     options: { tools: { debounceMs: 0, onChanged: (error, list) => { tools = error ? [] : list; told() } } },
+    none: () => tools.length === 0,
     has: (name, wanted) => new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`nothing was told of ${name}`)), within)
       told = () => {
@@ -197,6 +198,7 @@ async function listChanged({ client, changes }) {
     }
   }
   const told = (wanted) => (announced ? changes.has(spec.add.tool, wanted) : listed(wanted))
+  assert.ok(changes.none(), 'a change was told, but nothing changed')
   await copyFile(spec.add.from, spec.add.to)
   await told(true)
   await rm(spec.add.to)
