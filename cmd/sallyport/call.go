@@ -90,7 +90,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
 	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
-	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintf(std.err, "%s\n", msg) })
+	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintf(std.err, "%s\n", printableJSON(msg)) })
 	if r.Err != nil {
 		return errors.New(r.Err.Message)
 	}
@@ -111,7 +111,7 @@ func printResult(std stdio, response []byte) error {
 	if err := json.Indent(&out, result, "", "  "); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.out, out.String())
+	fmt.Fprintf(std.out, "%s\n", printableJSON(out.Bytes()))
 	if bytes.Equal(rawjson.Get(result, "isError"), []byte("true")) {
 		return exitCode(exitTool)
 	}

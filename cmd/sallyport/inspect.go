@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,11 @@ func newInspect(std stdio) *cobra.Command {
 
 // inspect reads a plugin file; a module without a description in it is asked, with no grants.
 func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.Description, error) {
+	if info, err := os.Stat(file); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() { // a pipe would be waited at for ever
+		return nil, fmt.Errorf("%s: not a regular file", file)
+	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
 		log := slog.New(slog.DiscardHandler)
 		h, err := openHost(ctx, s, log, []registry.File{}...)
@@ -59,9 +65,9 @@ func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.
 // printDescription writes a description for a person.
 func printDescription(w io.Writer, d *registry.Description) error {
 	m := d.Manifest
-	fmt.Fprintf(w, "%s  %s %s\n", d.Name, m.Name, m.Version)
+	fmt.Fprintf(w, "%s  %s %s\n", printable(d.Name), printable(m.Name), printable(m.Version))
 	if m.Description != "" {
-		fmt.Fprintln(w, m.Description)
+		fmt.Fprintln(w, printableLines(m.Description))
 	}
 	packed := "packed"
 	if !d.Packed {
@@ -73,9 +79,12 @@ func printDescription(w io.Writer, d *registry.Description) error {
 	section(w, "resource templates", m.Templates, "uriTemplate", "description")
 	section(w, "prompts", m.Prompts, "name", "description")
 	wants(w, m.Wants)
-	fmt.Fprintf(w, "\nimports\n  %s\n", strings.Join(d.Imports, "\n  "))
+	fmt.Fprintln(w, "\nimports")
+	for _, name := range d.Imports {
+		fmt.Fprintf(w, "  %s\n", printable(name))
+	}
 	for _, p := range m.Problems {
-		fmt.Fprintf(w, "warning: %s\n", p)
+		fmt.Fprintf(w, "warning: %s\n", printable(p))
 	}
 	return nil
 }
@@ -115,14 +124,4 @@ func wants(w io.Writer, entries []json.RawMessage) {
 			fmt.Fprintf(w, "  - %s: %s  # %s\n", printable(m.Key), printable(value), printable(why))
 		}
 	}
-}
-
-// printable keeps what a plugin says from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return -1
-		}
-		return r
-	}, s)
 }

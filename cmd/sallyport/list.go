@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,12 +60,12 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 			continue // the host's own
 		}
 		files++
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d tools\t%d resources\t%d prompts\n", p.Name, p.State, p.Version, p.Tools, p.Resources, p.Prompts)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d tools\t%d resources\t%d prompts\n", printable(p.Name), p.State, printable(p.Version), p.Tools, p.Resources, p.Prompts)
 		if p.Error != "" {
-			fmt.Fprintf(t, "  %s\n", p.Error)
+			fmt.Fprintf(t, "  %s\n", printable(p.Error))
 		}
 		for _, warning := range p.Warnings {
-			fmt.Fprintf(t, "  warning: %s\n", warning)
+			fmt.Fprintf(t, "  warning: %s\n", printable(warning))
 		}
 	}
 	if files == 0 {
@@ -75,8 +76,13 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 
 // printJSON writes v as indented JSON, with addresses as they are.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printableJSON(out.Bytes()))
+	return err
 }

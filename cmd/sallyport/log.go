@@ -51,7 +51,7 @@ func (h *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 		args = h.append(args, h.group, a)
 		return true
 	})
-	h.sink.Log(hclogLevel(r.Level), r.Message, args...)
+	h.sink.Log(hclogLevel(r.Level), printable(r.Message), args...)
 	return nil
 }
 
@@ -59,7 +59,7 @@ func (h *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
-		return append(args, prefix+a.Key, v.Any())
+		return append(args, printable(prefix+a.Key), calm(v.Any()))
 	}
 	if a.Key != "" {
 		prefix += a.Key + "."
@@ -68,6 +68,17 @@ func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 		args = h.append(args, prefix, m)
 	}
 	return args
+}
+
+// calm keeps what steers a terminal out of a value; lines stay.
+func calm(v any) any {
+	switch v := v.(type) {
+	case string:
+		return printableLines(v)
+	case error:
+		return printableLines(v.Error())
+	}
+	return v
 }
 
 // WithAttrs implements slog.Handler.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,5 +82,19 @@ func (l *logFile) Close() error {
 	return err
 }
 
-// makeFolder makes a folder that only its owner can enter.
-func makeFolder(path string) error { return os.MkdirAll(path, 0o700) }
+// makeFolder makes a folder that only its owner can enter. One that is there must be ours, and others
+// must not be able to write to it: they could exchange the token, or let a link lead the log elsewhere.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !private(info) {
+		return fmt.Errorf("state folder %s: others can write to it (mode %04o); use a folder of your own, or chmod 700 it",
+			path, info.Mode().Perm())
+	}
+	return nil
+}

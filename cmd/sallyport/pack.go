@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -35,15 +36,21 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		return err
 	}
 	for _, p := range d.Manifest.Problems {
-		fmt.Fprintf(std.err, "warning: %s\n", p)
+		fmt.Fprintf(std.err, "warning: %s\n", printable(p))
 	}
 	if d.Packed {
-		fmt.Fprintf(std.out, "%s is packed already\n", file)
+		fmt.Fprintf(std.out, "%s is packed already\n", printable(file))
 		return nil
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil { // a link stays, what it leads to changes
+		return err
 	}
 	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	if fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)) != d.Digest {
+		return fmt.Errorf("%s: somebody is writing it", file)
 	}
 	packed, err := wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, d.Raw)
 	if err != nil {
@@ -52,7 +59,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err := replaceFile(file, packed); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "packed %s: %d tools, %d resources, %d prompts\n", file,
+	fmt.Fprintf(std.out, "packed %s: %d tools, %d resources, %d prompts\n", printable(file),
 		len(d.Manifest.Tools), len(d.Manifest.Resources)+len(d.Manifest.Templates), len(d.Manifest.Prompts))
 	return nil
 }

@@ -61,10 +61,10 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(w, "sallyport: %v\n", err)
+	fmt.Fprintf(w, "sallyport: %s\n", printableLines(err.Error()))
 	var h *hintError
 	if errors.As(err, &h) {
-		fmt.Fprintf(w, "hint: %s\n", h.hint)
+		fmt.Fprintf(w, "hint: %s\n", printableLines(h.hint))
 	}
 	return exitError
 }

@@ -94,18 +94,21 @@ func (c Client) Write(file string, s Server) (backup string, err error) {
 
 // read returns what file holds, nil if it does not exist, and the mode to write it with.
 func read(file string) ([]byte, fs.FileMode, error) {
-	f, err := os.Open(file)
+	info, err := os.Stat(file) // before Open, which would wait at a named pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0o600, nil
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	if !info.Mode().IsRegular() { // and a device would be replaced by a file
+		return nil, 0, fmt.Errorf("%s: not a regular file", file)
+	}
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, 0, err
 	}
+	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(text) > maxFile {
 		err = fmt.Errorf("%s: larger than %d MiB", file, maxFile>>20)

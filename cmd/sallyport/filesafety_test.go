@@ -1,0 +1,103 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// within runs the program, which must end soon, and returns what it says.
+func within(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	if !timer.Stop() {
+		t.Errorf("%v does not end", cmd.Args[1:])
+	}
+	if err == nil {
+		t.Errorf("%v succeeds: %s", cmd.Args[1:], out)
+	}
+	return string(out)
+}
+
+// TestSpecialFiles: no command waits at a pipe, or puts a file where a device was.
+func TestSpecialFiles(t *testing.T) {
+	dir := t.TempDir()
+	fifo, device := filepath.Join(dir, "fifo.wasm"), filepath.Join(dir, "device.wasm")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", device); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{fifo, device, dir} {
+		for _, args := range [][]string{
+			{"pack", file}, {"inspect", file}, {"call", file, "x"},
+			{"client-config", "claude-code", "--write", "--file", file},
+		} {
+			if out := within(t, program(t, "", args...)); !strings.Contains(out, "regular file") {
+				t.Errorf("%v: %s", args[0], out)
+			}
+		}
+	}
+	if info, err := os.Stat("/dev/zero"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Fatalf("/dev/zero: %v, %v", info, err)
+	}
+	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "no plugins") {
+		t.Errorf("a folder with such files: %v: %s", err, out)
+	}
+}
+
+// TestPack_link: a link stays, what it leads to changes.
+func TestPack_link(t *testing.T) {
+	dir := folder(t, guest(t, "misbehave"))
+	link := filepath.Join(t.TempDir(), "link.wasm")
+	if err := os.Symlink(filepath.Join(dir, "misbehave.wasm"), link); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := program(t, "", "pack", link).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	info, err := os.Lstat(link)
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+	if out, _ := program(t, "", "inspect", filepath.Join(dir, "misbehave.wasm")).Output(); !strings.Contains(string(out), ", packed") {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestStateFolder_ofOthers: what lies in a folder that others can write to is not trusted.
+func TestStateFolder_ofOthers(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(state, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, filepath.Join(state, "sallyport.log")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", t.TempDir()}, {"list", t.TempDir()}, {"token", "me"}, {"client-config", "claude-code", "--http", "127.0.0.1:1"}} {
+		cmd := program(t, "", args...)
+		cmd.Args = append(cmd.Args, "--state", state)
+		if out := within(t, cmd); !strings.Contains(out, "others can write to it (mode 0777)") {
+			t.Errorf("%v: %s", args[0], out)
+		}
+	}
+	if text, _ := os.ReadFile(victim); string(text) != "mine" {
+		t.Errorf("the log went through the link: %s", text)
+	}
+}

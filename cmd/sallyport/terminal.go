@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What plugins, files and clients say ends up on a terminal and in the log. There nothing of it may
+// move the cursor, turn the direction of writing or begin a line that looks like the program's own.
+
+// printable is text on one line, in which what cannot be seen is written as an escape.
+func printable(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var out strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if hidden(r) || r == utf8.RuneError && n == 1 {
+			quoted := strconv.Quote(s[:n])
+			out.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			out.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return out.String()
+}
+
+// hidden are the characters that are no letters, signs or plain spaces.
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
+
+// printableLines is printable for text of several lines: those after the first stand two spaces in.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// printableJSON is the same JSON with the hidden characters of its strings as escapes. Line ends and
+// tabs between values stay.
+func printableJSON(raw []byte) []byte {
+	odd := func(r rune) bool { return hidden(r) && r != '\n' && r != '\t' && r != '\r' }
+	if !bytes.ContainsFunc(raw, odd) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw)+64)
+	for _, r := range string(raw) {
+		switch {
+		case !odd(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
