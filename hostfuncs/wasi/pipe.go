@@ -68,7 +68,7 @@ func (p *Pipe) signal() {
 
 func (p *Pipe) read(ctx context.Context, b []byte) (int, error) {
 	for {
-		n, err, wait := p.tryRead(b)
+		n, wait, err := p.tryRead(b)
 		if wait == nil {
 			return n, err
 		}
@@ -83,7 +83,7 @@ func (p *Pipe) read(ctx context.Context, b []byte) (int, error) {
 func (p *Pipe) write(ctx context.Context, b []byte) (int, error) {
 	done := 0
 	for {
-		n, err, wait := p.tryWrite(b[done:])
+		n, wait, err := p.tryWrite(b[done:])
 		if done += n; wait == nil {
 			return done, err
 		}
@@ -96,7 +96,7 @@ func (p *Pipe) write(ctx context.Context, b []byte) (int, error) {
 }
 
 // tryRead reads what is there. A channel says that nothing is, and closes when that may change.
-func (p *Pipe) tryRead(b []byte) (n int, err error, wait <-chan struct{}) {
+func (p *Pipe) tryRead(b []byte) (n int, wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(b) == 0 {
@@ -104,9 +104,9 @@ func (p *Pipe) tryRead(b []byte) (n int, err error, wait <-chan struct{}) {
 	}
 	if len(p.buf) == 0 {
 		if p.err == nil {
-			return 0, nil, p.changed
+			return 0, p.changed, nil
 		}
-		return 0, p.err, nil
+		return 0, nil, p.err
 	}
 	n = copy(b, p.buf)
 	if p.buf = p.buf[n:]; len(p.buf) == 0 {
@@ -117,11 +117,11 @@ func (p *Pipe) tryRead(b []byte) (n int, err error, wait <-chan struct{}) {
 }
 
 // tryWrite writes what fits. A channel says that some is left, and closes when that may change.
-func (p *Pipe) tryWrite(b []byte) (n int, err error, wait <-chan struct{}) {
+func (p *Pipe) tryWrite(b []byte) (n int, wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil || p.noReader {
-		return 0, io.ErrClosedPipe, nil
+		return 0, nil, io.ErrClosedPipe
 	}
 	n = min(len(b), p.max-len(p.buf))
 	if n > 0 {
@@ -131,7 +131,7 @@ func (p *Pipe) tryWrite(b []byte) (n int, err error, wait <-chan struct{}) {
 	if n < len(b) {
 		wait = p.changed
 	}
-	return n, nil, wait
+	return n, wait, nil
 }
 
 // readable says whether a read would not wait, how many bytes there are, and whether the writer is

@@ -52,7 +52,7 @@ func (s *stream) read(ctx context.Context, p []byte, nonblock bool) (int, Errno)
 	}
 	s.pump.start()
 	if nonblock {
-		n, err, wait := s.in.tryRead(p)
+		n, wait, err := s.in.tryRead(p)
 		if wait != nil {
 			return 0, EAGAIN
 		}
@@ -67,7 +67,7 @@ func (s *stream) write(ctx context.Context, p []byte, nonblock bool) (int, Errno
 	case s.out == nil:
 		return 0, EBADF
 	case s.pipe != nil && nonblock:
-		n, err, wait := s.pipe.tryWrite(p)
+		n, wait, err := s.pipe.tryWrite(p)
 		if wait != nil && n == 0 {
 			return 0, EAGAIN
 		}
