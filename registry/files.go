@@ -50,7 +50,7 @@ func filePath(uri string) (string, error) {
 		path = path[1:]
 	}
 	if strings.Contains(path+"/", "/../") || strings.ContainsRune(path, 0) {
-		return "", errors.New("a file: URI cannot hold ..")
+		return "", errors.New("a file: URI cannot hold .. segments")
 	}
 	return filepath.ToSlash(path), nil
 }
