@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,15 @@ func TestClients(t *testing.T) {
 			})
 		}
 	}
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run("client-config/"+transport, func(t *testing.T) {
+			t.Parallel()
+			s := written(t, transport, allBundled(t))
+			if got := inspected(t, s, "auto", "--method", "tools/list"); got != bundledTools {
+				t.Error(got)
+			}
+		})
+	}
 }
 
 // server is how a client reaches the program.
@@ -51,6 +61,8 @@ type server struct {
 	Env     map[string]string `json:"env,omitempty"` // what the program needs beyond a usual environment
 	URL     string            `json:"url,omitempty"`
 	Token   string            `json:"token,omitempty"`
+
+	file string // if not "": a client's configuration that says all but Env
 }
 
 // reach is the program as a command or as an address. At the end of the test no process may be left.
@@ -67,7 +79,31 @@ func reach(t *testing.T, transport, dir string) server {
 		key, value, _ := strings.Cut(e, "=")
 		s.Env[key] = value
 	}
+	s.Env["SALLYPORT_STATE"] = filepath.Join(sharedState(t), "state")
 	return s
+}
+
+// written is the program as client-config writes it down for a client.
+func written(t *testing.T, transport, dir string) server {
+	t.Helper()
+	s := reach(t, transport, dir)
+	args := []string{"client-config", "claude-code", dir}
+	if transport == "http" {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--http", u.Host)
+	}
+	entry, err := program(t, bareConformance, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "client.json")
+	if err := os.WriteFile(file, entry, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return server{file: file, Env: s.Env}
 }
 
 // nothingRuns fails where a process is left whose command line names dir. It sees none where there is
@@ -189,12 +225,15 @@ func inspected(t *testing.T, s server, era string, args ...string) string {
 	t.Helper()
 	args = append([]string{npm(t, ".bin", "mcp-inspector"), "--cli", "--format", "json", "--quiet",
 		"--stored-auth-only", "--protocol-era", era}, args...)
-	if s.URL != "" {
+	for key, value := range s.Env {
+		args = append(args, "-e", key+"="+value)
+	}
+	switch {
+	case s.file != "":
+		args = append(args, "--config", s.file, "--server", "sallyport")
+	case s.URL != "":
 		args = append(args, "--transport", "http", "--server-url", s.URL, "--header", "Authorization: Bearer "+s.Token)
-	} else {
-		for key, value := range s.Env {
-			args = append(args, "-e", key+"="+value)
-		}
+	default:
 		args = append(append(args, "--", s.Command), s.Args...)
 	}
 	out, errs, code := node(t, nil, args...)
