@@ -45,8 +45,8 @@ type Call struct {
 type Gate struct {
 	policy *Policy
 	call   Call
-	stderr *output
-	stdout *output
+	stderr output
+	stdout output
 	stop   context.Context // done when the call is over
 	cancel context.CancelFunc
 	wasi   func() *wasi.State
@@ -69,9 +69,7 @@ var (
 func (p *Policy) NewGate(c Call) *Gate {
 	g := &Gate{policy: p, call: c}
 	g.stop, g.cancel = context.WithCancel(p.host.stop)
-	logger := p.host.logger.With("plugin", p.plugin.Name, "call", c.ID)
-	g.stderr = &output{logger: logger.With("stream", "stderr")}
-	g.stdout = &output{logger: logger.With("stream", "stdout")}
+	g.stderr, g.stdout = output{gate: g, name: "stderr"}, output{gate: g, name: "stdout"}
 	g.wasi = sync.OnceValue(g.newState)
 	return g
 }
@@ -275,7 +273,7 @@ func (g *Gate) WASI() *wasi.State { return g.wasi() }
 func (g *Gate) newState() *wasi.State {
 	o := wasi.Options{
 		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
-		Stdout: g.stdout, Stderr: g.stderr,
+		Stdout: &g.stdout, Stderr: &g.stderr,
 	}
 	g.mountFiles(&o)
 	s := wasi.NewState(o)

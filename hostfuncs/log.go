@@ -69,8 +69,7 @@ func (g *Gate) mayLog(n int) bool {
 	after := g.logged
 	g.mu.Unlock()
 	if before <= maxLogged && after > maxLogged {
-		g.policy.host.logger.Warn("the call logs too much, the rest is dropped",
-			"plugin", g.policy.plugin.Name, "call", g.call.ID, "bytes", maxLogged)
+		g.log(slog.LevelWarn, "the call logs too much, the rest is dropped", "bytes", maxLogged)
 	}
 	return after <= maxLogged
 }
@@ -80,20 +79,26 @@ func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.R
 	if !ok {
 		text = string(data)
 	}
-	attrs := []any{"plugin", g.policy.plugin.Name, "call", g.call.ID}
+	var attrs []any
 	if logger, ok := rawjson.String(rawjson.Get(params, "logger")); ok && logger != "" {
-		attrs = append(attrs, "logger", printable(cut(logger, maxMethod)))
+		attrs = []any{"logger", printable(cut(logger, maxMethod))}
 	}
-	g.policy.host.logger.Log(ctx, l, printable(cut(text, maxLogLine)), attrs...)
+	g.log(l, printable(cut(text, maxLogLine)), attrs...)
 	if g.call.Client != nil {
 		g.call.Client.Message(ctx, params)
 	}
 }
 
+// log writes a line that names the plugin and the call.
+func (g *Gate) log(l slog.Level, msg string, attrs ...any) {
+	g.policy.host.logger.Log(g.stop, l, msg, append([]any{"plugin", g.policy.plugin.Name, "call", g.call.ID}, attrs...)...)
+}
+
 // output is one standard stream of a guest: each line goes to the host's log, the end is kept. It
 // accepts everything, so that a guest cannot hang on it.
 type output struct {
-	logger *slog.Logger
+	gate *Gate
+	name string // stdout or stderr
 
 	mu      sync.Mutex
 	tail    []byte // the end of everything
@@ -138,10 +143,10 @@ func (o *output) emit() {
 		return
 	}
 	if o.written += len(line) + 1; o.written > maxLogged {
-		o.logger.Warn("the call writes too much, the rest is dropped", "bytes", maxLogged)
+		o.gate.log(slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
 		return
 	}
-	o.logger.Info(printable(string(bytes.TrimSuffix(line, []byte("\r")))))
+	o.gate.log(slog.LevelInfo, printable(string(bytes.TrimSuffix(line, []byte("\r")))), "stream", o.name)
 }
 
 func (o *output) flush() {
