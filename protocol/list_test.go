@@ -154,24 +154,6 @@ func TestServer_HeaderParams(t *testing.T) {
 	}
 }
 
-func TestHeaderParams_OnlyByProperties(t *testing.T) {
-	for schema, want := range map[string]string{
-		`{"properties":{"a":{"type":"boolean","x-mcp-header":"A"}}}`:                "[{A [a] boolean}]",
-		`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`:                 "[]",
-		`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`:                  "[]",
-		`{"properties":{"a":{"type":"string","x-mcp-header":7}}}`:                   "[]",
-		`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}`:       "[]",
-		`{"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`:     "[]",
-		`{"type":"string","x-mcp-header":"A"}`:                                      "[]",
-		strings.Repeat(`{"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40): "[]",
-		`true`: "[]",
-	} {
-		if got := fmt.Sprint(headerParams(json.RawMessage(schema))); got != want {
-			t.Errorf("%s: %s", schema, got)
-		}
-	}
-}
-
 // What a plugin declares reaches both eras as it was, but for reserved keys.
 func TestDefinitions_Survive(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)

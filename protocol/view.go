@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
@@ -68,7 +69,7 @@ func (v *view) learn(t *registry.Tool) {
 	if anyObject(input) {
 		v.free[t] = true
 	}
-	if h := headerParams(input); len(h) > 0 {
+	if h, err := paramheader.Find(input); err == nil && len(h) > 0 { // the catalogue has no wrong ones
 		v.headers[t.Name] = h
 	}
 }

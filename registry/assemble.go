@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -52,7 +53,7 @@ func (r *Registry) filePlans() []*plan {
 	for _, f := range r.opts.Files {
 		path := absolute(f.Path)
 		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
-		p.name, p.err = stemName(path)
+		p.name, p.err = names.OfFile(path)
 		plans = append(plans, p)
 	}
 	return plans
@@ -74,7 +75,7 @@ func (r *Registry) folderPlans() []*plan {
 			continue
 		}
 		p := &plan{path: path, file: f}
-		if p.name, p.err = stemName(path); p.err != nil {
+		if p.name, p.err = names.OfFile(path); p.err != nil {
 			p.name = filepath.Base(path)
 		}
 		if c := r.configs[p.name]; c.Source == "" {

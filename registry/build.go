@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // buildSnapshot joins what the generations publish. An entry whose name two plugins claim is held
@@ -24,20 +26,20 @@ func buildSnapshot(serving []*generation, tell func(g *generation, problem strin
 	}
 	s := &Snapshot{}
 	s.Tools = unique(tools, claim[*Tool]{
-		kindTool, func(t *Tool) string { return t.Name }, func(t *Tool) *generation { return t.from }, tell})
+		manifest.Tool, func(t *Tool) string { return t.Name }, func(t *Tool) *generation { return t.from }, tell})
 	s.Prompts = unique(prompts, claim[*Prompt]{
-		kindPrompt, func(p *Prompt) string { return p.Name }, func(p *Prompt) *generation { return p.from }, tell})
+		manifest.Prompt, func(p *Prompt) string { return p.Name }, func(p *Prompt) *generation { return p.from }, tell})
 	s.Resources = unique(resources, claim[*Resource]{
-		kindResource, func(r *Resource) string { return r.URI }, func(r *Resource) *generation { return r.from }, tell})
+		manifest.Resource, func(r *Resource) string { return r.URI }, func(r *Resource) *generation { return r.from }, tell})
 	s.Templates = unique(templates, claim[*Template]{
-		kindTemplate, func(t *Template) string { return t.pattern.shape }, func(t *Template) *generation { return t.from }, tell})
+		manifest.Template, func(t *Template) string { return t.pattern.Shape() }, func(t *Template) *generation { return t.from }, tell})
 	s.index()
 	return s
 }
 
 // claim says how to tell whether two entries of a kind claim the same name.
 type claim[T any] struct {
-	kind kind
+	kind manifest.Kind
 	name func(T) string
 	from func(T) *generation
 	tell func(*generation, string)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -43,7 +44,7 @@ func (c Config) remote() bool { return strings.Contains(c.Source, "://") }
 func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	checked := make(map[string]Config, len(configs))
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
-		if err := CheckPluginName(name); err != nil {
+		if err := names.Check(name); err != nil {
 			return nil, err
 		}
 		c := configs[name].clone()

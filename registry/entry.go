@@ -7,21 +7,13 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
-)
-
-// kind is one of the four lists of the catalogue.
-type kind string
-
-const (
-	kindTool     kind = "tool"
-	kindPrompt   kind = "prompt"
-	kindResource kind = "resource"
-	kindTemplate kind = "resource template"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
 
 // entryKey is an entry within its plugin: a tool and a prompt may have the same name.
 type entryKey struct {
-	kind kind
+	kind manifest.Kind
 	id   string // local name, URI or template
 }
 
@@ -69,7 +61,7 @@ func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.from.call(ctx, c, request{method: "tools/call", kind: kindTool, entry: t.Local, params: params})
+	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params})
 }
 
 // Prompt is one published prompt.
@@ -90,7 +82,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.from.call(ctx, c, request{method: "prompts/get", kind: kindPrompt, entry: p.Local, params: params})
+	return p.from.call(ctx, c, request{method: "prompts/get", kind: manifest.Prompt, entry: p.Local, params: params})
 }
 
 // Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
@@ -100,7 +92,7 @@ func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	return p.from.call(ctx, c, request{method: "completion/complete", kind: kindPrompt, entry: p.Local, params: params})
+	return p.from.call(ctx, c, request{method: "completion/complete", kind: manifest.Prompt, entry: p.Local, params: params})
 }
 
 // Resource is one published resource.
@@ -115,7 +107,7 @@ type Resource struct {
 // Read asks the plugin for the resource's contents. It is safe for concurrent use; errors are those
 // of Tool.Call.
 func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
-	return r.from.call(ctx, c, request{method: "resources/read", kind: kindResource, entry: r.URI, params: c.Params})
+	return r.from.call(ctx, c, request{method: "resources/read", kind: manifest.Resource, entry: r.URI, params: c.Params})
 }
 
 // Template is a published family of resources.
@@ -124,7 +116,7 @@ type Template struct {
 	Plugin      string          // the plugin's name
 	Definition  json.RawMessage // as the plugin wrote it
 
-	pattern *URITemplate
+	pattern *uritemplate.Template
 	from    *generation
 }
 
@@ -132,11 +124,11 @@ type Template struct {
 // concurrent use; errors are those of Tool.Call.
 func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	uri, _ := rawjson.String(rawjson.Get(c.Params, "uri"))
-	return t.from.call(ctx, c, request{method: "resources/read", kind: kindTemplate, entry: t.URITemplate, uri: uri, params: c.Params})
+	return t.from.call(ctx, c, request{method: "resources/read", kind: manifest.Template, entry: t.URITemplate, uri: uri, params: c.Params})
 }
 
 // Complete asks the plugin to complete one of the template's variables: completion/complete with a
 // ref/resource. Errors are those of Tool.Call.
 func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
-	return t.from.call(ctx, c, request{method: "completion/complete", kind: kindTemplate, entry: t.URITemplate, params: c.Params})
+	return t.from.call(ctx, c, request{method: "completion/complete", kind: manifest.Template, entry: t.URITemplate, params: c.Params})
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // Failure is the error of a call that a plugin did not answer. The cause is one of runtime's
@@ -49,7 +50,7 @@ func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 			}
 		},
 	}
-	if r.kind == kindTool {
+	if r.kind == manifest.Tool {
 		g.Tool = r.entry
 	}
 	return g

@@ -4,15 +4,17 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // file is one plugin file: what of it serves, and what became of its newest bytes. Registry.mu
 // guards it.
 type file struct {
 	path   string
-	stamp  stamp   // of the bytes that were looked at last
-	module *module // what serves; nil if nothing does
-	err    error   // why the newest bytes do not serve
+	stamp  stamp.Stamp // of the bytes that were looked at last
+	module *module     // what serves; nil if nothing does
+	err    error       // why the newest bytes do not serve
 }
 
 // isPluginFile reports whether a name in the folder is a plugin's.
@@ -74,7 +76,7 @@ func (r *Registry) apply(l loaded) {
 		f.serve(l.module)
 		r.warmUp(l.module)
 	case l.err == nil && f.module != l.module:
-		f.stamp = stamp{} // the module was found broken meanwhile: look again
+		f.stamp = stamp.Stamp{} // the module was found broken meanwhile: look again
 	case l.err != nil && f.module != nil && !f.module.ready():
 		f.serve(nil) // its bytes are gone
 	}
@@ -125,6 +127,6 @@ func (r *Registry) loadFiles(ctx context.Context) {
 	for range r.opts.Files {
 		r.apply(<-results)
 	}
-	r.cache.flush()
+	r.cache.Flush()
 	r.assemble()
 }

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // checkFile reports why a plugin may not publish a file: URI or template: it must have a grant to
 // read that file, or for a template something below its literal folder. What is read is decided
 // again at the time of the call.
-func checkFile(k kind, d declared, grants *grant.Set, places grant.Places) error {
-	text := d.id
-	if k == kindTemplate {
-		text = d.pattern.Prefix()
+func checkFile(k manifest.Kind, d manifest.Entry, grants *grant.Set, places grant.Places) error {
+	text := d.ID
+	if k == manifest.Template {
+		text = d.Pattern.Prefix()
 	}
 	scheme, _, _ := strings.Cut(text, ":")
 	if !strings.EqualFold(scheme, "file") {
@@ -26,7 +27,7 @@ func checkFile(k kind, d declared, grants *grant.Set, places grant.Places) error
 	if err != nil {
 		return err
 	}
-	if k == kindTemplate {
+	if k == manifest.Template {
 		folder := path[:strings.LastIndexByte(path, '/')+1]
 		if grants.Above(folder, places) {
 			return nil

@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 const (
-	// settleTime is how long a file must not have changed before it is read: a writer that pauses
-	// longer is caught by what the bytes look like, and on Linux by asking the kernel.
-	settleTime = 100 * time.Millisecond
 	// pollTime is how often the folders are read where the system tells of no changes.
 	pollTime = time.Second
 	// slowPollTime is how often they are read where it does: network file systems and replaced
@@ -43,7 +42,7 @@ type folder struct {
 
 // pending is a file that may have changed.
 type pending struct {
-	seen  stamp
+	seen  stamp.Stamp
 	since time.Time // when seen was first seen; zero: not yet
 	busy  bool      // being looked at
 	again bool      // changed meanwhile
@@ -54,7 +53,7 @@ type loaded struct {
 	path   string
 	module *module
 	fresh  bool // the module was made for this result, which owns it
-	stamp  stamp
+	stamp  stamp.Stamp
 	err    error
 }
 
@@ -119,7 +118,7 @@ func (r *Registry) touch(path string) {
 	r.mu.Lock()
 	f := r.folder
 	if known := r.files[path]; known != nil {
-		known.stamp = stamp{} // whatever it seems, look at it
+		known.stamp = stamp.Stamp{} // whatever it seems, look at it
 	}
 	r.mu.Unlock()
 	if f == nil {
@@ -151,7 +150,7 @@ func (r *Registry) busy(n int) {
 func (f *folder) run() {
 	poll := time.NewTicker(f.pollEvery())
 	defer poll.Stop()
-	tick := time.NewTicker(settleTime / 4)
+	tick := time.NewTicker(stamp.SettleTime / 4)
 	defer tick.Stop()
 	events, errs := f.channels()
 	for {
@@ -242,13 +241,13 @@ func (f *folder) mark(path string) {
 func (f *folder) scan() {
 	here := f.list()
 	f.r.mu.Lock()
-	stamps := map[string]stamp{}
+	stamps := map[string]stamp.Stamp{}
 	for path, known := range f.r.files {
 		stamps[path] = known.stamp
 	}
 	f.r.mu.Unlock()
 	for path := range here {
-		st, err := stampOf(path)
+		st, err := stamp.Of(path)
 		if known, ok := stamps[path]; !ok || err != nil || known != st {
 			f.mark(path)
 		}
@@ -334,13 +333,13 @@ func (f *folder) due() {
 // looked at.
 func (f *folder) check(path string, now time.Time) {
 	p := f.pending[path]
-	st, err := stampOf(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || err == nil && !f.wanted(path) {
+	st, err := stamp.Of(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, stamp.ErrNotRegular) || err == nil && !f.wanted(path) {
 		f.gone(path, p, now)
 		return
 	}
 	if err != nil {
-		f.drop(path, loaded{path: path, err: plain(err)})
+		f.drop(path, loaded{path: path, err: stamp.Plain(err)})
 		return
 	}
 	if known, ok := f.stampOf(path); ok && known == st {
@@ -350,11 +349,7 @@ func (f *folder) check(path string, now time.Time) {
 	if p.since.IsZero() || p.seen != st {
 		p.seen, p.since = st, now
 	}
-	quiet := now.Sub(p.since)
-	if st.ctime != 0 { // nobody can set it back, so it tells of the time before this process too
-		quiet = max(quiet, st.age(now))
-	}
-	if quiet < settleTime {
+	if st.Quiet(p.since, now) < stamp.SettleTime {
 		return
 	}
 	f.look(path, p)
@@ -363,10 +358,10 @@ func (f *folder) check(path string, now time.Time) {
 // gone takes a file out that has been away for as long as a file must be there to be taken in: some
 // programs replace a file by removing it first.
 func (f *folder) gone(path string, p *pending, now time.Time) {
-	if p.since.IsZero() || p.seen != (stamp{}) {
-		p.seen, p.since = stamp{}, now
+	if p.since.IsZero() || p.seen != (stamp.Stamp{}) {
+		p.seen, p.since = stamp.Stamp{}, now
 	}
-	if _, known := f.stampOf(path); known && now.Sub(p.since) < settleTime {
+	if _, known := f.stampOf(path); known && now.Sub(p.since) < stamp.SettleTime {
 		return
 	}
 	f.r.remove(path)
@@ -374,12 +369,12 @@ func (f *folder) gone(path string, p *pending, now time.Time) {
 	f.forget(path)
 }
 
-func (f *folder) stampOf(path string) (stamp, bool) {
+func (f *folder) stampOf(path string) (stamp.Stamp, bool) {
 	f.r.mu.Lock()
 	defer f.r.mu.Unlock()
 	known := f.r.files[path]
 	if known == nil {
-		return stamp{}, false
+		return stamp.Stamp{}, false
 	}
 	return known.stamp, true
 }
@@ -406,7 +401,7 @@ func (f *folder) finish(l loaded) {
 	p := f.pending[l.path]
 	p.busy = false
 	now := time.Now()
-	if errors.Is(l.err, errUnsettled) {
+	if errors.Is(l.err, stamp.ErrUnsettled) {
 		if l.stamp != p.seen {
 			p.seen, p.since = l.stamp, now
 		}
@@ -434,6 +429,6 @@ func (f *folder) forget(path string) {
 	}
 	f.r.busy(-1)
 	if len(f.pending) == 0 {
-		f.r.cache.flush()
+		f.r.cache.Flush()
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	spruntime "github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -181,7 +182,7 @@ func TestFolder_HalfWritten(t *testing.T) {
 		if _, err := f.Write(whole[n*part : end]); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * settleTime)
+		time.Sleep(2 * stamp.SettleTime)
 		if s := status(r, "p"); s.State == StateLoaded || runtime.GOOS == "linux" && s.State == StateFailed {
 			seen = s
 		}

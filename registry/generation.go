@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // server answers the requests of one plugin.
@@ -26,7 +27,7 @@ type server interface {
 // request is one call after its name was turned into the plugin's own.
 type request struct {
 	method string
-	kind   kind
+	kind   manifest.Kind
 	entry  string // what must still be published: a local name, a URI or a template
 	uri    string // what a template was matched with; "" elsewhere
 	params json.RawMessage
@@ -48,7 +49,7 @@ const reloadWait = 5 * time.Second
 type generation struct {
 	plugin   *plugin
 	config   Config
-	manifest *Manifest
+	manifest *manifest.Manifest
 	server   server
 	module   *module   // what the server runs; nil for code
 	code     *goPlugin // nil for a module

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -21,7 +23,7 @@ type GoFunc func(ctx context.Context, method string, params json.RawMessage) (js
 // goPlugin is a plugin of this process.
 type goPlugin struct {
 	name     string
-	manifest *Manifest
+	manifest *manifest.Manifest
 	serve    GoFunc
 }
 
@@ -104,19 +106,19 @@ func asEnd(err error) error {
 }
 
 // AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and
-// benchmarks. The manifest has the form of a guest's; what a guest would lose an entry for is an
+// benchmarks. raw is its manifest, which has the form of a guest's; what a guest would lose an entry for is an
 // error here. Publishing and grants follow the plugin's configuration, if there is one. A second
 // plugin of the same name takes the place of the first.
-func (r *Registry) AddGo(name string, manifest []byte, serve GoFunc) error {
-	if err := CheckPluginName(name); err != nil {
+func (r *Registry) AddGo(name string, raw []byte, serve GoFunc) error {
+	if err := names.Check(name); err != nil {
 		return err
 	}
-	m, err := ParseManifest(bytes.Clone(manifest))
+	m, err := manifest.Parse(bytes.Clone(raw))
 	if err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}
-	if m.refused != "" {
-		return fmt.Errorf("plugin %q: %s", name, m.refused)
+	if err := m.Refused(); err != nil {
+		return fmt.Errorf("plugin %q: %w", name, err)
 	}
 	return r.addGo(&goPlugin{name: name, manifest: m, serve: serve})
 }

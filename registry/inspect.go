@@ -8,20 +8,23 @@ import (
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
 // Description is what can be known of a plugin file.
 type Description struct {
-	Name     string    `json:"name"` // the name it has in a folder, without configuration
-	File     string    `json:"file"`
-	Size     int       `json:"size"`   // bytes
-	Digest   string    `json:"digest"` // SHA-256, "sha256:" and hex
-	Dialect  string    `json:"dialect"`
-	Packed   bool      `json:"packed"` // the manifest is in the file; else the plugin was asked
-	Imports  []string  `json:"imports"`
-	Manifest *Manifest `json:"manifest"`
+	Name     string             `json:"name"` // the name it has in a folder, without configuration
+	File     string             `json:"file"`
+	Size     int                `json:"size"`   // bytes
+	Digest   string             `json:"digest"` // SHA-256, "sha256:" and hex
+	Dialect  string             `json:"dialect"`
+	Packed   bool               `json:"packed"` // the manifest is in the file; else the plugin was asked
+	Imports  []string           `json:"imports"`
+	Manifest *manifest.Manifest `json:"manifest"`
 
 	// Raw is the manifest as the plugin gave it.
 	Raw json.RawMessage `json:"-"`
@@ -48,7 +51,7 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 // Inspect reads a plugin file. It runs nothing, unless the file has no manifest section: then it
 // asks by describe, and a nil describe is ErrNotPacked.
 func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
-	wasm, _, err := readSettled(path)
+	wasm, _, err := stamp.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -57,9 +60,9 @@ func Inspect(ctx context.Context, path string, dialects []Dialect, describe Desc
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.File = path
-	if d.Name, err = stemName(path); err != nil {
+	if d.Name, err = names.OfFile(path); err != nil {
 		d.Name = filepath.Base(path)
-		d.Manifest.problem("%v", err)
+		d.Manifest.Problems = append(d.Manifest.Problems, err.Error())
 	}
 	return d, nil
 }
@@ -73,7 +76,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Size: b.Size(), Digest: digestOf(wasm), Dialect: dialect.Name(), Imports: []string{}}
+	d := &Description{Size: b.Size(), Digest: stamp.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}}
 	for _, i := range b.Imports {
 		d.Imports = append(d.Imports, i.Module+"."+i.Name)
 	}
@@ -86,6 +89,6 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}
 	}
-	d.Manifest, err = ParseManifest(d.Raw)
+	d.Manifest, err = manifest.Parse(d.Raw)
 	return d, err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // changedFunc takes a plugin's notice that one of its lists is another now.
@@ -19,11 +20,11 @@ const (
 	listResources listName = "resources" // templates too
 )
 
-func (k kind) list() listName {
+func listOf(k manifest.Kind) listName {
 	switch k {
-	case kindTool:
+	case manifest.Tool:
 		return listTools
-	case kindPrompt:
+	case manifest.Prompt:
 		return listPrompts
 	}
 	return listResources
@@ -35,7 +36,7 @@ func (k kind) list() listName {
 func (g *generation) changed(method string, params json.RawMessage) {
 	name := strings.TrimSuffix(strings.TrimPrefix(method, "notifications/"), "/list_changed")
 	visible, err := rawjson.Elements(rawjson.Get(params, "visible"))
-	if err != nil || len(visible) > maxEntries {
+	if err != nil || len(visible) > manifest.MaxEntries {
 		return
 	}
 	set := make(map[string]bool, len(visible))
@@ -73,10 +74,10 @@ func (g *generation) choice() *choice {
 }
 
 // has looks an entry up; ok is false if the plugin never spoke of its list.
-func (c *choice) has(k kind, id string) (shown, ok bool) {
+func (c *choice) has(k manifest.Kind, id string) (shown, ok bool) {
 	if c == nil {
 		return false, false
 	}
-	set, ok := (*c)[k.list()]
+	set, ok := (*c)[listOf(k)]
 	return set[id], ok
 }

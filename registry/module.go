@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -19,9 +20,8 @@ var errReplaced = errors.New("the file has changed and is being loaded again")
 type module struct {
 	path     string
 	digest   string // "sha256:" and hex
-	size     int64
 	dialect  runtime.Dialect
-	manifest *Manifest
+	manifest *manifest.Manifest
 	compile  func(ctx context.Context) (*runtime.Module, error)
 	work     *sync.WaitGroup // the registry's, which waits for compilations
 
@@ -33,8 +33,8 @@ type module struct {
 }
 
 // newModule returns a module with one claim, its maker's.
-func newModule(path, digest string, size int64) *module {
-	return &module{path: path, digest: digest, size: size, refs: 1}
+func newModule(path, digest string) *module {
+	return &module{path: path, digest: digest, refs: 1}
 }
 
 // have gives the module its compiled form.

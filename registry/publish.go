@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
 // entries is what a generation offers under its configuration.
@@ -24,8 +26,8 @@ type publisher struct {
 	entries
 	from   *generation
 	config Config
-	names  map[kind]map[string]string // public name → local name
-	used   map[string]bool            // the words of publish.only and publish.hide that name something
+	names  map[manifest.Kind]map[string]string // public name → local name
+	used   map[string]bool                     // the words of publish.only and publish.hide that name something
 }
 
 // publish decides what of its manifest g offers, under its configuration and what the plugin itself
@@ -35,90 +37,90 @@ func (g *generation) publish() {
 	p := publisher{
 		entries: entries{published: map[entryKey]bool{}, problems: slices.Clone(m.Problems), shown: g.choice()},
 		from:    g, config: g.config,
-		names: map[kind]map[string]string{kindTool: {}, kindPrompt: {}},
+		names: map[manifest.Kind]map[string]string{manifest.Tool: {}, manifest.Prompt: {}},
 		used:  map[string]bool{},
 	}
-	for _, d := range m.tools {
+	for _, d := range m.Entries(manifest.Tool) {
 		p.tool(d)
 	}
-	for _, d := range m.prompts {
+	for _, d := range m.Entries(manifest.Prompt) {
 		p.prompt(d)
 	}
-	for _, d := range m.resources {
+	for _, d := range m.Entries(manifest.Resource) {
 		p.resource(d)
 	}
-	for _, d := range m.templates {
+	for _, d := range m.Entries(manifest.Template) {
 		p.template(d)
 	}
 	p.unused()
 	g.entries.Store(&p.entries)
 }
 
-func (p *publisher) tool(d declared) {
-	name, ok := p.name(kindTool, d)
+func (p *publisher) tool(d manifest.Entry) {
+	name, ok := p.name(manifest.Tool, d)
 	if !ok {
 		return
 	}
-	p.tools = append(p.tools, newTool(name, d.id, renamed(d.members, name), p.from))
+	p.tools = append(p.tools, newTool(name, d.ID, renamed(d.Members, name), p.from))
 }
 
-func (p *publisher) prompt(d declared) {
-	name, ok := p.name(kindPrompt, d)
+func (p *publisher) prompt(d manifest.Entry) {
+	name, ok := p.name(manifest.Prompt, d)
 	if !ok {
 		return
 	}
 	p.prompts = append(p.prompts, &Prompt{
-		Name: name, Local: d.id, Plugin: p.from.plugin.name, Definition: renamed(d.members, name),
-		local: rawjson.AppendString(nil, d.id), from: p.from,
+		Name: name, Local: d.ID, Plugin: p.from.plugin.name, Definition: renamed(d.Members, name),
+		local: rawjson.AppendString(nil, d.ID), from: p.from,
 	})
 }
 
-func (p *publisher) resource(d declared) {
-	if !p.uri(kindResource, d) {
+func (p *publisher) resource(d manifest.Entry) {
+	if !p.uri(manifest.Resource, d) {
 		return
 	}
 	p.resources = append(p.resources, &Resource{
-		URI: d.id, Plugin: p.from.plugin.name, Definition: d.members.Append(nil), from: p.from,
+		URI: d.ID, Plugin: p.from.plugin.name, Definition: d.Members.Append(nil), from: p.from,
 	})
 }
 
-func (p *publisher) template(d declared) {
-	if !p.uri(kindTemplate, d) {
+func (p *publisher) template(d manifest.Entry) {
+	if !p.uri(manifest.Template, d) {
 		return
 	}
 	p.templates = append(p.templates, &Template{
-		URITemplate: d.id, Plugin: p.from.plugin.name, Definition: d.members.Append(nil),
-		pattern: d.pattern, from: p.from,
+		URITemplate: d.ID, Plugin: p.from.plugin.name, Definition: d.Members.Append(nil),
+		pattern: d.Pattern, from: p.from,
 	})
 }
 
 // name decides the public name of a tool or prompt; false leaves it out.
-func (p *publisher) name(k kind, d declared) (string, bool) {
+func (p *publisher) name(k manifest.Kind, d manifest.Entry) (string, bool) {
 	if !p.wanted(k, d) {
 		return "", false
 	}
-	public := publicName(p.from.plugin.name, d.id, p.config.prefixed())
+	public := names.Public(p.from.plugin.name, d.ID, p.config.prefixed())
 	if first, taken := p.names[k][public]; taken {
-		p.problem("%s %q is left out: its public name %s is that of %q already", k, d.id, public, first)
+		p.problem("%s %q is left out: its public name %s is that of %q already", k, d.ID, public, first)
 		return "", false
 	}
-	p.names[k][public] = d.id
-	p.published[entryKey{k, d.id}] = true
+	p.names[k][public] = d.ID
+	p.published[entryKey{k, d.ID}] = true
 	return public, true
 }
 
 // uri decides whether a resource or template is published.
-func (p *publisher) uri(k kind, d declared) bool {
+func (p *publisher) uri(k manifest.Kind, d manifest.Entry) bool {
 	if !p.wanted(k, d) {
 		return false
 	}
-	key := entryKey{k, d.id}
+	key := entryKey{k, d.ID}
 	if p.published[key] {
-		p.problem("%s %q is left out: it is there already", k, d.id)
+		p.problem("%s %q is left out: it is there already", k, d.ID)
 		return false
 	}
 	if err := checkFile(k, d, p.config.Grants, p.from.places); err != nil {
-		p.problem("%s %q is left out: %v", k, d.id, err)
+		p.problem("%s %q is left out: %v", k, d.ID, err)
 		return false
 	}
 	p.published[key] = true
@@ -126,13 +128,13 @@ func (p *publisher) uri(k kind, d declared) bool {
 }
 
 // wanted holds publish.only, publish.hide, the manifest's own "hidden", and what the plugin chose.
-func (p *publisher) wanted(k kind, d declared) bool {
-	only, hide := slices.Contains(p.config.Only, d.id), slices.Contains(p.config.Hide, d.id)
+func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
+	only, hide := slices.Contains(p.config.Only, d.ID), slices.Contains(p.config.Hide, d.ID)
 	if only || hide {
-		p.used[d.id] = true
+		p.used[d.ID] = true
 	}
-	shown := !d.hidden
-	if chosen, ok := p.shown.has(k, d.id); ok {
+	shown := !d.Hidden
+	if chosen, ok := p.shown.has(k, d.ID); ok {
 		shown = chosen
 	}
 	return shown && !hide && (only || len(p.config.Only) == 0)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -203,7 +205,7 @@ func TestDecision4_LongestLiteralPrefixWins(t *testing.T) {
 			t.Errorf("%s: %s, want %s", uri, got, want)
 		}
 	}
-	if reader, ok := s.Resource("test://h/" + strings.Repeat("x", maxURI)); ok || reader != nil {
+	if reader, ok := s.Resource("test://h/" + strings.Repeat("x", manifest.MaxURI)); ok || reader != nil {
 		t.Error("a URI without bounds is matched")
 	}
 }
@@ -474,4 +476,23 @@ func TestClose_EndsEverything(t *testing.T) {
 	if err := r.Configure(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
+}
+
+// Whatever a manifest says, every public name is one that clients take.
+func FuzzPublish(f *testing.F) {
+	f.Add([]byte(tools("a", "b")))
+	f.Add([]byte(everything))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := manifest.Parse(raw)
+		if err != nil {
+			return
+		}
+		g := &generation{plugin: &plugin{name: "p"}, manifest: m}
+		g.publish()
+		for _, x := range g.entries.Load().tools {
+			if len(x.Name) > names.MaxPublic || strings.Trim(x.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+				t.Errorf("public name %q", x.Name)
+			}
+		}
+	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -63,7 +64,7 @@ type Registry struct {
 	host     *hostfuncs.Host
 	ownHost  bool
 	places   grant.Places
-	cache    *cache
+	cache    *cache.Cache
 	snapshot atomic.Pointer[Snapshot]
 	notes    *notifier
 
@@ -127,12 +128,14 @@ func newRegistry(o Options) (*Registry, error) {
 		warm: make(chan *module, maxWarm), quiet: make(chan struct{}), newWatcher: fsnotify.NewWatcher, warmAfter: warmDelay,
 	}
 	close(r.quiet)
-	r.places = grant.Places{Home: home(), Fold: foldsCase}
-	r.cache = openCache(o.State, r.log)
+	r.cache = cache.Open(o.State, r.log)
 	r.stop, r.cancel = context.WithCancel(context.Background())
 	r.ending, r.end = context.WithCancel(context.Background())
 	if r.host == nil {
 		r.host, r.ownHost = hostfuncs.NewHost(&hostfuncs.Options{Logger: r.log}), true
+	}
+	if r.places = r.host.Places(); r.places.Home == "" {
+		r.places.Home = home()
 	}
 	r.snapshot.Store(&Snapshot{})
 	return r, nil
@@ -238,8 +241,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	r.notes.close()
 	r.retireAll()
 	err := r.wait(ctx)
-	r.cache.flush()
-	r.cache.shrinkModules()
+	r.cache.Close()
 	if r.ownHost {
 		r.host.Close()
 	}

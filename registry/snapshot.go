@@ -1,9 +1,10 @@
 package registry
 
-import "strings"
+import (
+	"strings"
 
-// maxURI bounds a resource URI that a client asks for, in bytes; browsers stop near 8 KiB too.
-const maxURI = 8 << 10
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+)
 
 // Snapshot is the catalogue at one moment. It never changes; its lists are sorted by public name,
 // resources by URI and templates by their text. Callers must not change what it points to.
@@ -48,7 +49,7 @@ func (s *Snapshot) Resource(uri string) (Reader, bool) {
 	if r, ok := s.resources[uri]; ok {
 		return r, true
 	}
-	if len(uri) > maxURI {
+	if len(uri) > manifest.MaxURI {
 		return nil, false
 	}
 	return s.match(uri)

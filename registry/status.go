@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
 // State says in one word where a plugin stands.
@@ -46,7 +48,7 @@ func (r *Registry) Plugins() []Status {
 }
 
 // builtinURI is the resource that lists the plugins.
-const builtinURI = builtinScheme + "://plugins"
+const builtinURI = names.Host + "://plugins"
 
 // builtinResource is the definition of it.
 const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
@@ -59,15 +61,15 @@ func (r *Registry) addBuiltin() error {
 	if err != nil {
 		return err
 	}
-	m := &Manifest{resources: []declared{{id: builtinURI, members: members}}}
-	return r.addGo(&goPlugin{name: builtinName, manifest: m, serve: r.readStatus})
+	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
+	return r.addGo(&goPlugin{name: names.Host, manifest: m, serve: r.readStatus})
 }
 
 // readStatus serves sallyport://plugins: the status of each plugin, without the folders of this
 // machine.
 func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	list := r.Plugins()
-	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == builtinName })
+	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == names.Host })
 	for i := range list {
 		if list[i].File != "" {
 			list[i].File = filepath.Base(list[i].File)

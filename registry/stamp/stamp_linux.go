@@ -1,21 +1,18 @@
-package registry
+package stamp
 
 import (
 	"os"
 	"syscall"
 )
 
-// foldsCase says whether file names that differ in case only are usually the same file.
-const foldsCase = false
-
 // identify adds what tells the file from others with the same size and time.
-func (s *stamp) identify(info os.FileInfo) bool {
+func (s *Stamp) identify(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return false
 	}
-	s.device, s.inode = uint64(st.Dev), st.Ino
-	s.ctime = st.Ctim.Nano()
+	s.Device, s.Inode = uint64(st.Dev), st.Ino
+	s.Ctime = st.Ctim.Nano()
 	return true
 }
 

@@ -1,25 +1,32 @@
-package registry
+// Package manifest reads what a plugin says about itself: its tools, resources, templates and
+// prompts. One bad entry costs only itself; what is not a plugin's to say is taken out; the rest
+// stays the JSON that the plugin wrote.
+package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
 
 const (
-	// maxManifest bounds a plugin's description of itself, in bytes: a thousand tools of 8 KiB.
-	maxManifest = 8 << 20
-	// maxEntries bounds each list of a manifest; the largest servers known have a few hundred.
-	maxEntries = 4096
+	// MaxSize bounds a plugin's description of itself, in bytes: a thousand tools of 8 KiB.
+	MaxSize = 8 << 20
+	// MaxEntries bounds each list of a manifest; the largest servers known have a few hundred.
+	MaxEntries = 4096
 	// maxTemplates bounds a plugin's templates: each URI is compared with them, and each is compiled.
 	maxTemplates = 256
-	// maxDefinition bounds one definition, in bytes: it lands in every client's context.
-	maxDefinition = 256 << 10
+	// MaxDefinition bounds one definition, in bytes: it lands in every client's context.
+	MaxDefinition = 256 << 10
 	// maxLocalName bounds a plugin's own name for a thing, in bytes.
 	maxLocalName = 1 << 10
+	// MaxURI bounds a resource's URI, in bytes; browsers stop near 8 KiB too.
+	MaxURI = 8 << 10
 	// maxLabel bounds the strings of a manifest that are only shown.
 	maxLabel = 4 << 10
 )
@@ -41,24 +48,50 @@ type Manifest struct {
 	// Problems names what was left out or changed, one sentence each.
 	Problems []string `json:"problems,omitempty"`
 
-	tools, prompts       []declared
-	resources, templates []declared
-	refused              string // the first problem that cost an entry
+	entries map[Kind][]Entry
+	refused string // the first problem that cost an entry
 }
 
-// declared is one checked entry: id is its local name, URI or template.
-type declared struct {
-	id      string
-	members rawjson.Object
-	hidden  bool         // not published until the plugin shows it
-	pattern *URITemplate // templates only
+// Kind is one of the four lists of a manifest.
+type Kind string
+
+// The kinds, as sentences name them.
+const (
+	Tool     Kind = "tool"
+	Prompt   Kind = "prompt"
+	Resource Kind = "resource"
+	Template Kind = "resource template"
+)
+
+// Entry is one checked entry of a list.
+type Entry struct {
+	ID      string                // its local name, URI or template
+	Members rawjson.Object        // its definition
+	Hidden  bool                  // not published until the plugin shows it
+	Pattern *uritemplate.Template // of a Template only
 }
 
-// ParseManifest reads and checks a manifest. The error says why nothing of it can be used; a bad
+// Of returns a manifest of entries that need no check: the host's own.
+func Of(k Kind, entries ...Entry) *Manifest {
+	return &Manifest{entries: map[Kind][]Entry{k: entries}}
+}
+
+// Entries returns the entries of one kind, in the plugin's order. The caller must not change them.
+func (m *Manifest) Entries(k Kind) []Entry { return m.entries[k] }
+
+// Refused names the first entry that is not fit to be published; nil if all are.
+func (m *Manifest) Refused() error {
+	if m.refused == "" {
+		return nil
+	}
+	return errors.New(m.refused)
+}
+
+// Parse reads and checks a manifest. The error says why nothing of it can be used; a bad
 // entry alone only costs itself.
-func ParseManifest(raw []byte) (*Manifest, error) {
-	if len(raw) > maxManifest {
-		return nil, fmt.Errorf("manifest: over %d MiB", maxManifest>>20)
+func Parse(raw []byte) (*Manifest, error) {
+	if len(raw) > MaxSize {
+		return nil, fmt.Errorf("manifest: over %d MiB", MaxSize>>20)
 	}
 	if !utf8.Valid(raw) {
 		return nil, errors.New("manifest: not UTF-8")
@@ -67,7 +100,7 @@ func ParseManifest(raw []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	m := &Manifest{}
+	m := &Manifest{entries: map[Kind][]Entry{}}
 	m.labels(o)
 	if err := m.lists(o); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
@@ -102,37 +135,36 @@ func (m *Manifest) labels(o rawjson.Object) {
 // lists reads the entries of each kind.
 func (m *Manifest) lists(o rawjson.Object) error {
 	for _, l := range []struct {
+		kind    Kind
 		key, id string
 		max     int
-		check   func(*entryCheck)
+		check   func(*check)
 		raw     *[]json.RawMessage
-		out     *[]declared
 	}{
-		{"tools", "name", maxEntries, checkTool, &m.Tools, &m.tools},
-		{"resources", "uri", maxEntries, checkResource, &m.Resources, &m.resources},
-		{"resourceTemplates", "uriTemplate", maxTemplates, checkTemplate, &m.Templates, &m.templates},
-		{"prompts", "name", maxEntries, checkPrompt, &m.Prompts, &m.prompts},
+		{Tool, "tools", "name", MaxEntries, checkTool, &m.Tools},
+		{Resource, "resources", "uri", MaxEntries, checkResource, &m.Resources},
+		{Template, "resourceTemplates", "uriTemplate", maxTemplates, checkTemplate, &m.Templates},
+		{Prompt, "prompts", "name", MaxEntries, checkPrompt, &m.Prompts},
 	} {
 		elements, err := list(o, l.key, l.max)
 		if err != nil {
 			return err
 		}
 		for i, raw := range elements {
-			c := &entryCheck{what: fmt.Sprintf("%s[%d]", l.key, i)}
+			c := &check{kind: l.kind, what: fmt.Sprintf("%s[%d]", l.key, i)}
 			c.read(raw, l.id)
 			c.run(l.check)
 			m.Problems = append(m.Problems, c.problems...)
-			if c.bad && m.refused == "" {
-				m.refused = c.problems[len(c.problems)-1]
+			if c.bad {
+				m.refused = cmp.Or(m.refused, c.problems[len(c.problems)-1])
+				continue
 			}
-			if !c.bad {
-				*l.raw = append(*l.raw, c.members.Append(nil))
-				*l.out = append(*l.out, c.declared)
-			}
+			*l.raw = append(*l.raw, c.Members.Append(nil))
+			m.entries[l.kind] = append(m.entries[l.kind], c.Entry)
 		}
 	}
 	var err error
-	m.Wants, err = list(o, "wants", maxEntries)
+	m.Wants, err = list(o, "wants", MaxEntries)
 	return err
 }
 

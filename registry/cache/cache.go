@@ -1,8 +1,10 @@
-package registry
+// Package cache remembers between runs which bytes a file held and what a module said about itself,
+// so that a start need not read files that did not change. It is a help only: whatever is wrong with
+// it is as if it were empty, and the digest must be checked again before a module is compiled.
+package cache
 
 import (
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,10 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 const (
@@ -24,14 +28,10 @@ const (
 	maxCacheFile = 4 << 20
 	// cacheVersion is changed when what is cached means something else.
 	cacheVersion = 1
-
-	digestPrefix = "sha256:"
 )
 
-// cache remembers between runs which bytes a file held and what a module said about itself, so that
-// a start need not read files that did not change. It is a help only: whatever is wrong with it is
-// as if it were empty, and the digest is checked again before a module is compiled.
-type cache struct {
+// Cache is the cache of one state folder. It is safe for concurrent use.
+type Cache struct {
 	dir string // "" keeps nothing between runs
 	log *slog.Logger
 
@@ -55,8 +55,10 @@ type cachedModule struct {
 	Manifest json.RawMessage `json:"manifest"`
 }
 
-func openCache(dir string, log *slog.Logger) *cache {
-	c := &cache{dir: dir, log: log, digests: map[string]string{}, used: map[string]bool{}}
+// Open reads the cache of a folder, which is made with mode 0700 when there is something to keep;
+// "" keeps nothing between runs. What cannot be read is told to log.
+func Open(dir string, log *slog.Logger) *Cache {
+	c := &Cache{dir: dir, log: log, digests: map[string]string{}, used: map[string]bool{}}
 	if dir == "" {
 		return c
 	}
@@ -73,22 +75,23 @@ func openCache(dir string, log *slog.Logger) *cache {
 		return c
 	}
 	for key, digest := range d.Digests {
-		if isDigest(digest) && len(c.digests) < maxCached {
+		if _, ok := stamp.Hex(digest); ok && len(c.digests) < maxCached {
 			c.digests[key] = digest
 		}
 	}
 	return c
 }
 
-func (c *cache) digestsFile() string { return filepath.Join(c.dir, "digests.json") }
+func (c *Cache) digestsFile() string { return filepath.Join(c.dir, "digests.json") }
 
-func (c *cache) moduleFile(digest string) string {
-	return filepath.Join(c.dir, "manifests", strings.TrimPrefix(digest, digestPrefix)+".json")
+func (c *Cache) moduleFile(digest string) string {
+	digits, _ := stamp.Hex(digest)
+	return filepath.Join(c.dir, "manifests", digits+".json")
 }
 
-// digest returns what a file of this stamp held.
-func (c *cache) digest(s stamp) (string, bool) {
-	key := s.key()
+// Digest returns what a file of this stamp held.
+func (c *Cache) Digest(s stamp.Stamp) (string, bool) {
+	key := s.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d, ok := c.digests[key]
@@ -98,43 +101,45 @@ func (c *cache) digest(s stamp) (string, bool) {
 	return d, ok
 }
 
-func (c *cache) putDigest(s stamp, digest string) {
-	key := s.key()
+// PutDigest keeps what a file of this stamp holds.
+func (c *Cache) PutDigest(s stamp.Stamp, digest string) {
+	key := s.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.digests[key], c.used[key] = digest, true
 	c.changed = true
 }
 
-// forget drops what turned out to be wrong.
-func (c *cache) forget(s stamp) {
+// Forget drops what turned out to be wrong.
+func (c *Cache) Forget(s stamp.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.digests, s.key())
+	delete(c.digests, s.Key())
 	c.changed = true
 }
 
-// module returns what is known of a digest: its dialect's name and its manifest.
-func (c *cache) module(digest string) (dialect string, manifest json.RawMessage, ok bool) {
+// Module returns what is known of a digest: its dialect's name and its manifest.
+func (c *Cache) Module(digest string) (dialect string, described json.RawMessage, ok bool) {
 	if c.dir == "" {
 		return "", nil, false
 	}
-	raw, err := readBounded(c.moduleFile(digest), maxManifest+maxDefinition)
+	raw, err := readBounded(c.moduleFile(digest), manifest.MaxSize+manifest.MaxDefinition)
 	if err != nil || rawjson.Valid(raw) != nil {
 		return "", nil, false
 	}
 	named, _ := rawjson.String(rawjson.Get(raw, "digest"))
 	dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
-	manifest = rawjson.Get(raw, "manifest")
-	current := string(rawjson.Get(raw, "version")) == "1"
-	return dialect, manifest, current && named == digest && dialect != "" && manifest != nil
+	described = rawjson.Get(raw, "manifest")
+	current := string(rawjson.Get(raw, "version")) == strconv.Itoa(cacheVersion)
+	return dialect, described, current && named == digest && dialect != "" && described != nil
 }
 
-func (c *cache) putModule(digest, dialect string, manifest json.RawMessage) {
+// PutModule keeps what Module returns.
+func (c *Cache) PutModule(digest, dialect string, described json.RawMessage) {
 	if c.dir == "" {
 		return
 	}
-	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Digest: digest, Dialect: dialect, Manifest: manifest})
+	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Digest: digest, Dialect: dialect, Manifest: described})
 	if err == nil {
 		err = writeAtomic(c.moduleFile(digest), raw)
 	}
@@ -143,8 +148,8 @@ func (c *cache) putModule(digest, dialect string, manifest json.RawMessage) {
 	}
 }
 
-// flush writes the digests if there are new ones.
-func (c *cache) flush() {
+// Flush writes the digests if there are new ones.
+func (c *Cache) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dir == "" || !c.changed {
@@ -163,7 +168,7 @@ func (c *cache) flush() {
 }
 
 // shrink drops keys that this run did not use, once there are too many.
-func (c *cache) shrink() {
+func (c *Cache) shrink() {
 	for key := range c.digests {
 		if len(c.digests) <= maxCached {
 			return
@@ -174,8 +179,14 @@ func (c *cache) shrink() {
 	}
 }
 
+// Close writes what is new and keeps the folder within its bounds.
+func (c *Cache) Close() {
+	c.Flush()
+	c.shrinkModules()
+}
+
 // shrinkModules removes the manifests that were written longest ago, once there are too many.
-func (c *cache) shrinkModules() {
+func (c *Cache) shrinkModules() {
 	if c.dir == "" {
 		return
 	}
@@ -193,12 +204,6 @@ func (c *cache) shrinkModules() {
 	for _, e := range entries[:len(entries)-maxCached/2] {
 		os.Remove(filepath.Join(c.dir, "manifests", e.Name()))
 	}
-}
-
-func isDigest(s string) bool {
-	digits, ok := strings.CutPrefix(s, digestPrefix)
-	raw, err := hex.DecodeString(digits)
-	return ok && err == nil && len(raw) == 32 && digits == strings.ToLower(digits)
 }
 
 // errTooLarge is for a file over a bound.

@@ -1,4 +1,4 @@
-package registry
+package uritemplate
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func (o operator) named1(name, value string) string {
 	return name + "=" + value
 }
 
-func (o operator) list(v templateVar, values []string) []string {
+func (o operator) list(v variable, values []string) []string {
 	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
 		return nil
 	}
@@ -88,7 +88,7 @@ func (o operator) list(v templateVar, values []string) []string {
 	return []string{o.named1(v.name, strings.Join(parts, ","))}
 }
 
-func (o operator) pairs(v templateVar, values []pair) []string {
+func (o operator) pairs(v variable, values []pair) []string {
 	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
 		return nil
 	}
@@ -113,7 +113,7 @@ func (o operator) encode(s string) string {
 	}
 	var out strings.Builder
 	for _, b := range []byte(s) {
-		if isAlphanumeric(rune(b)) || b < utf8.RuneSelf && strings.IndexByte(keep, b) >= 0 {
+		if strings.IndexByte(letters+digits, b) >= 0 || b < utf8.RuneSelf && strings.IndexByte(keep, b) >= 0 {
 			out.WriteByte(b)
 		} else {
 			fmt.Fprintf(&out, "%%%02X", b)
@@ -176,13 +176,13 @@ var rfcExamples = [][2]string{
 }
 
 // What a template expands to, it matches: with the RFC's examples.
-func TestURITemplate_MatchesItsExpansions(t *testing.T) {
+func TestTemplate_MatchesItsExpansions(t *testing.T) {
 	for _, e := range rfcExamples {
 		template, want := e[0], e[1]
 		if got := expand(template, rfcValues); got != want {
 			t.Errorf("expand(%s) = %s, want %s", template, got, want)
 		}
-		p, err := ParseURITemplate(template)
+		p, err := Parse(template)
 		if err != nil {
 			t.Errorf("%s: %v", template, err)
 			continue
@@ -193,7 +193,7 @@ func TestURITemplate_MatchesItsExpansions(t *testing.T) {
 	}
 }
 
-func TestURITemplate_Match(t *testing.T) {
+func TestTemplate_Match(t *testing.T) {
 	for _, c := range []struct {
 		template string
 		yes, no  []string
@@ -209,7 +209,7 @@ func TestURITemplate_Match(t *testing.T) {
 		{"a://h/literal", []string{"a://h/literal"}, []string{"a://h/literalx", "a://h/litera"}},
 		{"a://h/(x)+{y}", []string{"a://h/(x)+1"}, []string{"a://h/xx1"}},
 	} {
-		p, err := ParseURITemplate(c.template)
+		p, err := Parse(c.template)
 		if err != nil {
 			t.Fatalf("%s: %v", c.template, err)
 		}
@@ -226,31 +226,62 @@ func TestURITemplate_Match(t *testing.T) {
 	}
 }
 
-func TestParseURITemplate_Refuses(t *testing.T) {
+func TestParse_Refuses(t *testing.T) {
 	for _, template := range []string{
 		"{", "a{b", "a}b", "{}", "{+}", "{a b}", "{a,}", "{a:0}", "{a:x}", "{a:10000}", "{a:01}", "{a:+1}", "{!a}", "{a.}", "{=x}", "{|x}",
 		"a b{c}", "a\x01{c}", "a\x7f", "{a{b}}", strings.Repeat("{a}", 33), strings.Repeat("a", maxTemplate+1),
 	} {
-		if _, err := ParseURITemplate(template); err == nil {
+		if _, err := Parse(template); err == nil {
 			t.Errorf("%.40q is taken", template)
 		}
 	}
 }
 
-func FuzzURITemplate(f *testing.F) {
+func FuzzTemplate(f *testing.F) {
 	for _, e := range rfcExamples {
 		f.Add(e[0], e[1])
 	}
 	f.Fuzz(func(t *testing.T, template, uri string) {
-		p, err := ParseURITemplate(template)
+		p, err := Parse(template)
 		if err != nil {
 			return
 		}
 		if p.Match(uri) && !strings.HasPrefix(uri, p.Prefix()) {
 			t.Errorf("%q matches %q without its prefix %q", template, uri, p.Prefix())
 		}
-		if plain := expand(template, rfcValues); !p.Match(plain) && len(plain) < maxURI {
+		if plain := expand(template, rfcValues); !p.Match(plain) && len(plain) < 8<<10 {
 			t.Errorf("%q does not match its expansion %q", template, plain)
 		}
 	})
+}
+
+func TestTemplate_Scheme(t *testing.T) {
+	for template, want := range map[string]string{
+		"notes://work/{id}": "notes", "a+b-c.1://h{?q}": "a+b-c.1", "x://h{/a*}": "x", "x://h{#a}": "x", "x://h": "x", "x:///{a}": "x",
+		"x://h{a}": "", "x://{h}/a": "", "x://{/a}": "", "{s}://h/a": "", "x{s}://h/a": "", "1x://h/a": "", "://h/a": "", "x:{a}": "", "x_y://h/a": "",
+	} {
+		p, err := Parse(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if scheme, ok := p.Scheme(); ok != (want != "") || ok && scheme != want {
+			t.Errorf("%s: %q %v, want %q", template, scheme, ok, want)
+		}
+	}
+}
+
+func TestTemplate_ShapeForgetsNames(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"x://h/{a}", "x://h/{b}", true}, {"x://h/{a}", "x://h/{+a}", false}, {"x://h{?a}", "x://h{?b}", false},
+		{"x://h/{a:3}", "x://h/{b:3}", true}, {"x://h/{a:3}", "x://h/{a}", false}, {"x://h/{a}", "x://i/{a}", false},
+	} {
+		a, _ := Parse(c.a)
+		b, _ := Parse(c.b)
+		if (a.Shape() == b.Shape()) != c.same {
+			t.Errorf("%s %s: %q %q", c.a, c.b, a.Shape(), b.Shape())
+		}
+	}
 }

@@ -1,4 +1,9 @@
-package registry
+// Package uritemplate reads URI templates of RFC 6570 and finds out whether a URI could be an
+// expansion of one. It never expands: a client does.
+//
+//	t, err := uritemplate.Parse("notes://work/{id}{?page}")
+//	t.Match("notes://work/7?page=2") // true
+package uritemplate
 
 import (
 	"errors"
@@ -16,22 +21,22 @@ const (
 	maxPattern      = 4096    // how large all the patterns' repetitions may make a template
 )
 
-// URITemplate is a URI template of RFC 6570, levels 1 to 3 and of level 4 the prefix and explode
-// modifiers. It finds out whether a URI could be an expansion of it. Safe for concurrent use.
+// Template is a URI template of RFC 6570, levels 1 to 3 and of level 4 the prefix and explode
+// modifiers. Safe for concurrent use.
 //
 // Matching is kinder than expansion: a character that expansion would have encoded is taken as it
 // is, as long as it separates nothing at that place. Time is linear in the URI.
-type URITemplate struct {
+type Template struct {
 	text    string
 	prefix  string // the literal before the first expression
 	shape   string // text without the variables' names
 	pattern *regexp.Regexp
-	vars    []templateVar
+	vars    []variable
 	size    int // of the pattern, in about characters that it may match
 }
 
-// templateVar is one variable specification: {name:max} or {name*}.
-type templateVar struct {
+// variable is one variable specification: {name:max} or {name*}.
+type variable struct {
 	name    string
 	max     int // characters; 0 = any
 	explode bool
@@ -64,12 +69,12 @@ func operatorOf(c byte) (operator, bool) {
 	return operator{sep: ","}, false
 }
 
-// ParseURITemplate reads a template. It need not begin with a scheme.
-func ParseURITemplate(text string) (*URITemplate, error) {
+// Parse reads a template. It need not begin with a scheme; see Scheme.
+func Parse(text string) (*Template, error) {
 	if len(text) > maxTemplate {
 		return nil, fmt.Errorf("uri template: over %d bytes", maxTemplate)
 	}
-	t := &URITemplate{text: text}
+	t := &Template{text: text}
 	var pattern, shape strings.Builder
 	pattern.WriteString(`\A`)
 	for rest := text; rest != ""; {
@@ -125,7 +130,7 @@ func cut(text string) (literal, expression, rest string, err error) {
 }
 
 // expression adds what one {…} matches to the pattern.
-func (t *URITemplate) expression(text string, pattern, shape *strings.Builder) error {
+func (t *Template) expression(text string, pattern, shape *strings.Builder) error {
 	op, given := operatorOf(text[0])
 	mark := ""
 	if given {
@@ -156,16 +161,16 @@ func (t *URITemplate) expression(text string, pattern, shape *strings.Builder) e
 	return nil
 }
 
-func parseVar(spec string) (templateVar, error) {
-	v := templateVar{name: spec}
+func parseVar(spec string) (variable, error) {
+	v := variable{name: spec}
 	if name, ok := strings.CutSuffix(spec, "*"); ok {
-		v = templateVar{name: name, explode: true}
-	} else if name, digits, ok := strings.Cut(spec, ":"); ok {
-		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || n >= maxVarPrefix || digits[0] == '0' || digits[0] == '+' {
-			return v, fmt.Errorf("%q is no prefix length from 1 to %d", digits, maxVarPrefix-1)
+		v = variable{name: name, explode: true}
+	} else if name, length, ok := strings.Cut(spec, ":"); ok {
+		n, err := strconv.Atoi(length)
+		if err != nil || n < 1 || n >= maxVarPrefix || length[0] == '0' || length[0] == '+' {
+			return v, fmt.Errorf("%q is no prefix length from 1 to %d", length, maxVarPrefix-1)
 		}
-		v = templateVar{name: name, max: n}
+		v = variable{name: name, max: n}
 	}
 	if !isVarName(v.name) {
 		return v, fmt.Errorf("%q is no variable name", v.name)
@@ -183,9 +188,9 @@ func isVarName(s string) bool {
 	return true
 }
 
-const varNameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_%"
+const varNameChars = letters + digits + "_%"
 
-func (v templateVar) shape(op operator) string {
+func (v variable) shape(op operator) string {
 	s := ""
 	if op.named {
 		s = v.name
@@ -197,7 +202,7 @@ func (v templateVar) shape(op operator) string {
 }
 
 // item is the pattern of one defined variable, which may be a list with commas.
-func (o operator) item(v templateVar) string {
+func (o operator) item(v variable) string {
 	if o.named {
 		return o.namedItem(v)
 	}
@@ -218,7 +223,7 @@ func (o operator) item(v templateVar) string {
 	return value
 }
 
-func (o operator) namedItem(v templateVar) string {
+func (o operator) namedItem(v variable) string {
 	const not = `\x00-\x20\x7f#&;`
 	name := regexp.QuoteMeta(v.name)
 	if v.explode { // a list repeats the name, a map brings its own
@@ -254,7 +259,34 @@ func (o operator) join(items []string) string {
 }
 
 // Match reports whether uri could be an expansion of the template.
-func (t *URITemplate) Match(uri string) bool { return t.pattern.MatchString(uri) }
+func (t *Template) Match(uri string) bool { return t.pattern.MatchString(uri) }
 
 // Prefix is the literal text before the first expression.
-func (t *URITemplate) Prefix() string { return t.prefix }
+func (t *Template) Prefix() string { return t.prefix }
+
+// Shape is the text without the names of the variables: two templates of one shape match the same.
+func (t *Template) Shape() string { return t.shape }
+
+// Scheme returns the scheme, if the template begins with a literal scheme and authority, and no
+// variable can add to them.
+func (t *Template) Scheme() (scheme string, ok bool) {
+	scheme, rest, ok := strings.Cut(t.prefix, "://")
+	if !ok || !isScheme(scheme) {
+		return "", false
+	}
+	if strings.ContainsAny(rest, "/?#") || len(t.vars) == 0 {
+		return scheme, true
+	}
+	next := t.text[len(t.prefix):] // a brace and what follows it
+	return scheme, rest != "" && strings.IndexByte("/?#", next[1]) >= 0
+}
+
+const (
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
+)
+
+// isScheme reports whether s is a scheme of RFC 3986 §3.1.
+func isScheme(s string) bool {
+	return s != "" && strings.IndexByte(letters, s[0]) >= 0 && strings.Trim(s, letters+digits+"+-.") == ""
+}

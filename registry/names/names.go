@@ -1,4 +1,6 @@
-package registry
+// Package names decides what plugins and their tools are called: a plugin's name comes from the
+// operator or from its file, and a public name is the plugin's, a '-', and the tool's own.
+package names
 
 import (
 	"crypto/sha256"
@@ -9,23 +11,21 @@ import (
 )
 
 const (
-	// maxName is the longest public name: clients refuse longer ones.
-	maxName = 64
+	// MaxPublic is the longest public name: clients refuse longer ones.
+	MaxPublic = 64
 	// maxPluginName leaves room in a public name for the tool's own.
 	maxPluginName = 40
-	// builtinName is the plugin name that the host keeps for itself.
-	builtinName = "sallyport"
-	// builtinScheme begins the URIs that the host keeps for itself.
-	builtinScheme = "sallyport"
+	// Host is the plugin name that the host keeps for itself, and the scheme of its URIs.
+	Host = "sallyport"
 )
 
-// CheckPluginName reports why name cannot be a plugin's: it must be letters and digits, in groups
+// Check reports why name cannot be a plugin's: it must be letters and digits, in groups
 // that single underscores join, so that the first '-' of a public name ends it.
-func CheckPluginName(name string) error {
+func Check(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("a plugin's name cannot be empty")
-	case strings.EqualFold(name, builtinName):
+	case strings.EqualFold(name, Host):
 		return fmt.Errorf("plugin name %q is the host's own", name)
 	case len(name) > maxPluginName:
 		return fmt.Errorf("plugin name %q is over %d characters", name, maxPluginName)
@@ -35,8 +35,8 @@ func CheckPluginName(name string) error {
 	return nil
 }
 
-// stemName makes a plugin name from a file's: what cannot stand in a name becomes an underscore.
-func stemName(path string) (string, error) {
+// OfFile makes a plugin name from a file's: what cannot stand in a name becomes an underscore.
+func OfFile(path string) (string, error) {
 	base := filepath.Base(path)
 	stem := strings.TrimSuffix(base, filepath.Ext(base))
 	name := joinedName(stem)
@@ -46,7 +46,7 @@ func stemName(path string) (string, error) {
 	if len(name) > maxPluginName {
 		name = strings.TrimRight(name[:maxPluginName-suffixLen], "_") + suffix(stem)
 	}
-	return name, CheckPluginName(name)
+	return name, Check(name)
 }
 
 // joinedName replaces each run of characters that are no ASCII letters or digits with one
@@ -69,18 +69,18 @@ func suffix(s string) string {
 	return "_" + hex.EncodeToString(sum[:3])
 }
 
-// publicName is what clients call a plugin's tool or prompt: plugin-local, or without the prefix
+// Public is what clients call a plugin's tool or prompt: plugin-local, or without the prefix
 // the local name. Characters outside MCP's set become underscores; what is too long is cut and
 // ends in a piece of its hash.
-func publicName(plugin, local string, prefix bool) string {
+func Public(plugin, local string, prefix bool) string {
 	name := strings.Map(publicRune, local)
 	whole := local
 	if prefix {
 		name = plugin + "-" + strings.Map(prefixedRune, local)
 		whole = plugin + "-" + local
 	}
-	if len(name) > maxName {
-		name = name[:maxName-suffixLen] + suffix(whole)
+	if len(name) > MaxPublic {
+		name = name[:MaxPublic-suffixLen] + suffix(whole)
 	}
 	return name
 }

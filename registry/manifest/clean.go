@@ -1,4 +1,4 @@
-package registry
+package manifest
 
 import (
 	"encoding/json"
@@ -11,15 +11,15 @@ import (
 const maxIcons = 16
 
 // cleanMeta takes the keys out of _meta that are not a plugin's to set.
-func (c *entryCheck) cleanMeta() {
-	raw := c.members.Get("_meta")
+func (c *check) cleanMeta() {
+	raw := c.Members.Get("_meta")
 	if raw == nil {
 		return
 	}
 	meta, err := rawjson.ParseObject(raw)
 	if err != nil {
 		c.warn("_meta is not an object and was taken out")
-		c.members.Delete("_meta")
+		c.Members.Delete("_meta")
 		return
 	}
 	kept := meta[:0]
@@ -30,7 +30,7 @@ func (c *entryCheck) cleanMeta() {
 		}
 		kept = append(kept, m)
 	}
-	c.members.Set("_meta", kept.Append(nil))
+	c.Members.Set("_meta", kept.Append(nil))
 }
 
 // reservedMeta reports whether a _meta key belongs to MCP (its prefix has "modelcontextprotocol" or
@@ -49,15 +49,15 @@ func reservedMeta(key string) bool {
 }
 
 // cleanIcons takes the icons out that a client must not load.
-func (c *entryCheck) cleanIcons() {
-	raw := c.members.Get("icons")
+func (c *check) cleanIcons() {
+	raw := c.Members.Get("icons")
 	if raw == nil {
 		return
 	}
 	icons, err := rawjson.Elements(raw)
 	if err != nil || len(icons) > maxIcons {
 		c.warn("icons is not an array of at most %d and was taken out", maxIcons)
-		c.members.Delete("icons")
+		c.Members.Delete("icons")
 		return
 	}
 	var kept []json.RawMessage
@@ -73,12 +73,12 @@ func (c *entryCheck) cleanIcons() {
 }
 
 // setArray writes an array back if elements of it were taken out.
-func (c *entryCheck) setArray(key string, elements []json.RawMessage, before int) {
+func (c *check) setArray(key string, elements []json.RawMessage, before int) {
 	if len(elements) == before {
 		return
 	}
 	if len(elements) == 0 {
-		c.members.Delete(key)
+		c.Members.Delete(key)
 		return
 	}
 	out := []byte{'['}
@@ -88,7 +88,7 @@ func (c *entryCheck) setArray(key string, elements []json.RawMessage, before int
 		}
 		out = append(out, e...)
 	}
-	c.members.Set(key, append(out, ']'))
+	c.Members.Set(key, append(out, ']'))
 }
 
 func safeIcon(src string) bool {

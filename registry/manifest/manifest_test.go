@@ -1,6 +1,7 @@
-package registry
+package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,14 +14,14 @@ func toolWith(member string) string {
 
 func parse(t *testing.T, raw string) *Manifest {
 	t.Helper()
-	m, err := ParseManifest([]byte(raw))
+	m, err := Parse([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func TestParseManifest_KeepsWhatItDoesNotKnow(t *testing.T) {
+func TestParse_KeepsWhatItDoesNotKnow(t *testing.T) {
 	const definition = `{"name":"t","x-new":[1.50,1e400],"inputSchema":{"type":"object","properties":{"b":{},"a":{}}},"_meta":{"ui":{"resourceUri":"ui://x"}}}`
 	m := parse(t, `{"future":true,"tools":[`+definition+`]}`)
 	if len(m.Problems) > 0 || len(m.Tools) != 1 || string(m.Tools[0]) != definition {
@@ -28,21 +29,21 @@ func TestParseManifest_KeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestParseManifest_RefusesTheWhole(t *testing.T) {
+func TestParse_RefusesTheWhole(t *testing.T) {
 	for _, raw := range []string{
 		"", "null", "[]", "{", `{"tools":{}}`, `{"tools":1}`, `{"prompts":"x"}`, "{\"name\":\"\xff\"}", `{"a":1,"a":2}`,
-		`{"tools":[` + strings.Repeat("{},", maxEntries) + `{}]}`,
+		`{"tools":[` + strings.Repeat("{},", MaxEntries) + `{}]}`,
 		`{"resourceTemplates":[` + strings.Repeat("{},", maxTemplates) + `{}]}`,
-		`{"x":"` + strings.Repeat("x", maxManifest) + `"}`,
+		`{"x":"` + strings.Repeat("x", MaxSize) + `"}`,
 	} {
-		if _, err := ParseManifest([]byte(raw)); err == nil {
+		if _, err := Parse([]byte(raw)); err == nil {
 			t.Errorf("%.40q is taken", raw)
 		}
 	}
 }
 
 // A bad entry costs only itself, and is named.
-func TestParseManifest_LeavesBadEntriesOut(t *testing.T) {
+func TestParse_LeavesBadEntriesOut(t *testing.T) {
 	good := `{"name":"good","inputSchema":{"type":"object"}}`
 	for bad, says := range map[string]string{
 		`1`:                  "tools[0]",
@@ -61,11 +62,11 @@ func TestParseManifest_LeavesBadEntriesOut(t *testing.T) {
 		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"$ref":"file:///etc/passwd"}}`:           "outputSchema",
 		`{"name":"t","inputSchema":{"type":"object","properties":{"a":1,"a":2}}}`:                             "twice",
 		`{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`: "header name",
-		`{"name":"t","inputSchema":{"type":"object"},"x":"` + strings.Repeat("x", maxDefinition) + `"}`:       "KiB",
+		`{"name":"t","inputSchema":{"type":"object"},"x":"` + strings.Repeat("x", MaxDefinition) + `"}`:       "KiB",
 	} {
 		m := parse(t, `{"tools":[`+bad+`,`+good+`]}`)
-		if len(m.tools) != 1 || m.tools[0].id != "good" {
-			t.Errorf("%.60s: %d tools are left", bad, len(m.tools))
+		if len(m.Entries(Tool)) != 1 || m.Entries(Tool)[0].ID != "good" {
+			t.Errorf("%.60s: %d tools are left", bad, len(m.Entries(Tool)))
 		}
 		if len(m.Problems) != 1 || !strings.Contains(m.Problems[0], says) || !strings.Contains(m.Problems[0], "is left out") {
 			t.Errorf("%.60s: %.200q", bad, m.Problems)
@@ -73,7 +74,7 @@ func TestParseManifest_LeavesBadEntriesOut(t *testing.T) {
 	}
 }
 
-func TestParseManifest_Headers(t *testing.T) {
+func TestParse_Headers(t *testing.T) {
 	for properties, ok := range map[string]bool{
 		`"a":{"type":"string","x-mcp-header":"Region"}`:                                        true,
 		`"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}`:  true,
@@ -91,13 +92,13 @@ func TestParseManifest_Headers(t *testing.T) {
 		`"a":{"type":"object","properties":{"b":{"if":{"type":"string","x-mcp-header":"A"}}}}`: false,
 	} {
 		m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{`+properties+`}}}]}`)
-		if got := len(m.tools) == 1; got != ok {
+		if got := len(m.Entries(Tool)) == 1; got != ok {
 			t.Errorf("%s: published %v, want %v; %q", properties, got, ok, m.Problems)
 		}
 	}
 }
 
-func TestParseManifest_TakesOutWhatIsNotThePlugins(t *testing.T) {
+func TestParse_TakesOutWhatIsNotThePlugins(t *testing.T) {
 	for _, c := range []struct{ member, want string }{
 		{`"_meta":{"io.modelcontextprotocol/x":1,"keep":2}`, `"_meta":{"keep":2}`},
 		{`"_meta":{"com.mcp/x":1,"dev.sallyport/receipt":{},"com.example.mcp/x":3}`, `"_meta":{"com.example.mcp/x":3}`},
@@ -119,7 +120,7 @@ func TestParseManifest_TakesOutWhatIsNotThePlugins(t *testing.T) {
 	}
 }
 
-func TestParseManifest_URIs(t *testing.T) {
+func TestParse_URIs(t *testing.T) {
 	resource := func(uri string) string { return fmt.Sprintf(`{"resources":[{"uri":%q,"name":"n"}]}`, uri) }
 	template := func(uri string) string {
 		return fmt.Sprintf(`{"resourceTemplates":[{"uriTemplate":%q,"name":"n"}]}`, uri)
@@ -150,13 +151,13 @@ func TestParseManifest_URIs(t *testing.T) {
 		`{"resources":[{"uri":"test://a"}]}`: false,
 	} {
 		m := parse(t, raw)
-		if got := len(m.resources)+len(m.templates) == 1; got != ok {
+		if got := len(m.Entries(Resource))+len(m.Entries(Template)) == 1; got != ok {
 			t.Errorf("%s: published %v, want %v; %q", raw, got, ok, m.Problems)
 		}
 	}
 }
 
-func TestParseManifest_Prompts(t *testing.T) {
+func TestParse_Prompts(t *testing.T) {
 	for raw, ok := range map[string]bool{
 		`{"name":"p"}`: true,
 		`{"name":"p","arguments":[{"name":"a","required":true},{"name":"b"}]}`: true,
@@ -165,13 +166,13 @@ func TestParseManifest_Prompts(t *testing.T) {
 		`{"name":"p","arguments":[{"name":"a"},{"name":"a"}]}`:                 false,
 	} {
 		m := parse(t, `{"prompts":[`+raw+`]}`)
-		if got := len(m.prompts) == 1; got != ok {
+		if got := len(m.Entries(Prompt)) == 1; got != ok {
 			t.Errorf("%s: published %v, want %v; %q", raw, got, ok, m.Problems)
 		}
 	}
 }
 
-func TestParseManifest_StateIsSaid(t *testing.T) {
+func TestParse_StateIsSaid(t *testing.T) {
 	for state, problems := range map[string]int{"call": 0, "session": 1, "plugin": 1, "forever": 1} {
 		if m := parse(t, `{"state":"`+state+`"}`); len(m.Problems) != problems {
 			t.Errorf("%s: %q", state, m.Problems)
@@ -179,24 +180,42 @@ func TestParseManifest_StateIsSaid(t *testing.T) {
 	}
 }
 
-func FuzzParseManifest(f *testing.F) {
-	f.Add([]byte(tools("a", "b")))
+// What is kept stays as it is when it is read again.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"prompts":[{"name":"a"}]}`))
 	f.Add([]byte(toolWith(`"_meta":{"io.modelcontextprotocol/x":1},"icons":[{"src":"x:y"}]`)))
 	f.Add([]byte(`{"resourceTemplates":[{"uriTemplate":"a://b/{c}","name":"n"}],"resources":[{"uri":"a:b","name":"n"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m, err := ParseManifest(raw)
+		m, err := Parse(raw)
 		if err != nil {
 			return
 		}
-		g := &generation{plugin: &plugin{name: "p"}, manifest: m}
-		g.publish()
-		for _, x := range g.entries.Load().tools {
-			if len(x.Name) > maxName || strings.ContainsFunc(x.Name, func(r rune) bool { return prefixedRune(r) != r }) {
-				t.Errorf("public name %q", x.Name)
-			}
-			if _, err := ParseManifest([]byte(`{"tools":[` + string(x.Definition) + `]}`)); err != nil {
-				t.Errorf("%s: %v", x.Definition, err)
+		for key, list := range map[string][]json.RawMessage{
+			"tools": m.Tools, "resources": m.Resources, "resourceTemplates": m.Templates, "prompts": m.Prompts,
+		} {
+			for _, kept := range list {
+				again, err := Parse([]byte(`{"` + key + `":[` + string(kept) + `]}`))
+				if err != nil || again.Refused() != nil || len(again.Problems) > 0 {
+					t.Errorf("%s: %v, %+v", kept, err, again)
+				}
 			}
 		}
 	})
+}
+
+func TestRefused(t *testing.T) {
+	if err := parse(t, toolWith(`"icons":{}`)).Refused(); err != nil {
+		t.Errorf("nothing was lost: %v", err)
+	}
+	m := parse(t, `{"tools":[{"name":"a"}],"prompts":[{}]}`)
+	if err := m.Refused(); err == nil || !strings.HasPrefix(err.Error(), `tool "a" is left out: inputSchema`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOf(t *testing.T) {
+	m := Of(Resource, Entry{ID: "sallyport://x"})
+	if got := m.Entries(Resource); len(got) != 1 || got[0].ID != "sallyport://x" || m.Entries(Tool) != nil {
+		t.Errorf("%+v", m)
+	}
 }

@@ -1,45 +1,45 @@
-package registry
+package names
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestStemName(t *testing.T) {
+func TestOfFile(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/github.wasm": "github", "my-tool.wasm": "my_tool", "a  b--c.wasm": "a_b_c", "-x-.wasm": "x",
 		"time.v2.wasm": "time_v2", "größe.wasm": "gr_e", "A1.WASM": "A1",
 	} {
-		if got, err := stemName(path); err != nil || got != want {
-			t.Errorf("stemName(%q) = %q, %v; want %q", path, got, err, want)
+		if got, err := OfFile(path); err != nil || got != want {
+			t.Errorf("OfFile(%q) = %q, %v; want %q", path, got, err, want)
 		}
 	}
 	for _, path := range []string{"---.wasm", "漢字.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
-		if got, err := stemName(path); err == nil {
-			t.Errorf("stemName(%q) = %q", path, got)
+		if got, err := OfFile(path); err == nil {
+			t.Errorf("OfFile(%q) = %q", path, got)
 		}
 	}
-	long, err := stemName(strings.Repeat("abc_", 30) + ".wasm")
-	other, _ := stemName(strings.Repeat("abc_", 30) + "x.wasm")
-	if err != nil || len(long) > maxPluginName || CheckPluginName(long) != nil || long == other {
+	long, err := OfFile(strings.Repeat("abc_", 30) + ".wasm")
+	other, _ := OfFile(strings.Repeat("abc_", 30) + "x.wasm")
+	if err != nil || len(long) > maxPluginName || Check(long) != nil || long == other {
 		t.Errorf("%q %q %v", long, other, err)
 	}
 }
 
-func TestCheckPluginName(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, name := range []string{"", "a-b", "a__b", "_a", "a_", "a.b", "a b", "sallyport", "SallyPort", strings.Repeat("a", 41), "ä"} {
-		if CheckPluginName(name) == nil {
+		if Check(name) == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
 	for _, name := range []string{"a", "A1_b2", strings.Repeat("a", 40)} {
-		if err := CheckPluginName(name); err != nil {
+		if err := Check(name); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestPublicName(t *testing.T) {
+func TestPublic(t *testing.T) {
 	for _, c := range []struct {
 		local        string
 		prefix, want string
@@ -50,21 +50,21 @@ func TestPublicName(t *testing.T) {
 		{"größe", "p-gr__e", "gr__e"},
 		{"a-b", "p-a-b", "a-b"},
 	} {
-		if got := publicName("p", c.local, true); got != c.prefix {
+		if got := Public("p", c.local, true); got != c.prefix {
 			t.Errorf("%q: %q, want %q", c.local, got, c.prefix)
 		}
-		if got := publicName("p", c.local, false); got != c.want {
+		if got := Public("p", c.local, false); got != c.want {
 			t.Errorf("%q: %q, want %q", c.local, got, c.want)
 		}
 	}
 }
 
-func TestPublicName_CutsLongNames(t *testing.T) {
+func TestPublic_CutsLongNames(t *testing.T) {
 	long := strings.Repeat("x", 64)
-	if got := publicName("p", long, false); got != long {
+	if got := Public("p", long, false); got != long {
 		t.Errorf("64 characters became %q", got)
 	}
-	a, b := publicName("p", long, true), publicName("p", long+"y", true)
+	a, b := Public("p", long, true), Public("p", long+"y", true)
 	for _, got := range []string{a, b} {
 		if len(got) != 64 || got[57] != '_' || strings.Trim(got[58:], "0123456789abcdef") != "" || !strings.HasPrefix(got, "p-xxx") {
 			t.Errorf("%q", got)
@@ -73,7 +73,7 @@ func TestPublicName_CutsLongNames(t *testing.T) {
 	if a == b {
 		t.Error("two names became one:", a)
 	}
-	if again := publicName("p", long, true); again != a {
+	if again := Public("p", long, true); again != a {
 		t.Error("a name is not the same each time")
 	}
 }

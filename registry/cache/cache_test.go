@@ -1,0 +1,129 @@
+package cache
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestCache_RemembersAcrossRuns(t *testing.T) {
+	dir := t.TempDir()
+	c := Open(dir, discard())
+	st := stamp.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
+	digest := stamp.Digest([]byte("x"))
+	c.PutDigest(st, digest)
+	c.PutModule(digest, "native", []byte(`{"tools":[]}`))
+	c.Flush()
+	again := Open(dir, discard())
+	if got, ok := again.Digest(st); !ok || got != digest {
+		t.Errorf("%q %v", got, ok)
+	}
+	st.Ctime++
+	if _, ok := again.Digest(st); ok {
+		t.Error("another stamp is known")
+	}
+	if dialect, manifest, ok := again.Module(digest); !ok || dialect != "native" || string(manifest) != `{"tools":[]}` {
+		t.Errorf("%q %s %v", dialect, manifest, ok)
+	}
+	for _, path := range []string{again.digestsFile(), again.moduleFile(digest)} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v %v", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestCache_IgnoresWhatIsWrong(t *testing.T) {
+	st, digest := stamp.Stamp{Size: 1}, stamp.Digest(nil)
+	key := st.Key()
+	for name, content := range map[string]string{
+		"no json": "{", "another version": `{"version":99,"digests":{"` + key + `":"` + digest + `"}}`,
+		"no digest": `{"version":1,"digests":{"` + key + `":"../../x"}}`, "upper case": `{"version":1,"digests":{"` + key + `":"` + strings.ToUpper(digest) + `"}}`,
+		"an array": `[]`, "too large": `{"version":1,"x":"` + strings.Repeat("x", maxCacheFile) + `"}`,
+	} {
+		dir := t.TempDir()
+		if err := writeAtomic(filepath.Join(dir, "digests.json"), []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		c := Open(dir, discard())
+		if got, ok := c.Digest(st); ok {
+			t.Errorf("%s: %q", name, got)
+		}
+		c.PutDigest(st, digest)
+		c.Flush()
+		if got, ok := Open(dir, discard()).Digest(st); !ok || got != digest {
+			t.Errorf("%s: not made anew", name)
+		}
+	}
+	for name, content := range map[string]string{
+		"no json": "{", "another digest": `{"version":1,"digest":"sha256:00","dialect":"native","manifest":{}}`,
+		"another version": `{"version":2,"digest":"` + digest + `","dialect":"native","manifest":{}}`,
+		"no manifest":     `{"version":1,"digest":"` + digest + `","dialect":"native"}`,
+	} {
+		dir := t.TempDir()
+		c := Open(dir, discard())
+		if err := writeAtomic(c.moduleFile(digest), []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := c.Module(digest); ok {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestCache_IsBounded(t *testing.T) {
+	dir := t.TempDir()
+	c := Open(dir, discard())
+	for i := range maxCached + 100 {
+		c.PutDigest(stamp.Stamp{Size: int64(i)}, stamp.Digest(nil))
+	}
+	c.Flush()
+	if info, err := os.Stat(c.digestsFile()); err != nil || info.Size() > maxCacheFile {
+		t.Fatalf("%v %v", info, err)
+	}
+	again := Open(dir, discard())
+	again.PutDigest(stamp.Stamp{Size: 1 << 40}, stamp.Digest(nil))
+	again.Flush()
+	if last := Open(dir, discard()); len(last.digests) > maxCached || last.digests[stamp.Stamp{Size: 1 << 40}.Key()] == "" {
+		t.Errorf("%d entries", len(last.digests))
+	}
+}
+
+func TestCache_ManifestsAreBounded(t *testing.T) {
+	c := Open(t.TempDir(), discard())
+	newest := stamp.Digest([]byte("newest"))
+	if err := os.Mkdir(filepath.Join(c.dir, "manifests"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxCached {
+		path := filepath.Join(c.dir, "manifests", fmt.Sprint(i))
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			then := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(path, then, then); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.PutModule(newest, "native", []byte("{}"))
+	c.Close()
+	left, err := os.ReadDir(filepath.Join(c.dir, "manifests"))
+	if err != nil || len(left) != maxCached/2 {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+	if _, _, ok := c.Module(newest); !ok {
+		t.Error("the newest is gone")
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "manifests", "0")); err == nil {
+		t.Error("the oldest is still there")
+	}
+}

@@ -1,0 +1,109 @@
+package registry
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/cache"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// old sets a file's times to an hour ago, so that it has settled long since.
+func old(t testing.TB, path string) {
+	t.Helper()
+	then := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// The cache may be wrong: the digest is checked before anything is compiled, and the file loaded
+// again.
+func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, dir)
+	o.State = t.TempDir()
+	lie := guest{manifest: tools("say", "gone"), answer: says("lie")}.wasm()
+	path := guest{manifest: tools("say"), answer: says("truth")}.write(t, dir, "p.wasm")
+	old(t, path)
+	st, err := stamp.Of(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cache.Open(o.State, discard())
+	c.PutDigest(st, stamp.Digest(lie))
+	c.PutModule(stamp.Digest(lie), "native", []byte(tools("say", "gone")))
+	c.Flush()
+	r := open(t, o)
+	if !has(r, "p-gone") {
+		t.Fatal("the cache was not asked")
+	}
+	gone, _ := r.Snapshot().Tool("p-gone")
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "truth" {
+		t.Errorf("%q %v", got, err)
+	}
+	if has(r, "p-gone") || status(r, "p").Digest == stamp.Digest(lie) {
+		t.Errorf("%+v", status(r, "p"))
+	}
+	if _, err := gone.Call(t.Context(), Call{}); !errors.Is(err, ErrGone) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A file that is away before its first call: the call says so and nothing else breaks.
+func TestModule_FileIsAway(t *testing.T) {
+	dir := t.TempDir()
+	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+	r := open(t, options(t, dir))
+	tool, _ := r.Snapshot().Tool("p-say")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	var end *runtime.EndError
+	if _, err := tool.Call(t.Context(), Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
+}
+
+func TestInspect(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, dir)
+	packed := guest{manifest: `{"name":"label","version":"1","wants":[{"net":"GET https://x/**"}],"tools":[{"name":"say","inputSchema":{"type":"object"}},{"name":"bad"}]}`, answer: says("1")}
+	path := packed.write(t, dir, "my-plugin.wasm")
+	d, err := Inspect(t.Context(), path, o.Dialects, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != stamp.Digest(packed.wasm()) || d.Size != len(packed.wasm()) {
+		t.Errorf("%+v", d)
+	}
+	if len(d.Manifest.Tools) != 1 || len(d.Manifest.Wants) != 1 || len(d.Manifest.Problems) != 1 || d.Imports[0] != "sallyport.write" {
+		t.Errorf("%+v", d.Manifest)
+	}
+	plain := guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "plain.wasm")
+	if _, err := Inspect(t.Context(), plain, o.Dialects, nil); !errors.Is(err, ErrNotPacked) {
+		t.Errorf("%v", err)
+	}
+	r := open(t, Options{})
+	d, err = Inspect(t.Context(), plain, o.Dialects, NewDescriber(o.Engine, r.host))
+	if err != nil || d.Packed || len(d.Manifest.Tools) != 1 || string(d.Raw) != tools("say") {
+		t.Errorf("%+v %v", d, err)
+	}
+	for name, content := range map[string]string{"text": "hello", "empty": ""} {
+		if _, err := Inspect(t.Context(), writeFile(t, dir, name+".wasm", []byte(content)), o.Dialects, nil); err == nil || !strings.Contains(err.Error(), name+".wasm") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := Inspect(t.Context(), filepath.Join(dir, "none.wasm"), o.Dialects, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,80 @@
+package stamp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// maxFile bounds a plugin file, in bytes; the largest known, interpreters with their libraries, have
+// some 50 MiB.
+const maxFile = 256 << 20
+
+// ErrUnsettled is why a file is not read: somebody may still be writing it.
+var ErrUnsettled = errors.New("the file is still being written")
+
+// Read reads a whole file that nobody is writing. The stamp is that of the bytes, or with
+// ErrUnsettled the last that was seen. Errors do not name the path.
+func Read(path string) ([]byte, Stamp, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, Stamp{}, Plain(err)
+	}
+	defer f.Close()
+	before, err := opened(f, path)
+	if err != nil {
+		return nil, Stamp{}, Plain(err)
+	}
+	if before.Size > maxFile {
+		return nil, before, fmt.Errorf("the file is over %d MiB", maxFile>>20)
+	}
+	if beingWritten(f) {
+		return nil, before, ErrUnsettled
+	}
+	content := make([]byte, before.Size)
+	if _, err := io.ReadFull(f, content); err != nil {
+		return nil, before, ErrUnsettled // shorter than it said
+	}
+	after, err := opened(f, path)
+	if err != nil || after != before {
+		return nil, before, ErrUnsettled
+	}
+	return content, after, nil
+}
+
+func opened(f *os.File, path string) (Stamp, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Stamp{}, err
+	}
+	return from(path, info)
+}
+
+// Plain takes the path out of an error, for where it stands beside the error.
+func Plain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+const digestPrefix = "sha256:"
+
+// Digest names bytes: "sha256:" and lower-case hex.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return digestPrefix + hex.EncodeToString(sum[:])
+}
+
+// Hex returns the digits of a digest, and whether it is one.
+func Hex(digest string) (digits string, ok bool) {
+	digits, ok = strings.CutPrefix(digest, digestPrefix)
+	raw, err := hex.DecodeString(digits)
+	return digits, ok && err == nil && len(raw) == sha256.Size && digits == strings.ToLower(digits)
+}
