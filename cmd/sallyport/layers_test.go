@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"protocol/rawjson":                0,
 	"protocol/schema":                 0,
 	"runtime/wasmbin":                 0,
+	"runtime/wasmbin/rewrite":         0,
 	"runtime/wasmtest":                0,
 	"hostfuncs/grant":                 0,
 }
@@ -59,6 +60,8 @@ var beside = map[string][]string{
 	"registry/manifest":    {"protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth"},
+
+	"runtime/wasmbin/rewrite": {"runtime/wasmbin"},
 }
 
 // homes says which packages may import a third-party library: one each.

@@ -48,6 +48,9 @@ type Import struct {
 	Kind         Kind
 	// Params and Results are the value types of a function as the format encodes them, 0x7f for i32.
 	Params, Results []byte
+	// Type is the value type of a global, and Mutable says that it can change.
+	Type    byte
+	Mutable bool
 }
 
 // Export is one thing that a module offers to its host.
@@ -96,6 +99,45 @@ type section struct {
 	begin int // of its id byte
 	body  int // of its content
 	end   int
+}
+
+// RawSection is a section as it is in the file.
+type RawSection struct {
+	ID     byte
+	Offset int    // of its content in the file
+	Data   []byte // a view of its content
+}
+
+// Sections returns all sections in the order of the file.
+func (b *Binary) Sections() []RawSection {
+	out := make([]RawSection, len(b.sections))
+	for i, s := range b.sections {
+		out[i] = RawSection{s.id, s.body, b.wasm[s.body:s.end]}
+	}
+	return out
+}
+
+// Types is how many function types the module has.
+func (b *Binary) Types() int { return len(b.types) }
+
+// Signature returns the parameters and results of a type, or false if there is no such type.
+func (b *Binary) Signature(typ uint32) (params, results []byte, ok bool) {
+	if uint64(typ) >= uint64(len(b.types)) {
+		return nil, nil, false
+	}
+	t := b.types[typ]
+	return t.params, t.results, true
+}
+
+// ImportedFuncs is how many functions are imported: the numbers of the others begin there.
+func (b *Binary) ImportedFuncs() int { return b.imported }
+
+// FuncType returns the type of a function by its number, or false if there is no such function.
+func (b *Binary) FuncType(fn uint32) (typ uint32, ok bool) {
+	if uint64(fn) >= uint64(len(b.funcs)) {
+		return 0, false
+	}
+	return b.funcs[fn], true
 }
 
 type funcType struct{ params, results []byte }

@@ -190,34 +190,10 @@ func (f *function) instruction() {
 
 // immediate passes what follows an opcode that does not touch the flow of control.
 func (c *checker) immediate(r *reader, op byte, at int) {
-	switch opcodes[op] {
-	case none:
-	case index:
-		r.u32()
-	case types:
-		r.bytes(uint32(r.count(1)))
-	case oneByte:
-		r.u8()
-	case leb32:
-		r.skipLEB(5)
-	case leb64:
-		r.skipLEB(10)
-	case four:
-		r.bytes(4)
-	case eight:
-		r.bytes(8)
-	case bulk:
-		c.bulk(r, at)
-	case simd:
-		simdImmediate(r, at)
-	default:
-		unsupported(r, at, "instruction %#x", op)
-	}
-}
-
-func unsupported(r *reader, at int, format string, code any) {
-	if r.err == nil {
-		r.fail(ErrUnsupported, format+" at offset %d", code, at)
+	in := Instruction{Op: op, Begin: at - r.base}
+	r.immediate(&in)
+	if op == 0xfc && in.Sub == 15 { // table.grow
+		c.grown[in.X] = true
 	}
 }
 
@@ -315,46 +291,4 @@ func (f *function) signature(t uint32) funcType {
 		return funcType{}
 	}
 	return f.c.b.types[t]
-}
-
-// bulk passes the 0xfc family: saturating conversions, bulk memory and tables.
-func (c *checker) bulk(r *reader, at int) {
-	switch op := r.u32(); op {
-	case 0, 1, 2, 3, 4, 5, 6, 7: // trunc_sat
-	case 8: // memory.init
-		r.u32()
-		r.u8()
-	case 9, 13, 16, 17: // data.drop, elem.drop, table.size, table.fill
-		r.u32()
-	case 10: // memory.copy
-		r.bytes(2)
-	case 11: // memory.fill
-		r.u8()
-	case 12, 14: // table.init, table.copy
-		r.u32()
-		r.u32()
-	case 15: // table.grow
-		c.grown[r.u32()] = true
-	default:
-		unsupported(r, at, "instruction 0xfc %d", op)
-	}
-}
-
-// simdImmediate passes the 0xfd family.
-func simdImmediate(r *reader, at int) {
-	switch op := r.u32(); {
-	case op <= 11, op == 92, op == 93: // loads and stores
-		r.u32()
-		r.u32()
-	case op == 12, op == 13: // v128.const, i8x16.shuffle
-		r.bytes(16)
-	case op >= 21 && op <= 34: // lanes
-		r.u8()
-	case op >= 84 && op <= 91: // loads and stores of a lane
-		r.u32()
-		r.u32()
-		r.u8()
-	case op > 255:
-		unsupported(r, at, "instruction 0xfd %d", op)
-	}
 }

@@ -214,8 +214,9 @@ func (b *Binary) readImport(r *reader) Import {
 	case Mem:
 		readMemory(r)
 	case Global:
-		checkValueType(r, r.u8(), at)
-		r.u8()
+		m.Type = r.u8()
+		checkValueType(r, m.Type, at)
+		m.Mutable = r.u8() == 1
 	case Tag:
 		r.fail(ErrUnsupported, "exceptions (the imported tag %s.%s at offset %d)", m.Module, m.Name, at)
 	default:

@@ -1,0 +1,85 @@
+package rewrite
+
+import "encoding/binary"
+
+// The section ids of the binary format.
+const (
+	sectionCustom    = 0
+	sectionType      = 1
+	sectionImport    = 2
+	sectionFunction  = 3
+	sectionGlobal    = 6
+	sectionExport    = 7
+	sectionStart     = 8
+	sectionElement   = 9
+	sectionCode      = 10
+	sectionData      = 11
+	sectionDataCount = 12
+)
+
+// The value types that matter here.
+const (
+	typeI32   = 0x7f
+	typeI64   = 0x7e
+	typeF64   = 0x7c
+	typeV128  = 0x7b
+	typeEmpty = 0x40 // of a block
+	typeFunc  = 0x60
+)
+
+// The instructions that are written or looked for by name.
+const (
+	opBlock         = 0x02
+	opIf            = 0x04
+	opEnd           = 0x0b
+	opBr            = 0x0c
+	opReturn        = 0x0f
+	opCall          = 0x10
+	opLocalGet      = 0x20
+	opLocalSet      = 0x21
+	opLocalTee      = 0x22
+	opGlobalGet     = 0x23
+	opGlobalSet     = 0x24
+	opI32Const      = 0x41
+	opI64Const      = 0x42
+	opI64LtS        = 0x53
+	opI64Add        = 0x7c
+	opI64Sub        = 0x7d
+	opI64Or         = 0x84
+	opI64Shl        = 0x86
+	opI64ShrU       = 0x88
+	opI32WrapI64    = 0xa7
+	opI64ExtendI32U = 0xad
+	opRefFunc       = 0xd2
+	opSIMD          = 0xfd
+	simdSplatI64    = 18
+	simdExtractI64  = 29
+	simdReplaceI64  = 30
+)
+
+// appendS64 encodes a signed LEB128 number.
+func appendS64(out []byte, n int64) []byte {
+	for {
+		c := byte(n & 0x7f)
+		n >>= 7
+		if (n == 0 && c&0x40 == 0) || (n == -1 && c&0x40 != 0) {
+			return append(out, c)
+		}
+		out = append(out, c|0x80)
+	}
+}
+
+// appendBytes encodes a length and the bytes.
+func appendBytes(out, p []byte) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(p))), p...)
+}
+
+// appendName encodes a string.
+func appendName(out []byte, s string) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
+}
+
+// appendSection encodes a section.
+func appendSection(out []byte, id byte, content []byte) []byte {
+	return appendBytes(append(out, id), content)
+}

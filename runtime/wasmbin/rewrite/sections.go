@@ -1,0 +1,356 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// order is the order of the sections that can be added, as the format prescribes it.
+var order = [...]byte{sectionType, sectionImport, sectionFunction, 4, 5, sectionGlobal, sectionExport, sectionStart,
+	sectionElement, sectionDataCount, sectionCode, sectionData}
+
+// write writes the module.
+func (w *rewriter) write(size int) []byte {
+	out := make([]byte, 0, size+size/2)
+	out = append(out, "\x00asm\x01\x00\x00\x00"...)
+	next := 0 // in order
+	for _, s := range w.b.Sections() {
+		if s.ID == sectionCustom {
+			out = w.writeCustom(out, s)
+			continue
+		}
+		for order[next] != s.ID { // Read has checked that the order is right
+			out = w.writeSection(out, wasmbin.RawSection{ID: order[next], Data: []byte{0}}, true)
+			next++
+		}
+		next++
+		out = w.writeSection(out, s, false)
+		if w.err != nil {
+			return nil
+		}
+	}
+	for ; next < len(order); next++ {
+		out = w.writeSection(out, wasmbin.RawSection{ID: order[next], Data: []byte{0}}, true)
+	}
+	if w.o.Snapshot && w.startTaken && !w.declared {
+		// Exporting the start function would make this valid.
+		w.malformed("the code takes a reference of function %d, which is not declared", w.start)
+	}
+	return out
+}
+
+// writeSection writes a section with what is added to it. A missing one is written only if something is.
+func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) []byte {
+	d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
+	var content []byte
+	switch s.ID {
+	case sectionType:
+		content = w.extend(d, s.Data, w.nExtraTypes, w.extraTypes)
+	case sectionImport:
+		content = w.extendImports(d, s.Data)
+	case sectionFunction:
+		content = w.extendFunctions(d, s.Data)
+	case sectionGlobal:
+		content = w.writeGlobals(d)
+	case sectionExport:
+		content = w.writeExports(d)
+	case sectionStart:
+		if missing || w.o.Snapshot {
+			return out
+		}
+		content = binary.AppendUvarint(nil, uint64(w.shift(uint32(w.start))))
+	case sectionElement:
+		content = w.writeElements(d)
+	case sectionDataCount:
+		if missing || w.dropsData() {
+			return out
+		}
+		content = s.Data
+		d.U32()
+		w.ends(d)
+	case sectionCode:
+		if missing && len(w.getSet) == 0 {
+			return out
+		}
+		return appendSection(out, s.ID, w.writeCode(make([]byte, 0, len(s.Data)+len(s.Data)/2)))
+	case sectionData:
+		content = s.Data
+		if w.o.Snapshot {
+			content = w.writeData(d)
+		}
+	default: // tables and memories
+		content = s.Data
+	}
+	if missing && (len(content) == 0 || content[0] == 0) {
+		return out
+	}
+	return appendSection(out, s.ID, content)
+}
+
+// extend adds n entries, already encoded, to a vector.
+func (w *rewriter) extend(d *wasmbin.Decoder, data []byte, n uint32, entries []byte) []byte {
+	out := binary.AppendUvarint(make([]byte, 0, len(data)+len(entries)+4), uint64(d.U32())+uint64(n))
+	w.note(d.Err())
+	out = append(out, data[d.Pos():]...)
+	return append(out, entries...)
+}
+
+func (w *rewriter) extendImports(d *wasmbin.Decoder, data []byte) []byte {
+	if !w.o.Meter {
+		return data
+	}
+	refill := append(appendName(appendName(nil, Module), RefillImport), byte(wasmbin.Func))
+	return w.extend(d, data, 1, binary.AppendUvarint(refill, uint64(w.typeOf("", "\x7e"))))
+}
+
+func (w *rewriter) extendFunctions(d *wasmbin.Decoder, data []byte) []byte {
+	var types []byte
+	for _, a := range w.getSet {
+		types = binary.AppendUvarint(types, uint64(a.typ))
+	}
+	return w.extend(d, data, uint32(len(w.getSet)), types)
+}
+
+// writeGlobals shifts functions in the initial values and adds the counters.
+func (w *rewriter) writeGlobals(d *wasmbin.Decoder) []byte {
+	n := d.Count(4)
+	counters := 0
+	if w.o.Meter {
+		counters = 2
+	}
+	out := binary.AppendUvarint(nil, uint64(n+counters))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		out = append(out, d.U8(), d.U8())
+		out = w.constant(d, out)
+	}
+	w.ends(d)
+	if w.o.Meter {
+		out = append(out, typeI64, 1, opI64Const, 0, opEnd)
+		out = append(appendS64(append(out, typeI64, 1, opI64Const), w.o.Depth), opEnd)
+	}
+	return out
+}
+
+// exports collects what is exported.
+type exports struct {
+	n   int
+	out []byte
+}
+
+func (e *exports) add(name string, kind wasmbin.Kind, index uint32) {
+	e.n++
+	e.out = append(appendName(e.out, name), byte(kind))
+	e.out = binary.AppendUvarint(e.out, uint64(index))
+}
+
+func (w *rewriter) writeExports(d *wasmbin.Decoder) []byte {
+	var e exports
+	for n := d.Count(3); n > 0 && d.Err() == nil; n-- {
+		name, kind, index := d.Name(), wasmbin.Kind(d.U8()), d.U32()
+		switch {
+		case d.Err() != nil:
+		case kind == wasmbin.Func:
+			index = w.take(index)
+		case kind == wasmbin.Global:
+			w.knownGlobal(index)
+		}
+		e.add(name, kind, index)
+	}
+	w.ends(d)
+	if w.o.Meter {
+		e.add(FuelGlobal, wasmbin.Global, w.fuel())
+		e.add(DepthGlobal, wasmbin.Global, w.depth())
+	}
+	if w.o.Snapshot {
+		w.exportState(&e)
+	}
+	return append(binary.AppendUvarint(nil, uint64(e.n)), e.out...)
+}
+
+// exportState exports what belongs to a snapshot.
+func (w *rewriter) exportState(e *exports) {
+	if w.start >= 0 {
+		e.add(StartExport, wasmbin.Func, w.shift(uint32(w.start)))
+	}
+	name := 0
+	for i, g := range w.globals {
+		if g.mutable {
+			if x := w.info.Globals[name].Export; x != "" {
+				e.add(x, wasmbin.Global, uint32(len(w.imported.globals)+i))
+			}
+			name++
+		}
+	}
+	first := uint32(w.b.ImportedFuncs() + w.b.Funcs)
+	if w.o.Meter {
+		first++
+	}
+	for i, a := range w.getSet {
+		e.add(a.name, wasmbin.Func, first+uint32(i))
+	}
+}
+
+// writeElements shifts the functions of element segments. Bit 0 of a segment's flags says that it is
+// not active, bit 1 that a table index or a kind follows, bit 2 that its entries are expressions.
+func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
+	n := d.Count(3)
+	out := binary.AppendUvarint(nil, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		flags := d.U32()
+		if flags > 7 {
+			w.malformed("an element segment has flags %#x", flags)
+		}
+		out = binary.AppendUvarint(out, uint64(flags))
+		if flags&1 == 0 {
+			if flags&2 != 0 {
+				out = binary.AppendUvarint(out, uint64(d.U32()))
+			}
+			out = w.constant(d, out)
+		}
+		if flags&3 != 0 {
+			out = append(out, d.U8())
+		}
+		out = w.writeEntries(d, out, flags&4 != 0)
+	}
+	w.ends(d)
+	return out
+}
+
+func (w *rewriter) writeEntries(d *wasmbin.Decoder, out []byte, expressions bool) []byte {
+	n := d.Count(1)
+	out = binary.AppendUvarint(out, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		if expressions {
+			out = w.constant(d, out)
+		} else if fn := d.U32(); d.Err() == nil {
+			out = binary.AppendUvarint(out, uint64(w.take(fn)))
+		}
+	}
+	return out
+}
+
+// dropsData tells whether the data section goes away: nothing names its segments.
+func (w *rewriter) dropsData() bool {
+	return w.o.Snapshot && !w.info.Uses.MemoryInit && !w.info.Uses.DataDrop
+}
+
+// writeData takes out the active segments. An active segment is dropped once it has been copied, so an empty
+// passive one takes its place, which behaves in the same way.
+func (w *rewriter) writeData(d *wasmbin.Decoder) []byte {
+	n := d.Count(2)
+	out := binary.AppendUvarint(nil, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		flags := d.U32()
+		if flags > 2 || flags == 2 && d.U32() != 0 {
+			w.malformed("a data segment has flags %#x or names another memory than 0", flags)
+		}
+		if flags != 1 {
+			w.activeData(d)
+			out = append(out, 1, 0)
+			continue
+		}
+		out = appendBytes(append(out, 1), d.Bytes(d.U32()))
+	}
+	w.ends(d)
+	if w.dropsData() {
+		return []byte{0}
+	}
+	return out
+}
+
+// activeData reads the offset and the bytes of an active segment. The offset is a constant or an imported global.
+func (w *rewriter) activeData(d *wasmbin.Decoder) {
+	if !w.hasMem {
+		w.malformed("a data segment is for a memory but there is none")
+	}
+	var s Data
+	switch op := d.U8(); op {
+	case opI32Const:
+		s.Offset = uint32(d.S32())
+	case opGlobalGet:
+		s.From = w.offsetGlobal(d.U32())
+	default:
+		w.unsupported("the offset of a data segment begins with instruction %#x", op)
+	}
+	if end := d.U8(); d.Err() == nil && end != opEnd {
+		w.unsupported("the offset of a data segment goes on with instruction %#x", end)
+	}
+	s.Bytes = d.Bytes(d.U32())
+	w.info.Data = append(w.info.Data, s)
+}
+
+func (w *rewriter) offsetGlobal(index uint32) *wasmbin.Import {
+	if uint64(index) >= uint64(len(w.imported.globals)) {
+		w.malformed("the offset of a data segment is global %d, which is not imported", index)
+		return nil
+	}
+	g := &w.imported.globals[index]
+	if g.Mutable || g.Type != typeI32 {
+		w.malformed("the offset of a data segment is global %d, which is not a constant of type i32", index)
+	}
+	return g
+}
+
+// writeCustom copies a custom section. The names are shifted. What refers to offsets in the code, such as DWARF, is
+// left out: it would be wrong.
+func (w *rewriter) writeCustom(out []byte, s wasmbin.RawSection) []byte {
+	d := wasmbin.NewDecoder(s.Data, s.Offset, "a custom section")
+	name := d.Name()
+	switch {
+	case w.o.Meter && name == "name":
+		return appendSection(out, sectionCustom, append(appendName(nil, name), w.writeNames(d, s.Data)...))
+	case w.o.Meter && (strings.HasPrefix(name, ".debug_") || strings.HasPrefix(name, "reloc.") ||
+		name == "sourceMappingURL" || name == "external_debug_info" || name == "linking"):
+		return out
+	}
+	return appendSection(out, sectionCustom, s.Data)
+}
+
+// The parts of the name section that number functions.
+const (
+	namesOfFunctions = 1
+	namesOfLocals    = 2
+	namesOfLabels    = 3
+)
+
+// writeNames shifts the functions in the name section.
+func (w *rewriter) writeNames(d *wasmbin.Decoder, data []byte) []byte {
+	out := make([]byte, 0, len(data)+len(data)/8)
+	for !d.Done() {
+		id := d.U8()
+		content := d.Bytes(d.U32())
+		if d.Err() == nil && id >= namesOfFunctions && id <= namesOfLabels {
+			content = w.shiftNames(content, d.Offset()-len(content), id != namesOfFunctions)
+		}
+		out = appendBytes(append(out, id), content)
+	}
+	w.note(d.Err())
+	return out
+}
+
+// shiftNames shifts a map from functions to names, or to maps of names. Names of functions that do not exist go.
+func (w *rewriter) shiftNames(content []byte, base int, maps bool) []byte {
+	d := wasmbin.NewDecoder(content, base, "the name section")
+	n := d.Count(2)
+	kept, out := 0, make([]byte, 0, len(content)+n)
+	for ; n > 0 && d.Err() == nil; n-- {
+		fn, from := d.U32(), d.Pos()
+		if maps {
+			for m := d.Count(2); m > 0 && d.Err() == nil; m-- {
+				d.U32()
+				d.Bytes(d.U32())
+			}
+		} else {
+			d.Bytes(d.U32())
+		}
+		if _, ok := w.b.FuncType(fn); ok && d.Err() == nil {
+			kept++
+			out = binary.AppendUvarint(out, uint64(w.shift(fn)))
+			out = append(out, d.Since(from)...)
+		}
+	}
+	w.ends(d)
+	return append(binary.AppendUvarint(nil, uint64(kept)), out...)
+}

@@ -1,0 +1,267 @@
+package rewrite_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// specDir finds the specification's own tests, which are in wazero's module.
+func specDir(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
+	if err != nil {
+		t.Skip("where wazero's module is:", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "internal", "integration_test", "spectest")
+}
+
+// script is a test of the specification, as wast2json writes it.
+type script struct {
+	Commands []command
+}
+
+type command struct {
+	Type, Name, As, Filename string
+	Line                     int
+	Action                   action
+}
+
+type action struct {
+	Type, Field, Module string
+	Args                []value
+}
+
+type value struct {
+	Type  string
+	Lane  string `json:"lane_type"`
+	Value any
+}
+
+// bits encodes a value as wazero wants it.
+func (v value) bits() []uint64 {
+	lanes, ok := v.Value.([]any)
+	if !ok {
+		s, _ := v.Value.(string)
+		if s == "null" {
+			return []uint64{0}
+		}
+		return []uint64{number(s)}
+	}
+	var out [2]uint64
+	width := 128 / len(lanes)
+	for i, l := range lanes {
+		s, _ := l.(string)
+		n := number(s)
+		if width < 64 {
+			n &= 1<<width - 1
+		}
+		out[i*width/64] |= n << (i * width % 64)
+	}
+	return out[:]
+}
+
+func number(s string) uint64 {
+	if strings.HasPrefix(s, "-") {
+		n, _ := strconv.ParseInt(s, 10, 64)
+		return uint64(n)
+	}
+	n, _ := strconv.ParseUint(s, 10, 64)
+	return n
+}
+
+// world is a runtime in which a script runs: one with the modules as they are, one with them rewritten.
+type world struct {
+	*host
+	rewritten bool
+	modules   map[string]api.Module
+	last      api.Module
+}
+
+func newWorld(t *testing.T, dir string, rewritten bool) *world {
+	t.Helper()
+	ctx := context.Background()
+	h, err := newHost(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(ctx) })
+	spectest, err := os.ReadFile(filepath.Join(dir, "testdata", "spectest.wasm"))
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := h.InstantiateWithConfig(ctx, spectest, wazero.NewModuleConfig()); err != nil {
+		t.Fatal(err)
+	}
+	return &world{host: h, rewritten: rewritten, modules: make(map[string]api.Module)}
+}
+
+// compiles tells whether a module is valid.
+func (w *world) compiles(wasm []byte) error {
+	if w.rewritten {
+		out, _, err := rewriteAny(wasm)
+		if err != nil {
+			return err
+		}
+		wasm = out
+	}
+	c, err := w.CompileModule(context.Background(), wasm)
+	if err == nil {
+		_ = c.Close(context.Background())
+	}
+	return err
+}
+
+func (w *world) instantiate(wasm []byte, name, registered string) error {
+	ctx := context.Background()
+	config := wazero.NewModuleConfig().WithName(registered)
+	var m api.Module
+	var err error
+	if w.rewritten {
+		var g *guest
+		if g, err = w.load(ctx, wasm, config); err == nil {
+			m = g.Module
+		}
+	} else {
+		m, err = w.InstantiateWithConfig(ctx, wasm, config.WithStartFunctions())
+	}
+	if err == nil {
+		w.last = m
+		if name != "" {
+			w.modules[name] = m
+		}
+	}
+	return err
+}
+
+// do runs an action. The answer is empty for a module that is not there, in both worlds.
+func (w *world) do(a action) (results []uint64, trap string) {
+	m := w.last
+	if a.Module != "" {
+		m = w.modules[a.Module]
+	}
+	if m == nil {
+		return nil, "no module"
+	}
+	for _, other := range w.modules {
+		reset(other)
+	}
+	reset(m)
+	if a.Type == "get" && m.ExportedGlobal(a.Field) == nil {
+		return nil, "no global"
+	} else if a.Type == "get" {
+		return []uint64{m.ExportedGlobal(a.Field).Get()}, ""
+	}
+	var args []uint64
+	for _, v := range a.Args {
+		args = append(args, v.bits()...)
+	}
+	f := m.ExportedFunction(a.Field)
+	if f == nil {
+		return nil, "no function"
+	}
+	results, err := f.Call(context.Background(), args...)
+	if err != nil {
+		trap, _, _ = strings.Cut(err.Error(), "\n")
+	}
+	for i, t := range f.Definition().ResultTypes() {
+		if t == 0x70 && i < len(results) { // the address of a function differs between the worlds
+			results[i] = min(results[i], 1)
+		}
+	}
+	return results, trap
+}
+
+// counts is how much was compared.
+type counts struct{ modules, invalid, actions int }
+
+// TestSpec runs the specification's own tests with the modules as they are and with them rewritten. What wazero
+// compiles must still compile, what it refuses must still be refused, and every action must end in the same way.
+func TestSpec(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	dir := specDir(t)
+	var n counts
+	for _, version := range []string{"v1", "v2"} {
+		files, _ := filepath.Glob(filepath.Join(dir, version, "testdata", "*.json"))
+		for _, file := range files {
+			t.Run(version+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+				runScript(t, dir, file, &n)
+			})
+		}
+	}
+	t.Logf("%d modules, %d invalid ones, %d actions", n.modules, n.invalid, n.actions)
+	if n.modules == 0 {
+		t.Skip("no tests of the specification in wazero's module")
+	}
+}
+
+func runScript(t *testing.T, dir, file string, n *counts) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s script
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	plain, rewritten := newWorld(t, dir, false), newWorld(t, dir, true)
+	for i, c := range s.Commands {
+		var wasm []byte
+		if strings.HasSuffix(c.Filename, ".wasm") {
+			if wasm, err = os.ReadFile(filepath.Join(filepath.Dir(file), c.Filename)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch c.Type {
+		case "module", "assert_unlinkable", "assert_uninstantiable":
+			n.modules++
+			as := ""
+			if i+1 < len(s.Commands) && s.Commands[i+1].Type == "register" {
+				as = s.Commands[i+1].As
+			}
+			a, b := plain.instantiate(wasm, c.Name, as), rewritten.instantiate(wasm, c.Name, as)
+			if (a == nil) != (b == nil) {
+				t.Errorf("line %d, %s: plain %v, rewritten %v", c.Line, c.Type, a, b)
+			}
+		case "assert_invalid", "assert_malformed":
+			if wasm == nil {
+				continue
+			}
+			n.invalid++
+			a, b := plain.compiles(wasm), rewritten.compiles(wasm)
+			if a != nil && b == nil { // two invalid modules are accepted by wazero, and refused here
+				t.Errorf("line %d, %s: plain %v, rewritten %v", c.Line, c.Type, a, b)
+			}
+		case "action", "assert_return", "assert_trap", "assert_exhaustion":
+			n.actions++
+			compare(t, c, plain, rewritten)
+		}
+	}
+}
+
+func compare(t *testing.T, c command, plain, rewritten *world) {
+	a, trapA := plain.do(c.Action)
+	b, trapB := rewritten.do(c.Action)
+	if c.Type == "assert_exhaustion" && trapA != "" && trapB != "" {
+		return
+	}
+	if trapA != trapB || len(a) != len(b) {
+		t.Errorf("line %d, %s %s: plain %x %s, rewritten %x %s", c.Line, c.Type, c.Action.Field, a, trapA, b, trapB)
+		return
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			t.Errorf("line %d, %s %s: plain %x, rewritten %x", c.Line, c.Type, c.Action.Field, a, b)
+		}
+	}
+}

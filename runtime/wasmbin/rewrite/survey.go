@@ -1,0 +1,147 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// survey reads what must be known before anything is written: the globals, the start function, how many
+// data segments there are.
+func (w *rewriter) survey() {
+	w.start = -1
+	w.hasMem = w.b.Memory != nil
+	for _, i := range w.b.Imports {
+		switch i.Kind {
+		case wasmbin.Global:
+			w.imported.globals = append(w.imported.globals, i)
+			w.info.Shared = w.info.Shared || i.Mutable
+		case wasmbin.Table:
+			w.info.Shared = true
+		case wasmbin.Mem:
+			w.hasMem, w.info.Shared = true, true
+		}
+	}
+	counted := -1
+	for _, s := range w.b.Sections() {
+		d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
+		switch s.ID {
+		case sectionGlobal:
+			w.readGlobals(d)
+		case sectionStart:
+			w.readStart(d)
+		case sectionData:
+			w.segments = d.Count(2)
+		case sectionDataCount:
+			counted = int(d.U32())
+		}
+		w.note(d.Err())
+	}
+	if w.err == nil && counted >= 0 && counted != w.segments {
+		w.malformed("%d data segments are announced but there are %d", counted, w.segments)
+	}
+	if w.err == nil {
+		w.plan()
+	}
+}
+
+func (w *rewriter) readGlobals(d *wasmbin.Decoder) {
+	for n := d.Count(4); n > 0 && d.Err() == nil && w.err == nil; n-- {
+		g := global{typ: d.U8(), mutable: d.U8() == 1}
+		w.constant(d, nil)
+		w.globals = append(w.globals, g)
+	}
+}
+
+func (w *rewriter) readStart(d *wasmbin.Decoder) {
+	fn := d.U32()
+	typ, ok := w.b.FuncType(fn)
+	params, results, _ := w.b.Signature(typ)
+	if !ok || len(params)+len(results) > 0 {
+		w.malformed("the start function, %d, does not exist or takes or returns something", fn)
+	}
+	w.start = int64(fn)
+	w.ends(d)
+}
+
+// plan decides what is exported, and notes the types and functions that this needs.
+func (w *rewriter) plan() {
+	if w.o.Meter {
+		w.typeOf("", "\x7e") // refill's
+	}
+	if !w.o.Snapshot {
+		return
+	}
+	if w.start >= 0 {
+		w.info.Start = StartExport
+	}
+	for i, g := range w.globals {
+		if !g.mutable {
+			continue
+		}
+		index := uint32(len(w.imported.globals) + i)
+		name := fmt.Sprintf("%sglobal.%d", Prefix, index)
+		switch {
+		case g.typ == typeV128:
+			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Get: name + ".get", Set: name + ".set"})
+			w.addGetSet(index, name)
+		case g.typ >= typeF64 && g.typ <= typeI32:
+			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Export: name})
+		default:
+			w.unsupported("global %d is a reference that changes, which cannot be kept in a snapshot", index)
+		}
+	}
+}
+
+// addGetSet adds the two functions of a v128 global.
+func (w *rewriter) addGetSet(index uint32, name string) {
+	half := func(out []byte, op, lane byte) []byte { return append(out, opSIMD, op, lane) }
+	global := binary.AppendUvarint(nil, uint64(index))
+	get := []byte{0} // no locals
+	for lane := range byte(2) {
+		get = append(append(get, opGlobalGet), global...)
+		get = half(get, simdExtractI64, lane)
+	}
+	set := []byte{0, opLocalGet, 0, opSIMD, simdSplatI64, opLocalGet, 1}
+	set = append(append(half(set, simdReplaceI64, 1), opGlobalSet), global...)
+	w.getSet = append(w.getSet,
+		accessor{w.typeOf("", "\x7e\x7e"), append(get, opEnd), name + ".get"},
+		accessor{w.typeOf("\x7e\x7e", ""), append(set, opEnd), name + ".set"})
+}
+
+// typeOf returns the number of a function type, which is added to the module if it was not yet.
+func (w *rewriter) typeOf(params, results string) uint32 {
+	key := params + ">" + results
+	typ, ok := w.blockTypes[key]
+	if !ok {
+		if w.blockTypes == nil {
+			w.blockTypes = make(map[string]uint32)
+		}
+		typ = uint32(w.b.Types()) + w.nExtraTypes
+		w.blockTypes[key] = typ
+		w.nExtraTypes++
+		w.extraTypes = appendName(appendName(append(w.extraTypes, typeFunc), params), results)
+	}
+	return typ
+}
+
+// constant passes a constant expression and appends it, with functions shifted.
+func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
+	var in wasmbin.Instruction
+	for w.err == nil && d.Next(&in) {
+		switch in.Op {
+		case opRefFunc:
+			out = binary.AppendUvarint(append(out, opRefFunc), uint64(w.take(in.X)))
+			continue
+		case opGlobalGet:
+			w.knownGlobal(in.X)
+		}
+		out = append(out, d.Since(in.Begin)...)
+		if in.Op == opEnd {
+			return out
+		}
+	}
+	w.note(d.Err())
+	return out
+}

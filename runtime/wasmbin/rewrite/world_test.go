@@ -1,0 +1,114 @@
+package rewrite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// both is what the next package will ask for.
+var both = rewrite.Options{Meter: true, Snapshot: true}
+
+const maxDepth = 1 << 16
+
+var errDepth, errFuel = errors.New("too deep"), errors.New("out of fuel")
+
+// host plays the host of rewritten modules.
+type host struct {
+	wazero.Runtime
+	slice   int64 // granted by a refill
+	refills int64 // that are left; negative is without end
+	granted int64
+}
+
+// newHost makes a runtime that knows the refill function.
+func newHost(ctx context.Context, c wazero.RuntimeConfig) (*host, error) {
+	h := &host{Runtime: wazero.NewRuntimeWithConfig(ctx, c), slice: 100_000, refills: -1}
+	_, err := h.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(h.refill), nil, []api.ValueType{api.ValueTypeI64}).
+		Export(rewrite.RefillImport).Instantiate(ctx)
+	return h, err
+}
+
+func (h *host) refill(_ context.Context, m api.Module, stack []uint64) {
+	if int64(m.ExportedGlobal(rewrite.DepthGlobal).Get()) < 0 {
+		panic(errDepth)
+	}
+	if h.refills == 0 {
+		panic(errFuel)
+	}
+	h.refills--
+	left := int64(m.ExportedGlobal(rewrite.FuelGlobal).Get())
+	h.granted += h.slice - left
+	stack[0] = uint64(h.slice)
+}
+
+// spent is what a module has spent so far.
+func (h *host) spent(m api.Module) int64 {
+	return h.granted - int64(m.ExportedGlobal(rewrite.FuelGlobal).Get())
+}
+
+// reset makes a module ready after a trap.
+func reset(m api.Module) {
+	if g, ok := m.ExportedGlobal(rewrite.DepthGlobal).(api.MutableGlobal); ok {
+		g.Set(maxDepth)
+	}
+}
+
+// guest is a module as this host instantiates it.
+type guest struct {
+	api.Module
+	info *rewrite.Info
+}
+
+// rewriteAny meters a module at least, if no snapshot of it can be taken.
+func rewriteAny(wasm []byte) ([]byte, *rewrite.Info, error) {
+	out, info, err := rewrite.Rewrite(wasm, both)
+	if err != nil && strings.Contains(err.Error(), "is a reference that changes") {
+		return rewrite.Rewrite(wasm, rewrite.Options{Meter: true})
+	}
+	return out, info, err
+}
+
+// load rewrites a module and instantiates it, as the engine is to: data, then start.
+func (h *host) load(ctx context.Context, wasm []byte, c wazero.ModuleConfig) (*guest, error) {
+	out, info, err := rewriteAny(wasm)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := h.CompileModule(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.InstantiateModule(ctx, compiled, c.WithStartFunctions())
+	if err != nil {
+		return nil, err
+	}
+	g := &guest{m, info}
+	if err = h.fill(m, info); err == nil && info.Start != "" {
+		_, err = m.ExportedFunction(info.Start).Call(ctx)
+	}
+	if err != nil {
+		_ = m.Close(ctx)
+	}
+	return g, err
+}
+
+// fill copies the data segments.
+func (h *host) fill(m api.Module, info *rewrite.Info) error {
+	for _, d := range info.Data {
+		if d.From != nil {
+			d.Offset = uint32(h.Module(d.From.Module).ExportedGlobal(d.From.Name).Get())
+		}
+		if !m.Memory().Write(d.Offset, d.Bytes) {
+			return fmt.Errorf("data at %d is out of bounds", d.Offset)
+		}
+	}
+	return nil
+}
