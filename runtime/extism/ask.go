@@ -1,0 +1,106 @@
+package extism
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// maxAsk bounds the text of what a guest asks for at once, in bytes. Bodies are no part of it.
+	maxAsk = 1 << 20
+	// maxReply bounds the text of the answer.
+	maxReply = 4 << 20
+)
+
+// ask gives a request to the gate. The error is an *runtime.AskError, or what ended the call.
+func ask(ctx context.Context, method string, params json.RawMessage, x *exchange) (json.RawMessage, error) {
+	g := runtime.GateFrom(ctx)
+	if g == nil {
+		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nothing can be asked here"}
+	}
+	if x == nil {
+		x = &exchange{}
+		defer x.close()
+	}
+	result, err := g.Ask(ctx, method, params, x)
+	if err == nil && len(result) > maxReply {
+		return nil, &runtime.AskError{Kind: runtime.KindLimit,
+			Message: fmt.Sprintf("the answer has %d bytes, at most %d are allowed", len(result), maxReply)}
+	}
+	return result, err
+}
+
+// refused tells whether an error is an answer that the guest may be given, not the end of the call.
+func refused(ctx context.Context, err error) bool {
+	var e *runtime.AskError
+	return ctx.Err() == nil && errors.As(err, &e)
+}
+
+// bodyStream is the number of the one stream that an exchange has for the gate to take.
+const bodyStream = 1
+
+// exchange is the streams of one request to the gate: the body that the guest sends, and those that
+// the gate opens. The gate may use it from any goroutine.
+type exchange struct {
+	mu     sync.Mutex
+	body   []byte // nil if there is none, or it was taken
+	opened []io.ReadCloser
+	closed bool
+}
+
+var _ runtime.Streams = (*exchange)(nil)
+
+// maxOpened is how many streams one answer may have: it names one.
+const maxOpened = 8
+
+// Open takes a stream of the answer. It is closed with the exchange.
+func (x *exchange) Open(r io.ReadCloser) (uint32, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || len(x.opened) >= maxOpened {
+		_ = r.Close() // nobody has read from it
+		return 0, &runtime.AskError{Kind: runtime.KindLimit, Message: "too many streams"}
+	}
+	x.opened = append(x.opened, r)
+	return bodyStream + uint32(len(x.opened)), nil
+}
+
+// Take gives the guest's body away.
+func (x *exchange) Take(id uint32) (io.ReadCloser, int64, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if id != bodyStream || x.body == nil {
+		return nil, 0, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("stream %d is none, or was used already", id)}
+	}
+	body := x.body
+	x.body = nil
+	return io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+}
+
+// stream returns a stream of the answer, nil if there is none of this number.
+func (x *exchange) stream(id uint64) io.Reader {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if id <= bodyStream || id-bodyStream > uint64(len(x.opened)) {
+		return nil
+	}
+	return x.opened[id-bodyStream-1]
+}
+
+// close ends the streams; those that come later are refused.
+func (x *exchange) close() {
+	x.mu.Lock()
+	opened := x.opened
+	x.opened, x.closed = nil, true
+	x.mu.Unlock()
+	for _, r := range opened {
+		_ = r.Close() // it was only read
+	}
+}

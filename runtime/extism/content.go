@@ -1,0 +1,93 @@
+package extism
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// appendArray writes the elements, each as f makes it.
+func appendArray(dst []byte, elements []json.RawMessage, f func(json.RawMessage) json.RawMessage) json.RawMessage {
+	dst = append(dst, '[')
+	for i, one := range elements {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, f(one)...)
+	}
+	return append(dst, ']')
+}
+
+// contentOf tidies one content block, or a list of them. Anything else stays as it is.
+func contentOf(raw json.RawMessage) json.RawMessage {
+	if elements, err := rawjson.Elements(raw); err == nil {
+		return appendArray(nil, elements, contentBlock)
+	}
+	return contentBlock(raw)
+}
+
+// contentBlock drops members that are null, which the bindings of some languages write for what is
+// absent, and names the type of a block that has only its text.
+func contentBlock(raw json.RawMessage) json.RawMessage {
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return raw
+	}
+	changed := dropNulls(&o)
+	if o.Get("type") == nil && o.Get("text") != nil {
+		o = append(rawjson.Object{{Key: "type", Value: json.RawMessage(`"text"`)}}, o...)
+		changed = true
+	}
+	if !changed {
+		return raw
+	}
+	return o.Append(nil)
+}
+
+// dropNulls removes the members that are null and tells whether there were any.
+func dropNulls(o *rawjson.Object) bool {
+	kept := make(rawjson.Object, 0, len(*o)+1)
+	for _, m := range *o {
+		if !rawjson.IsNull(m.Value) {
+			kept = append(kept, m)
+		}
+	}
+	changed := len(kept) != len(*o)
+	*o = kept
+	return changed
+}
+
+// tidyResult drops what is null from a result and tidies the blocks in it: those of a tool's content,
+// and those of a prompt's messages.
+func tidyResult(o rawjson.Object) json.RawMessage {
+	dropNulls(&o)
+	if content, err := rawjson.Elements(o.Get("content")); err == nil {
+		o.Set("content", appendArray(nil, content, contentBlock))
+	}
+	if contents, err := rawjson.Elements(o.Get("contents")); err == nil {
+		o.Set("contents", appendArray(nil, contents, withoutNulls))
+	}
+	if messages, err := rawjson.Elements(o.Get("messages")); err == nil {
+		o.Set("messages", appendArray(nil, messages, promptMessage))
+	}
+	return o.Append(nil)
+}
+
+func withoutNulls(raw json.RawMessage) json.RawMessage {
+	o, err := rawjson.ParseObject(raw)
+	if err != nil || !dropNulls(&o) {
+		return raw
+	}
+	return o.Append(nil)
+}
+
+func promptMessage(raw json.RawMessage) json.RawMessage {
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return raw
+	}
+	if content := o.Get("content"); content != nil {
+		o.Set("content", contentOf(content))
+	}
+	return o.Append(nil)
+}

@@ -1,0 +1,100 @@
+package extism
+
+import (
+	"context"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// maxName bounds the name of a variable or of a configuration value, in bytes.
+	maxName = 64 << 10
+	// maxVars bounds the variables of one call together with their names, in bytes; it is Extism's
+	// own default. Each of them counts for varOverhead more.
+	maxVars     = 1 << 20
+	varOverhead = 40
+	// maxLog is what is kept of a log message, in bytes: beyond a few pages nobody reads it.
+	maxLog = 8 << 10
+)
+
+// Configured is met by a runtime.Gate that has configuration for the plugin. Without it there is none.
+type Configured interface {
+	// Config returns the value of a name, and false if there is none.
+	Config(name string) (string, bool)
+}
+
+// envFuncs are the kernel's functions for configuration, variables and logs.
+func envFuncs() []runtime.HostFunc {
+	const i32, i64 = runtime.I32, runtime.I64
+	return []runtime.HostFunc{
+		hostFunc(Module, "config_get", []byte{i64}, i64, configGet),
+		kernel("var_get", []byte{i64}, i64, varGet),
+		kernel("var_set", []byte{i64, i64}, 0, varSet),
+		hostFunc(Module, "log_trace", []byte{i64}, 0, logAs("debug")),
+		hostFunc(Module, "log_debug", []byte{i64}, 0, logAs("debug")),
+		hostFunc(Module, "log_info", []byte{i64}, 0, logAs("info")),
+		hostFunc(Module, "log_warn", []byte{i64}, 0, logAs("warning")),
+		hostFunc(Module, "log_error", []byte{i64}, 0, logAs("error")),
+		// get_log_level() -> i32 is the least level that is wanted: 0, trace. Who listens decides.
+		kernel("get_log_level", nil, i32, func(_ *call, stack []uint64) { stack[0] = 0 }),
+	}
+}
+
+// config_get(name i64) -> i64 is a block with a configuration value; 0: there is none.
+func configGet(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
+	name := string(c.text("the name of a configuration value", stack[0], maxName))
+	stack[0] = 0
+	g, ok := runtime.GateFrom(ctx).(Configured)
+	if !ok {
+		return
+	}
+	if value, ok := g.Config(name); ok {
+		stack[0] = c.give([]byte(value))
+	}
+}
+
+// var_get(name i64) -> i64 is a block with a variable; 0: there is none. The name's block is freed.
+func varGet(c *call, stack []uint64) {
+	name := c.text("the name of a variable", stack[0], maxName)
+	c.arena.release(stack[0])
+	stack[0] = c.give(c.vars[string(name)])
+}
+
+// var_set(name, value i64) keeps a variable for the rest of the call; value 0 removes it. Both blocks
+// are freed. More than 1 MiB of variables ends the guest.
+func varSet(c *call, stack []uint64) {
+	name := string(c.text("the name of a variable", stack[0], maxName))
+	c.arena.release(stack[0])
+	if stack[1] == 0 {
+		c.removeVar(name)
+		return
+	}
+	value := c.text("a variable", stack[1], maxVars)
+	c.arena.release(stack[1])
+	size := varOverhead + len(name) + len(value)
+	if c.varBytes+size >= maxVars {
+		runtime.Abort(&runtime.EndError{Kind: runtime.KindLimit, Message: "the plugin keeps more than 1 MiB of variables"})
+	}
+	c.removeVar(name)
+	c.vars[name] = value
+	c.varBytes += size
+}
+
+func (c *call) removeVar(name string) {
+	if old, ok := c.vars[name]; ok {
+		c.varBytes -= varOverhead + len(name) + len(old)
+		delete(c.vars, name)
+	}
+}
+
+// logAs is log_*(message i64): a log message, whose block is freed. Who listens and how much decides
+// the gate; a message that is not taken is no fault of the guest.
+func logAs(level string) callFunc {
+	return func(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
+		text := c.arena.contents(stack[0])
+		params := append([]byte(`{"level":"`+level+`","data":`), rawjson.AppendString(nil, string(text[:min(len(text), maxLog)]))...)
+		c.arena.release(stack[0])
+		_, _ = ask(ctx, "notifications/message", append(params, '}'), nil)
+	}
+}

@@ -1,0 +1,70 @@
+package extism
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Recognises tells whether a module speaks this dialect: it imports something from the kernel.
+func Recognises(b *wasmbin.Binary) bool { return b.ImportsModule(Module) }
+
+// HostFuncs returns all that an Extism plugin may import, besides WASI.
+func HostFuncs() []runtime.HostFunc {
+	funcs := append(kernelFuncs(), envFuncs()...)
+	funcs = append(funcs, httpFuncs()...)
+	funcs = append(funcs, userFuncs()...)
+	return append(funcs, abortFunc())
+}
+
+// dialect has no state of its own.
+type dialect struct{}
+
+// New returns the Extism dialect.
+func New() runtime.Dialect { return dialect{} }
+
+// Name is the dialect's name.
+func (dialect) Name() string { return "extism" }
+
+// The code of JSON-RPC for what a plugin does not serve.
+const codeMethodNotFound = -32601
+
+// Serve takes one request to the exports that answer it.
+func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	s := newSession(in)
+	if in.HasExport("call") && in.HasExport("describe") {
+		return serveV1(ctx, s, req)
+	}
+	return serveV2(ctx, s, req)
+}
+
+func noMethod(method string) error {
+	return &runtime.GuestError{Code: codeMethodNotFound, Message: "the plugin does not serve " + method}
+}
+
+// object calls an export and reads the JSON object that it answers with.
+func (s *session) object(ctx context.Context, export string, input []byte) (rawjson.Object, error) {
+	out, err := s.invoke(ctx, export, input)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, guestFault("the guest's %q gave no output", export)
+	}
+	o, err := rawjson.ParseObject(out)
+	if err != nil {
+		return nil, guestFault("the output of the guest's %q is not a JSON object: %v", export, err)
+	}
+	return o, nil
+}
+
+// orEmpty is params, or an object without members.
+func orEmpty(params json.RawMessage) json.RawMessage {
+	if rawjson.IsNull(params) {
+		return json.RawMessage("{}")
+	}
+	return params
+}

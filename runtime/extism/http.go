@@ -1,0 +1,142 @@
+package extism
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// streamMember is how a stream is named in JSON.
+const streamMember = "dev.sallyport/stream"
+
+// httpFuncs are the kernel's functions for HTTP.
+func httpFuncs() []runtime.HostFunc {
+	const i32, i64 = runtime.I32, runtime.I64
+	return []runtime.HostFunc{
+		hostFunc(Module, "http_request", []byte{i64, i64}, i64, httpRequest),
+		kernel("http_status_code", nil, i32, func(c *call, stack []uint64) { stack[0] = uint64(uint32(c.status)) }),
+		kernel("http_headers", nil, i64, httpHeaders),
+	}
+}
+
+// http_request(request, body i64) -> i64 performs {url, method?, headers?} with the bytes of another
+// block as body, 0 for none, and returns a block with the body of the answer; 0: it is empty. The
+// given blocks are freed. A guest has no way to be told of a refusal, so that one ends it.
+func httpRequest(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
+	c.status = 0
+	clear(c.headers)
+	x := &exchange{}
+	defer x.close()
+	params, err := c.fetchParams(stack[0], stack[1], x)
+	if err == nil {
+		stack[0], err = c.fetch(ctx, params, x)
+	}
+	if err != nil {
+		runtime.Abort(err)
+	}
+}
+
+// webRequest is what a guest asks for. Names of members are read without regard to case, as Extism's
+// Go host does.
+type webRequest struct {
+	URL     string
+	Method  string
+	Headers map[string]string
+}
+
+// fetchParams makes the params of http/fetch from two blocks.
+func (c *call) fetchParams(request, body uint64, x *exchange) (json.RawMessage, error) {
+	raw := c.text("a request", request, maxAsk)
+	c.arena.release(request)
+	var r webRequest
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, guestFault("the guest's request is not {url, method, headers}: %v", err)
+	}
+	if body != 0 {
+		x.body = append([]byte{}, c.arena.contents(body)...)
+		c.arena.release(body)
+	}
+	return r.params(body != 0), nil
+}
+
+func (r *webRequest) params(body bool) json.RawMessage {
+	dst := rawjson.AppendString([]byte(`{"url":`), r.URL)
+	if r.Method != "" {
+		dst = rawjson.AppendString(append(dst, `,"method":`...), r.Method)
+	}
+	dst = append(dst, `,"headers":{`...)
+	first := true
+	for name, value := range r.Headers {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(rawjson.AppendString(dst, name), ':')
+		dst = rawjson.AppendString(dst, value)
+	}
+	dst = append(dst, '}')
+	if body {
+		dst = append(dst, `,"body":{"`+streamMember+`":`...)
+		dst = append(strconv.AppendInt(dst, bodyStream, 10), '}')
+	}
+	return append(dst, '}')
+}
+
+// fetch asks the gate, keeps status and headers, and puts the body into a block.
+func (c *call) fetch(ctx context.Context, params json.RawMessage, x *exchange) (uint64, error) {
+	answer, err := ask(ctx, "http/fetch", params, x)
+	if err != nil {
+		return 0, err
+	}
+	status, _ := strconv.ParseUint(string(rawjson.Get(answer, "status")), 10, 16)
+	c.status = int32(status)
+	c.keepHeaders(rawjson.Get(answer, "headers"))
+	id, _ := strconv.ParseUint(string(rawjson.Get(answer, "body", streamMember)), 10, 32)
+	stream := x.stream(id)
+	if stream == nil {
+		return 0, nil
+	}
+	// One byte more than what fits tells an answer that is too long from one that just fits.
+	room := c.arena.limit
+	body, err := io.ReadAll(io.LimitReader(stream, int64(room)+1))
+	switch {
+	case err != nil:
+		return 0, err
+	case uint64(len(body)) > room:
+		return 0, noRoom(len(body))
+	}
+	return c.give(body), nil
+}
+
+// keepHeaders keeps the header fields of an answer; those that came more than once are joined.
+func (c *call) keepHeaders(raw json.RawMessage) {
+	fields, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return
+	}
+	for _, f := range fields {
+		if value, ok := rawjson.String(f.Value); ok {
+			c.headers[f.Key] = value
+			continue
+		}
+		var values []string
+		if json.Unmarshal(f.Value, &values) == nil {
+			c.headers[f.Key] = strings.Join(values, ",")
+		}
+	}
+}
+
+// http_headers() -> i64 is a block with the header fields of the last answer, {name: value} with names
+// in lower case.
+func httpHeaders(c *call, stack []uint64) {
+	raw, err := json.Marshal(c.headers)
+	if err != nil { // maps of strings always can
+		raw = []byte("{}")
+	}
+	stack[0] = c.give(raw)
+}
