@@ -76,25 +76,47 @@ func bundled(t *testing.T, name string) string {
 	return file
 }
 
-// guest builds the guest in testdata/NAME, once.
-var guest = func() func(*testing.T, string) string {
+// unpacked builds the guest in testdata/NAME, once.
+var unpacked = once(func(t *testing.T, name string) string {
+	out := filepath.Join(sharedState(t), "unpacked", name+".wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+})
+
+// guest is the guest in testdata/NAME, packed: it is listed at once, however slow the compiler is.
+var guest = once(func(t *testing.T, name string) string {
+	wasm, err := os.ReadFile(unpacked(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(sharedState(t), name+".wasm")
+	if err := os.WriteFile(out, wasm, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := program(t, "", "pack", out).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+})
+
+// once remembers what f made of a name.
+func once(f func(*testing.T, string) string) func(*testing.T, string) string {
 	var mu sync.Mutex
-	built := map[string]string{}
+	made := map[string]string{}
 	return func(t *testing.T, name string) string {
+		t.Helper()
 		mu.Lock()
 		defer mu.Unlock()
-		if built[name] == "" {
-			out := filepath.Join(sharedState(t), name+".wasm")
-			cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
-			cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-			if text, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, text)
-			}
-			built[name] = out
+		if made[name] == "" {
+			made[name] = f(t, name)
 		}
-		return built[name]
+		return made[name]
 	}
-}()
+}
 
 // folder is a plugin folder with copies of files.
 func folder(t *testing.T, files ...string) string {

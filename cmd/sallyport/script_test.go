@@ -8,10 +8,11 @@ import (
 )
 
 // TestScripts runs the program as a person at a terminal would: testdata/script/*.txtar.
-// $PLUGINS holds the plugins that make built, $GUESTS the guests of the tests.
+// $PLUGINS holds the plugins that make built, $GUESTS the guests of the
+// tests, not packed.
 func TestScripts(t *testing.T) {
 	plugins := filepath.Dir(bundled(t, "time"))
-	guests := filepath.Dir(guest(t, "misbehave"))
+	guests := filepath.Dir(unpacked(t, "misbehave"))
 	state := filepath.Join(sharedState(t), "state")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
