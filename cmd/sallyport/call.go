@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,13 +22,13 @@ func newCall(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
 		Short: "make one call without a client; exit code 1 if the tool failed, 2 if the host did",
-		Args:  cobra.RangeArgs(2, 3),
+		Args:  words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			arguments := "{}"
 			if len(args) == 3 {
 				arguments = args[2]
 			}
-			s, err := loadSettings(c, filepath.Dir(args[0]))
+			s, err := loadSettings(c, "")
 			if err != nil {
 				return err
 			}
@@ -52,15 +52,20 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 		return nil, err
 	}
 	bare := false
-	log := newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))
-	h, err := openHost(ctx, s, log, registry.File{
+	h, err := openHost(ctx, s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json")), registry.File{
 		Path:   p.file,
 		Config: registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{})},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h, errors.Join(h.registry.Ready(ctx), h.failure())
+	if err := h.registry.Ready(ctx); err != nil {
+		return h, err
+	}
+	if err := h.failure(); err != nil {
+		return h, fmt.Errorf("%s: %w", p.file, err)
+	}
+	return h, nil
 }
 
 // failure is why a plugin of this host does not serve.
@@ -92,9 +97,18 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
 	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintf(std.err, "%s\n", printableJSON(msg)) })
 	if r.Err != nil {
-		return errors.New(r.Err.Message)
+		return refused(r.Err, p.file)
 	}
 	return printResult(std, r.Body)
+}
+
+// refused is an error of the protocol; for a name that is not there it says where the names are.
+func refused(e *jsonrpc.Error, file string) error {
+	err := errors.New(e.Message)
+	if strings.HasPrefix(e.Message, "unknown tool") {
+		return hint(err, "sallyport inspect %s lists the tools", file)
+	}
+	return err
 }
 
 // callParams are the params of a request of the present revision, which needs no session.

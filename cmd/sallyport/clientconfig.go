@@ -3,12 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
 func newClientConfig(std stdio) *cobra.Command {
@@ -19,7 +23,7 @@ func newClientConfig(std stdio) *cobra.Command {
 		Short:     "print, or merge into the client's file, how a client reaches this host",
 		Long:      "Print the entry that makes an MCP client use this host. CLIENT is " + clients.Names() + ".\nWith --http the client speaks to a running server, else it launches one.",
 		ValidArgs: clients.List(),
-		Args:      cobra.RangeArgs(1, 2),
+		Args:      words(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := clients.Find(args[0])
 			if err != nil {
@@ -52,22 +56,40 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 		return clients.Server{}, err
 	}
 	if f := c.Flags().Lookup("http"); f.Changed {
-		token, err := localToken(s)
-		return clients.Server{URL: "http://" + s.Text("http.addr") + s.Text("http.path"), Token: token}, err
+		return httpServer(s)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return clients.Server{}, err
 	}
 	args := []string{"serve", s.Text("dir")}
-	if f := c.Flags().Lookup("config"); f.Changed {
+	for _, name := range []string{"config", "state"} {
+		f := c.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
 		abs, err := filepath.Abs(f.Value.String())
 		if err != nil {
 			return clients.Server{}, err
 		}
-		args = append(args, "--config", abs)
+		args = append(args, "--"+name, abs)
 	}
 	return clients.Server{Command: self, Args: args}, nil
+}
+
+// httpServer is a server on this machine, with this machine's token.
+func httpServer(s *settings.Settings) (clients.Server, error) {
+	addr := s.Text("http.addr")
+	name, port, err := net.SplitHostPort(addr)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || name == "" {
+		return clients.Server{}, hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470")
+	}
+	if local := (&streamable.Options{Addr: addr}); !local.Local() {
+		return clients.Server{}, hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
+			"make a token with sallyport token NAME, and write the entry by hand")
+	}
+	token, err := localToken(s)
+	return clients.Server{URL: "http://" + addr + s.Text("http.path"), Token: token}, err
 }
 
 func printEntry(std stdio, client clients.Client, server clients.Server) error {

@@ -13,7 +13,7 @@ func newConfig(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "print every effective value and where it came from",
-		Args:  cobra.NoArgs,
+		Args:  words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -42,7 +44,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	if err != nil {
 		return nil, err
 	}
-	h := &host{engine: engine, gates: newGates(s, log)}
+	h := &host{engine: engine, gates: newGates(s, log, files)}
 	h.registry, err = registry.New(ctx, registryOptions(s, h, log, files))
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
@@ -51,22 +53,50 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 }
 
 // newGates keeps Sallyport's own files out of every plugin's reach.
-func newGates(s *settings.Settings, log *slog.Logger) *hostfuncs.Host {
+func newGates(s *settings.Settings, log *slog.Logger, files []registry.File) *hostfuncs.Host {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // "~/" in a grant then matches nothing
 	}
-	protected := append(clients.Files(), s.Text("state"), s.Text("dir"))
-	if s.File != "" {
-		protected = append(protected, s.File)
-	}
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger:    log,
 		Home:      home,
-		Protected: protected,
+		Protected: protected(s, home, files),
 		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 		UserAgent: "sallyport/" + version(),
 	})
+}
+
+// protected are the files and folders that no grant reaches: who may write them could grant itself
+// the rest, at the latest at the next start.
+func protected(s *settings.Settings, home string, files []registry.File) []string {
+	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.Text("http.tokens"), s.Text("http.tls_key"))
+	if file, err := settings.DefaultFile(); err == nil {
+		paths = append(paths, filepath.Dir(file)) // also where there is none yet
+	}
+	for _, f := range clients.Files() {
+		if backups, err := filepath.Glob(f + ".bak-*"); err == nil {
+			paths = append(paths, backups...)
+		}
+	}
+	for _, p := range s.Plugins {
+		paths = append(paths, sourceFile(p.Source, home, s.Text("dir")))
+	}
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
+
+// sourceFile is where the registry finds a source; "" if there is none.
+func sourceFile(source, home, dir string) string {
+	if rest, ok := strings.CutPrefix(source, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	if source == "" || filepath.IsAbs(source) {
+		return source
+	}
+	return filepath.Join(dir, source)
 }
 
 func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []registry.File) registry.Options {
@@ -79,7 +109,9 @@ func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []re
 		Defaults: limits(s, settings.Limits{}),
 		Files:    files,
 	}
-	if files == nil {
+	if files != nil {
+		o.Logger = quiet(s, log) // the command itself says what became of its file
+	} else {
 		o.Dir = s.Text("dir")
 		o.Plugins = pluginConfigs(s)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func newInspect(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect FILE.wasm",
 		Short: "print what a plugin offers and wants; runs nothing if the file is packed",
-		Args:  cobra.ExactArgs(1),
+		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {
@@ -65,7 +66,10 @@ func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.
 // printDescription writes a description for a person.
 func printDescription(w io.Writer, d *registry.Description) error {
 	m := d.Manifest
-	fmt.Fprintf(w, "%s  %s %s\n", printable(d.Name), printable(m.Name), printable(m.Version))
+	fmt.Fprintf(w, "%s %s\n", printable(m.Name), printable(m.Version))
+	if d.Name != m.Name {
+		fmt.Fprintf(w, "called %s by its file's name\n", printable(d.Name))
+	}
 	if m.Description != "" {
 		fmt.Fprintln(w, printableLines(m.Description))
 	}
@@ -80,7 +84,7 @@ func printDescription(w io.Writer, d *registry.Description) error {
 	section(w, "prompts", m.Prompts, "name", "description")
 	wants(w, m.Wants)
 	fmt.Fprintln(w, "\nimports")
-	for _, name := range d.Imports {
+	for _, name := range distinct(d.Imports) {
 		fmt.Fprintf(w, "  %s\n", printable(name))
 	}
 	for _, p := range m.Problems {
@@ -99,8 +103,17 @@ func section(w io.Writer, title string, entries []json.RawMessage, name, about s
 		n, _ := rawjson.String(rawjson.Get(e, name))
 		text, _ := rawjson.String(rawjson.Get(e, about))
 		first, _, _ := strings.Cut(text, "\n")
-		fmt.Fprintf(w, "  %-24s %s\n", printable(n), printable(first))
+		fmt.Fprintf(w, "  %s\n", printable(n))
+		if first != "" {
+			indented(w, first)
+		}
 	}
+}
+
+// distinct are the names in order, each once: Go's toolchain imports some twice.
+func distinct(names []string) []string {
+	sorted := slices.Sorted(slices.Values(names))
+	return slices.Compact(sorted)
 }
 
 // wants lists what the plugin would like, as lines that could be granted.

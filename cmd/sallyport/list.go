@@ -2,11 +2,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +26,7 @@ func newList(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [DIR]",
 		Short: "print the plugins of a folder, and what is wrong with those that do not load",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))
 			if err != nil {
@@ -41,7 +48,7 @@ func newList(std stdio) *cobra.Command {
 
 // statusOf loads the folder once and says where each plugin stands.
 func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.Status, error) {
-	h, err := openHost(ctx, s, newLogger(std.err, "error", false))
+	h, err := openHost(ctx, s, quiet(s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))))
 	if err != nil {
 		return nil, err
 	}
@@ -53,25 +60,68 @@ func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.
 }
 
 func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	files := 0
+	plugins = slices.DeleteFunc(plugins, func(p registry.Status) bool { return p.File == "" }) // the host's own
+	if len(plugins) == 0 {
+		return printEmpty(w, dir)
+	}
+	var table bytes.Buffer
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, p := range plugins {
-		if p.File == "" {
-			continue // the host's own
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(p.Name), p.State, cmp.Or(printable(p.Version), "-"),
+			count(p.Tools, "tool"), count(p.Resources, "resource"), count(p.Prompts, "prompt"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, p := range plugins { // its line of the table, then what is to be said about it
+		line, err := table.ReadString('\n')
+		if err != nil {
+			return err
 		}
-		files++
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d tools\t%d resources\t%d prompts\n", printable(p.Name), p.State, printable(p.Version), p.Tools, p.Resources, p.Prompts)
+		fmt.Fprint(w, line)
 		if p.Error != "" {
-			fmt.Fprintf(t, "  %s\n", printable(p.Error))
+			indented(w, p.Error)
 		}
 		for _, warning := range p.Warnings {
-			fmt.Fprintf(t, "  warning: %s\n", printable(warning))
+			indented(w, "warning: "+warning)
 		}
 	}
-	if files == 0 {
-		fmt.Fprintf(t, "no plugins in %s; put .wasm files there\n", dir)
+	return nil
+}
+
+// printEmpty tells a folder without plugins from one that is not there.
+func printEmpty(w io.Writer, dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		_, err := fmt.Fprintf(w, "there is no folder %s yet; make it and put .wasm files there\n", dir)
+		return err
 	}
-	return t.Flush()
+	_, err := fmt.Fprintf(w, "no plugins in %s; put .wasm files there\n", dir)
+	return err
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// width is what a terminal shows of a line.
+const width = 80
+
+// indented writes a text in lines that fit a terminal, each a little to the right.
+func indented(w io.Writer, text string) {
+	const margin = "    "
+	line := ""
+	for _, word := range strings.Fields(printable(text)) {
+		if line != "" && utf8.RuneCountInString(margin+line+" "+word) > width {
+			fmt.Fprintln(w, margin+line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	fmt.Fprintln(w, margin+line)
 }
 
 // printJSON writes v as indented JSON, with addresses as they are.

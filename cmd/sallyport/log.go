@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
 // newLogger returns a logger whose lines hclog writes to w.
@@ -17,6 +19,14 @@ func newLogger(w io.Writer, level string, asJSON bool) *slog.Logger {
 		JSONFormat: asJSON,
 	})
 	return slog.New(&hclogHandler{sink: sink})
+}
+
+// quiet is log if a level was asked for, else no log at all.
+func quiet(s *settings.Settings, log *slog.Logger) *slog.Logger {
+	if s.Source("log.level") == settings.FromDefault {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
 }
 
 // hclogHandler is the one bridge between slog, which packages speak, and hclog, which writes.

@@ -18,7 +18,7 @@ func newPack(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pack FILE.wasm",
 		Short: "write the plugin's description into the file, so that it is listed without being run",
-		Args:  cobra.ExactArgs(1),
+		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {

@@ -76,17 +76,65 @@ func newRoot(std stdio) *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.PersistentFlags().String("config", "", "configuration `file`; the default is sallyport/sallyport.yaml in your configuration folder")
 	root.PersistentFlags().String("state", "", "`folder` for tokens, caches and the log")
-	root.PersistentFlags().String("log-level", "", "trace, debug, info, warn or error")
+	root.PersistentFlags().String("log-level", "", "`level`: trace, debug, info, warn or error")
 	root.AddCommand(
 		newServe(std), newList(std), newInspect(std), newCall(std), newPack(std),
 		newConfig(std), newClientConfig(std), newToken(std),
 	)
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetHelpCommand(newHelp())
+	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
+}
+
+// newHelp is cobra's own help with an error for what is no command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "print how a command is used",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(c.Root(), args)
+			}
+			return found.Help()
+		},
+	}
+}
+
+// noCommand refuses a word where a command should be, and names one that is written much alike.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return hint(fmt.Errorf("unknown command %q", args[0]), "did you mean sallyport %s?", near[0])
+	}
+	return hint(fmt.Errorf("unknown command %q", args[0]), "sallyport help lists the commands")
+}
+
+// words refuses fewer than least or more than most arguments and says how the command is written.
+func words(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return hint(errors.New("a word is missing"), "%s", c.UseLine())
+		case len(args) > most:
+			return hint(fmt.Errorf("one word too many: %q", args[most]), "%s", c.UseLine())
+		}
+		return nil
+	}
+}
+
+// wrongFlag says where the flags of a command are listed.
+func wrongFlag(c *cobra.Command, err error) error {
+	return hint(err, "%s --help lists the flags", c.CommandPath())
 }
 
 // version is the module's version, or the revision that it was built from.

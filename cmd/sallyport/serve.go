@@ -19,7 +19,7 @@ func newServe(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "serve the plugins of a folder over stdio, or over HTTP with --http",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))
 			if err != nil {

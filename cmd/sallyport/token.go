@@ -12,7 +12,7 @@ func newToken(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token NAME",
 		Short: "make a named token for HTTP clients and print it, this once",
-		Args:  cobra.ExactArgs(1),
+		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {

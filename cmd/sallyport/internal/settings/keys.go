@@ -13,6 +13,7 @@ const (
 	Count    Kind = "count"    // a whole number above zero
 	Bytes    Kind = "bytes"    // 64MiB, 256KiB or a plain number
 	Duration Kind = "duration" // 30s, 5m
+	Level    Kind = "level"    // of the log
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -44,7 +45,7 @@ func Keys() []Key {
 		{"http.tls_key", Path, "", "tls-key", "private key, PEM"},
 		{"http.behind_proxy", Bool, "false", "behind-proxy", "a proxy in front ends TLS"},
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
-		{"log.level", Text, "info", "log-level", "trace, debug, info, warn or error"},
+		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},
 		{"limits.deadline", Duration, "30s", "", "time of one call"},

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -114,7 +116,7 @@ func (s *Settings) open(file string) (*yaml.Node, error) {
 		file = f
 	}
 	root, err := readFile(file)
-	if os.IsNotExist(err) && !asked {
+	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil, nil
 	}
 	if err != nil {
@@ -368,6 +370,9 @@ func (s *Settings) All() []Value {
 
 // Text returns a setting as text, "" if it is unset. A name that is no key is a mistake of ours.
 func (s *Settings) Text(name string) string { return s.values[name].Text }
+
+// Source says where a setting came from.
+func (s *Settings) Source(name string) Source { return s.values[name].Source }
 
 // Bool returns a setting that is true or false.
 func (s *Settings) Bool(name string) bool { return s.Text(name) == "true" }

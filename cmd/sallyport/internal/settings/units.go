@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,6 +32,10 @@ func ParseCount(s string) (int, error) {
 func check(kind Kind, text string) error {
 	var err error
 	switch kind {
+	case Level:
+		if !slices.Contains([]string{"trace", "debug", "info", "warn", "error"}, text) {
+			err = fmt.Errorf("%q is not a level; write trace, debug, info, warn or error", text)
+		}
 	case Bytes:
 		_, err = grant.ParseSize(text)
 	case Duration:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -42,7 +43,7 @@ func at(line int, format string, args ...any) error {
 func readFile(path string) (*yaml.Node, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, &FileError{File: path, Err: reason(err)}
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -54,6 +55,15 @@ func readFile(path string) (*yaml.Node, error) {
 	}
 	n, err := parse(data)
 	return n, inFile(path, err)
+}
+
+// reason is an error of the system without the name of the file, which stands in front of it.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 // inFile gives err the name of its file.
