@@ -17,11 +17,6 @@ type file struct {
 	err    error       // why the newest bytes do not serve
 }
 
-// isPluginFile reports whether a name in the folder is a plugin's.
-func isPluginFile(name string) bool {
-	return !strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ".wasm")
-}
-
 // sourcePath is where the source of a configuration lies; "" if it has none.
 func (r *Registry) sourcePath(c Config) string {
 	if c.Source == "" {

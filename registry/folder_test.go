@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	spruntime "github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -408,22 +406,6 @@ func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
 	if err := <-done; !errors.As(err, &end) {
 		t.Errorf("the call: %v", err)
 	}
-}
-
-// Where the system cannot watch, the folder is read again and again.
-func TestFolder_IsPolledWithoutAWatcher(t *testing.T) {
-	dir := t.TempDir()
-	r, err := newRegistry(options(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.Background())
-	r.newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
-	r.watchFolders(t.Context())
-	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
-	eventually(t, "added", func() bool { return has(r, "p-say") })
-	os.Remove(path)
-	eventually(t, "removed", func() bool { return !has(r, "p-say") })
 }
 
 func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {

@@ -28,6 +28,22 @@ type loader struct {
 	cache    *cache.Cache
 }
 
+// loaded is what came of looking at a file.
+type loaded struct {
+	path   string
+	module *module
+	fresh  bool // the module was made for this result, which owns it
+	stamp  stamp.Stamp
+	err    error
+}
+
+// discard gives a module back that nobody took.
+func (l loaded) discard() {
+	if l.fresh {
+		l.module.release()
+	}
+}
+
 // load looks at a file. If it holds what was loaded from it before, that is returned. A module that
 // takes the place of another is compiled first, so that a broken one replaces nothing.
 func (r *Registry) load(ctx context.Context, path string, before *module) loaded {

@@ -11,11 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
+	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -77,17 +76,13 @@ type Registry struct {
 	warm      chan *module
 	warmAfter time.Duration
 
-	newWatcher func() (*fsnotify.Watcher, error)
-
 	mu      sync.Mutex
-	folder  *folder // nil: nothing is watched
+	folder  *folder.Watcher // nil: nothing is watched
 	closed  bool
 	configs map[string]Config
 	files   map[string]*file // by absolute path
 	gos     map[string]*goPlugin
 	plugins map[string]*plugin // by name and path
-	open    int                // how many files are to be looked at
-	quiet   chan struct{}      // closed while that is none
 }
 
 // ErrClosed is returned by what needs an open registry.
@@ -125,9 +120,8 @@ func newRegistry(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
 		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
-		warm: make(chan *module, maxWarm), quiet: make(chan struct{}), newWatcher: fsnotify.NewWatcher, warmAfter: warmDelay,
+		warm: make(chan *module, maxWarm), warmAfter: warmDelay,
 	}
-	close(r.quiet)
 	r.cache = cache.Open(o.State, r.log)
 	r.stop, r.cancel = context.WithCancel(context.Background())
 	r.ending, r.end = context.WithCancel(context.Background())
@@ -201,26 +195,6 @@ func (r *Registry) addGo(p *goPlugin) error {
 	r.mu.Unlock()
 	r.assemble()
 	return nil
-}
-
-// Ready waits until nothing is being loaded: every plugin is in the catalogue or reported.
-func (r *Registry) Ready(ctx context.Context) error {
-	for {
-		r.mu.Lock()
-		quiet := r.quiet
-		r.mu.Unlock()
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		r.mu.Lock()
-		same := quiet == r.quiet
-		r.mu.Unlock()
-		if same {
-			return nil
-		}
-	}
 }
 
 // closeGrace is how long Close waits for what it has cancelled.

@@ -1,0 +1,426 @@
+// Package folder watches where plugins come from: every .wasm file of one folder, and single files
+// elsewhere. It decides when a file is looked at, once it has stopped changing; the looking is done
+// by its owner.
+package folder
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+const (
+	// pollTime is how often the folders are read where the system tells of no changes.
+	pollTime = time.Second
+	// slowPollTime is how often they are read where it does: network file systems and replaced
+	// folders tell of nothing.
+	slowPollTime = 15 * time.Second
+	// maxFiles bounds the plugin files of all folders together.
+	maxFiles = 10000
+)
+
+// Files is what a Watcher keeps up to date: what its owner knows of each file. The Watcher calls its
+// methods from one goroutine.
+type Files interface {
+	// Sources returns the single files that are wanted, whatever their folder. A file with the value
+	// false may stay, but is not looked for.
+	Sources() map[string]bool
+	// Stamps returns the files that are known, with the stamp of the bytes that were looked at last.
+	Stamps() map[string]stamp.Stamp
+	// Stamp is one of Stamps.
+	Stamp(path string) (stamp.Stamp, bool)
+	// Begin notes that a file is being looked at. What it returns does so, in a goroutine of its own.
+	Begin(path string) func(ctx context.Context) Result
+	// Remove takes out a file that is not there any more.
+	Remove(path string)
+	// Show is called after one or more of these: what was noted is to be seen from now on.
+	Show()
+	// Idle is called when no file waits to be looked at.
+	Idle()
+}
+
+// Result is what came of looking at a file. Either Apply or Discard is called, unless Err is
+// stamp.ErrUnsettled: then the file is looked at again.
+type Result struct {
+	Stamp   stamp.Stamp
+	Err     error
+	Apply   func() // called from the Watcher's goroutine
+	Discard func() // the Watcher has ended
+}
+
+// Options configure a Watcher.
+type Options struct {
+	Dir    string       // the folder; "" is none. It need not exist.
+	Files  Files        // what is kept up to date
+	Go     func(func()) // runs a function in a goroutine that the owner waits for
+	Logger *slog.Logger
+}
+
+// Watcher watches until its context is done. It is safe for concurrent use.
+type Watcher struct {
+	Options
+	ctx        context.Context
+	newWatcher func() (*fsnotify.Watcher, error)
+	dirty      chan string // paths that may have changed; "" is all
+	results    chan looked
+	slots      chan struct{} // one token for each file that is being looked at
+
+	// Of Run's goroutine:
+	system  *fsnotify.Watcher // nil: poll only
+	pending map[string]*pending
+	stale   bool // Show is due
+
+	mu    sync.Mutex
+	open  int           // how many files are to be looked at
+	quiet chan struct{} // closed while that is none
+}
+
+// pending is a file that may have changed.
+type pending struct {
+	seen  stamp.Stamp
+	since time.Time // when seen was first seen; zero: not yet
+	busy  bool      // being looked at
+	again bool      // changed meanwhile
+}
+
+type looked struct {
+	path string
+	Result
+}
+
+// New returns a Watcher that has yet to Run. It ends when ctx is done.
+func New(ctx context.Context, o Options) *Watcher {
+	f := &Watcher{
+		Options: o, ctx: ctx, newWatcher: fsnotify.NewWatcher,
+		dirty: make(chan string, 64), results: make(chan looked, 64),
+		slots:   make(chan struct{}, max(8, 2*runtime.GOMAXPROCS(0))),
+		pending: map[string]*pending{}, quiet: make(chan struct{}),
+	}
+	close(f.quiet)
+	return f
+}
+
+// Touch has a path looked at, or all if it is empty. It does not wait for that, but Ready does from
+// now on. A path whose stamp is what is known of it is left alone.
+func (f *Watcher) Touch(path string) {
+	f.busy(1)
+	select {
+	case f.dirty <- path:
+	case <-f.ctx.Done():
+		f.busy(-1)
+	}
+}
+
+// Ready waits until no file waits to be looked at.
+func (f *Watcher) Ready(ctx context.Context) error {
+	for {
+		quiet := f.whenQuiet()
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if quiet == f.whenQuiet() {
+			return nil
+		}
+	}
+}
+
+func (f *Watcher) whenQuiet() chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.quiet
+}
+
+// busy counts what is still to be looked at; Ready waits for none.
+func (f *Watcher) busy(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.open
+	f.open += n
+	switch {
+	case before == 0 && f.open > 0:
+		f.quiet = make(chan struct{})
+	case before > 0 && f.open == 0:
+		close(f.quiet)
+	}
+}
+
+// Run watches until the context is done; the first Touch of all begins it. It is called once, and its
+// goroutine alone decides when a file is looked at.
+func (f *Watcher) Run() {
+	events, errs := f.watchSystem()
+	defer f.closeSystem()
+	poll := time.NewTicker(f.pollEvery())
+	defer poll.Stop()
+	tick := time.NewTicker(stamp.SettleTime / 4)
+	defer tick.Stop()
+	for {
+		var ticks <-chan time.Time
+		if len(f.pending) > 0 || f.stale {
+			ticks = tick.C
+		}
+		select {
+		case <-f.ctx.Done():
+			return
+		case path := <-f.dirty:
+			f.mark(path)
+			f.busy(-1)
+		case e := <-events:
+			f.event(e)
+		case err := <-errs:
+			f.Logger.Warn("folder watch", "error", err)
+			f.scan()
+		case <-poll.C:
+			f.scan()
+		case l := <-f.results:
+			f.finish(l)
+		case <-ticks:
+			f.due()
+		}
+	}
+}
+
+// watchSystem begins to ask the system for changes, if it can tell of them.
+func (f *Watcher) watchSystem() (<-chan fsnotify.Event, <-chan error) {
+	system, err := f.newWatcher()
+	if err != nil {
+		f.Logger.Warn("folders are polled: the system cannot watch them", "error", err)
+		return nil, nil
+	}
+	f.system = system
+	return system.Events, system.Errors
+}
+
+func (f *Watcher) closeSystem() {
+	if f.system != nil {
+		f.system.Close()
+	}
+}
+
+func (f *Watcher) pollEvery() time.Duration {
+	if f.system == nil {
+		return pollTime
+	}
+	return slowPollTime
+}
+
+// event notes what the system told about.
+func (f *Watcher) event(e fsnotify.Event) {
+	if f.wanted(e.Name) {
+		f.mark(e.Name)
+	}
+}
+
+// wanted reports whether a path is one that plugins are loaded from.
+func (f *Watcher) wanted(path string) bool {
+	if filepath.Dir(path) == f.Dir && isPlugin(filepath.Base(path)) {
+		return true
+	}
+	_, ok := f.Files.Sources()[path]
+	return ok
+}
+
+// isPlugin reports whether a name in the folder is a plugin's.
+func isPlugin(name string) bool {
+	return !strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ".wasm")
+}
+
+// mark notes that a path may have changed.
+func (f *Watcher) mark(path string) {
+	if path == "" {
+		f.scan()
+		return
+	}
+	if p := f.pending[path]; p != nil {
+		p.again = true
+		return
+	}
+	f.pending[path] = &pending{}
+	f.busy(1)
+	f.check(path, time.Now())
+}
+
+// scan marks every path whose stamp is not the one that was looked at last.
+func (f *Watcher) scan() {
+	here := f.list()
+	stamps := f.Files.Stamps()
+	for path := range here {
+		st, err := stamp.Of(path)
+		if known, ok := stamps[path]; !ok || err != nil || known != st {
+			f.mark(path)
+		}
+		delete(stamps, path)
+	}
+	for path := range stamps {
+		f.mark(path)
+	}
+}
+
+// list returns the paths that plugins are to be loaded from, and has their folders watched.
+func (f *Watcher) list() map[string]bool {
+	here := map[string]bool{}
+	folders := map[string]bool{}
+	if f.Dir != "" {
+		folders[f.Dir] = true
+		for _, path := range plugins(f.Dir) {
+			here[path] = true
+		}
+	}
+	for path, wanted := range f.Files.Sources() {
+		if wanted {
+			folders[filepath.Dir(path)] = true
+			here[path] = true
+		}
+	}
+	for dir := range folders {
+		f.watch(dir)
+	}
+	return here
+}
+
+// watch has a folder watched; one that is not there will be found by polling.
+func (f *Watcher) watch(dir string) {
+	if f.system == nil {
+		return
+	}
+	err := f.system.Add(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.Logger.Warn("folder is polled: the system cannot watch it", "folder", dir, "error", err)
+	}
+}
+
+// plugins lists the plugin files of a folder; links count as what they lead to.
+func plugins(dir string) []string {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	var paths []string
+	for len(paths) < maxFiles {
+		names, err := d.Readdirnames(1024)
+		for _, name := range names {
+			if isPlugin(name) {
+				paths = append(paths, filepath.Join(dir, name))
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return paths
+}
+
+// due looks after everything that is pending, and brings the catalogue up to date.
+func (f *Watcher) due() {
+	now := time.Now()
+	for path, p := range f.pending {
+		if !p.busy {
+			f.check(path, now)
+		}
+	}
+	if f.stale {
+		f.stale = false
+		f.Files.Show()
+	}
+}
+
+// check decides about one pending path: it is gone, or unchanged, or to be waited for, or to be
+// looked at.
+func (f *Watcher) check(path string, now time.Time) {
+	p := f.pending[path]
+	st, err := stamp.Of(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, stamp.ErrNotRegular) || err == nil && !f.wanted(path) {
+		f.gone(path, p, now)
+		return
+	}
+	if err != nil {
+		f.look(path, p) // which will say why it cannot
+		return
+	}
+	if known, ok := f.Files.Stamp(path); ok && known == st {
+		f.forget(path)
+		return
+	}
+	if p.since.IsZero() || p.seen != st {
+		p.seen, p.since = st, now
+	}
+	if st.Quiet(p.since, now) < stamp.SettleTime {
+		return
+	}
+	f.look(path, p)
+}
+
+// gone takes a file out that has been away for as long as a file must be there to be taken in: some
+// programs replace a file by removing it first.
+func (f *Watcher) gone(path string, p *pending, now time.Time) {
+	if p.since.IsZero() || p.seen != (stamp.Stamp{}) {
+		p.seen, p.since = stamp.Stamp{}, now
+	}
+	if _, known := f.Files.Stamp(path); known && now.Sub(p.since) < stamp.SettleTime {
+		return
+	}
+	f.Files.Remove(path)
+	f.stale = true
+	f.forget(path)
+}
+
+// look has a file looked at.
+func (f *Watcher) look(path string, p *pending) {
+	p.busy, p.again = true, false
+	load := f.Files.Begin(path)
+	f.stale = true
+	f.Go(func() {
+		f.slots <- struct{}{}
+		l := looked{path, load(f.ctx)}
+		<-f.slots
+		select {
+		case f.results <- l:
+		case <-f.ctx.Done():
+			l.Discard()
+		}
+	})
+}
+
+// finish takes a result in, unless the file must be waited for.
+func (f *Watcher) finish(l looked) {
+	p := f.pending[l.path]
+	p.busy = false
+	if errors.Is(l.Err, stamp.ErrUnsettled) {
+		if l.Stamp != p.seen {
+			p.seen, p.since = l.Stamp, time.Now()
+		}
+		return // the next tick tries again
+	}
+	l.Apply()
+	f.stale = true
+	f.forget(l.path)
+	if p.again {
+		f.mark(l.path)
+	}
+}
+
+// forget ends the waiting for a path. What was noted is shown before Ready returns.
+func (f *Watcher) forget(path string) {
+	delete(f.pending, path)
+	if len(f.pending) == 0 && f.stale {
+		f.stale = false
+		f.Files.Show()
+	}
+	f.busy(-1)
+	if len(f.pending) == 0 {
+		f.Files.Idle()
+	}
+}

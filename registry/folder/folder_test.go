@@ -1,0 +1,253 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+// record is an owner that reads files.
+type record struct {
+	mu      sync.Mutex
+	sources map[string]bool
+	stamps  map[string]stamp.Stamp
+	content map[string]string
+	shown   []string      // names that the last Show made visible
+	hold    chan struct{} // nil, or what a look waits for
+	looks   int
+}
+
+func (r *record) Sources() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.sources)
+}
+
+func (r *record) Stamps() map[string]stamp.Stamp {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.stamps)
+}
+
+func (r *record) Stamp(path string) (stamp.Stamp, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.stamps[path]
+	return s, ok
+}
+
+func (r *record) Begin(path string) func(context.Context) Result {
+	return func(context.Context) Result {
+		r.mu.Lock()
+		hold := r.hold
+		r.looks++
+		r.mu.Unlock()
+		if hold != nil {
+			<-hold
+		}
+		content, st, err := stamp.Read(path)
+		return Result{Stamp: st, Err: err, Discard: func() {}, Apply: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.stamps[path], r.content[path] = st, string(content)
+		}}
+	}
+}
+
+func (r *record) Remove(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.stamps, path)
+	delete(r.content, path)
+}
+
+func (r *record) Show() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown = nil
+	for path, content := range r.content {
+		r.shown = append(r.shown, filepath.Base(path)+"="+content)
+	}
+	slices.Sort(r.shown)
+}
+
+func (r *record) Idle() {}
+
+func (r *record) show() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.shown, " ")
+}
+
+// start watches a folder until the test ends.
+func start(t *testing.T, dir string, change func(*Watcher)) (*Watcher, *record) {
+	t.Helper()
+	r := &record{sources: map[string]bool{}, stamps: map[string]stamp.Stamp{}, content: map[string]string{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	w := New(ctx, Options{Dir: dir, Files: r, Go: work.Go, Logger: slog.New(slog.DiscardHandler)})
+	if change != nil {
+		change(w)
+	}
+	work.Go(w.Run)
+	t.Cleanup(func() {
+		cancel()
+		work.Wait()
+	})
+	return w, r
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	temp := filepath.Join(filepath.Dir(path), ".new")
+	if err := os.WriteFile(temp, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, r *record, want string) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if r.show() == want {
+			return
+		}
+	}
+	t.Fatalf("%q is shown, never %q", r.show(), want)
+}
+
+// ready asks for a scan and waits for it.
+func ready(t *testing.T, w *Watcher) {
+	t.Helper()
+	w.Touch("")
+	if err := w.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatcher_AddReplaceRemove(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.wasm"), "1")
+	write(t, filepath.Join(dir, "no.txt"), "1")
+	w, r := start(t, dir, nil)
+	ready(t, w)
+	if got := r.show(); got != "a.wasm=1" {
+		t.Errorf("after Ready: %q", got)
+	}
+	write(t, filepath.Join(dir, "a.wasm"), "2")
+	write(t, filepath.Join(dir, "B.WASM"), "3")
+	eventually(t, r, "B.WASM=3 a.wasm=2")
+	os.Remove(filepath.Join(dir, "a.wasm"))
+	eventually(t, r, "B.WASM=3")
+}
+
+// Where the system cannot watch, the folder is read again and again.
+func TestWatcher_PollsWithoutTheSystem(t *testing.T) {
+	dir := t.TempDir()
+	_, r := start(t, dir, func(w *Watcher) {
+		w.newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
+	})
+	write(t, filepath.Join(dir, "a.wasm"), "1")
+	eventually(t, r, "a.wasm=1")
+	os.Remove(filepath.Join(dir, "a.wasm"))
+	eventually(t, r, "")
+}
+
+func TestWatcher_Sources(t *testing.T) {
+	dir := t.TempDir()
+	one, off := filepath.Join(dir, "one"), filepath.Join(dir, "off")
+	write(t, one, "1")
+	write(t, off, "1")
+	w, r := start(t, "", func(w *Watcher) { w.Files.(*record).sources = map[string]bool{one: true, off: false} })
+	ready(t, w)
+	if got := r.show(); got != "one=1" {
+		t.Errorf("%q", got)
+	}
+	write(t, one, "2")
+	eventually(t, r, "one=2")
+	r.mu.Lock()
+	r.sources = nil
+	r.mu.Unlock()
+	ready(t, w)
+	eventually(t, r, "")
+}
+
+// What changes while it is looked at is looked at again.
+func TestWatcher_ChangedMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.wasm")
+	hold := make(chan struct{})
+	write(t, path, "1")
+	w, r := start(t, dir, func(w *Watcher) { w.Files.(*record).hold = hold })
+	w.Touch("")
+	for looks := 0; looks == 0; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		looks = r.looks
+		r.mu.Unlock()
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := w.Ready(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("ready while a file is looked at: %v", err)
+	}
+	write(t, path, "2")
+	w.Touch(path)
+	close(hold)
+	eventually(t, r, "a.wasm=2")
+}
+
+// A file that somebody may still be writing is waited for.
+func TestWatcher_WaitsForWriters(t *testing.T) {
+	dir := t.TempDir()
+	w, r := start(t, dir, nil)
+	ready(t, w)
+	f, err := os.Create(filepath.Join(dir, "a.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		if _, err := f.WriteString("x"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(stamp.SettleTime / 4)
+		if got := r.show(); got != "" {
+			t.Errorf("%q is shown while it is written", got)
+		}
+	}
+	f.Close()
+	eventually(t, r, "a.wasm=xxxxxxxx")
+	ready(t, w)
+}
+
+func TestWatcher_EndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := New(ctx, Options{Files: &record{}, Go: func(f func()) { go f() }, Logger: slog.New(slog.DiscardHandler)})
+	cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run()
+		for range 100 { // more than wait for the goroutine
+			w.Touch("x")
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on")
+	}
+}

@@ -1,0 +1,128 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/folder"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+// firstWait bounds how long New waits for files that are being written or have to be run.
+const firstWait = 3 * time.Second
+
+// watchFolders starts watching, and waits for the first scan.
+func (r *Registry) watchFolders(ctx context.Context) {
+	if r.opts.Dir == "" && !r.anySource() {
+		return
+	}
+	r.startFolder()
+	wait, cancel := context.WithTimeout(ctx, firstWait)
+	defer cancel()
+	r.Ready(wait)
+}
+
+// startFolder begins to watch, unless something is watched already, and asks for a scan.
+func (r *Registry) startFolder() {
+	r.mu.Lock()
+	if r.folder == nil && !r.closed {
+		r.folder = folder.New(r.stop, folder.Options{Dir: r.opts.Dir, Files: watched{r}, Go: r.work.Go, Logger: r.log})
+		r.work.Go(r.folder.Run)
+	}
+	r.mu.Unlock()
+	r.touch("")
+}
+
+// anySource reports whether a file outside the folder is configured.
+func (r *Registry) anySource() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.configs {
+		if c.Source != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// touch has a path looked at, or all if it is empty. It does not wait for that.
+func (r *Registry) touch(path string) {
+	r.mu.Lock()
+	f := r.folder
+	if known := r.files[path]; known != nil {
+		known.stamp = stamp.Stamp{} // whatever it seems, look at it
+	}
+	r.mu.Unlock()
+	if f != nil {
+		f.Touch(path)
+	}
+}
+
+// Ready waits until nothing is being loaded: every plugin is in the catalogue or reported.
+func (r *Registry) Ready(ctx context.Context) error {
+	r.mu.Lock()
+	f := r.folder
+	r.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f.Ready(ctx)
+}
+
+// watched is the registry as the folder's watcher knows it.
+type watched struct{ r *Registry }
+
+var _ folder.Files = watched{}
+
+// Sources lists the files that configurations name; a disabled plugin's is left as it is.
+func (w watched) Sources() map[string]bool {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	sources := map[string]bool{}
+	for _, c := range w.r.configs {
+		if path := w.r.sourcePath(c); path != "" {
+			sources[path] = sources[path] || !c.Disabled
+		}
+	}
+	return sources
+}
+
+// Stamps lists the files that were looked at.
+func (w watched) Stamps() map[string]stamp.Stamp {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	stamps := make(map[string]stamp.Stamp, len(w.r.files))
+	for path, f := range w.r.files {
+		stamps[path] = f.stamp
+	}
+	return stamps
+}
+
+// Stamp is one of Stamps.
+func (w watched) Stamp(path string) (stamp.Stamp, bool) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	f := w.r.files[path]
+	if f == nil {
+		return stamp.Stamp{}, false
+	}
+	return f.stamp, true
+}
+
+// Begin notes that a file is being looked at.
+func (w watched) Begin(path string) func(context.Context) folder.Result {
+	before := w.r.beginLoad(path)
+	return func(ctx context.Context) folder.Result {
+		l := w.r.load(ctx, path, before)
+		return folder.Result{Stamp: l.stamp, Err: l.err, Apply: func() { w.r.apply(l) }, Discard: l.discard}
+	}
+}
+
+// Remove takes a file out.
+func (w watched) Remove(path string) { w.r.remove(path) }
+
+// Show brings the catalogue up to date.
+func (w watched) Show() { w.r.assemble() }
+
+// Idle keeps what was learnt for the next start.
+func (w watched) Idle() { w.r.cache.Flush() }
