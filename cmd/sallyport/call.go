@@ -21,8 +21,12 @@ func newCall(std stdio) *cobra.Command {
 	var lines []string
 	c := &cobra.Command{
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
-		Short: "make one call without a client; exit code 1 if the tool failed, 2 if the host did",
-		Args:  words(2, 3),
+		Short: "make one call without a client",
+		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out.
+The plugin may do what --grant says: the grants of sallyport.yaml are for serve.
+
+The result is printed as JSON. Exit code 1: the tool failed; 2: the host did.`,
+		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			arguments := "{}"
 			if len(args) == 3 {
@@ -35,7 +39,7 @@ func newCall(std stdio) *cobra.Command {
 			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines}, args[1], arguments)
 		},
 	}
-	c.Flags().StringArrayVar(&lines, "grant", nil, "allow one `line`, such as 'net: GET https://api.example.com/**'; may be repeated")
+	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; again for more")
 	return c
 }
 

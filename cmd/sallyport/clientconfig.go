@@ -20,8 +20,8 @@ func newClientConfig(std stdio) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:       "client-config CLIENT [DIR]",
-		Short:     "print, or merge into the client's file, how a client reaches this host",
-		Long:      "Print the entry that makes an MCP client use this host. CLIENT is " + clients.Names() + ".\nWith --http the client speaks to a running server, else it launches one.",
+		Short:     "print how a client reaches this host, or write it there",
+		Long:      "Print the entry that makes an MCP client use this host. CLIENT is one of\n" + clients.Names() + ".\nWith --http the client speaks to a running server, else it launches one.",
 		ValidArgs: clients.List(),
 		Args:      words(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {

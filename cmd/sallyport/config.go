@@ -36,6 +36,7 @@ func loadSettings(c *cobra.Command, dir string) (*settings.Settings, error) {
 // printSettings writes a line for each value: key, value, source.
 func printSettings(std stdio, s *settings.Settings) error {
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "file\t%s\n", fileText(s))
 	for _, v := range s.All() {
 		text := v.Text
 		if text == "" {
@@ -47,6 +48,18 @@ func printSettings(std stdio, s *settings.Settings) error {
 		fmt.Fprintf(w, "plugins.%s\t%d grants\tfile %s:%d\n", p.Name, len(p.Grants.Grants()), s.File, p.Line)
 	}
 	return w.Flush()
+}
+
+// fileText is the configuration file, and whether there is one.
+func fileText(s *settings.Settings) string {
+	if s.File != "" {
+		return s.File
+	}
+	file, err := settings.DefaultFile()
+	if err != nil {
+		return "-"
+	}
+	return file + " (not there)"
 }
 
 func sourceText(v settings.Value) string {

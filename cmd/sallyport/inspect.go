@@ -23,7 +23,8 @@ func newInspect(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "inspect FILE.wasm",
-		Short: "print what a plugin offers and wants; runs nothing if the file is packed",
+		Short: "print what a plugin offers and wants",
+		Long:  "Print what a plugin offers and wants. Nothing is run if the file is packed.",
 		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
@@ -134,7 +135,10 @@ func wants(w io.Writer, entries []json.RawMessage) {
 			if !plain {
 				value = string(m.Value)
 			}
-			fmt.Fprintf(w, "  - %s: %s  # %s\n", printable(m.Key), printable(value), printable(why))
+			fmt.Fprintf(w, "  - %s: %s\n", printable(m.Key), printable(value))
+		}
+		if why != "" {
+			indented(w, "# "+why)
 		}
 	}
 }

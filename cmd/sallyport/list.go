@@ -25,7 +25,7 @@ func newList(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list [DIR]",
-		Short: "print the plugins of a folder, and what is wrong with those that do not load",
+		Short: "print the plugins of a folder, and why some do not load",
 		Args:  words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))

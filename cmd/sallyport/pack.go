@@ -17,7 +17,8 @@ import (
 func newPack(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pack FILE.wasm",
-		Short: "write the plugin's description into the file, so that it is listed without being run",
+		Short: "write a plugin's description into its file",
+		Long:  "Write the plugin's description into its file, so that it is listed without being run.",
 		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")

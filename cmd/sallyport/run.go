@@ -72,16 +72,16 @@ func report(w io.Writer, err error) int {
 func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
-		Short:         "serve WebAssembly plugins to MCP clients, each held to what it was granted",
+		Short:         "serve WebAssembly plugins to MCP clients, held to what they were granted",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.PersistentFlags().String("config", "", "configuration `file`; the default is sallyport/sallyport.yaml in your configuration folder")
+	root.PersistentFlags().String("config", "", "configuration `file`; sallyport config names it")
 	root.PersistentFlags().String("state", "", "`folder` for tokens, caches and the log")
-	root.PersistentFlags().String("log-level", "", "`level`: trace, debug, info, warn or error")
+	root.PersistentFlags().String("log-level", "", "`level` of the log: trace, debug, info, warn, error")
 	root.AddCommand(
 		newServe(std), newList(std), newInspect(std), newCall(std), newPack(std),
 		newConfig(std), newClientConfig(std), newToken(std),

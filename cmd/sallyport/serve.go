@@ -18,7 +18,7 @@ const drain = 10 * time.Second
 func newServe(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [DIR]",
-		Short: "serve the plugins of a folder over stdio, or over HTTP with --http",
+		Short: "serve a folder over stdio, or over HTTP with --http",
 		Args:  words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))
@@ -28,7 +28,7 @@ func newServe(std stdio) *cobra.Command {
 			return serve(c.Context(), s, std)
 		},
 	}
-	c.Flags().String("http", "", "`address` to serve streamable HTTP on: 127.0.0.1:8470 or unix:/path")
+	c.Flags().String("http", "", "`address` to serve HTTP on: 127.0.0.1:8470 or unix:/path")
 	c.Flags().Bool("no-token", false, "answer without a token; loopback and unix sockets only")
 	c.Flags().String("tls-cert", "", "certificate chain, PEM `file`")
 	c.Flags().String("tls-key", "", "private key, PEM `file`")

@@ -11,7 +11,7 @@ import (
 func newToken(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token NAME",
-		Short: "make a named token for HTTP clients and print it, this once",
+		Short: "make a named token for HTTP and print it, this once",
 		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
