@@ -108,6 +108,9 @@ func (p *Pool) serve(ctx context.Context, req Request, g Gate) (result json.RawM
 	}
 	defer in.close()
 	result, err = p.guarded(ctx, in, req)
+	if err == nil && ctx.Err() != nil { // the guest knew, and answered all the same
+		return nil, outOfTime(ctx, ctx.Err(), "")
+	}
 	return result, p.finish(ctx, err)
 }
 
