@@ -11,7 +11,7 @@ import (
 const (
 	// callCost is for calls to the host or through a table: nobody knows how long the function is.
 	callCost = 10
-	// pageCost is for each page that memory.grow asks for, as a shift to the left: 1,024.
+	// pageShift is for each page that memory.grow asks for, as a shift to the left: 1,024.
 	pageShift = 10
 	// byteShift is for instructions on many bytes, as a shift to the right: 1 for 16 bytes.
 	byteShift = 4
@@ -37,8 +37,9 @@ type function struct {
 	events       [2]int // which of rewriter.events
 	straight     int    // which of rewriter.costs is that of its own straight part
 	instructions int
-	calls        bool // it calls something
+	calls        int  // how many calls it makes
 	checks       bool // something in it looks at the fuel
+	pays         bool // something in it pays by an operand
 	blockType    []byte
 }
 
@@ -47,7 +48,7 @@ type event struct {
 	kind     eventKind
 	shift    int8   // for pay
 	at, end  uint32 // of the instruction, in the function's body
-	arg      uint32 // the function named, or the label of a return
+	arg      uint32 // the function named, the label of a return, or where a quiet loop ends
 	costSlot uint32 // which of rewriter.costs the instruction belongs to; for a loop, its own
 }
 
@@ -99,10 +100,16 @@ func (w *rewriter) ends(d *wasmbin.Decoder) {
 // analysis is the state of walking one function.
 type analysis struct {
 	*rewriter
-	f *function
-	// slots says for each open block, the function itself first, which of costs its code belongs to.
-	slots []uint32
-	in    wasmbin.Instruction
+	f    *function
+	open []block // the open blocks, the function itself first
+	in   wasmbin.Instruction
+}
+
+// block is an open block.
+type block struct {
+	slot  uint32 // which of costs its code belongs to
+	event int    // of a loop's head, or -1
+	calls int    // made by the function before it
 }
 
 func (w *rewriter) analyseFunction(i int, body []byte, at int) {
@@ -114,16 +121,16 @@ func (w *rewriter) analyseFunction(i int, body []byte, at int) {
 	w.costs = append(w.costs, 1)
 	d := wasmbin.NewDecoder(body, at, "a function body")
 	w.readLocals(d, f)
-	a := analysis{rewriter: w, f: f, slots: []uint32{uint32(f.straight)}}
-	for !d.Done() && w.err == nil && len(a.slots) > 0 && d.Next(&a.in) {
+	a := analysis{rewriter: w, f: f, open: []block{{slot: uint32(f.straight), event: -1}}}
+	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&a.in) {
 		f.instructions++
 		a.instruction()
 	}
-	if w.note(d.Err()); w.err == nil && (len(a.slots) > 0 || !d.Done()) {
+	if w.note(d.Err()); w.err == nil && (len(a.open) > 0 || !d.Done()) {
 		w.malformed("a function does not end where its body does, at offset %d", d.Offset())
 	}
 	f.events[1] = len(w.events)
-	if w.o.Meter && f.calls && len(results) > 1 {
+	if w.o.Meter && f.calls > 0 && len(results) > 1 {
 		f.blockType = appendS64(nil, int64(w.typeOf("", string(results))))
 	}
 }
@@ -145,20 +152,20 @@ func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {
 
 // add notes a change at the current instruction.
 func (a *analysis) add(kind eventKind, shift int8, arg uint32) {
-	a.events = append(a.events, event{kind, shift, uint32(a.in.Begin), uint32(a.in.End), arg, a.slots[len(a.slots)-1]})
+	a.events = append(a.events, event{kind, shift, uint32(a.in.Begin), uint32(a.in.End), arg, a.open[len(a.open)-1].slot})
 }
 
 // instruction looks at one instruction: what it costs, whether it names something that must exist, and
 // whether it must be changed.
 func (a *analysis) instruction() {
 	in := &a.in
-	slot := a.slots[len(a.slots)-1]
+	slot := a.open[len(a.open)-1].slot
 	a.costs[slot]++
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
-		a.open(slot)
+		a.begin(slot)
 	case 0x0b: // end
-		a.slots = a.slots[:len(a.slots)-1]
+		a.end()
 	case 0x0c, 0x0d: // br, br_if
 		a.label(in.X)
 	case 0x0e: // br_table
@@ -166,13 +173,13 @@ func (a *analysis) instruction() {
 			a.label(l)
 		}
 	case 0x0f: // return
-		a.add(leave, 0, uint32(len(a.slots)-1))
+		a.add(leave, 0, uint32(len(a.open)-1))
 	case 0x10: // call
-		a.f.calls = true
+		a.f.calls++
 		a.shift(in.X)
 		a.add(callFunc, 0, in.X)
 	case 0x11: // call_indirect
-		a.f.calls = true
+		a.f.calls++
 		a.costs[slot] += callCost
 		a.knownType(in.X)
 	case 0x20, 0x21, 0x22: // local.get, set, tee
@@ -195,18 +202,26 @@ func (a *analysis) instruction() {
 	}
 }
 
-func (a *analysis) open(slot uint32) {
+func (a *analysis) begin(slot uint32) {
 	if a.in.Typed {
 		a.knownType(a.in.X)
 	}
-	if a.in.Op == 0x03 {
-		slot = uint32(len(a.costs))
-		a.costs = append(a.costs, 1)
-		a.f.checks = true
+	if a.in.Op != opLoop {
+		a.open = append(a.open, block{slot: slot, event: -1})
+		return
 	}
-	a.slots = append(a.slots, slot)
-	if a.in.Op == 0x03 {
-		a.add(loopHead, 0, 0)
+	a.open = append(a.open, block{uint32(len(a.costs)), len(a.events), a.f.calls})
+	a.costs = append(a.costs, 1)
+	a.f.checks = true
+	a.add(loopHead, 0, 0)
+}
+
+// end closes a block. A loop that calls nothing is quiet: only it changes the fuel while it runs.
+func (a *analysis) end() {
+	last := a.open[len(a.open)-1]
+	a.open = a.open[:len(a.open)-1]
+	if last.event >= 0 && last.calls == a.f.calls {
+		a.events[last.event].arg = uint32(a.in.End)
 	}
 }
 
@@ -230,12 +245,12 @@ func (a *analysis) bulk() {
 
 // pays notes an instruction that costs by the number on the top of the stack.
 func (a *analysis) pays(shift int8) {
-	a.f.checks = true
+	a.f.checks, a.f.pays = true, true
 	a.add(pay, shift, 0)
 }
 
 func (a *analysis) label(l uint32) {
-	if uint64(l) >= uint64(len(a.slots)) {
+	if uint64(l) >= uint64(len(a.open)) {
 		a.malformed("a function branches out of itself, before byte %d of its body", a.in.End)
 	}
 }
@@ -273,7 +288,7 @@ func (w *rewriter) addCalls() {
 
 // cheap tells whether a function's straight part is paid for by its callers.
 func (w *rewriter) cheap(f *function) bool {
-	return !f.calls && w.costs[f.straight] <= int64(w.o.Leaf)
+	return f.calls == 0 && w.costs[f.straight] <= int64(w.o.Leaf)
 }
 
 // weight is what a call of the function takes from the depth.
@@ -318,7 +333,10 @@ type coder struct {
 	*rewriter
 	f    *function
 	out  []byte
-	temp uint32 // a local of type i64, and another one if the function calls
+	temp uint32 // a local of type i64, and another one if the function calls or pays
+	// quiet is where the loop ends in which temp holds the fuel, so that it need not be loaded: waiting for
+	// what was stored a moment ago is what a short loop would spend its time with.
+	quiet uint32
 }
 
 func (c *coder) locals() {
@@ -330,7 +348,7 @@ func (c *coder) locals() {
 	c.out = binary.AppendUvarint(c.out, uint64(f.groups)+1)
 	c.out = append(c.out, f.body[f.groupsAt:f.first]...)
 	n := byte(1)
-	if f.calls {
+	if f.calls > 0 || f.pays {
 		n = 2
 	}
 	c.out = append(c.out, n, typeI64)
@@ -343,8 +361,9 @@ func (c *coder) enter() {
 	if c.cheap(f) {
 		return
 	}
+	c.load(0)
 	c.take(c.costs[f.straight])
-	if !f.calls {
+	if f.calls == 0 {
 		c.refillIf(func() { c.op(opLocalGet, c.temp) })
 		return
 	}
@@ -371,7 +390,7 @@ func (c *coder) enter() {
 
 // exit writes what follows the body's end.
 func (c *coder) exit() {
-	if !c.f.calls {
+	if c.f.calls == 0 {
 		return
 	}
 	c.op(opGlobalGet, c.depth())
@@ -385,13 +404,20 @@ func (c *coder) exit() {
 func (c *coder) change(e *event, from uint32) uint32 {
 	switch e.kind {
 	case loopHead:
-		c.out = append(c.out, c.f.body[from:e.end]...)
+		c.out = append(c.out, c.f.body[from:e.at]...)
+		if e.at >= c.quiet && e.arg > 0 {
+			c.op(opGlobalGet, c.fuel())
+			c.op(opLocalSet, c.temp)
+			c.quiet = e.arg
+		}
+		c.out = append(c.out, c.f.body[e.at:e.end]...)
+		c.load(e.at)
 		c.take(c.costs[e.costSlot])
 		c.refillIf(func() { c.op(opLocalGet, c.temp) })
 		return e.end
 	case pay:
 		c.out = append(c.out, c.f.body[from:e.at]...)
-		c.payFor(e.shift)
+		c.payFor(e.at, e.shift)
 		return e.at
 	}
 	c.out = append(c.out, c.f.body[from:e.at]...)
@@ -400,7 +426,7 @@ func (c *coder) change(e *event, from uint32) uint32 {
 		c.op(opCall, c.shift(e.arg))
 	case e.kind == refFunc:
 		c.op(opRefFunc, c.shift(e.arg))
-	case c.f.calls:
+	case c.f.calls > 0:
 		c.op(opBr, e.arg)
 	default:
 		c.out = append(c.out, opReturn)
@@ -408,10 +434,23 @@ func (c *coder) change(e *event, from uint32) uint32 {
 	return e.end
 }
 
-// take takes from the fuel and leaves what remains in temp.
+// load pushes the fuel, at a place in the body.
+func (c *coder) load(at uint32) {
+	if at < c.quiet {
+		c.op(opLocalGet, c.temp)
+	} else {
+		c.op(opGlobalGet, c.fuel())
+	}
+}
+
+// take takes from the fuel on the stack, and leaves what remains in temp.
 func (c *coder) take(cost int64) {
-	c.op(opGlobalGet, c.fuel())
 	c.i64(cost)
+	c.store()
+}
+
+// store subtracts what is on the stack from the fuel below it.
+func (c *coder) store() {
 	c.out = append(c.out, opI64Sub)
 	c.op(opLocalTee, c.temp)
 	c.op(opGlobalSet, c.fuel())
@@ -424,16 +463,18 @@ func (c *coder) refillIf(push func()) {
 	c.i64(0)
 	c.out = append(c.out, opI64LtS, opIf, typeEmpty)
 	c.op(opCall, c.refill())
+	c.op(opLocalTee, c.temp)
 	c.op(opGlobalSet, c.fuel())
 	c.out = append(c.out, opEnd)
 }
 
 // payFor takes the i32 on the top of the stack, shifted, from the fuel, and leaves it there.
-func (c *coder) payFor(shift int8) {
+func (c *coder) payFor(at uint32, shift int8) {
+	n := c.temp + 1
 	c.out = append(c.out, opI64ExtendI32U)
-	c.op(opLocalSet, c.temp)
-	c.op(opGlobalGet, c.fuel())
-	c.op(opLocalGet, c.temp)
+	c.op(opLocalSet, n)
+	c.load(at)
+	c.op(opLocalGet, n)
 	switch {
 	case shift > 0:
 		c.i64(int64(shift))
@@ -442,10 +483,9 @@ func (c *coder) payFor(shift int8) {
 		c.i64(int64(-shift))
 		c.out = append(c.out, opI64Shl)
 	}
-	c.out = append(c.out, opI64Sub)
-	c.op(opGlobalSet, c.fuel())
-	c.refillIf(func() { c.op(opGlobalGet, c.fuel()) })
-	c.op(opLocalGet, c.temp)
+	c.store()
+	c.refillIf(func() { c.op(opLocalGet, c.temp) })
+	c.op(opLocalGet, n)
 	c.out = append(c.out, opI32WrapI64)
 }
 

@@ -30,6 +30,7 @@ const (
 // The instructions that are written or looked for by name.
 const (
 	opBlock         = 0x02
+	opLoop          = 0x03
 	opIf            = 0x04
 	opEnd           = 0x0b
 	opBr            = 0x0c

@@ -1,0 +1,121 @@
+package rewrite_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+func call(m api.Module, export string, n uint64) (uint64, error) {
+	reset(m)
+	results, err := m.ExportedFunction(export).Call(context.Background(), n)
+	if err != nil {
+		return 0, err
+	}
+	return results[0], nil
+}
+
+// TestMeter_kernels: the same results, and the same fuel in every run, which grows with the work.
+func TestMeter_kernels(t *testing.T) {
+	_, plain := kernel(t, false)
+	for _, k := range []struct {
+		name     string
+		n, twice uint64
+		fuel     float64 // twice the work, or what it comes to, over the work
+	}{{"spin", 50_000, 100_000, 2}, {"sieve", 20_000, 40_000, 2}, {"fib", 15, 17, 2.618}} {
+		want, err := call(plain, k.name, k.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spent [3]int64
+		for i, n := range []uint64{k.n, k.n, k.twice} {
+			h, m := kernel(t, true)
+			got, err := call(m, k.name, n)
+			if err != nil || (n == k.n && got != want) {
+				t.Errorf("%s: %d, %v, want %d", k.name, got, err, want)
+			}
+			spent[i] = h.spent(m)
+		}
+		if spent[0] != spent[1] || spent[0] <= 0 {
+			t.Errorf("%s: fuel %d and %d", k.name, spent[0], spent[1])
+		}
+		if ratio := float64(spent[2]) / float64(spent[0]); ratio < k.fuel*0.95 || ratio > k.fuel*1.08 {
+			t.Errorf("%s: %d units, and %d", k.name, spent[0], spent[2])
+		}
+	}
+}
+
+// TestMeter_slices: what is spent does not depend on how much is granted at a time.
+func TestMeter_slices(t *testing.T) {
+	var spent []int64
+	for _, slice := range []int64{1, 1000, 100_000, 1 << 40} {
+		h, m := kernel(t, true)
+		h.slice = slice
+		if _, err := call(m, "fib", 15); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call(m, "sieve", 5000); err != nil {
+			t.Fatal(err)
+		}
+		spent = append(spent, h.spent(m))
+	}
+	for _, s := range spent {
+		if s != spent[0] {
+			t.Fatal(spent)
+		}
+	}
+}
+
+// TestMeter_endless: nothing runs on after the host says no.
+func TestMeter_endless(t *testing.T) {
+	for name, want := range map[string]error{
+		"endless": errFuel, "spin": errFuel, "fib": errFuel, "fill": errFuel, "deeper": errDepth, "indirect": errDepth,
+	} {
+		h, m := kernel(t, true)
+		h.refills = 100
+		if name == "deeper" || name == "indirect" {
+			h.refills = -1
+		}
+		n := uint64(1 << 20)
+		if name == "spin" {
+			n = 1 << 31
+		} else if name == "fib" {
+			n = 60
+		}
+		if _, err := call(m, name, n); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := m.ExportedGlobal(rewrite.DepthGlobal).Get(); want == errDepth && int64(left) >= 0 {
+			t.Errorf("%s: depth %d", name, left)
+		}
+	}
+}
+
+// TestMeter_bulk: filling a mebibyte costs by its length, and refill is asked before the next.
+func TestMeter_bulk(t *testing.T) {
+	h, m := kernel(t, true)
+	h.refills = 10
+	if _, err := call(m, "fill", 1<<20); !errors.Is(err, errFuel) {
+		t.Fatal(err)
+	}
+	if most := h.spent(m) / (1 << 20 / 16); most > 24 { // ten slices of 100,000, and what was taken before the last
+		t.Errorf("%d mebibytes were filled", most)
+	}
+}
+
+// TestMeter_depthComesBack: a call gives back what it took, on every way out.
+func TestMeter_depthComesBack(t *testing.T) {
+	_, m := kernel(t, true)
+	for range 3 {
+		if _, err := call(m, "fib", 12); err != nil {
+			t.Fatal(err)
+		}
+		if left := m.ExportedGlobal(rewrite.DepthGlobal).Get(); left != maxDepth {
+			t.Fatal(left)
+		}
+	}
+}
