@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -61,7 +60,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File) *ho
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger:    log,
 		Home:      home,
-		Protected: protected(s, home, files),
+		Protected: protected(s, files),
 		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 		UserAgent: "sallyport/" + version(),
 	})
@@ -69,7 +68,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File) *ho
 
 // protected are the files and folders that no grant reaches: who may write them could grant itself
 // the rest, at the latest at the next start.
-func protected(s *settings.Settings, home string, files []registry.File) []string {
+func protected(s *settings.Settings, files []registry.File) []string {
 	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.Text("http.tokens"), s.Text("http.tls_key"))
 	if file, err := settings.DefaultFile(); err == nil {
 		paths = append(paths, filepath.Dir(file)) // also where there is none yet
@@ -80,23 +79,12 @@ func protected(s *settings.Settings, home string, files []registry.File) []strin
 		}
 	}
 	for _, p := range s.Plugins {
-		paths = append(paths, sourceFile(p.Source, home, s.Text("dir")))
+		paths = append(paths, p.Source)
 	}
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
-}
-
-// sourceFile is where the registry finds a source; "" if there is none.
-func sourceFile(source, home, dir string) string {
-	if rest, ok := strings.CutPrefix(source, "~/"); ok {
-		return filepath.Join(home, rest)
-	}
-	if source == "" || filepath.IsAbs(source) {
-		return source
-	}
-	return filepath.Join(dir, source)
 }
 
 func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []registry.File) registry.Options {
