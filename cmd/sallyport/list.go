@@ -32,6 +32,9 @@ func newList(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := checkDir(s.Text("dir")); err != nil {
+				return err
+			}
 			plugins, err := statusOf(c.Context(), s, std)
 			if err != nil {
 				return err
@@ -97,6 +100,15 @@ func printEmpty(w io.Writer, dir string) error {
 	}
 	_, err := fmt.Fprintf(w, "no plugins in %s; put .wasm files there\n", dir)
 	return err
+}
+
+// checkDir refuses a plugin folder that is a file; one that is not there yet may still come.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	return hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
 }
 
 // count is a number with its noun.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,12 +47,18 @@ func optional(args []string) string {
 
 // serve runs until its input ends or ctx is done.
 func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
+	if err := checkDir(s.Text("dir")); err != nil {
+		return err
+	}
 	sink, err := openLog(s, std.err)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
 	log := newLogger(sink, s.Text("log.level"), s.Bool("log.json"))
+	if _, err := os.Stat(s.Text("dir")); err != nil {
+		log.Warn("the plugin folder cannot be read yet", "dir", s.Text("dir"), "error", err)
+	}
 	h, err := openHost(ctx, s, log)
 	if err != nil {
 		return err
