@@ -75,6 +75,7 @@ func tools() map[string]func(args) int32 {
 	return map[string]func(args) int32{
 		"fine":  func(a args) int32 { return text("%s", a.Text) },
 		"raw":   func(a args) int32 { return say(a.Text) },
+		"typed": func(a args) int32 { return say(a.Text) },
 		"bytes": func(a args) int32 { return say(a.Text + strings.Repeat("[", a.N)) },
 		"files": files, "race": race, "edges": edges, "streams": streams,
 		"fetch": fetch, "drain": drain, "flight": flight,
@@ -86,7 +87,11 @@ func tools() map[string]func(args) int32 {
 func describe() string {
 	var list []string
 	for n := range tools() {
-		list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, n))
+		output := ""
+		if n == "typed" {
+			output = `,"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}`
+		}
+		list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, n, output))
 	}
 	return `{"result":{"name":"hostile","version":"1","tools":[` + strings.Join(list, ",") + `]}}`
 }
