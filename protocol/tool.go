@@ -110,9 +110,6 @@ func checkStructured(t *registry.Tool, structured json.RawMessage) error {
 	case structured == nil:
 		return misshapen("the tool has an output schema, but the answer has no structuredContent")
 	}
-	if path, twice := rawjson.DuplicateKey(structured); twice { // the client may read the other one
-		return misshapen("structuredContent holds the key %s twice", path)
-	}
 	if err := output.Validate(structured); err != nil {
 		return misshapen("structuredContent does not match the output schema: %s", explain(err))
 	}
