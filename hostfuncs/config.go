@@ -11,6 +11,16 @@ import (
 // resolve relative paths do the same everywhere.
 const workDir = "/workspace"
 
+// Config returns one value of the plugin's configuration, and false if there is none: for dialects whose
+// guests have no environment.
+func (g *Gate) Config(name string) (string, bool) {
+	if value, ok := g.policy.plugin.Config[name]; ok {
+		return value, true
+	}
+	value, ok := g.policy.plugin.Grants.Config()[name]
+	return value, ok
+}
+
 // environment is what a guest sees as its environment: its configuration, and PWD. Nothing of the
 // host's own environment is in it. It is sorted, and the same for each call.
 func (p *Policy) environment() []string {

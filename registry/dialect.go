@@ -9,7 +9,7 @@ import (
 
 // The modules that are no plugin of this version, and what to do about it.
 var (
-	errExtism = errors.New("this is an Extism plugin (it imports extism:host/env), which this version does not run yet; " +
+	errExtism = errors.New("this is an Extism plugin (it imports extism:host/env), and this host was made without that dialect; " +
 		"build it with a Sallyport PDK")
 	errCommand = errors.New("this is a WASI program (it exports _start), which this version does not run as a plugin yet; " +
 		"build it with a Sallyport PDK, as a reactor that exports mcp_handle")

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/extism"
 	"github.com/sallyport-mcp/sallyport/runtime/native"
 )
 
@@ -37,7 +38,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: filepath.Join(state, "compiled"),
-		Host:     append(wasi.HostFuncs(), native.HostFuncs()...),
+		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
 		Logger:   log,
 	})
 	if err != nil {
@@ -114,12 +115,15 @@ func pluginConfigs(s *settings.Settings) map[string]registry.Config {
 	return configs
 }
 
+// An Extism plugin is given its configuration by the gate.
+var _ extism.Configured = (*hostfuncs.Gate)(nil)
+
 // dialects are the calling conventions, in the order in which a module is asked for them.
 func dialects() []registry.Dialect {
-	return []registry.Dialect{{
-		Recognises: native.Recognises,
-		Dialect:    native.New(),
-	}}
+	return []registry.Dialect{
+		{Recognises: native.Recognises, Dialect: native.New()},
+		{Recognises: extism.Recognises, Dialect: extism.New()},
+	}
 }
 
 func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {

@@ -1,0 +1,32 @@
+package hostfuncs_test
+
+import (
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+)
+
+// TestGate_Config: the operator's own values come before those of config grants, name by name.
+func TestGate_Config(t *testing.T) {
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	g := h.Plugin(hostfuncs.Plugin{
+		Name: "demo", Grants: mustSet(t, "config: {lang: en, zone: UTC}"), Config: map[string]string{"lang": "de", "empty": ""},
+	}).NewGate(hostfuncs.Call{})
+	defer g.Close()
+	for name, want := range map[string]string{"lang": "de", "zone": "UTC", "empty": ""} {
+		if got, ok := g.Config(name); !ok || got != want {
+			t.Errorf("%s is %q, %t", name, got, ok)
+		}
+	}
+	for _, name := range []string{"", "PWD", "lang=de", "none"} {
+		if got, ok := g.Config(name); ok {
+			t.Errorf("%q is %q", name, got)
+		}
+	}
+	none := h.Plugin(hostfuncs.Plugin{Name: "none"}).NewGate(hostfuncs.Call{})
+	defer none.Close()
+	if _, ok := none.Config("lang"); ok {
+		t.Error("a plugin without grants has configuration")
+	}
+}
