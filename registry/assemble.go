@@ -223,8 +223,8 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 		return g
 	}
 	g.module = p.file.module
-	g.manifest = g.module.manifest
-	policy.Digest = g.module.digest
+	g.manifest = g.module.Manifest
+	policy.Digest = g.module.Digest
 	g.server = newModuleServer(g.module, r.host.Plugin(policy), orDefaults(p.config.Limits, r.opts.Defaults))
 	return g
 }
@@ -260,7 +260,7 @@ func (r *Registry) retireAll() {
 	}
 	for _, f := range r.files {
 		if f.module != nil {
-			f.module.release()
+			f.module.Release()
 			f.module = nil
 		}
 	}
@@ -299,7 +299,7 @@ func (s *Status) describe(g *generation) {
 	s.Version = g.manifest.Version
 	s.Warnings = slices.Clone(g.entries.Load().problems)
 	if g.module != nil {
-		s.Digest, s.Dialect = g.module.digest, g.module.dialectName()
+		s.Digest, s.Dialect = g.module.Digest, g.module.Dialect.Name()
 	}
 }
 

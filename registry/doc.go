@@ -20,5 +20,8 @@
 // Names are decided by the whole set of plugins, never by the order in which they came: where two
 // claim one name, both are held, at every start alike.
 //
+// Below it are the parts that know nothing of the catalogue: folder tells which file to look at, module
+// what it holds, manifest what it offers, names what that is called.
+//
 // This package is not promised to others; it may change with any version.
 package registry

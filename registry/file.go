@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
@@ -12,9 +13,9 @@ import (
 // guards it.
 type file struct {
 	path   string
-	stamp  stamp.Stamp // of the bytes that were looked at last
-	module *module     // what serves; nil if nothing does
-	err    error       // why the newest bytes do not serve
+	stamp  stamp.Stamp    // of the bytes that were looked at last
+	module *module.Module // what serves; nil if nothing does
+	err    error          // why the newest bytes do not serve
 }
 
 // sourcePath is where the source of a configuration lies; "" if it has none.
@@ -41,7 +42,7 @@ func absolute(path string) string {
 }
 
 // beginLoad notes that a file is being looked at and returns what serves of it so far.
-func (r *Registry) beginLoad(path string) *module {
+func (r *Registry) beginLoad(path string) *module.Module {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.files[path]
@@ -72,15 +73,15 @@ func (r *Registry) apply(l loaded) {
 		r.warmUp(l.module)
 	case l.err == nil && f.module != l.module:
 		f.stamp = stamp.Stamp{} // the module was found broken meanwhile: look again
-	case l.err != nil && f.module != nil && !f.module.ready():
+	case l.err != nil && f.module != nil && !f.module.Ready():
 		f.serve(nil) // its bytes are gone
 	}
 }
 
 // serve replaces the module of a file, which takes over the claim on it; nil takes it away.
-func (f *file) serve(m *module) {
+func (f *file) serve(m *module.Module) {
 	if f.module != nil {
-		f.module.release()
+		f.module.Release()
 	}
 	f.module = m
 }
@@ -96,9 +97,9 @@ func (r *Registry) remove(path string) {
 }
 
 // broken takes a module out that turned out not to compile.
-func (r *Registry) broken(m *module, err error) {
+func (r *Registry) broken(m *module.Module, err error) {
 	r.mu.Lock()
-	f := r.files[m.path]
+	f := r.files[m.Path]
 	hit := f != nil && f.module == m
 	if hit {
 		f.err = err

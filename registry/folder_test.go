@@ -420,12 +420,12 @@ func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {
 	r.mu.Lock()
 	m := r.files[path].module
 	r.mu.Unlock()
-	if m.ready() {
+	if m.Ready() {
 		t.Fatal("compiled before anybody asked")
 	}
 	r.warmAfter = 0
 	r.startWarming()
-	eventually(t, "compiled", m.ready)
+	eventually(t, "compiled", m.Ready)
 }
 
 func TestRecognise_SaysWhatToDo(t *testing.T) {

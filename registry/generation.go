@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/module"
 )
 
 // server answers the requests of one plugin.
@@ -51,8 +52,8 @@ type generation struct {
 	config   Config
 	manifest *manifest.Manifest
 	server   server
-	module   *module   // what the server runs; nil for code
-	code     *goPlugin // nil for a module
+	module   *module.Module // what the server runs; nil for code
+	code     *goPlugin      // nil for a module
 	places   grant.Places
 	log      *slog.Logger
 
@@ -137,7 +138,7 @@ func (g *generation) call(ctx context.Context, c Call, r request) (json.RawMessa
 		c.ID = rand.Text()
 	}
 	result, err := g.once(ctx, c, r)
-	if !errors.Is(err, errReplaced) {
+	if !errors.Is(err, module.ErrReplaced) {
 		return result, err
 	}
 	wait, cancel := context.WithTimeout(ctx, reloadWait)

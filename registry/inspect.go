@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -44,7 +45,7 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 			return nil, err
 		}
 		defer compiled.Close()
-		return ask(ctx, host, compiled, d, "plugin")
+		return module.Ask(ctx, host, compiled, d, "plugin")
 	}
 }
 

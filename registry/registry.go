@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
+	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
 // Options configure a Registry.
@@ -51,10 +51,7 @@ type File struct {
 }
 
 // Dialect is a calling convention and how to tell it.
-type Dialect struct {
-	Recognises func(*wasmbin.Binary) bool
-	Dialect    runtime.Dialect
-}
+type Dialect = module.Dialect
 
 // Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
 type Registry struct {
@@ -73,7 +70,7 @@ type Registry struct {
 	end    context.CancelFunc
 	work   sync.WaitGroup // loading, compiling, draining
 
-	warm      chan *module
+	warm      chan *module.Module
 	warmAfter time.Duration
 
 	mu      sync.Mutex
@@ -120,7 +117,7 @@ func newRegistry(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
 		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
-		warm: make(chan *module, maxWarm), warmAfter: warmDelay,
+		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay,
 	}
 	r.cache = cache.Open(o.State, r.log)
 	r.stop, r.cancel = context.WithCancel(context.Background())

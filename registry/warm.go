@@ -1,6 +1,10 @@
 package registry
 
-import "time"
+import (
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/module"
+)
 
 const (
 	// maxWarm is how many modules may wait to be compiled before somebody calls them. Each keeps its
@@ -13,7 +17,7 @@ const (
 
 // warmUp has a module compiled when there is time. Past maxWarm waiting ones it is left to its first
 // call.
-func (r *Registry) warmUp(m *module) {
+func (r *Registry) warmUp(m *module.Module) {
 	select {
 	case r.warm <- m:
 	default:
@@ -36,8 +40,8 @@ func (r *Registry) startWarming() {
 			case <-r.stop.Done():
 				return
 			case m := <-r.warm:
-				if m.wanted() {
-					m.get(r.stop)
+				if m.Wanted() {
+					m.Get(r.stop)
 				}
 			}
 		}

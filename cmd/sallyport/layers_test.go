@@ -26,6 +26,7 @@ var layers = map[string]int{
 	"transport/streamable":            5,
 	"protocol":                        4,
 	"registry":                        3,
+	"registry/module":                 3,
 	"registry/cache":                  0,
 	"registry/folder":                 0,
 	"registry/manifest":               0,
@@ -58,6 +59,7 @@ var beside = map[string][]string{
 	"protocol/jsonrpc": {"protocol/rawjson"},
 	"protocol/schema":  {"protocol/rawjson"},
 	"registry/folder":  {"registry/stamp"},
+	"registry":         {"registry/module"},
 	"registry/cache":   {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},

@@ -1,0 +1,150 @@
+package module
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/cache"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// describeTime is how long a plugin may take to say what it offers.
+const describeTime = 10 * time.Second
+
+// Dialect is a calling convention and how to tell it.
+type Dialect struct {
+	Recognises func(*wasmbin.Binary) bool
+	Dialect    runtime.Dialect
+}
+
+// Loader makes modules of files.
+type Loader struct {
+	Engine   *runtime.Engine // nil: only what is described already can be loaded
+	Host     *hostfuncs.Host
+	Dialects []Dialect
+	// Recognise chooses among Dialects, or says why a module is no plugin.
+	Recognise func(*wasmbin.Binary, []Dialect) (runtime.Dialect, error)
+	Cache     *cache.Cache
+}
+
+// Find returns the module of a file: from what is known of its stamp, or by reading it. If the file
+// holds what before was made of, that is returned, else a new one with a claim that is the caller's.
+// The stamp is that of the bytes; zero if nothing was read.
+func (l *Loader) Find(ctx context.Context, path string, st stamp.Stamp, before *Module) (*Module, stamp.Stamp, error) {
+	if digest, ok := l.Cache.Digest(st); ok {
+		if before != nil && before.Digest == digest {
+			return before, st, nil
+		}
+		if m, ok := l.known(path, digest); ok {
+			return m, st, nil
+		}
+	}
+	began := time.Now()
+	wasm, st, err := stamp.Read(path)
+	if err != nil {
+		return nil, st, err
+	}
+	digest := stamp.Digest(wasm)
+	if st.Age(began) > stamp.SettleTime { // else bytes written in the same tick could have the same stamp
+		l.Cache.PutDigest(st, digest)
+	}
+	if before != nil && before.Digest == digest {
+		return before, st, nil
+	}
+	if m, ok := l.known(path, digest); ok {
+		return m, st, nil
+	}
+	m, err := l.examine(ctx, path, digest, wasm)
+	return m, st, err
+}
+
+// known makes a module from the cache alone.
+func (l *Loader) known(path, digest string) (*Module, bool) {
+	name, raw, ok := l.Cache.Module(digest)
+	if !ok {
+		return nil, false
+	}
+	for _, d := range l.Dialects {
+		if d.Dialect.Name() != name {
+			continue
+		}
+		described, err := manifest.Parse(raw)
+		if err != nil {
+			return nil, false
+		}
+		m := newModule(path, digest)
+		m.Dialect, m.Manifest = d.Dialect, described
+		return m, true
+	}
+	return nil, false
+}
+
+// examine finds out what a module offers: from its own section, or by asking it.
+func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) (*Module, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	d, err := l.Recognise(b, l.Dialects)
+	if err != nil {
+		return nil, err
+	}
+	m := newModule(path, digest)
+	m.Dialect = d
+	raw, ok := b.CustomSection(wasmbin.ManifestSection)
+	if !ok {
+		if raw, err = l.describe(ctx, m, wasm); err != nil {
+			return nil, fmt.Errorf("plugin/describe: %w", err)
+		}
+	}
+	raw = bytes.Clone(raw) // not the whole file is to be kept for it
+	if m.Manifest, err = manifest.Parse(raw); err != nil {
+		m.Release()
+		return nil, err
+	}
+	l.Cache.PutModule(digest, d.Name(), raw)
+	return m, nil
+}
+
+// describe compiles a module and asks it what it offers, with no grants.
+func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.RawMessage, error) {
+	compiled, err := l.Compile(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := Ask(ctx, l.Host, compiled, m.Dialect, filepath.Base(m.Path))
+	if err != nil {
+		compiled.Close()
+		return nil, err
+	}
+	m.have(compiled)
+	return raw, nil
+}
+
+// Ask runs plugin/describe in an instance of its own.
+func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
+	pool := runtime.NewPool(compiled, d, runtime.Limits{Deadline: describeTime, Output: manifest.MaxSize})
+	defer pool.Close(ctx)
+	policy := host.Plugin(hostfuncs.Plugin{Name: name})
+	defer policy.Close()
+	gate := policy.NewGate(hostfuncs.Call{ID: "describe", Method: "plugin/describe"})
+	defer gate.Close()
+	return pool.Call(ctx, runtime.Request{Method: "plugin/describe"}, gate)
+}
+
+// Compile compiles bytes.
+func (l *Loader) Compile(ctx context.Context, wasm []byte) (*runtime.Module, error) {
+	if l.Engine == nil {
+		return nil, errors.New("this host runs no modules")
+	}
+	return l.Engine.Compile(ctx, wasm)
+}

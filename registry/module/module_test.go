@@ -1,0 +1,92 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// compiling returns a module whose compilation ends as compile does, and waits for it at the end.
+func compiling(t *testing.T, compile func() error) *Module {
+	t.Helper()
+	var work sync.WaitGroup
+	t.Cleanup(work.Wait)
+	m := newModule("p.wasm", "sha256:00")
+	m.CompileBy(func(context.Context) (*runtime.Module, error) { return nil, compile() }, work.Go)
+	return m
+}
+
+func TestGet_CompilesOnceForAll(t *testing.T) {
+	var times atomic.Int32
+	broken := errors.New("broken")
+	m := compiling(t, func() error {
+		times.Add(1)
+		return broken
+	})
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			if _, err := m.Get(t.Context()); !errors.Is(err, broken) {
+				t.Error(err)
+			}
+		})
+	}
+	callers.Wait()
+	if n := times.Load(); n != 1 {
+		t.Errorf("compiled %d times", n)
+	}
+	if m.Ready() {
+		t.Error("a broken module is ready")
+	}
+}
+
+func TestGet_TriesAgainWhatCouldNotBeRead(t *testing.T) {
+	var times atomic.Int32
+	m := compiling(t, func() error {
+		times.Add(1)
+		return ErrReplaced
+	})
+	for range 3 {
+		if _, err := m.Get(t.Context()); !errors.Is(err, ErrReplaced) {
+			t.Error(err)
+		}
+	}
+	if n := times.Load(); n != 3 {
+		t.Errorf("tried %d times", n)
+	}
+}
+
+func TestGet_CallerGivesUp(t *testing.T) {
+	goOn := make(chan struct{})
+	broken := errors.New("broken")
+	m := compiling(t, func() error {
+		<-goOn
+		return broken
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Get(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(goOn)
+	if _, err := m.Get(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("it did not go on: %v", err)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	m := newModule("p.wasm", "sha256:00")
+	m.Retain()
+	m.Release()
+	if !m.Wanted() {
+		t.Error("the maker's claim is gone")
+	}
+	m.Release()
+	if m.Wanted() {
+		t.Error("a claim is left")
+	}
+}

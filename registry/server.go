@@ -1,0 +1,86 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// moduleServer serves the calls of one plugin from a module.
+type moduleServer struct {
+	module *module.Module
+	policy *hostfuncs.Policy
+	limits runtime.Limits
+
+	mu   sync.Mutex
+	pool *runtime.Pool
+}
+
+var _ server = (*moduleServer)(nil)
+
+func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits) *moduleServer {
+	m.Retain()
+	return &moduleServer{module: m, policy: p, limits: l}
+}
+
+func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+	gate := s.policy.NewGate(gateCall(c, r, changed))
+	defer gate.Close()
+	pool, err := s.ready(ctx)
+	if err != nil {
+		return nil, newFailure(s.policy.Name(), c.ID, gate, notReady(err))
+	}
+	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params}, gate)
+	if err != nil {
+		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
+	}
+	return result, nil
+}
+
+// ready returns the pool, which the first call makes.
+func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
+	compiled, err := s.module.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pool == nil {
+		s.pool = runtime.NewPool(compiled, s.module.Dialect, s.limits)
+	}
+	return s.pool, nil
+}
+
+// notReady is the end of a call whose module could not be had.
+func notReady(err error) error {
+	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("the plugin cannot be loaded: %v", err), Err: err}
+	switch {
+	case errors.Is(err, module.ErrReplaced):
+		end.Message = "the plugin's " + err.Error()
+	case errors.Is(err, context.Canceled):
+		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		end.Kind, end.Message = runtime.KindDeadline, "the caller's time was over before the plugin was compiled"
+	}
+	return end
+}
+
+// close waits for the calls in progress and gives the module back.
+func (s *moduleServer) close(ctx context.Context) error {
+	s.mu.Lock()
+	pool := s.pool
+	s.mu.Unlock()
+	var err error
+	if pool != nil {
+		err = pool.Close(ctx)
+	}
+	s.policy.Close()
+	s.module.Release()
+	return err
+}
