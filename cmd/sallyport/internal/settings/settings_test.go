@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,7 +93,7 @@ func TestLoad_variableAndFlagErrorsNameTheirSource(t *testing.T) {
 }
 
 func TestLoad_aFileThatWasNamedMustExist(t *testing.T) {
-	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); !os.IsNotExist(err) {
+	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
