@@ -40,6 +40,7 @@ type function struct {
 	calls        int  // how many calls it makes
 	checks       bool // something in it looks at the fuel
 	pays         bool // something in it pays by an operand
+	early        int  // the event of a loop that every call comes to before anything else, or -1
 	blockType    []byte
 }
 
@@ -103,6 +104,8 @@ type analysis struct {
 	f    *function
 	open []block // the open blocks, the function itself first
 	in   wasmbin.Instruction
+	// begun says that something may have left the straight line from the function's start, or paid.
+	begun bool
 }
 
 // block is an open block.
@@ -115,7 +118,7 @@ type block struct {
 func (w *rewriter) analyseFunction(i int, body []byte, at int) {
 	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
 	params, results, _ := w.b.Signature(typ)
-	w.code = append(w.code, function{body: body, results: results, straight: len(w.costs), locals: uint32(len(params))})
+	w.code = append(w.code, function{body: body, results: results, straight: len(w.costs), locals: uint32(len(params)), early: -1})
 	f := &w.code[i]
 	f.events[0] = len(w.events)
 	w.costs = append(w.costs, 1)
@@ -161,6 +164,10 @@ func (a *analysis) instruction() {
 	in := &a.in
 	slot := a.open[len(a.open)-1].slot
 	a.costs[slot]++
+	switch in.Op {
+	case 0x04, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x40, 0xfc:
+		a.begun = true
+	}
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
 		a.begin(slot)
@@ -213,6 +220,9 @@ func (a *analysis) begin(slot uint32) {
 	a.open = append(a.open, block{uint32(len(a.costs)), len(a.events), a.f.calls})
 	a.costs = append(a.costs, 1)
 	a.f.checks = true
+	if !a.begun {
+		a.f.early, a.begun = len(a.events), true
+	}
 	a.add(loopHead, 0, 0)
 }
 
@@ -272,7 +282,6 @@ func (w *rewriter) addCalls() {
 	imported := uint32(w.b.ImportedFuncs())
 	for i := range w.code {
 		f := &w.code[i]
-		f.checks = f.checks || !w.cheap(f)
 		for _, e := range w.events[f.events[0]:f.events[1]] {
 			if e.kind != callFunc {
 				continue
@@ -283,7 +292,23 @@ func (w *rewriter) addCalls() {
 				w.costs[e.costSlot] += w.costs[callee.straight]
 			}
 		}
+		f.checks = f.checks || !w.cheap(f)
+		w.joinEarly(f)
 	}
+}
+
+// joinEarly lets the first loop pay for the function's straight part, if it comes to that in any case and
+// costs more itself. So a function has one check where it would have two; in code that Go's compiler makes, most do.
+func (w *rewriter) joinEarly(f *function) {
+	if f.early < 0 {
+		return
+	}
+	loop := w.events[f.early].costSlot
+	if f.calls == 0 || w.costs[loop] < w.costs[f.straight] {
+		f.early = -1
+		return
+	}
+	w.costs[loop] += w.costs[f.straight]
 }
 
 // cheap tells whether a function's straight part is paid for by its callers.
@@ -321,7 +346,7 @@ func (w *rewriter) writeFunction(out []byte, f *function) []byte {
 	c.enter()
 	from := uint32(f.first)
 	for i := f.events[0]; i < f.events[1]; i++ {
-		from = c.change(&w.events[i], from)
+		from = c.change(&w.events[i], from, i == f.early)
 	}
 	c.out = append(c.out, f.body[from:]...)
 	c.exit()
@@ -361,10 +386,12 @@ func (c *coder) enter() {
 	if c.cheap(f) {
 		return
 	}
-	c.load(0)
-	c.take(c.costs[f.straight])
+	if f.early < 0 {
+		c.load(0)
+		c.take(c.costs[f.straight])
+	}
 	if f.calls == 0 {
-		c.refillIf(func() { c.op(opLocalGet, c.temp) })
+		c.refillIf(c.pushTemp)
 		return
 	}
 	c.op(opGlobalGet, c.depth())
@@ -372,11 +399,9 @@ func (c *coder) enter() {
 	c.out = append(c.out, opI64Sub)
 	c.op(opLocalTee, c.temp+1)
 	c.op(opGlobalSet, c.depth())
-	c.refillIf(func() {
-		c.op(opLocalGet, c.temp)
-		c.op(opLocalGet, c.temp+1)
-		c.out = append(c.out, opI64Or)
-	})
+	if f.early < 0 {
+		c.refillIf(c.pushBoth)
+	}
 	c.out = append(c.out, opBlock)
 	switch {
 	case len(f.results) == 0:
@@ -387,6 +412,15 @@ func (c *coder) enter() {
 		c.out = append(c.out, f.blockType...)
 	}
 }
+
+// pushBoth pushes what is negative if the fuel or the depth is.
+func (c *coder) pushBoth() {
+	c.pushTemp()
+	c.op(opLocalGet, c.temp+1)
+	c.out = append(c.out, opI64Or)
+}
+
+func (c *coder) pushTemp() { c.op(opLocalGet, c.temp) }
 
 // exit writes what follows the body's end.
 func (c *coder) exit() {
@@ -401,7 +435,7 @@ func (c *coder) exit() {
 }
 
 // change writes what lies between from and an event, and the event. It returns where it has got to.
-func (c *coder) change(e *event, from uint32) uint32 {
+func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	switch e.kind {
 	case loopHead:
 		c.out = append(c.out, c.f.body[from:e.at]...)
@@ -413,7 +447,11 @@ func (c *coder) change(e *event, from uint32) uint32 {
 		c.out = append(c.out, c.f.body[e.at:e.end]...)
 		c.load(e.at)
 		c.take(c.costs[e.costSlot])
-		c.refillIf(func() { c.op(opLocalGet, c.temp) })
+		if early {
+			c.refillIf(c.pushBoth)
+		} else {
+			c.refillIf(c.pushTemp)
+		}
 		return e.end
 	case pay:
 		c.out = append(c.out, c.f.body[from:e.at]...)
@@ -484,7 +522,7 @@ func (c *coder) payFor(at uint32, shift int8) {
 		c.out = append(c.out, opI64Shl)
 	}
 	c.store()
-	c.refillIf(func() { c.op(opLocalGet, c.temp) })
+	c.refillIf(c.pushTemp)
 	c.op(opLocalGet, n)
 	c.out = append(c.out, opI32WrapI64)
 }
