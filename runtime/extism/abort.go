@@ -22,6 +22,9 @@ func abortFunc() runtime.HostFunc {
 		}}
 }
 
+// noText stands for a text that is empty, or does not lie in the guest's memory.
+const noText = "(no text)"
+
 // abortText reads a string as AssemblyScript lays it out: UTF-16, its length in bytes before it.
 //
 //	ptr-4 ─▶ ┌────────┐ ptr ─▶ ┌──────────────┐
@@ -29,15 +32,15 @@ func abortFunc() runtime.HostFunc {
 //	         └────────┘        └──────────────┘
 func abortText(mem runtime.Memory, ptr uint32) string {
 	if ptr < 4 {
-		return "(no text)"
+		return noText
 	}
 	head, ok := mem.Read(ptr-4, 4)
 	if !ok {
-		return "(no text)"
+		return noText
 	}
 	p, ok := mem.Read(ptr, min(binary.LittleEndian.Uint32(head), maxAbort))
-	if !ok {
-		return "(no text)"
+	if !ok || len(p) < 2 {
+		return noText
 	}
 	units := make([]uint16, len(p)/2)
 	for i := range units {

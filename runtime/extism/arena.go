@@ -1,6 +1,7 @@
 package extism
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -134,7 +135,7 @@ func (a *arena) touch(end uint64) {
 // find returns the number of the active block at an offset, -1 if there is none.
 func (a *arena) find(offset uint64) int {
 	i, ok := slices.BinarySearchFunc(a.blocks, offset, func(b block, offset uint64) int {
-		return int(int64(b.offset) - int64(min(offset, 1<<32)))
+		return cmp.Compare(uint64(b.offset), offset)
 	})
 	if !ok || !a.blocks[i].active {
 		return -1

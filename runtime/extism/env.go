@@ -57,7 +57,7 @@ func configGet(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 // var_get(name i64) -> i64 is a block with a variable; 0: there is none. The name's block is freed.
 func varGet(c *call, stack []uint64) {
 	name := c.text("the name of a variable", stack[0], maxName)
-	c.arena.release(stack[0])
+	c.free(stack[0])
 	stack[0] = c.give(c.vars[string(name)])
 }
 
@@ -65,13 +65,13 @@ func varGet(c *call, stack []uint64) {
 // are freed. More than 1 MiB of variables ends the guest.
 func varSet(c *call, stack []uint64) {
 	name := string(c.text("the name of a variable", stack[0], maxName))
-	c.arena.release(stack[0])
+	c.free(stack[0])
 	if stack[1] == 0 {
 		c.removeVar(name)
 		return
 	}
 	value := c.text("a variable", stack[1], maxVars)
-	c.arena.release(stack[1])
+	c.free(stack[1])
 	size := varOverhead + len(name) + len(value)
 	if c.varBytes+size >= maxVars {
 		runtime.Abort(&runtime.EndError{Kind: runtime.KindLimit, Message: "the plugin keeps more than 1 MiB of variables"})
@@ -94,7 +94,7 @@ func logAs(level string) callFunc {
 	return func(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 		text := c.arena.contents(stack[0])
 		params := append([]byte(`{"level":"`+level+`","data":`), rawjson.AppendString(nil, string(text[:min(len(text), maxLog)]))...)
-		c.arena.release(stack[0])
+		c.free(stack[0])
 		_, _ = ask(ctx, "notifications/message", append(params, '}'), nil)
 	}
 }

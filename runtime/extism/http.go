@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,14 +54,14 @@ type webRequest struct {
 // fetchParams makes the params of http/fetch from two blocks.
 func (c *call) fetchParams(request, body uint64, x *exchange) (json.RawMessage, error) {
 	raw := c.text("a request", request, maxAsk)
-	c.arena.release(request)
+	c.free(request)
 	var r webRequest
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, guestFault("the guest's request is not {url, method, headers}: %v", err)
 	}
 	if body != 0 {
 		x.body = append([]byte{}, c.arena.contents(body)...)
-		c.arena.release(body)
+		c.free(body)
 	}
 	return r.params(body != 0), nil
 }
@@ -70,14 +72,12 @@ func (r *webRequest) params(body bool) json.RawMessage {
 		dst = rawjson.AppendString(append(dst, `,"method":`...), r.Method)
 	}
 	dst = append(dst, `,"headers":{`...)
-	first := true
-	for name, value := range r.Headers {
-		if !first {
+	for i, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
-		first = false
 		dst = append(rawjson.AppendString(dst, name), ':')
-		dst = rawjson.AppendString(dst, value)
+		dst = rawjson.AppendString(dst, r.Headers[name])
 	}
 	dst = append(dst, '}')
 	if body {

@@ -72,8 +72,10 @@ func hostFunc(module, name string, params []byte, result byte, f callFunc) runti
 func alloc(c *call, stack []uint64) { stack[0] = c.arena.alloc(stack[0]) }
 
 // free(offset i64) gives a block back. That of the input takes the input with it.
-func free(c *call, stack []uint64) {
-	if c.arena.release(stack[0]) && stack[0] == c.input {
+func free(c *call, stack []uint64) { c.free(stack[0]) }
+
+func (c *call) free(offset uint64) {
+	if c.arena.release(offset) && offset == c.input {
 		c.inputLength = 0
 	}
 }

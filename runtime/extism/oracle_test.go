@@ -90,11 +90,7 @@ func steps(export string, inputs ...string) []step {
 // TestOracle: every guest of the Go SDK gives the same output, or fails with the same code and text, in
 // the SDK and here. What the guest asked to log and to fetch is the same too.
 func TestOracle(t *testing.T) {
-	sdk.SetLogLevel(sdk.LogLevelTrace)
-	log.SetOutput(io.Discard) // the SDK tells what it detects
-	t.Cleanup(func() { log.SetOutput(os.Stderr) })
-	cache, cacheDir := wazero.NewCompilationCache(), t.TempDir()
-	t.Cleanup(func() { _ = cache.Close(context.Background()) })
+	cache, cacheDir := oracle(t)
 	client := *http.DefaultClient
 	http.DefaultClient.Transport = pages{}
 	t.Cleanup(func() { *http.DefaultClient = client })
@@ -103,7 +99,9 @@ func TestOracle(t *testing.T) {
 	for _, g := range oracleGuests() {
 		delete(missing, g.file+".wasm")
 		g.cache, g.cacheDir = cache, cacheDir
-		ok := t.Run(fmt.Sprintf("%s/%d", g.file, runs), func(t *testing.T) { compare(t, g) })
+		ok := t.Run(fmt.Sprintf("%s/%d", g.file, runs), func(t *testing.T) {
+			compare(t, g, sdkFile(t, "wasm/"+g.file+".wasm"))
+		})
 		runs++
 		if ok {
 			equal++
@@ -113,6 +111,30 @@ func TestOracle(t *testing.T) {
 		t.Errorf("%s is not called", file)
 	}
 	t.Logf("%d guests, %d ways to call them, %d equal", len(everyGuest(t)), runs, equal)
+}
+
+// quiet prepares the SDK, which tells standard error what it detects.
+func quiet(t *testing.T) {
+	sdk.SetLogLevel(sdk.LogLevelTrace)
+	log.SetOutput(io.Discard)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+}
+
+// oracle prepares the SDK, and gives both hosts a cache.
+func oracle(t *testing.T) (wazero.CompilationCache, string) {
+	quiet(t)
+	cache := wazero.NewCompilationCache()
+	t.Cleanup(func() { _ = cache.Close(context.Background()) })
+	return cache, t.TempDir()
+}
+
+// TestOracle_pdk: a plugin built with Extism's PDK for Go answers the same in both.
+func TestOracle_pdk(t *testing.T) {
+	cache, cacheDir := oracle(t)
+	compare(t, guest{cache: cache, cacheDir: cacheDir, steps: append(steps("describe", ""), steps("call",
+		`{"params":{"name":"echo","arguments":{"a":[1,"ä"]}}}`, `{"params":{"name":"fail"}}`, `{"params":{"name":"code"}}`,
+		`{"params":{"name":"both"}}`, `{"params":{"name":"text"}}`, `{"params":{"name":"silent"}}`, `{"params":{"name":"large"}}`,
+		`no JSON`, ``, `{"params":{"name":"panic"}}`)...)}, built(t, "v1"))
 }
 
 // everyGuest is the names of the SDK's modules.
@@ -132,8 +154,8 @@ func everyGuest(t *testing.T) map[string]bool {
 	return all
 }
 
-func compare(t *testing.T, g guest) {
-	wasm := sdkFile(t, "wasm/"+g.file+".wasm")
+func compare(t *testing.T, g guest, wasm []byte) {
+	t.Helper()
 	want, wantLog := sdkRun(t, g, wasm, folder(t, g.files))
 	got, gotLog := ourRun(t, g, wasm, folder(t, g.files))
 	if len(want) != len(got) {
