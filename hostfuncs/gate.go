@@ -130,6 +130,9 @@ type effect struct {
 	target string
 	// decide asks the grants; nil if the effect is given to every plugin.
 	decide func(*grant.Set) grant.Decision
+	// near adds to the reason of a refusal why a line that looks as if it allowed the effect does not; nil
+	// adds nothing.
+	near func(grant.Decision) string
 	// forbid is a reason that no grant lifts, asked first; nil if there is none.
 	forbid func() string
 	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
@@ -198,7 +201,11 @@ func (g *Gate) check(e effect) (grant.Decision, *refusal) {
 	if d.Allowed {
 		return d, nil
 	}
-	return d, &refusal{reason: reasonOf(d), hint: d.Suggest}
+	reason := reasonOf(d)
+	if e.near != nil {
+		reason += e.near(d)
+	}
+	return d, &refusal{reason: reason, hint: d.Suggest}
 }
 
 func reasonOf(d grant.Decision) string {

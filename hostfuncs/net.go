@@ -209,6 +209,7 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 	err = g.pass(ctx, effect{
 		family: "net", act: act, target: r.target(),
 		decide: func(s *grant.Set) grant.Decision { return s.Net(r.method, r.url) },
+		near:   func(d grant.Decision) string { return g.policy.host.ranges.near(r.url.Hostname(), d) },
 		do: func(ctx context.Context, d grant.Decision) error {
 			res, err = g.send(withProxy(ctx, proxy), r, d)
 			return err

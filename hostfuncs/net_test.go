@@ -374,22 +374,22 @@ func TestFetch_Addresses(t *testing.T) {
 		{"net: GET http://**/", "http://some.example/", "93.184.216.35:80", "", ""},
 		{"net: GET http://dead.example/", "http://dead.example/", "192.0.9.1:80 93.184.216.36:80", "", ""},
 		{"net: GET http://93.184.216.34/", "http://93.184.216.34/", "93.184.216.34:80", "", ""},
-		{"net: GET http://**/", "http://private.example/", "", "private.example leads to a private address, which no grant spells out", "net: GET http://private.example/"},
+		{"net: GET http://**/", "http://private.example/", "", "private.example leads to a private address, which no grant names", "net: GET http://private.example/"},
 		{"net: GET http://private.example/", "http://private.example/", "10.0.0.1:80", "", ""},
-		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
-		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
-		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
-		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant spells out", "net: GET http://127.0.0.1/"},
+		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
+		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
+		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
+		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
 		{"net: GET http://localhost/", "http://localhost/", "127.0.0.1:80", "", ""},
-		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant spells out", "net: GET http://127.0.0.1" + port + "/"},
+		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant names", "net: GET http://127.0.0.1" + port + "/"},
 		{"net: GET http://127.0.0.1" + port + "/", "http://127.0.0.1" + port + "/", "127.0.0.1" + port, "", ""},
-		{"net: GET http://cloud.example/", "http://cloud.example/", "", "cloud.example leads to a link-local address, which no grant spells out", ""},
-		{"net: GET http://**/", "http://169.254.169.254/", "", "169.254.169.254 is a link-local address, which no grant spells out", ""},
+		{"net: GET http://cloud.example/", "http://cloud.example/", "", "cloud.example leads to a link-local address, which no grant names", ""},
+		{"net: GET http://**/", "http://169.254.169.254/", "", "169.254.169.254 is a link-local address, which no grant names", ""},
 		{"net: GET http://169.254.169.254/", "http://169.254.169.254/", "169.254.169.254:80", "", ""},
-		{"net: GET http://**/", "http://[::1]/", "", "::1 is a loopback address, which no grant spells out", "net: GET http://[::1]/"},
-		{"net: GET http://**/", "http://[::ffff:8.8.8.8]/", "", "::ffff:8.8.8.8 is a translated address, which no grant spells out", ""},
-		{"net: GET http://nat64.example/", "http://nat64.example/", "", "nat64.example leads to a translated address, which no grant spells out", ""},
-		{"net: GET http://sixtofour.example/", "http://sixtofour.example/", "", "sixtofour.example leads to a translated address, which no grant spells out", ""},
+		{"net: GET http://**/", "http://[::1]/", "", "::1 is a loopback address, which no grant names", "net: GET http://[::1]/"},
+		{"net: GET http://**/", "http://[::ffff:8.8.8.8]/", "", "::ffff:8.8.8.8 is a translated address, which no grant names", ""},
+		{"net: GET http://nat64.example/", "http://nat64.example/", "", "nat64.example leads to a translated address, which no grant names", ""},
+		{"net: GET http://sixtofour.example/", "http://sixtofour.example/", "", "sixtofour.example leads to a translated address, which no grant names", ""},
 	}
 	for _, tt := range tests {
 		w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
@@ -428,7 +428,7 @@ func TestFetch_Rebinding(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	_, err := fetch(t, g, get("http://rebind.example/"))
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant spells out`, "net: GET http://127.0.0.1/")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/")
 	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
 		t.Errorf("dialed %v after asking %v", w.dialed, z.asked)
 	}
@@ -710,4 +710,23 @@ func FuzzAsk(f *testing.F) {
 			t.Errorf("%s %s: %s", method, params, result)
 		}
 	})
+}
+
+// A line with stars looks as if it covered this machine: the refusal says why it does not.
+func TestFetch_StarsNeverMeanThisMachine(t *testing.T) {
+	const a = ", which a line has to name, with its port"
+	g := newGate(t, nil, "net: GET http://**")
+	for target, want := range map[string]string{
+		"http://127.0.0.1:8080/x": ": 127.0.0.1 is a loopback address" + a,
+		"http://localhost:8080/x": ": localhost is a loopback address" + a,
+		"http://10.1.2.3:81/":     ": 10.1.2.3 is a private address" + a,
+		"http://[::1]:81/":        ": ::1 is a loopback address" + a,
+		"http://a.example:81/":    "",
+		"https://a.example/":      "",
+	} {
+		_, err := fetch(t, g, get(target))
+		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+want, "net: GET "+target)
+	}
+	_, err := fetch(t, g, get("http://127.0.0.1/x"))
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x")
 }

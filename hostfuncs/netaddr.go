@@ -1,6 +1,11 @@
 package hostfuncs
 
-import "net/netip"
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
 
 // class is what a network address is for, as far as it matters who may reach it.
 type class string
@@ -87,6 +92,26 @@ func (t table) classify(a netip.Addr) class {
 		return special
 	}
 	return public
+}
+
+// near explains why a line with stars in its host covers neither this machine nor its network.
+func (t table) near(host string, d grant.Decision) string {
+	a, err := netip.ParseAddr(host)
+	c := t.classify(a)
+	if err != nil {
+		if c = public; isLocalhost(host) {
+			c = loopback
+		}
+	}
+	if !d.Wild || c == public {
+		return ""
+	}
+	return ": " + host + " is a " + string(c) + " address, which a line has to name, with its port"
+}
+
+// isLocalhost reports whether a name means this machine by definition (RFC 6761, section 6.3).
+func isLocalhost(host string) bool {
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // holds is Contains for addresses that may be IPv4 in IPv6, which it takes as what they are written.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
@@ -113,7 +112,7 @@ func (d *dialer) lifts(host string, c class) bool {
 	case private:
 		return d.named
 	case loopback:
-		return d.named && (host == "localhost" || strings.HasSuffix(host, ".localhost"))
+		return d.named && isLocalhost(host)
 	}
 	return false
 }
@@ -134,7 +133,7 @@ func (e *addressError) refusal(r *request) *refusal {
 	if e.host == e.addr.String() {
 		verb = "is"
 	}
-	return &refusal{reason: fmt.Sprintf("%s %s a %s address, which no grant spells out", e.host, verb, e.class), hint: hint}
+	return &refusal{reason: fmt.Sprintf("%s %s a %s address, which no grant names", e.host, verb, e.class), hint: hint}
 }
 
 func hostPort(a netip.Addr, port string) string {

@@ -90,9 +90,9 @@ func TestProxy(t *testing.T) {
 		t.Errorf("the receipt says %+v", e)
 	}
 	_, err = fetch(t, g, get("http://cloud.example/x"))
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://cloud.example/x: cloud.example leads to a link-local address, which no grant spells out`, "")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://cloud.example/x: cloud.example leads to a link-local address, which no grant names`, "")
 	_, err = fetch(t, g, get("http://127.0.0.1/x"))
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant spells out`, "net: GET http://127.0.0.1/x")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x")
 	if len(p.asked) != 1 {
 		t.Errorf("the proxy was asked %q", p.asked)
 	}

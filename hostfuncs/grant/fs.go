@@ -28,6 +28,9 @@ type fsRule struct {
 	home   bool    // the pattern begins with ~
 	path   pattern // below the root or the home
 	folded pattern // path in lower case
+	direct bool    // written in place
+	quota  int64   // bytes that one call may write; 0 if the line does not say
+	files  int     // files likewise
 }
 
 // parseFS reads "read PATTERN", "write PATTERN" or "read,write PATTERN".
@@ -357,7 +360,7 @@ func (p Places) suggest(op Op, name string) string {
 		}
 	}
 	r.path = literals(all)
-	line := Grant{Family: FS, fs: r}.String()
+	line := paste(Grant{Family: FS, fs: r}.String())
 	g, err := ParseLine(line)
 	if t := p.target(op, name); err != nil || !t.covered(&g) {
 		return ""

@@ -6,38 +6,21 @@ import (
 	"strings"
 )
 
-// Family names a kind of effect.
-type Family string
-
-// The families that a line may grant.
-const (
-	Net    Family = "net"    // requests over http and https
-	FS     Family = "fs"     // files and folders of the host
-	Config Family = "config" // plain values that the plugin sees in its environment
-)
-
-// families are the words a line may begin with.
-const families = "config, fs, net or deny"
-
-// later are the families of the language that this version does not enforce.
-func later(f Family) bool {
-	switch f {
-	case "secret", "kv", "sampling", "elicitation", "roots", "tools", "clock", "random", "ui", "links":
-		return true
-	}
-	return false
-}
-
 // Grant is one line: it allows, or with Deny forbids, some effects of one family. It is immutable.
 type Grant struct {
 	Line   int    // in the file it was read from, 1 for the first; 0 if it was not in a file
 	Deny   bool   // forbids what it covers
-	Ask    bool   // allows only what the caller confirms, one effect at a time
+	Ask    bool   // allows only what is confirmed, one effect at a time
 	Family Family // what it is about
+	// AskCaller says, with Ask, that whoever makes the call may confirm it, wherever it comes from.
+	AskCaller bool
 
 	net    netRule
 	fs     fsRule
 	config map[string]string
+	url    *netRule // of elicitation; nil is forms
+	budget budget   // of sampling
+	size   int64    // of kv, in bytes
 }
 
 // String writes the grant as ParseLine reads it, in canonical form.
@@ -46,30 +29,35 @@ func (g Grant) String() string {
 	if g.Deny {
 		b.WriteString("deny: ")
 	}
-	b.WriteString(string(g.Family) + ": ")
-	switch g.Family {
-	case Net:
-		b.WriteString(g.net.String())
-	case FS:
-		b.WriteString(g.fs.String())
-	case Config:
-		return b.String() + formatMap(g.config)
+	b.WriteString(string(g.Family))
+	if value := g.value(); value != "" {
+		b.WriteString(": " + value)
 	}
-	if o := g.options(); len(o) > 0 {
+	if o := g.written(); len(o) > 0 {
 		b.WriteString(" " + formatMap(o))
 	}
 	return b.String()
 }
 
-func (g Grant) options() map[string]string {
-	o := map[string]string{}
-	if g.Ask {
-		o["ask"] = "true"
+// value is what stands after the family.
+func (g *Grant) value() string {
+	switch g.Family {
+	case Net:
+		return g.net.String()
+	case FS:
+		return g.fs.String()
+	case Config:
+		return formatMap(g.config)
+	case Sampling:
+		return g.budget.String()
+	case KV:
+		return formatSize(g.size)
+	case Elicitation:
+		if g.url != nil {
+			return formatMap(map[string]string{"url": g.url.address()})
+		}
 	}
-	if g.net.body > 0 {
-		o["body"] = formatSize(g.net.body)
-	}
-	return o
+	return ""
 }
 
 // Set is the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
@@ -128,8 +116,21 @@ type Decision struct {
 	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool
+	// Wild says, for net, that no line covers the address, but that a line with stars in its host covers the
+	// host: on another port, or with another path.
+	Wild bool
 	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
 	Body int64
+	// Calls and Tokens are, for sampling, what one call may use in all.
+	Calls, Tokens int
+	// Size is, for kv, how many bytes the plugin may keep.
+	Size int64
+	// Direct says, for fs, that the line that decided lets files be written in place.
+	Direct bool
+	// Quota and Files bound, for fs, the bytes and the number of files that one call may write under the
+	// line that decided; 0 if it does not say.
+	Quota int64
+	Files int
 }
 
 // decide goes through the lines of one family: denials first, then whatever allows.
@@ -158,7 +159,9 @@ func (d *Decision) add(g *Grant) {
 	}
 	if !d.Allowed {
 		d.Allowed, d.Ask, d.Grant, d.Body = true, false, g, g.net.body
+		d.Direct, d.Quota, d.Files = g.fs.direct, g.fs.quota, g.fs.files
 	}
+	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
 	d.Named = d.Named || g.net.named()
 	if g.net.body == 0 || d.Body == 0 {
 		d.Body = 0

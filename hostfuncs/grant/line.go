@@ -3,7 +3,6 @@ package grant
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,32 +13,44 @@ const maxLine = 8 << 10
 
 // ParseLine reads one grant as it is written on a command line, for example
 // "net: GET https://api.example.com/**" or "fs: write ~/work/** {ask: true}". The error is a *ParseError.
-func ParseLine(line string) (Grant, error) { return parseLine(line, 0) }
+func ParseLine(line string) (Grant, error) { return held(parseLine(line, 0)) }
 
 func parseLine(text string, line int) (Grant, error) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(unpaste(strings.TrimSpace(text)))
 	if err := checkText(text, line); err != nil {
 		return Grant{}, err
 	}
 	key, value, found := strings.Cut(text, ":")
+	if word, rest := cutBare(text); bare(Family(word)) {
+		key, value, found = word, rest, true
+	}
 	key = strings.TrimSpace(key)
 	if !isHead(key) {
 		return Grant{}, unknownFamily(line, key)
 	}
-	if !found && !later(Family(key)) {
+	if !found {
 		return Grant{}, failf(line, "%q says nothing: write such as %q", key, example(Family(key)))
 	}
 	head := Node{Line: line, Key: key, Value: strings.TrimSpace(value)}
-	if key == "deny" || later(Family(key)) {
+	if key == "deny" {
 		return parseHead(head, nil)
 	}
 	return parseTail(head)
 }
 
+// cutBare takes the family off a line that has no value.
+func cutBare(text string) (key, rest string) {
+	i := strings.IndexAny(text, " {")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i:]
+}
+
 func checkText(text string, line int) error {
 	switch {
 	case text == "":
-		return failf(line, "empty grant: write one of %s", families)
+		return failf(line, "empty grant: write one of %s", wordsOf())
 	case len(text) > maxLine:
 		return failf(line, "a grant is longer than %d bytes", maxLine)
 	case !utf8.ValidString(text):
@@ -53,120 +64,65 @@ func checkText(text string, line int) error {
 // unprintable are characters that could make a line look like another.
 func unprintable(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 
-// parseTail takes a map of options, or for config the value itself, off the end of the line.
+// parseTail takes a map of options off the end of the line; what some families allow is a map or list
+// itself.
 func parseTail(head Node) (Grant, error) {
-	start := tailAt(head.Value, Family(head.Key) == Config)
-	if start < 0 {
-		return parseHead(head, nil)
+	start := 0
+	if first := head.Value; !structured(Family(head.Key)) || !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "[") {
+		if start = tailAt(head.Value); start < 0 {
+			return parseHead(head, nil)
+		}
+	} else {
+		value, rest, err := parseFlow(head.Value, head.Line)
+		if err != nil {
+			return Grant{}, err
+		}
+		value.Key, start = head.Key, 0
+		if head, head.Value = value, rest; rest == "" {
+			return parseHead(head, nil)
+		}
 	}
-	nodes, err := parseFlow(head.Value[start:], head.Line)
-	if err != nil {
+	options, rest, err := parseFlow(head.Value[start:], head.Line)
+	switch {
+	case err != nil:
 		return Grant{}, err
-	}
-	if Family(head.Key) == Config {
-		head.Kind, head.Nodes = Map, nodes
-		return parseHead(head, nil)
+	case rest != "" || options.Kind != Map:
+		return Grant{}, failf(head.Line, "%q is no option: options come last, as {name: value}", head.Value[start:])
 	}
 	head.Value = strings.TrimSpace(head.Value[:start])
-	options := map[string]Node{}
-	for _, n := range nodes {
-		if isHead(n.Key) {
-			return Grant{}, failf(n.Line, "unknown option %q of %s: write one of %s",
-				n.Key, head.Key, optionsOf(Family(head.Key)))
-		}
-		options[n.Key] = n
-	}
-	return parseHead(head, options)
+	return parseHead(head, byName(options.Nodes))
 }
 
-// tailAt finds where a map at the end of the line begins, -1 if there is none.
-func tailAt(value string, whole bool) int {
-	if !strings.HasSuffix(value, "}") {
-		return -1
+func byName(nodes []Node) map[string]Node {
+	m := make(map[string]Node, len(nodes))
+	for _, n := range nodes {
+		m[n.Key] = n
 	}
-	if whole {
-		return strings.IndexByte(value, '{')
+	return m
+}
+
+// tailAt finds where a map at the end of the line begins, -1 if there is none. A brace in a path stands
+// for itself only as an escape, so the first other one begins the map.
+func tailAt(value string) int {
+	if strings.HasPrefix(value, "{") && !isEscape(value) && !isBinding(value) {
+		return 0
 	}
-	for end := len(value); ; {
-		i := strings.LastIndex(value[:end], " {")
-		if i < 0 || !isEscape(value[i+1:]) {
+	for i := range len(value) {
+		if strings.HasPrefix(value[i:], " {") && !isEscape(value[i+1:]) && !isBinding(value[i+1:]) {
 			return i
 		}
-		end = i
 	}
+	return -1
 }
 
-// parseFlow reads {key: value, key: "value"}.
-func parseFlow(text string, line int) ([]Node, error) {
-	inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}")
-	var nodes []Node
-	seen := map[string]bool{}
-	for rest := strings.TrimSpace(inner); rest != ""; {
-		var key, value string
-		var ok bool
-		if key, rest, ok = flowWord(rest, ':'); !ok {
-			return nil, failf(line, "options are written {name: value, name: value}")
+// isBinding reports whether s begins with what the call fills in.
+func isBinding(s string) bool {
+	for _, word := range []string{"{args.", "{roots}", "{workspace}", "{plugin}"} {
+		if strings.HasPrefix(s, word) {
+			return true
 		}
-		if value, rest, ok = flowWord(rest, ','); !ok {
-			return nil, failf(line, "the value of %q is not closed", key)
-		}
-		if seen[key] {
-			return nil, failf(line, "%q is there twice", key)
-		}
-		seen[key] = true
-		nodes = append(nodes, Node{Line: line, Key: key, Value: value})
 	}
-	return nodes, nil
-}
-
-// flowWord takes one word and the separator after it; the last value needs none.
-func flowWord(text string, sep byte) (word, rest string, ok bool) {
-	if !strings.HasPrefix(text, `"`) {
-		i := strings.IndexByte(text, sep)
-		if i < 0 {
-			i = len(text)
-		}
-		word, rest = strings.TrimSpace(text[:i]), text[i:]
-		if strings.ContainsAny(word, `"{}[]`) {
-			return "", "", false
-		}
-		return endWord(word, rest, sep)
-	}
-	quoted, err := strconv.QuotedPrefix(text)
-	if err != nil {
-		return "", "", false
-	}
-	word, err = strconv.Unquote(quoted)
-	if err != nil || !utf8.ValidString(word) {
-		return "", "", false
-	}
-	return endWord(word, strings.TrimSpace(text[len(quoted):]), sep)
-}
-
-func endWord(word, rest string, sep byte) (string, string, bool) {
-	if rest == "" {
-		return word, "", sep == ','
-	}
-	return word, strings.TrimSpace(rest[1:]), rest[0] == sep
-}
-
-// formatMap writes what parseFlow reads, sorted by name.
-func formatMap(m map[string]string) string {
-	parts := make([]string, 0, len(m))
-	for _, key := range sorted(m) {
-		parts = append(parts, formatWord(key)+": "+formatWord(m[key]))
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
-func formatWord(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
-	})
-	if plain {
-		return s
-	}
-	return strconv.Quote(s)
+	return false
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

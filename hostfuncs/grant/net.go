@@ -312,12 +312,25 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
 	if d.Grant == nil {
 		d.Suggest = suggestNet(method, u)
+		d.Wild = slices.ContainsFunc(s.all(), func(g Grant) bool {
+			return g.Family == Net && !g.Deny && !g.net.named() && slices.Contains(g.net.methods, method) && g.net.coversHost(u.Hostname())
+		})
 	}
 	return d
 }
 
 // suggestNet writes the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
+	line := paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
+	g, err := ParseLine(line)
+	if err != nil || !g.net.covers(method, u) {
+		return ""
+	}
+	return line
+}
+
+// ruleFor is the rule that covers one address and no other.
+func ruleFor(method string, u *url.URL) netRule {
 	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: u.RawQuery != ""}
 	r.port, _ = canonicalPort(u.Scheme, u.Port(), false)
 	r.host = literals(hostSteps(u.Hostname()))
@@ -327,12 +340,7 @@ func suggestNet(method string, u *url.URL) string {
 			r.query = append(r.query, param{key: decodeForm(key), value: glob{decodeForm(value)}})
 		}
 	}
-	line := Grant{Family: Net, net: r}.String()
-	g, err := ParseLine(line)
-	if err != nil || !g.net.covers(method, u) {
-		return ""
-	}
-	return line
+	return r
 }
 
 func literals(steps []string) pattern {

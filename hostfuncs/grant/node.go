@@ -2,6 +2,7 @@ package grant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,13 +54,33 @@ func Parse(nodes []Node) (*Set, error) {
 	}
 	s := &Set{}
 	for _, n := range nodes {
-		g, err := parseNode(n)
+		g, err := held(parseNode(n))
 		if err != nil {
 			return nil, err
 		}
 		s.grants = append(s.grants, g)
 	}
 	return s, nil
+}
+
+// held refuses a line that this version would not hold.
+func held(g Grant, err error) (Grant, error) {
+	if err != nil {
+		return g, err
+	}
+	if later(g.Family) {
+		return g, notYet(g)
+	}
+	for key := range g.written() {
+		if laterOption(g.Family, key) {
+			return g, failf(g.Line, "option %q of %s is not available in this version: remove it", key, g.Family)
+		}
+	}
+	return g, nil
+}
+
+func notYet(g Grant) error {
+	return failf(g.Line, "%q grants are not available in this version: remove the line", g.Family)
 }
 
 func parseNode(n Node) (Grant, error) {
@@ -95,22 +116,15 @@ func parseMap(n Node) (Grant, error) {
 	return parseHead(*head, options)
 }
 
-// isHead reports whether a member names the family rather than an option.
-func isHead(key string) bool {
-	return key == "deny" || available(Family(key)) || later(Family(key))
-}
-
-func available(f Family) bool { return f == Net || f == FS || f == Config }
-
 func noHead(n Node) error {
 	if len(n.Nodes) == 0 {
-		return failf(n.Line, "empty grant: write one of %s", families)
+		return failf(n.Line, "empty grant: write one of %s", wordsOf())
 	}
 	return unknownFamily(n.Nodes[0].Line, n.Nodes[0].Key)
 }
 
 func unknownFamily(line int, name string) error {
-	return failf(line, "unknown grant %q: write one of %s", name, families)
+	return failf(line, "unknown grant %q: write one of %s", name, wordsOf())
 }
 
 func parseHead(head Node, options map[string]Node) (Grant, error) {
@@ -118,8 +132,8 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 	if head.Key == "deny" {
 		return parseDeny(head, options)
 	}
-	if later(g.Family) {
-		return g, failf(head.Line, "%q grants are not available in this version: remove the line", head.Key)
+	if !slices.Contains(families(), g.Family) {
+		return g, notYet(g)
 	}
 	if err := g.parseValue(head); err != nil {
 		return g, err
@@ -129,26 +143,31 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 
 // parseValue reads what stands after the family.
 func (g *Grant) parseValue(n Node) (err error) {
-	if g.Family == Config {
+	switch g.Family {
+	case Config:
 		g.config, err = parseConfig(n)
 		return err
-	}
-	if n.Kind != Scalar {
-		return failf(n.Line, "%q takes one line of text, such as %q", n.Key, example(g.Family))
-	}
-	if g.Family == Net {
-		g.net, err = parseNet(n.Value, n.Line)
+	case Sampling:
+		g.budget, err = parseBudget(n)
+		return err
+	case Elicitation:
+		g.url, err = parseElicitation(n)
 		return err
 	}
-	g.fs, err = parseFS(n.Value, n.Line)
-	return err
-}
-
-func example(f Family) string {
-	if f == Net {
-		return "net: GET https://api.example.com/v1/**"
+	if n.Kind != Scalar || n.Value == "" != bare(g.Family) {
+		return failf(n.Line, "%q takes one line of text, such as %q", n.Key, example(g.Family))
 	}
-	return "fs: read ~/work/**"
+	switch g.Family {
+	case Net:
+		g.net, err = parseNet(n.Value, n.Line)
+	case FS:
+		g.fs, err = parseFS(n.Value, n.Line)
+	case KV:
+		if g.size, err = ParseSize(n.Value); err != nil {
+			err = failf(n.Line, "kv takes a size, such as 16MiB")
+		}
+	}
+	return err
 }
 
 // parseDeny reads a line of text, or a map of the family alone.
@@ -166,71 +185,13 @@ func parseDeny(n Node, options map[string]Node) (Grant, error) {
 		return g, failf(n.Line, "deny is there twice")
 	case g.Family == Config:
 		return g, failf(n.Line, "config cannot be denied: remove the value")
-	case len(g.options()) > 0:
+	case g.Family != Net && g.Family != FS:
+		return g, failf(n.Line, "%s cannot be denied: remove the line that grants it", g.Family)
+	case len(g.written()) > 0:
 		return g, failf(n.Line, "a deny line takes no options: remove them")
 	}
 	g.Deny = true
 	return g, nil
-}
-
-// laterOption are the options of the language that this version does not enforce.
-func laterOption(f Family, key string) bool {
-	switch key {
-	case "for":
-		return true
-	case "redirects", "proxy", "idempotent":
-		return f == Net
-	case "within", "as", "mode", "private", "quota":
-		return f == FS
-	}
-	return false
-}
-
-func (g *Grant) parseOptions(options map[string]Node) error {
-	for _, key := range sorted(options) {
-		if err := g.parseOption(key, options[key]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *Grant) parseOption(key string, n Node) error {
-	switch {
-	case laterOption(g.Family, key):
-		return failf(n.Line, "option %q of %s is not available in this version: remove it", key, g.Family)
-	case key == "ask" && g.Family != Config:
-		return g.parseAsk(n)
-	case key == "body" && g.Family == Net:
-		size, err := ParseSize(n.Value)
-		if n.Kind != Scalar || err != nil {
-			return failf(n.Line, "body is a size, such as 64KiB")
-		}
-		g.net.body = size
-		return nil
-	}
-	return failf(n.Line, "unknown option %q of %s: write one of %s", key, g.Family, optionsOf(g.Family))
-}
-
-func (g *Grant) parseAsk(n Node) error {
-	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
-		if n.Value == "caller" {
-			return failf(n.Line, `"ask: caller" is not available in this version: write ask: true`)
-		}
-		return failf(n.Line, "ask is true or false")
-	}
-	g.Ask = n.Value == "true"
-	return nil
-}
-
-func optionsOf(f Family) string {
-	switch f {
-	case Net:
-		return "ask, body"
-	case FS:
-		return "ask"
-	}
-	return "none"
 }
 
 // refuseBindings rejects text in braces, which only a later version fills in from the call.

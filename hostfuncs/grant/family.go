@@ -1,0 +1,193 @@
+package grant
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Family names a kind of effect.
+type Family string
+
+// The families that a line may grant.
+const (
+	Net         Family = "net"         // requests over http and https
+	FS          Family = "fs"          // files and folders of the host
+	Config      Family = "config"      // plain values that the plugin sees in its environment
+	KV          Family = "kv"          // keys and values that the host keeps for the plugin
+	Sampling    Family = "sampling"    // answers of the client's model
+	Elicitation Family = "elicitation" // forms and addresses that the client shows to its user
+	Roots       Family = "roots"       // which folders the client works in
+)
+
+// families are the words a line may begin with, in the order errors name them.
+func families() []Family {
+	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling}
+}
+
+// later are the families of the language that this version does not enforce.
+func later(f Family) bool {
+	switch f {
+	case Elicitation, KV, Roots, Sampling, "secret", "tools", "clock", "random", "ui", "links":
+		return true
+	}
+	return false
+}
+
+func available(f Family) bool {
+	for _, known := range families() {
+		if f == known && !later(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf lists what a line may begin with.
+func wordsOf() string {
+	var words []string
+	for _, f := range families() {
+		if available(f) {
+			words = append(words, string(f))
+		}
+	}
+	return strings.Join(words, ", ") + " or deny"
+}
+
+// isHead reports whether a member names the family rather than an option.
+func isHead(key string) bool {
+	return key == "deny" || available(Family(key)) || later(Family(key))
+}
+
+// bare reports whether the family alone is a line.
+func bare(f Family) bool { return f == Elicitation || f == Roots || f == Sampling }
+
+// structured reports whether what a line of the family allows may be a map or a list.
+func structured(f Family) bool { return f == Config || f == Elicitation || f == Sampling }
+
+func example(f Family) string {
+	switch f {
+	case Net:
+		return "net: GET https://api.example.com/v1/**"
+	case KV:
+		return "kv: 16MiB"
+	case Sampling:
+		return "sampling: {calls: 3, tokens: 4000}"
+	case Elicitation:
+		return "elicitation: {url: https://accounts.example.com/**}"
+	case Roots:
+		return "roots"
+	case Config:
+		return "config: {name: value}"
+	}
+	return "fs: read ~/work/**"
+}
+
+// What a sampling line allows where it does not say: enough for a summary, not for a conversation.
+const (
+	defaultCalls  = 5
+	defaultTokens = 8000
+	maxCount      = math.MaxInt32
+)
+
+// budget is what a sampling line says, for one call.
+type budget struct {
+	calls, tokens int
+}
+
+func parseBudget(n Node) (budget, error) {
+	b := budget{calls: defaultCalls, tokens: defaultTokens}
+	if n.Kind == Scalar && n.Value == "" {
+		return b, nil
+	}
+	if n.Kind != Map {
+		return b, failf(n.Line, "sampling takes numbers: write such as %q", example(Sampling))
+	}
+	for _, m := range n.Nodes {
+		to := map[string]*int{"calls": &b.calls, "tokens": &b.tokens}[m.Key]
+		if to == nil {
+			return b, failf(m.Line, "unknown %q in sampling: write calls or tokens", m.Key)
+		}
+		var err error
+		if *to, err = parseCount(m); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+func parseCount(n Node) (int, error) {
+	i, err := strconv.Atoi(n.Value)
+	if n.Kind != Scalar || err != nil || i <= 0 || i > maxCount || n.Value[0] == '+' {
+		return 0, failf(n.Line, "%s is a whole number above zero", n.Key)
+	}
+	return i, nil
+}
+
+func (b budget) String() string {
+	return joinMap(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
+}
+
+// parseElicitation reads nothing, for forms, or {url: PATTERN}, for addresses.
+func parseElicitation(n Node) (*netRule, error) {
+	if n.Kind == Scalar && n.Value == "" {
+		return nil, nil
+	}
+	if n.Kind != Map || len(n.Nodes) != 1 || n.Nodes[0].Key != "url" || n.Nodes[0].Kind != Scalar {
+		return nil, failf(n.Line, "elicitation alone allows forms; for an address write such as %q", example(Elicitation))
+	}
+	r, err := parseNet("GET "+n.Nodes[0].Value, n.Line)
+	return &r, err
+}
+
+// address is the pattern of a rule without its methods.
+func (r *netRule) address() string {
+	_, address, _ := strings.Cut(r.String(), " ")
+	return address
+}
+
+// Sampling decides whether the client's model may be asked; Calls and Tokens of the decision are what
+// one call may use in all.
+func (s *Set) Sampling() Decision { return s.given(Sampling) }
+
+// Roots decides whether the client may be asked for its folders.
+func (s *Set) Roots() Decision { return s.given(Roots) }
+
+// KV decides whether the plugin may keep keys and values; Size of the decision is how many bytes.
+func (s *Set) KV() Decision { return s.given(KV) }
+
+// Elicit decides whether the client's user may be asked: by a form, or if u is not nil to open that
+// address, which must come from Canonical.
+func (s *Set) Elicit(u *url.URL) Decision {
+	d := s.decide(Elicitation, func(g *Grant) bool {
+		if u == nil || g.url == nil {
+			return u == nil && g.url == nil
+		}
+		return g.url.covers("GET", u)
+	})
+	if d.Grant != nil {
+		return d
+	}
+	d.Suggest = string(Elicitation)
+	if u != nil {
+		d.Suggest = suggestElicit(u)
+	}
+	return d
+}
+
+func suggestElicit(u *url.URL) string {
+	r := ruleFor("GET", u)
+	return paste(Grant{Family: Elicitation, url: &r}.String())
+}
+
+// given decides about a family whose lines say how much, not what.
+func (s *Set) given(f Family) Decision {
+	d := s.decide(f, func(*Grant) bool { return true })
+	if d.Grant == nil {
+		d.Suggest = map[Family]string{Sampling: Sampling.minimal(), Roots: string(Roots), KV: "kv: 1MiB"}[f]
+	}
+	return d
+}
+
+func (f Family) minimal() string { return string(f) + ": {calls: 1, tokens: 1000}" }
