@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"runtime/wasmbin/rewrite":         0,
 	"runtime/wasmtest":                0,
 	"hostfuncs/grant":                 0,
+	"hostfuncs/store":                 0,
 }
 
 // beside lists the imports within one height that the design wants, upwards in the folder tree.
@@ -84,6 +85,7 @@ var homes = map[string][]string{
 	"golang.org/x/net":                       {"hostfuncs"},
 	"golang.org/x/sys":                       {"hostfuncs/tree", "runtime", "transport/auth", "transport/streamable"},
 	"golang.org/x/time":                      {"transport/streamable"},
+	"modernc.org/sqlite":                     {"hostfuncs/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},
 	"github.com/mark3labs/mcp-go":            {"cmd/bench"},
 	"github.com/extism/go-sdk":               {"cmd/bench"},

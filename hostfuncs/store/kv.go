@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Space is the keys of one plugin for one principal. Plugin is its name: an update of a plugin that the
+// operator approved finds what the one before kept.
+type Space struct{ Plugin, Principal string }
+
+// Item is one key and its value.
+type Item struct {
+	Key     string
+	Value   []byte
+	Version int64     // another one after each change, never the same again
+	Expires time.Time // zero is never
+}
+
+// Value returns what a key holds; ErrNotFound if it holds nothing.
+func (s *Store) Value(ctx context.Context, sp Space, key string) (Item, error) {
+	db, err := s.reader(ctx)
+	if err != nil {
+		return Item{}, err
+	}
+	if db == nil {
+		return Item{}, ErrNotFound
+	}
+	item, err := scanItem(db.QueryRowContext(ctx,
+		"SELECT key, value, version, expires FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
+		sp.Plugin, sp.Principal, key, stampOf(s.now())))
+	return item, one(err)
+}
+
+func scanItem(row scanner) (i Item, err error) {
+	var expires int64
+	err = row.Scan(&i.Key, &i.Value, &i.Version, &expires)
+	i.Expires = timeOf(expires)
+	return i, err
+}
+
+// Keys returns at most n items, sorted by key and without their values, whose keys begin with prefix and
+// come behind after.
+func (s *Store) Keys(ctx context.Context, sp Space, prefix, after string, n int) ([]Item, error) {
+	db, err := s.reader(ctx)
+	if db == nil || err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT key, x'', version, expires FROM kv
+		WHERE plugin = ? AND principal = ? AND key > ? AND substr(key, 1, length(?)) = ? AND expires > ? ORDER BY key LIMIT ?`,
+		sp.Plugin, sp.Principal, after, prefix, prefix, stampOf(s.now()), min(n, maxListed))
+	return collect(rows, err, scanItem)
+}
+
+// Write is one change of a key.
+type Write struct {
+	Key     string
+	Value   []byte
+	Delete  bool      // take the key out; Value and Expires say nothing
+	Expires time.Time // zero is never
+	// If is the version that the key must have for this; 0 is a key that holds nothing. Nil asks nothing.
+	If *int64
+}
+
+// A ConflictError says which key had another version than a Write asks for. It is ErrConflict.
+type ConflictError struct{ Key string }
+
+func (e *ConflictError) Error() string { return fmt.Sprintf("key %q has changed", e.Key) }
+
+// Unwrap returns ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// Commit makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: the
+// space would hold more than quota bytes of keys and values.
+func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for _, w := range writes {
+			if err := s.apply(ctx, tx, sp, w); err != nil {
+				return err
+			}
+		}
+		var size int64
+		err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM kv
+			WHERE plugin = ? AND principal = ? AND expires > ?`, sp.Plugin, sp.Principal, stampOf(s.now())).Scan(&size)
+		if err == nil && size > quota {
+			return ErrFull
+		}
+		return err
+	})
+}
+
+func (s *Store) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error {
+	if w.If != nil {
+		var have int64
+		err := tx.QueryRowContext(ctx, "SELECT version FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
+			sp.Plugin, sp.Principal, w.Key, stampOf(s.now())).Scan(&have)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if have != *w.If {
+			return &ConflictError{Key: w.Key}
+		}
+	}
+	if w.Delete {
+		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ? AND principal = ? AND key = ?", sp.Plugin, sp.Principal, w.Key)
+		return err
+	}
+	version, err := next(ctx, tx)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?, ?, ?)",
+		sp.Plugin, sp.Principal, w.Key, notNil(w.Value), version, stampOf(w.Expires))
+	return err
+}

@@ -1,0 +1,266 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// The errors of this package, found by errors.Is.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("already there")
+	ErrConflict = errors.New("changed meanwhile")
+	ErrFull     = errors.New("no room left")
+	ErrClosed   = errors.New("the store is closed")
+)
+
+// fileName is the store's file in its folder.
+const fileName = "state.db"
+
+// busyTime is how long a writer waits for another process's, which hold the file for milliseconds.
+const busyTime = 10 * time.Second
+
+// maxConns bounds the connections of one process: SQLite has one writer at a time in any case.
+const maxConns = 4
+
+// sweepEvery is how often expired things are removed, by whoever writes.
+const sweepEvery = time.Minute
+
+// Options configure a Store.
+type Options struct {
+	// Dir is the folder that holds the file; it is made, for its owner only, when something is written.
+	Dir string
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+}
+
+// Store is one state folder. It is safe for concurrent use, by processes too.
+type Store struct {
+	path string
+	now  func() time.Time
+
+	mu     sync.Mutex
+	db     *sql.DB // nil until the first use
+	closed bool
+	swept  time.Time
+}
+
+// New returns the store of a folder and touches nothing yet.
+func New(o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{path: filepath.Join(o.Dir, fileName), now: o.Now}
+}
+
+// Close closes the file, if it is open. The store is not used after it; it may be called again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.db == nil {
+		return nil
+	}
+	db := s.db
+	s.db = nil
+	return db.Close()
+}
+
+// reader returns the database for a question; nil if nothing was ever written.
+func (s *Store) reader(ctx context.Context) (*sql.DB, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil && !s.closed {
+		if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return s.open(ctx)
+}
+
+// open opens the file, and makes it if it is not there. s.mu is held.
+func (s *Store) open(ctx context.Context) (*sql.DB, error) {
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.db != nil {
+		return s.db, nil
+	}
+	if err := s.makeFile(); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", s.source())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxConns)
+	if err := prepare(context.WithoutCancel(ctx), db); err != nil {
+		return nil, errors.Join(fmt.Errorf("state file %s: %w", s.path, err), db.Close())
+	}
+	s.db = db
+	return db, nil
+}
+
+// makeFile makes the file before SQLite does, so that nobody else can read it; its companions get the
+// same mode.
+func (s *Store) makeFile() error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// source is the file as the driver wants it: writers take their turn when they begin, and what is
+// committed is on the disk.
+func (s *Store) source() string {
+	path := filepath.ToSlash(s.path)
+	if filepath.VolumeName(s.path) != "" {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()),
+			"synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)",
+		},
+	}.Encode()}).String()
+}
+
+// version is the form of the tables. A file of another one is refused, never guessed at.
+const version = 1
+
+// tables is the form.
+const tables = `
+CREATE TABLE records (
+	kind TEXT NOT NULL, id TEXT NOT NULL, principal TEXT NOT NULL, plugin TEXT NOT NULL,
+	data BLOB NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL, version INTEGER NOT NULL,
+	PRIMARY KEY (kind, id)) WITHOUT ROWID;
+CREATE INDEX records_owner ON records (kind, principal, created);
+CREATE INDEX records_expiry ON records (expires);
+CREATE TABLE kv (
+	plugin TEXT NOT NULL, principal TEXT NOT NULL, key TEXT NOT NULL,
+	value BLOB NOT NULL, version INTEGER NOT NULL, expires INTEGER NOT NULL,
+	PRIMARY KEY (plugin, principal, key)) WITHOUT ROWID;
+CREATE INDEX kv_expiry ON kv (expires);
+CREATE TABLE questions (
+	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
+	line TEXT NOT NULL, effect TEXT NOT NULL, why TEXT NOT NULL, binding TEXT NOT NULL,
+	asked INTEGER NOT NULL, expires INTEGER NOT NULL, refused INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE grants (
+	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
+	line TEXT NOT NULL, binding TEXT NOT NULL, once INTEGER NOT NULL, given INTEGER NOT NULL,
+	expires INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counters VALUES ('version', 0);
+PRAGMA user_version = 1;
+`
+
+// prepare makes the tables, unless another process has.
+func prepare(ctx context.Context, db *sql.DB) error {
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var have int
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+		return err
+	}
+	switch have {
+	case version:
+		return nil
+	case 0:
+		if _, err := tx.ExecContext(ctx, tables); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
+}
+
+// write runs one transaction, and removes what has expired now and then.
+func (s *Store) write(ctx context.Context, do func(tx *sql.Tx) error) error {
+	s.mu.Lock()
+	db, err := s.open(ctx)
+	now := s.now()
+	sweep := err == nil && now.Sub(s.swept) >= sweepEvery
+	if sweep {
+		s.swept = now
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if sweep {
+		if err := removeExpired(ctx, tx, now); err != nil {
+			return err
+		}
+	}
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func removeExpired(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	for _, table := range []string{"records", "kv", "questions", "grants"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", stampOf(now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// never is the stamp of what does not expire.
+const never = 1<<63 - 1
+
+// stampOf is a time as the file holds it: milliseconds since 1970; the zero time is never.
+func stampOf(t time.Time) int64 {
+	if t.IsZero() {
+		return never
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(stamp int64) time.Time {
+	if stamp == never {
+		return time.Time{}
+	}
+	return time.UnixMilli(stamp)
+}
+
+// next counts versions: no two writes of this file have the same one.
+func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value").Scan(&n)
+	return n, err
+}
+
+// one turns the driver's word for "no row" into ours.
+func one(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
