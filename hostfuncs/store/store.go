@@ -171,7 +171,7 @@ PRAGMA user_version = 1;
 
 // prepare makes the tables, unless another process has.
 func prepare(ctx context.Context, db *sql.DB) error {
-	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	if err := writeAhead(ctx, db); err != nil {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -193,6 +193,23 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return tx.Commit()
 	}
 	return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
+}
+
+// writeAhead turns the write-ahead mode on, which stays with the file. SQLite does not wait for others here:
+// it fails at once while another process does the same.
+func writeAhead(ctx context.Context, db *sql.DB) error {
+	const pause = 10 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		var mode string
+		err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if err == nil && mode != "wal" {
+			err = fmt.Errorf("the file system cannot share it (mode %s): put the state folder on a local disk", mode)
+		}
+		if err == nil || waited >= busyTime {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // write runs one transaction, and removes what has expired now and then.
