@@ -1,0 +1,173 @@
+package rewrite
+
+import "github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+
+// analysis is the state of walking one function.
+type analysis struct {
+	*rewriter
+	f    *function
+	open []block // the open blocks, the function itself first
+	in   wasmbin.Instruction
+	// begun says that something may have left the straight line from the function's start, or paid.
+	begun bool
+	run   int64 // the length of the code so far, as maxRun counts
+}
+
+// block is an open block.
+type block struct {
+	slot  uint32 // which of costs its code belongs to
+	event int    // of a loop's head, or -1
+	calls int    // made by the function before it
+	mark  int64  // the run at the last look at the fuel that its code is sure to have passed
+}
+
+// add notes a change at the current instruction.
+func (a *analysis) add(kind eventKind, shift int8, arg uint32) {
+	a.events = append(a.events, event{kind, shift, uint32(a.in.Begin), uint32(a.in.End), arg, a.open[len(a.open)-1].slot})
+}
+
+// instruction looks at one instruction: what it costs, whether it names something that must exist, and
+// whether it must be changed.
+func (a *analysis) instruction() {
+	in := &a.in
+	a.pause()
+	slot := a.open[len(a.open)-1].slot
+	a.costs[slot]++
+	switch in.Op {
+	case 0x04, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x40, 0xfc:
+		a.begun = true
+	}
+	switch in.Op {
+	case 0x02, 0x03, 0x04: // block, loop, if
+		a.begin(slot)
+	case 0x05: // else: what paused in the other branch did not in this one
+		if n := len(a.open); n > 1 {
+			a.open[n-1].slot, a.open[n-1].mark = a.open[n-2].slot, a.open[n-2].mark
+		}
+	case 0x0b: // end
+		a.end()
+	case 0x0c, 0x0d: // br, br_if
+		a.label(in.X)
+	case 0x0e: // br_table
+		for _, l := range in.Labels {
+			a.label(l)
+		}
+	case 0x0f: // return
+		a.add(leave, 0, uint32(len(a.open)-1))
+	case 0x10: // call
+		a.f.calls++
+		a.shift(in.X)
+		a.add(callFunc, 0, in.X)
+		a.run += a.calledRun(in.X)
+	case 0x11: // call_indirect
+		a.f.calls++
+		a.costs[slot] += callCost
+		a.run += hostCallRun
+		a.knownType(in.X)
+	case 0x20, 0x21, 0x22: // local.get, set, tee
+		if in.X >= a.f.locals {
+			a.malformed("a function names local %d of %d", in.X, a.f.locals)
+		}
+	case 0x23, 0x24: // global.get, set
+		a.knownGlobal(in.X)
+	case 0x26: // table.set
+		a.info.Uses.TableWrite = true
+	case 0x40: // memory.grow
+		a.info.Uses.MemoryGrow = true
+		a.pays(-pageShift)
+	case 0xd2: // ref.func
+		a.shift(in.X)
+		a.startTaken = a.startTaken || int64(in.X) == a.start
+		a.add(refFunc, 0, in.X)
+	case 0xfc:
+		a.bulk()
+	}
+}
+
+func (a *analysis) begin(slot uint32) {
+	if a.in.Typed {
+		a.knownType(a.in.X)
+	}
+	if a.in.Op != opLoop {
+		a.open = append(a.open, block{slot: slot, event: -1, mark: a.open[len(a.open)-1].mark})
+		return
+	}
+	a.open = append(a.open, block{uint32(len(a.costs)), len(a.events), a.f.calls, a.run})
+	a.costs = append(a.costs, 1)
+	a.f.checks = true
+	if !a.begun {
+		a.f.early, a.begun = len(a.events), true
+	}
+	a.add(loopHead, 0, 0)
+}
+
+// pause begins a new straight part if the one that the current instruction belongs to is long.
+func (a *analysis) pause() {
+	top := &a.open[len(a.open)-1]
+	if a.run++; a.run-top.mark <= maxRun {
+		return
+	}
+	top.slot, top.mark = uint32(len(a.costs)), a.run
+	a.costs = append(a.costs, 0)
+	a.f.checks = true
+	a.add(pause, 0, 0)
+}
+
+// calledRun is the most that a call runs before it looks at the fuel itself.
+func (a *analysis) calledRun(fn uint32) int64 {
+	if int64(fn) < int64(a.b.ImportedFuncs()) {
+		return hostCallRun
+	}
+	return int64(a.o.Leaf)
+}
+
+// end closes a block. A loop that calls nothing is quiet: only it changes the fuel while it runs.
+func (a *analysis) end() {
+	last := a.open[len(a.open)-1]
+	a.open = a.open[:len(a.open)-1]
+	if last.event >= 0 && last.calls == a.f.calls {
+		a.events[last.event].arg = uint32(a.in.End)
+	}
+}
+
+func (a *analysis) bulk() {
+	u := &a.info.Uses
+	switch a.in.Sub {
+	case 8: // memory.init
+		u.MemoryInit = true
+		a.pays(byteShift)
+	case 9:
+		u.DataDrop = true
+	case 10, 11: // memory.copy, memory.fill
+		a.pays(byteShift)
+	case 13:
+		u.ElemDrop = true
+	case 12, 14, 15, 17: // table.init, copy, grow, fill
+		u.TableWrite = true
+		a.pays(0)
+	}
+}
+
+// pays notes an instruction that costs by the number on the top of the stack.
+func (a *analysis) pays(shift int8) {
+	a.f.checks, a.f.pays = true, true
+	a.add(pay, shift, 0)
+}
+
+func (a *analysis) label(l uint32) {
+	if uint64(l) >= uint64(len(a.open)) {
+		a.malformed("a function branches out of itself, before byte %d of its body", a.in.End)
+	}
+}
+
+func (w *rewriter) knownType(typ uint32) {
+	if uint64(typ) >= uint64(w.b.Types()) {
+		w.malformed("type %d of %d is named", typ, w.b.Types())
+	}
+}
+
+func (w *rewriter) knownGlobal(g uint32) {
+	if g >= w.nGlobals() {
+		w.malformed("global %d of %d is named", g, w.nGlobals())
+	}
+}

@@ -1,0 +1,120 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// maxLocals is more than the compiler accepts, and little enough to count with.
+const maxLocals = 1 << 20
+
+// function is one function that the module defines.
+type function struct {
+	body         []byte
+	groups       uint32 // of locals
+	groupsAt     int    // where they begin
+	first        int    // where the instructions begin
+	locals       uint32 // with parameters
+	results      []byte
+	events       [2]int // which of rewriter.events
+	straight     int    // which of rewriter.costs is that of its own straight part
+	instructions int
+	calls        int  // how many calls it makes
+	checks       bool // something in it looks at the fuel
+	pays         bool // something in it pays by an operand
+	early        int  // the event of a loop that every call comes to before anything else, or -1
+	blockType    []byte
+}
+
+// event is a place in a function at which something is to be changed.
+type event struct {
+	kind     eventKind
+	shift    int8   // for pay
+	at, end  uint32 // of the instruction, in the function's body
+	arg      uint32 // the function named, the label of a return, or where a quiet loop ends
+	costSlot uint32 // which of rewriter.costs the instruction belongs to; for a loop, its own
+}
+
+type eventKind byte
+
+const (
+	loopHead eventKind = iota
+	callFunc
+	refFunc
+	leave // return
+	pay   // by the number on the top of the stack
+	pause // before an instruction in a long straight part
+)
+
+// analyse walks the code once and notes what is to be changed, and what each straight part costs.
+func (w *rewriter) analyse() {
+	n := 0
+	for _, s := range w.b.Sections() {
+		if s.ID != sectionCode {
+			continue
+		}
+		d := wasmbin.NewDecoder(s.Data, s.Offset, "the code section")
+		n = d.Count(2)
+		w.code = make([]function, 0, n)
+		for i := 0; i < n && d.Err() == nil && w.err == nil && i < w.b.Funcs; i++ {
+			size := d.U32()
+			at := d.Offset()
+			if body := d.Bytes(size); d.Err() == nil {
+				w.analyseFunction(i, body, at)
+			}
+		}
+		w.ends(d)
+	}
+	if w.err == nil && n != w.b.Funcs {
+		w.malformed("%d functions are declared but %d have code", w.b.Funcs, n)
+	}
+	if w.err == nil && w.o.Meter {
+		w.addCalls()
+	}
+}
+
+// ends notes a decoder's problem, or that something is left to be decoded.
+func (w *rewriter) ends(d *wasmbin.Decoder) {
+	w.note(d.Err())
+	if w.err == nil && !d.Done() {
+		w.malformed("a section has bytes too many at offset %d", d.Offset())
+	}
+}
+func (w *rewriter) analyseFunction(i int, body []byte, at int) {
+	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
+	params, results, _ := w.b.Signature(typ)
+	w.code = append(w.code, function{body: body, results: results, straight: len(w.costs), locals: uint32(len(params)), early: -1})
+	f := &w.code[i]
+	f.events[0] = len(w.events)
+	w.costs = append(w.costs, 1)
+	d := wasmbin.NewDecoder(body, at, "a function body")
+	w.readLocals(d, f)
+	a := analysis{rewriter: w, f: f, open: []block{{slot: uint32(f.straight), event: -1}}}
+	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&a.in) {
+		f.instructions++
+		a.instruction()
+	}
+	if w.note(d.Err()); w.err == nil && (len(a.open) > 0 || !d.Done()) {
+		w.malformed("a function does not end where its body does, at offset %d", d.Offset())
+	}
+	f.events[1] = len(w.events)
+	if w.o.Meter && f.calls > 0 && len(results) > 1 {
+		f.blockType = appendS64(nil, int64(w.typeOf("", string(results))))
+	}
+}
+
+func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {
+	n := d.Count(2)
+	f.groups, f.groupsAt = uint32(n), d.Pos()
+	total := uint64(f.locals)
+	for ; n > 0 && d.Err() == nil; n-- {
+		total += uint64(d.U32())
+		d.U8()
+	}
+	if total > maxLocals {
+		w.note(fmt.Errorf("%w: a function has %d locals", wasmbin.ErrLimit, total))
+		total = 0
+	}
+	f.locals, f.first = uint32(total), d.Pos()
+}

@@ -1,0 +1,108 @@
+package rewrite
+
+import (
+	"encoding/binary"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// writeElements shifts the functions of element segments. Bit 0 of a segment's flags says that it is
+// not active, bit 1 that a table index or a kind follows, bit 2 that its entries are expressions.
+func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
+	n := d.Count(3)
+	out := binary.AppendUvarint(nil, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		flags := d.U32()
+		if flags > 7 {
+			w.malformed("an element segment has flags %#x", flags)
+		}
+		out = binary.AppendUvarint(out, uint64(flags))
+		if flags&1 == 0 {
+			if flags&2 != 0 {
+				out = binary.AppendUvarint(out, uint64(d.U32()))
+			}
+			out = w.constant(d, out)
+		}
+		if flags&3 != 0 {
+			out = append(out, d.U8())
+		}
+		out = w.writeEntries(d, out, flags&4 != 0)
+	}
+	w.ends(d)
+	return out
+}
+
+func (w *rewriter) writeEntries(d *wasmbin.Decoder, out []byte, expressions bool) []byte {
+	n := d.Count(1)
+	out = binary.AppendUvarint(out, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		if expressions {
+			out = w.constant(d, out)
+		} else if fn := d.U32(); d.Err() == nil {
+			out = binary.AppendUvarint(out, uint64(w.take(fn)))
+		}
+	}
+	return out
+}
+
+// dropsData tells whether the data section goes away: nothing names its segments.
+func (w *rewriter) dropsData() bool {
+	return w.o.Snapshot && !w.info.Uses.MemoryInit && !w.info.Uses.DataDrop
+}
+
+// writeData takes out the active segments. An active segment is dropped once it has been copied, so an empty
+// passive one takes its place, which behaves in the same way.
+func (w *rewriter) writeData(d *wasmbin.Decoder) []byte {
+	n := d.Count(2)
+	out := binary.AppendUvarint(nil, uint64(n))
+	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
+		flags := d.U32()
+		if flags > 2 || flags == 2 && d.U32() != 0 {
+			w.malformed("a data segment has flags %#x or names another memory than 0", flags)
+		}
+		if flags != 1 {
+			w.activeData(d)
+			out = append(out, 1, 0)
+			continue
+		}
+		out = appendBytes(append(out, 1), d.Bytes(d.U32()))
+	}
+	w.ends(d)
+	if w.dropsData() {
+		return []byte{0}
+	}
+	return out
+}
+
+// activeData reads the offset and the bytes of an active segment. The offset is a constant or an imported global.
+func (w *rewriter) activeData(d *wasmbin.Decoder) {
+	if !w.hasMem {
+		w.malformed("a data segment is for a memory but there is none")
+	}
+	var s Data
+	switch op := d.U8(); op {
+	case opI32Const:
+		s.Offset = uint32(d.S32())
+	case opGlobalGet:
+		s.From = w.offsetGlobal(d.U32())
+	default:
+		w.unsupported("the offset of a data segment begins with instruction %#x", op)
+	}
+	if end := d.U8(); d.Err() == nil && end != opEnd {
+		w.unsupported("the offset of a data segment goes on with instruction %#x", end)
+	}
+	s.Bytes = d.Bytes(d.U32())
+	w.info.Data = append(w.info.Data, s)
+}
+
+func (w *rewriter) offsetGlobal(index uint32) *wasmbin.Import {
+	if uint64(index) >= uint64(len(w.imported.globals)) {
+		w.malformed("the offset of a data segment is global %d, which is not imported", index)
+		return nil
+	}
+	g := &w.imported.globals[index]
+	if g.Mutable || g.Type != typeI32 {
+		w.malformed("the offset of a data segment is global %d, which is not a constant of type i32", index)
+	}
+	return g
+}
