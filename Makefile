@@ -35,7 +35,7 @@ build/plugins/%.wasm: $(BIN) FORCE
 	@$(BIN) pack build/wasm/$*.wasm --state build/state >/dev/null
 	@cmp -s build/wasm/$*.wasm $@ || cp build/wasm/$*.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
 
-run: $(BIN) plugins ## build all and serve build/plugins on $(ADDR)/mcp
+run: $(BIN) plugins ## build all and serve build/plugins on 127.0.0.1:8470/mcp, or ADDR
 	$(BIN) serve build/plugins --http $(ADDR) --no-token --config plugins/sallyport.yaml --state build/state
 
 test: $(BIN) plugins ## every test that needs only Go and make

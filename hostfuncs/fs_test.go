@@ -212,6 +212,29 @@ func TestFS_Protected(t *testing.T) {
 	}
 }
 
+// What is made beside a protected file and begins as it does is protected as soon as it is there.
+func TestFS_ProtectedBeginning(t *testing.T) {
+	home := world(t)
+	o := hostfuncs.Options{Home: home, Protected: []string{filepath.Join(home, "work", "client.json.bak-*")}}
+	_, tr := filesOf(t, o, "fs: write ~/work/**")
+	backup := home + "/work/Client.JSON.bak-1"
+	if err := os.WriteFile(backup, []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, e := readFile(tr, backup); e != wasi.ENOENT {
+		t.Errorf("read a backup: %v", e)
+	}
+	if e := writeFile(tr, home+"/work/client.json.bak-2", "x"); e == 0 {
+		t.Error("made one")
+	}
+	if e := tr.Rename(home+"/work", home+"/moved"); e == 0 {
+		t.Error("moved its folder")
+	}
+	if e := writeFile(tr, home+"/work/client.json", "x"); e != 0 {
+		t.Errorf("a file that only begins the same: %v", e)
+	}
+}
+
 func TestConfig_Environment(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_LEAK", "leak")
 	h := hostfuncs.NewHost(nil)

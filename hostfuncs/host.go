@@ -27,7 +27,7 @@ type Options struct {
 	// Home is the operator's home folder, which ~ stands for in grants; empty matches nothing.
 	Home string
 	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
-	// configuration, state, cache and plugin folders, the settings of clients. They need not exist.
+	// configuration, state, cache and plugin folders, the settings of clients. They need not exist; one that ends in * is every path that begins so.
 	Protected []string
 	// Resolver finds the addresses of host names; nil is the system's.
 	Resolver Resolver

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// protected are the paths that no grant reaches: as they were given, and with links resolved.
+// protected are the paths that no grant reaches: as they were given, and with links resolved. One that
+// ends in * is every path that begins so, in the same folder.
 type protected []string
 
 func newProtected(paths []string) protected {
@@ -19,11 +20,29 @@ func newProtected(paths []string) protected {
 			continue // there is no working folder, and then no relative path either
 		}
 		all = append(all, abs)
-		if real, err := filepath.EvalSymlinks(abs); err == nil && real != abs {
+		if real, err := resolve(abs); err == nil && real != abs {
 			all = append(all, real)
 		}
 	}
 	return all
+}
+
+// resolve follows the links of a path; of one that ends in * those of its folder.
+func resolve(path string) (string, error) {
+	if !strings.HasSuffix(path, "*") {
+		return filepath.EvalSymlinks(path)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return filepath.Join(dir, filepath.Base(path)), err
+}
+
+// names reports whether a protected path is this one, in any case.
+func names(p, path string) bool {
+	begin, many := strings.CutSuffix(p, "*")
+	if !many || len(path) < len(begin) {
+		return strings.EqualFold(p, path)
+	}
+	return strings.EqualFold(begin, path[:len(begin)]) && !strings.ContainsRune(path[len(begin):], filepath.Separator)
 }
 
 // guard compares paths with the protected ones during one call: by name, and by device and inode, so
@@ -73,7 +92,7 @@ func (g *guard) covers(path string) bool {
 // owns reports whether path itself is a protected one, by any name; case tells nothing apart, which
 // protects a little too much where it does.
 func (g *guard) owns(path string) bool {
-	return slices.ContainsFunc(g.paths, func(p string) bool { return strings.EqualFold(p, path) }) || same(path, g.own)
+	return slices.ContainsFunc(g.paths, func(p string) bool { return names(p, path) }) || same(path, g.own)
 }
 
 // folderCovered reports whether the folder or one above it is protected.

@@ -28,7 +28,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 			return nil, invalidParams("params.argument.%s must be a string", key)
 		}
 	}
-	ask, name, err := r.completer()
+	ask, name, err := r.completer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,27 +50,34 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 }
 
 // completer finds what params.ref names. It is nil for a resource without variables.
-func (r *request) completer() (ask completer, name string, err error) {
-	snapshot := r.server.current().snapshot
+func (r *request) completer(ctx context.Context) (ask completer, name string, err error) {
 	ref := rawjson.Get(r.params, "ref")
 	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
 	case "ref/prompt":
 		name, _ = rawjson.String(rawjson.Get(ref, "name"))
-		if p, ok := snapshot.Prompt(name); ok {
-			return p.Complete, name, nil
+		p, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Prompt, bool) { return s.Prompt(name) })
+		if !ok {
+			return nil, name, invalidParams("unknown prompt: %s", clip(name))
 		}
-		return nil, name, invalidParams("unknown prompt: %s", clip(name))
+		return p.Complete, name, nil
 	case "ref/resource":
 		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
-		if t, ok := snapshot.Template(name); ok {
-			return t.Complete, name, nil
+		ask, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
+		if !ok {
+			return nil, name, invalidParams("unknown resource: %s", clip(name))
 		}
-		if _, ok := snapshot.Resource(name); ok {
-			return nil, name, nil
-		}
-		return nil, name, invalidParams("unknown resource: %s", clip(name))
+		return ask, name, nil
 	}
 	return nil, "", invalidParams("params.ref.type must be ref/prompt or ref/resource")
+}
+
+// resourceCompleter completes a template's variables; a resource that is none has nothing to complete.
+func resourceCompleter(s *registry.Snapshot, uri string) (completer, bool) {
+	if t, ok := s.Template(uri); ok {
+		return t.Complete, true
+	}
+	_, ok := s.Resource(uri)
+	return nil, ok
 }
 
 // cannotComplete reports whether an error only says that the plugin offers no completions.

@@ -111,7 +111,7 @@ func TestRefusal_ThreeLines(t *testing.T) {
 	if err := json.Unmarshal(r.refusal(""), &block); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"refused: three", "to allow it: net: a", "and 2 more refused in this call"}
+	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call"}
 	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -38,7 +38,8 @@ type request struct {
 	mu       sync.Mutex
 	stream   stream
 	denials  int               // effects that the gate refused
-	denial   *runtime.AskError // the last of them
+	denial   *runtime.AskError // the first of them
+	denied   string            // what the last of them said
 	finished bool
 }
 

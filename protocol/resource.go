@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+
+	"github.com/sallyport-mcp/sallyport/registry"
 )
 
 // readResource serves resources/read.
@@ -13,7 +15,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, ok := r.server.current().snapshot.Resource(uri)
+	reader, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (registry.Reader, bool) { return s.Resource(uri) })
 	if !ok {
 		return nil, r.resourceNotFound("unknown resource")
 	}

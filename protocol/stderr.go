@@ -27,16 +27,29 @@ func stderr(err error) string {
 // lastWords are the last lines that a guest wrote before its call failed. A stack is left out: it
 // tells a client nothing but where the guest's parts lie.
 func lastWords(err error) string {
-	text := stderr(err)
-	if i := strings.Index("\n"+text, "\ngoroutine "); i >= 0 {
-		text = text[:i]
-	}
-	lines := strings.Split(strings.TrimSpace(clean(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(clean(withoutStack(stderr(err)))), "\n")
 	said := strings.Join(lines[max(0, len(lines)-maxWordLines):], "\n")
 	if len(said) > maxWords {
 		said = strings.ToValidUTF8(said[len(said)-maxWords:], "")
 	}
 	return said
+}
+
+// withoutStack cuts text where Go's stacks begin. What is kept of a long one may begin in its midst: there
+// each second line is a place in the source.
+func withoutStack(text string) string {
+	if i := strings.Index("\n"+text, "\ngoroutine "); i >= 0 {
+		text = text[:i]
+	}
+	end, before := 0, 0 // where this line and the one before it begin
+	for line := range strings.Lines(text) {
+		if place, ok := strings.CutPrefix(line, "\t"); ok && strings.Contains(place, ".go:") {
+			return text[:before]
+		}
+		before = end
+		end += len(line)
+	}
+	return text
 }
 
 // clean drops control characters, and so what would steer a terminal.

@@ -13,6 +13,8 @@ func TestLastWords(t *testing.T) {
 		{"lines", "a\nb\n", "a\nb"},
 		{"a stack is left out", "oops\npanic: x\n\ngoroutine 1 [running]:\nmain.main()\n", "oops\npanic: x"},
 		{"only a stack", "goroutine 1 [running]:\nmain.main()\n", ""},
+		{"the end of a stack", "n.f(0x1)\n\t/src/a.go:12 +0x1d\nmain.main()\n\t/src/a.go:7 +0x10\n", ""},
+		{"the end of a stack, in a line", "ib/a.go:3 +0x1\nn.f(0x1)\n\t/src/a.go:12 +0x1d\n", "ib/a.go:3 +0x1"},
 		{"steering characters", "\x1b[31mred\x1b[0m\x07\n", "[31mred[0m"},
 		{"the last lines", strings.Repeat("x\n", 100) + "end", strings.Repeat("x\n", 7) + "end"},
 		{"the last bytes", strings.Repeat("é", maxWords), strings.Repeat("é", maxWords/2)},

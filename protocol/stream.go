@@ -91,10 +91,13 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 func (r *request) Denied(e *runtime.AskError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.denial == nil || r.denial.Message != e.Message {
+	if r.denial == nil {
+		r.denial = e // what a guest tries next, it tries for want of this
+	}
+	if r.denied != e.Message {
 		r.denials++
 	}
-	r.denial = e
+	r.denied = e.Message
 }
 
 // threshold is the least level that the client wants to see; levelUnset is none at all.

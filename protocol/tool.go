@@ -21,8 +21,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := r.server.current()
-	t, ok := v.snapshot.Tool(name)
+	t, v, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Tool, bool) { return s.Tool(name) })
 	if !ok {
 		return nil, invalidParams("unknown tool: %s", clip(name))
 	}

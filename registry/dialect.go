@@ -13,11 +13,16 @@ var (
 		"build it with a Sallyport PDK")
 	errCommand = errors.New("this is a WASI program (it exports _start), which this version does not run as a plugin yet; " +
 		"build it with a Sallyport PDK, as a reactor that exports mcp_handle")
+	errProgram = errors.New("this module exports mcp_handle and _start, so it was linked as a program; " +
+		"build it with go build -buildmode=c-shared, or your language's way to make a reactor")
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
 // recognise finds the first dialect that a module speaks.
 func recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
+	if b.HasExport("mcp_handle") && b.HasExport("_start") && !b.HasExport("_initialize") {
+		return nil, errProgram
+	}
 	for _, d := range dialects {
 		if d.Recognises(b) {
 			return d.Dialect, nil

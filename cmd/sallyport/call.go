@@ -99,7 +99,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
 	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
-	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintf(std.err, "%s\n", printableJSON(msg)) })
+	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
 	if r.Err != nil {
 		return refused(r.Err, p.file)
 	}
@@ -119,7 +119,7 @@ func refused(e *jsonrpc.Error, file string) error {
 func callParams(tool, arguments string) json.RawMessage {
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
 		rawjson.AppendString(nil, tool), arguments, protocol.SupportedVersions()[0])
-	return append(params, `"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug"}}`...)
+	return append(params, `"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`...)
 }
 
 // printResult writes the result as indented JSON; a tool's failure is exit code 1.

@@ -75,9 +75,7 @@ func protected(s *settings.Settings, files []registry.File) []string {
 		paths = append(paths, filepath.Dir(file)) // also where there is none yet
 	}
 	for _, f := range clients.Files() {
-		if backups, err := filepath.Glob(f + ".bak-*"); err == nil {
-			paths = append(paths, backups...)
-		}
+		paths = append(paths, f+".bak-*")
 	}
 	for _, p := range s.Plugins {
 		paths = append(paths, p.Source)

@@ -14,8 +14,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// serveHTTP serves on http.addr until ctx is done.
-func serveHTTP(ctx context.Context, s *settings.Settings, server *protocol.Server, log *slog.Logger, std stdio) error {
+// web is an address that is open, with what is to be served there.
+type web struct {
+	options  *streamable.Options
+	listener *streamable.Listener
+	tokens   *auth.Tokens // nil: none is asked for
+}
+
+// listenHTTP opens http.addr before anything is loaded, so that an address that is taken is told at
+// once. It is nil if stdio is served.
+func listenHTTP(s *settings.Settings, log *slog.Logger) (*web, error) {
+	if s.Text("http.addr") == "" {
+		return nil, nil
+	}
 	o := &streamable.Options{
 		Addr:        s.Text("http.addr"),
 		Path:        s.Text("http.path"),
@@ -28,17 +39,29 @@ func serveHTTP(ctx context.Context, s *settings.Settings, server *protocol.Serve
 	}
 	tokens, err := httpTokens(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if tokens != nil {
 		o.Tokens = tokens
 	}
 	listener, err := streamable.Listen(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	greet(std, s, listener.URL(), tokens)
-	return listener.Serve(ctx, streamable.NewHandler(server, o))
+	return &web{o, listener, tokens}, nil
+}
+
+// serve answers until ctx is done.
+func (w *web) serve(ctx context.Context, s *settings.Settings, server *protocol.Server, std stdio) error {
+	greet(std, s, w.listener.URL(), w.tokens)
+	return w.listener.Serve(ctx, streamable.NewHandler(server, w.options))
+}
+
+// close gives the address back, if there is one; after serve it has no effect.
+func (w *web) close() {
+	if w != nil {
+		_ = w.listener.Close() // closed twice is closed
+	}
 }
 
 // greet tells the person at the terminal where the server is.

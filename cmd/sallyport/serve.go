@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,14 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if _, err := os.Stat(s.Text("dir")); err != nil {
 		log.Warn("the plugin folder cannot be read yet", "dir", s.Text("dir"), "error", err)
 	}
+	web, err := listenHTTP(s, log)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
+	}
+	if err != nil {
+		return err
+	}
+	defer web.close()
 	h, err := openHost(ctx, s, log)
 	if err != nil {
 		return err
@@ -66,8 +75,8 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
 	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
-	if s.Text("http.addr") != "" {
-		return serveHTTP(ctx, s, server, log, std)
+	if web != nil {
+		return web.serve(ctx, s, server, std)
 	}
 	return wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
 }

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// notice is a message that came before the result, as one line for a person.
+func notice(msg []byte) string {
+	params := rawjson.Get(msg, "params")
+	text := func(key string) string {
+		value := rawjson.Get(params, key)
+		if s, ok := rawjson.String(value); ok {
+			return s
+		}
+		return string(value)
+	}
+	switch method, _ := rawjson.String(rawjson.Get(msg, "method")); method {
+	case "notifications/progress":
+		line := "progress " + text("progress")
+		if total := text("total"); total != "" {
+			line += " of " + total
+		}
+		return printable(strings.TrimSpace(line + " " + text("message")))
+	case "notifications/message":
+		return printable(fmt.Sprintf("%s: %s", text("level"), text("data")))
+	}
+	return string(printableJSON(msg))
+}

@@ -1,0 +1,38 @@
+package protocol
+
+import (
+	"context"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// Loading is met by a Catalog whose plugins may come after it was made.
+type Loading interface {
+	// Ready waits until nothing is being loaded. The error is ctx's.
+	Ready(ctx context.Context) error
+}
+
+// loadingWait is how long a request for a name that nobody knows waits for plugins that are still being
+// loaded: a client that kept its list calls as soon as the host is started.
+const loadingWait = 5 * time.Second
+
+// find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
+// the one that was looked at last.
+func find[T any](ctx context.Context, s *Server, look func(*registry.Snapshot) (T, bool)) (T, *view, bool) {
+	v := s.current()
+	found, ok := look(v.snapshot)
+	if ok {
+		return found, v, true
+	}
+	loading, is := s.catalog.(Loading)
+	if !is {
+		return found, v, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadingWait)
+	defer cancel()
+	_ = loading.Ready(ctx) // out of time or not, what is there now is the answer
+	v = s.current()
+	found, ok = look(v.snapshot)
+	return found, v, ok
+}

@@ -1,0 +1,52 @@
+package protocol
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// lateCatalog has its tool from the moment that late is over.
+type lateCatalog struct {
+	*registry.Registry
+	late time.Duration
+	load func()
+}
+
+func (c *lateCatalog) Ready(ctx context.Context) error {
+	select {
+	case <-time.After(c.late):
+		c.load()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A client that knows a tool from before calls it while its plugin is still being loaded.
+func TestFind_waitsForPluginsThatAreLoading(t *testing.T) {
+	for _, c := range []struct {
+		late time.Duration
+		ok   bool
+	}{{3 * time.Second, true}, {time.Minute, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCatalog(t, (&player{t: t}).obey)
+			catalog := &lateCatalog{Registry: r, late: c.late}
+			catalog.load = func() { addTools(t, r, (&player{t: t}).obey, "late", []string{"tool"}) }
+			conn := NewServer(catalog, nil).Connect(ConnOptions{})
+			defer conn.Close()
+			begin := time.Now()
+			got := handle(t, conn, callMessage(1, "late-tool"))
+			if ok := got.Err == nil; ok != c.ok {
+				t.Errorf("loaded after %v: %+v", c.late, got.Err)
+			}
+			if took := time.Since(begin); took > loadingWait {
+				t.Errorf("loaded after %v: the answer came after %v", c.late, took)
+			}
+			r.Close(context.Background())
+		})
+	}
+}
