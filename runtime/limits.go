@@ -12,6 +12,7 @@ const (
 	DefaultOutput      = 256 << 10
 	DefaultConcurrency = 4
 	DefaultStart       = 10 * time.Second
+	DefaultAsk         = 10 * time.Minute
 
 	// queuePerCall is how many calls wait, by default, for each one that may run.
 	queuePerCall = 4
@@ -25,6 +26,7 @@ type Limits struct {
 	Concurrency int           // calls that run at the same time; 4
 	Queue       int           // calls that may wait for their turn; 4 × Concurrency; below zero: none
 	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
+	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
 }
 
 // WithDefaults returns the limits with every zero field set to its default.
@@ -36,5 +38,6 @@ func (l Limits) WithDefaults() Limits {
 	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency), 1)
 	l.Queue = cmp.Or(l.Queue, queuePerCall*l.Concurrency) // below zero stays so, or it would be a default again
 	l.Start = cmp.Or(l.Start, DefaultStart)
+	l.Ask = cmp.Or(l.Ask, DefaultAsk)
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +36,7 @@ type Pool struct {
 	limits  Limits
 	slots   chan struct{}   // one token for each call that runs
 	calls   gauge           // calls that run or wait
+	paused  atomic.Int32    // of them, those that wait for a person, a model or the client
 	stop    context.Context // done when the calls in progress are to end
 	cancel  context.CancelCauseFunc
 	release func() error // gives the module back, once
@@ -65,21 +67,40 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 		return nil, err
 	}
 	defer p.calls.leave()
+	if err := p.await(ctx); err != nil {
+		return nil, err
+	}
+	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits)
+	defer c.turn.close()
+	defer c.close()
+	return p.serve(c, req)
+}
+
+// await takes a place among the calls that run. A call that another call makes does not wait: what it waits
+// for could be waiting for it.
+func (p *Pool) await(ctx context.Context) error {
+	if callOf(ctx) != nil {
+		select {
+		case p.slots <- struct{}{}:
+			return nil
+		default:
+			return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", p.limits.Concurrency)}
+		}
+	}
 	select {
 	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
+		return nil
 	case <-ctx.Done():
-		return nil, outOfTime(ctx, ctx.Err(), "")
+		return outOfTime(ctx, ctx.Err(), "")
 	case <-p.stop.Done():
-		return nil, outOfTime(p.stop, p.stop.Err(), "")
+		return outOfTime(p.stop, p.stop.Err(), "")
 	}
-	return p.serve(ctx, req, g)
 }
 
 // enter counts the call in, or says why not.
 func (p *Pool) enter() error {
 	queue := max(p.limits.Queue, 0)
-	ok, closed := p.calls.enter(p.limits.Concurrency + queue)
+	ok, closed := p.calls.enter(p.limits.Concurrency + queue + int(p.paused.Load()))
 	switch {
 	case closed:
 		return &EndError{Kind: KindUnavailable, Message: "the plugin is not loaded any more", Err: ErrClosed}
@@ -91,16 +112,12 @@ func (p *Pool) enter() error {
 }
 
 // serve runs one call from a fresh instance to its end.
-func (p *Pool) serve(ctx context.Context, req Request, g Gate) (result json.RawMessage, err error) {
+func (p *Pool) serve(ctx *callContext, req Request) (result json.RawMessage, err error) {
 	if ok, _ := p.module.engine.users.enter(-1); !ok {
 		return nil, &EndError{Kind: KindUnavailable, Message: "the host is closing", Err: ErrClosed}
 	}
 	defer p.module.engine.users.leave()
-	ctx, cancel := context.WithTimeoutCause(WithGate(ctx, g), p.limits.Deadline, errDeadline)
-	defer cancel()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer context.AfterFunc(p.stop, func() { end(errDrained) })()
+	defer context.AfterFunc(p.stop, func() { ctx.end(errDrained) })()
 
 	in, err := p.module.instantiate(ctx, p.limits)
 	if err != nil {

@@ -1,0 +1,212 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// waiter is a host function that pauses its call until it is told to go on, and answers 1, or 2 if nobody
+// answered, or 3 if the call ended meanwhile.
+type waiter struct {
+	began  chan struct{}
+	answer chan struct{}
+}
+
+func newWaiter() *waiter { return &waiter{make(chan struct{}, 100), make(chan struct{})} }
+
+func (w *waiter) call(ctx context.Context, _ runtime.Memory, stack []uint64) {
+	wait, resume := runtime.Pause(ctx)
+	defer resume()
+	w.began <- struct{}{}
+	select {
+	case <-w.answer:
+		stack[0] = 1
+	case <-wait.Done():
+		stack[0] = 3
+		if errors.Is(context.Cause(wait), runtime.ErrUnanswered) {
+			stack[0] = 2
+		}
+	}
+}
+
+// paused runs f in a bubble, with a pool whose guest calls the waiter.
+func paused(t *testing.T, l runtime.Limits, f func(t *testing.T, w *waiter, p *runtime.Pool)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaiter()
+		p := runtime.NewPool(compile(t, hostF(t, w.call), guest(callHost)), run{}, l)
+		f(t, w, p)
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// callHost calls the host function.
+var callHost = []byte{0x10, 0}
+
+type result struct {
+	text string
+	err  error
+}
+
+func begin(ctx context.Context, p *runtime.Pool) <-chan result {
+	done := make(chan result, 1)
+	go func() {
+		got, err := p.Call(ctx, runtime.Request{}, nil)
+		done <- result{string(got), err}
+	}()
+	return done
+}
+
+// TestPause: while a call waits its deadline does not come nearer and others take its turn.
+func TestPause(t *testing.T) {
+	paused(t, runtime.Limits{Deadline: time.Second, Concurrency: 1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
+		first := begin(t.Context(), p)
+		<-w.began
+		second := begin(t.Context(), p)
+		<-w.began // there is one turn, and it was given back
+		time.Sleep(time.Minute)
+		for range 2 {
+			w.answer <- struct{}{}
+		}
+		for _, done := range []<-chan result{first, second} {
+			if r := <-done; r.err != nil || r.text != "1" {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// TestPause_deadline: the time that was left before the wait is what is left after it.
+func TestPause_deadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var before, after time.Duration
+		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+			time.Sleep(300 * time.Millisecond)
+			_, resume := runtime.Pause(ctx)
+			if until, ok := ctx.Deadline(); ok {
+				t.Errorf("there is a deadline during the pause: %v", until)
+			}
+			time.Sleep(time.Minute)
+			resume()
+			resume()
+			until, _ := ctx.Deadline()
+			before = time.Until(until)
+			time.Sleep(600 * time.Millisecond)
+			<-ctx.Done()
+			after = time.Until(until)
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				t.Error(ctx.Err())
+			}
+		})
+		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Deadline: time.Second})
+		wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
+		if before != 700*time.Millisecond || after != 0 {
+			t.Errorf("%v before, %v after", before, after)
+		}
+	})
+}
+
+// TestPause_unanswered: the limit Ask is one for all waits of a call, and the guest goes on after it.
+func TestPause_unanswered(t *testing.T) {
+	paused(t, runtime.Limits{Deadline: time.Second, Ask: time.Minute}, func(t *testing.T, w *waiter, p *runtime.Pool) {
+		began := time.Now()
+		if r := <-begin(t.Context(), p); r.err != nil || r.text != "2" || time.Since(began) != time.Minute {
+			t.Errorf("%+v after %v", r, time.Since(began))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var waited []time.Duration
+		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+			for range 3 {
+				began := time.Now()
+				wait, resume := runtime.Pause(ctx)
+				inner, innerResume := runtime.Pause(ctx) // two at a time are one
+				select {
+				case <-inner.Done():
+				case <-time.After(40 * time.Second):
+				}
+				innerResume()
+				resume()
+				if wait.Err() == nil {
+					t.Error("the wait goes on")
+				}
+				waited = append(waited, time.Since(began))
+			}
+		})
+		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Ask: time.Minute})
+		if err := callErr(p); err != nil {
+			t.Error(err)
+		}
+		if len(waited) != 3 || waited[0] != 40*time.Second || waited[1] != 20*time.Second || waited[2] != 0 {
+			t.Error(waited)
+		}
+	})
+}
+
+// TestPause_cancelled: a caller who gives up, and a pool that closes, end the wait.
+func TestPause_cancelled(t *testing.T) {
+	paused(t, runtime.Limits{}, func(t *testing.T, w *waiter, p *runtime.Pool) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := begin(ctx, p)
+		<-w.began
+		cancel()
+		wantEnd(t, (<-done).err, runtime.KindCancelled, "the call was cancelled")
+		done = begin(t.Context(), p)
+		<-w.began
+		now, stop := context.WithCancel(t.Context())
+		stop()
+		if err := p.Close(now); err != nil {
+			t.Error(err)
+		}
+		wantEnd(t, (<-done).err, runtime.KindCancelled, "the plugin was closed during the call")
+	})
+}
+
+// TestPause_many: waits outside of the turns are bounded; those past the bound keep their turns.
+func TestPause_many(t *testing.T) {
+	paused(t, runtime.Limits{Concurrency: 2, Queue: -1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
+		var all []<-chan result
+		for range 34 {
+			all = append(all, begin(t.Context(), p))
+			<-w.began
+		}
+		wantEnd(t, callErr(p), runtime.KindLimit, "too many calls")
+		close(w.answer)
+		for _, done := range all {
+			if r := <-done; r.err != nil || r.text != "1" {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// TestPause_outside: where there is no call nothing is stopped.
+func TestPause_outside(t *testing.T) {
+	wait, resume := runtime.Pause(t.Context())
+	resume()
+	if wait != t.Context() {
+		t.Error("another context")
+	}
+}
+
+// TestPool_Call_nested: a call within a call gets a turn at once or not at all.
+func TestPool_Call_nested(t *testing.T) {
+	var inner error
+	var p *runtime.Pool
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		if inner == nil {
+			_, inner = p.Call(ctx, runtime.Request{}, nil)
+		}
+	})
+	p = runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Concurrency: 1})
+	if err := callErr(p); err != nil {
+		t.Error(err)
+	}
+	wantEnd(t, inner, runtime.KindLimit, "a call within a call does not wait: 1 run already")
+}
