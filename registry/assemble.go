@@ -23,6 +23,7 @@ type plan struct {
 	config Config
 	err    error // why there can be no such plugin
 	held   error // why it may not serve
+	extism *file // the Extism manifest that names file; nil if there is none
 }
 
 func (p *plan) key() string { return p.name + "\x00" + p.path }
@@ -54,6 +55,9 @@ func (r *Registry) filePlans() []*plan {
 		path := absolute(f.Path)
 		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
 		p.name, p.err = names.OfFile(path)
+		if isExtismFile(path) && p.err == nil {
+			p = r.extismPlan(p.name, path, p.config)
+		}
 		plans = append(plans, p)
 	}
 	return plans
@@ -61,17 +65,20 @@ func (r *Registry) filePlans() []*plan {
 
 // folderPlans gives each configured source its name, and each other file of the folder its stem's.
 func (r *Registry) folderPlans() []*plan {
-	var plans []*plan
-	claimed := map[string]bool{}
+	plans, claimed := r.extismPlans()
+	manifests := map[string]bool{}
+	for _, p := range plans {
+		manifests[p.name] = true
+	}
 	for name, c := range r.configs {
-		if path := r.sourcePath(c); path != "" {
+		if path := r.sourcePath(c); path != "" && !manifests[name] {
 			claimed[path] = true
 			plans = append(plans, &plan{name: name, path: path, file: r.files[path], config: c})
 		}
 	}
 	named := map[string]bool{}
 	for path, f := range r.files {
-		if claimed[path] || filepath.Dir(path) != r.opts.Dir {
+		if claimed[path] || filepath.Dir(path) != r.opts.Dir || isExtismFile(path) {
 			continue
 		}
 		p := &plan{path: path, file: f}
@@ -85,7 +92,7 @@ func (r *Registry) folderPlans() []*plan {
 		plans = append(plans, p)
 	}
 	for name, c := range r.configs {
-		if _, code := r.gos[name]; c.Source == "" && !named[name] && !code {
+		if _, code := r.gos[name]; c.Source == "" && !named[name] && !code && !manifests[name] {
 			plans = append(plans, &plan{name: name, path: filepath.Join(r.opts.Dir, name+".wasm"), config: c})
 		}
 	}
@@ -279,7 +286,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	case p.code != nil:
 		s.Dialect = "go"
 	case p.file == nil:
-		s.fail(StateFailed, fmt.Errorf("there is no file %s", filepath.Base(p.path)))
+		s.fail(StateFailed, p.missing())
 	case p.file.err != nil && g == nil:
 		s.fail(StateFailed, p.file.err)
 	case p.file.err != nil:
@@ -290,6 +297,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	if g != nil {
 		s.describe(g)
 	}
+	s.Warnings = append(s.Warnings, p.extismWarnings()...)
 	return s
 }
 

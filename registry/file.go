@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
@@ -16,6 +17,7 @@ type file struct {
 	stamp  stamp.Stamp    // of the bytes that were looked at last
 	module *module.Module // what serves; nil if nothing does
 	err    error          // why the newest bytes do not serve
+	extism *extismFile    // what serves of an Extism manifest; nil in other files
 }
 
 // sourcePath is where the source of a configuration lies; "" if it has none.
@@ -68,6 +70,8 @@ func (r *Registry) apply(l loaded) {
 	}
 	f.stamp, f.err = l.stamp, l.err
 	switch {
+	case l.extism != nil:
+		f.extism = l.extism
 	case l.fresh:
 		f.serve(l.module)
 		r.warmUp(l.module)
@@ -113,15 +117,22 @@ func (r *Registry) broken(m *module.Module, err error) {
 
 // loadFiles loads Options.Files, all at once, and waits for them.
 func (r *Registry) loadFiles(ctx context.Context) {
-	results := make(chan loaded, len(r.opts.Files))
+	results := make(chan loaded, 2*len(r.opts.Files))
+	var loading sync.WaitGroup
 	for _, f := range r.opts.Files {
 		path := absolute(f.Path)
-		r.work.Go(func() {
-			results <- r.load(ctx, path, nil)
+		loading.Go(func() {
+			l := r.load(ctx, path, nil)
+			results <- l
+			if l.extism != nil && l.extism.err == nil {
+				results <- r.load(ctx, l.extism.module, nil)
+			}
 		})
 	}
-	for range r.opts.Files {
-		r.apply(<-results)
+	loading.Wait()
+	close(results)
+	for l := range results {
+		r.apply(l)
 	}
 	r.cache.Flush()
 	r.assemble()

@@ -50,13 +50,16 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 }
 
 // Inspect reads a plugin file. It runs nothing, unless the file has no manifest section: then it
-// asks by describe, and a nil describe is ErrNotPacked.
+// asks by describe, and a nil describe is ErrNotPacked. Of an Extism manifest it is the module that is
+// described, with what the manifest wants.
 func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
-	wasm, _, err := stamp.Read(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var d *Description
+	var err error
+	if isExtismFile(path) {
+		d, err = inspectExtismFile(ctx, path, dialects, describe)
+	} else {
+		d, err = inspectModule(ctx, path, dialects, describe)
 	}
-	d, err := describeBytes(ctx, wasm, dialects, describe)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -66,6 +69,14 @@ func Inspect(ctx context.Context, path string, dialects []Dialect, describe Desc
 		d.Manifest.Problems = append(d.Manifest.Problems, err.Error())
 	}
 	return d, nil
+}
+
+func inspectModule(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
+	wasm, _, err := stamp.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return describeBytes(ctx, wasm, dialects, describe)
 }
 
 func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {

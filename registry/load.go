@@ -15,6 +15,7 @@ type loaded struct {
 	fresh  bool // the module was made for this result, which owns it
 	stamp  stamp.Stamp
 	err    error
+	extism *extismFile // of an Extism manifest, which has no module
 }
 
 // discard gives a module back that nobody took.
@@ -30,6 +31,9 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 	st, err := stamp.Of(path)
 	if err != nil {
 		return loaded{path: path, err: stamp.Plain(err)}
+	}
+	if isExtismFile(path) {
+		return r.loadExtismFile(path)
 	}
 	m, read, err := r.loader().Find(ctx, path, st, before)
 	if read != (stamp.Stamp{}) {

@@ -84,6 +84,11 @@ func (w watched) Sources() map[string]bool {
 			sources[path] = sources[path] || !c.Disabled
 		}
 	}
+	for _, f := range w.r.files {
+		if f.extism != nil && f.extism.err == nil {
+			sources[f.extism.module] = true
+		}
+	}
 	return sources
 }
 

@@ -27,6 +27,7 @@ var layers = map[string]int{
 	"protocol":                        4,
 	"registry":                        3,
 	"registry/module":                 3,
+	"registry/extismfile":             1,
 	"registry/cache":                  0,
 	"registry/folder":                 0,
 	"registry/manifest":               0,
@@ -88,7 +89,7 @@ var homes = map[string][]string{
 	"modernc.org/sqlite":                     {"hostfuncs/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},
 	"github.com/mark3labs/mcp-go":            {"cmd/bench"},
-	"github.com/extism/go-sdk":               {"cmd/bench"},
+	"github.com/extism/go-sdk":               {"registry/extismfile", "cmd/bench"},
 }
 
 type listed struct {

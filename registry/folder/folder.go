@@ -1,5 +1,5 @@
-// Package folder watches where plugins come from: every .wasm file of one folder, and single files
-// elsewhere. It decides when a file is looked at, once it has stopped changing; the looking is done
+// Package folder watches where plugins come from: every .wasm and .json file of one folder, and single
+// files elsewhere. It decides when a file is looked at, once it has stopped changing; the looking is done
 // by its owner.
 package folder
 
@@ -234,7 +234,8 @@ func (f *Watcher) wanted(path string) bool {
 
 // isPlugin reports whether a name in the folder is a plugin's.
 func isPlugin(name string) bool {
-	return !strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ".wasm")
+	ext := strings.ToLower(filepath.Ext(name))
+	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json")
 }
 
 // mark notes that a path may have changed.

@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// sayer is a guest that answers with a text.
+func sayer(text string) guest { return guest{manifest: tools("say"), answer: says(text)} }
+
+// manifestFile writes an Extism manifest for a module.
+func manifestFile(t testing.TB, dir, name, module, rest string) string {
+	t.Helper()
+	return writeFile(t, dir, name, []byte(`{"wasm":[{"path":"`+module+`"`+rest))
+}
+
+// A manifest is the plugin, under its own name; its module is none beside it.
+func TestExtismFile_ServesItsModule(t *testing.T) {
+	dir := t.TempDir()
+	sayer("hello").write(t, dir, "code.wasm")
+	manifestFile(t, dir, "greeter.json", "code.wasm", `}]}`)
+	r := open(t, options(t, dir))
+	if got, err := callText(t, r, "greeter-say", Call{}); err != nil || got != "hello" {
+		t.Fatalf("%q %v", got, err)
+	}
+	if has(r, "code-say") {
+		t.Error("the module is a plugin too")
+	}
+	if s := status(r, "greeter"); filepath.Base(s.File) != "greeter.json" || s.Digest == "" || len(s.Warnings) > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What the operator configured by its name stays, whatever a manifest says.
+func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
+	dir := t.TempDir()
+	sayer("hello").write(t, dir, "code.wasm")
+	manifestFile(t, dir, "other.json", "code.wasm", `}]}`)
+	o := options(t, dir)
+	o.Plugins = map[string]Config{"code": {}}
+	if r := open(t, o); !has(r, "code-say") || !has(r, "other-say") {
+		t.Errorf("%+v", r.Plugins())
+	}
+}
+
+// The module of one that lies deeper is watched as well, and so is the manifest.
+func TestExtismFile_FollowsChanges(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "deep")
+	if err := os.Mkdir(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sayer("one").write(t, deep, "p.wasm")
+	path := manifestFile(t, dir, "p.json", "deep/p.wasm", `}]}`)
+	r := open(t, options(t, dir))
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "one" {
+		t.Fatalf("%q %v", got, err)
+	}
+	before := status(r, "p").Digest
+	sayer("two").write(t, deep, "p.wasm")
+	eventually(t, "the module is replaced", func() bool { return status(r, "p").Digest != before })
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "two" {
+		t.Errorf("%q %v", got, err)
+	}
+	writeFile(t, dir, "p.json", []byte("no JSON"))
+	eventually(t, "the manifest is broken", func() bool {
+		return strings.Contains(strings.Join(status(r, "p").Warnings, " "), "the old one is")
+	})
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "two" {
+		t.Errorf("%q %v", got, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the manifest is gone", func() bool { return !has(r, "p-say") })
+}
+
+// A manifest can only lower limits, and its values give way to the operator's.
+func TestExtismFile_Narrows(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, options(t, dir))
+	r.opts.Defaults = runtime.Limits{Deadline: 10 * time.Second}
+	raw := `{"wasm":[{"path":"p.wasm"}],"config":{"a":"manifest","b":"manifest"},"memory":{"max_pages":2},"timeout_ms":500}`
+	low, _, err := readExtismFile(writeFile(t, dir, "low.json", []byte(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.narrowed(Config{Values: map[string]string{"a": "operator"}}, low.manifest)
+	if c.Limits.Memory != 2<<16 || c.Limits.Deadline != 500*time.Millisecond || c.Values["a"] != "operator" || c.Values["b"] != "manifest" {
+		t.Errorf("%+v", c)
+	}
+	raw = `{"wasm":[{"path":"p.wasm"}],"memory":{"max_pages":65536},"timeout_ms":3600000}`
+	high, _, err := readExtismFile(writeFile(t, dir, "high.json", []byte(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = r.narrowed(Config{Limits: runtime.Limits{Memory: 1 << 20}}, high.manifest)
+	if c.Limits.Memory != 1<<20 || c.Limits.Deadline != 10*time.Second {
+		t.Errorf("%+v", c.Limits)
+	}
+}
+
+// Each manifest that cannot serve says why, and what to do.
+func TestExtismFile_Refused(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	sayer("in").write(t, dir, "in.wasm")
+	far := sayer("far").write(t, outside, "far.wasm")
+	if err := os.Symlink(far, filepath.Join(dir, "link.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	digest := stamp.Digest(sayer("in").wasm())
+	cases := []struct {
+		name  string
+		text  string
+		state State
+		want  string
+	}{
+		{"hash", `{"wasm":[{"path":"in.wasm","hash":"` + strings.Repeat("0", 64) + `"}]}`, StateFailed,
+			"the module is " + digest + ", and the manifest wants sha256:000"},
+		{"missing", `{"wasm":[{"path":"none.wasm"}]}`, StateFailed, "there is no file none.wasm, which the manifest names"},
+		{"url", `{"wasm":[{"url":"https://x.example/a.wasm"}]}`, StateHeld,
+			"takes its module from https://x.example/a.wasm: it is for the operator to name such a place; to allow it, save the module where you trust it " +
+				"and write in sallyport.yaml, under plugins: url: {source: /path/to/module.wasm}"},
+		{"above", `{"wasm":[{"path":"../far.wasm"}]}`, StateHeld, "takes its module from ../far.wasm, outside of its folder"},
+		{"linked", `{"wasm":[{"path":"link.wasm"}]}`, StateHeld, "outside of its folder"},
+		{"absolute", `{"wasm":[{"path":"` + far + `"}]}`, StateHeld, "outside of its folder"},
+		{"two", `{"wasm":[{"path":"in.wasm"},{"path":"in.wasm"}]}`, StateFailed, "links 2 modules"},
+		{"other", `{"name":"some-package"}`, StateFailed, `it has no list "wasm"`},
+		{"large", strings.Repeat(" ", 2<<20), StateFailed, "the manifest is over 1 MiB"},
+	}
+	for _, c := range cases {
+		writeFile(t, dir, c.name+".json", []byte(c.text))
+	}
+	r := open(t, options(t, dir))
+	for _, c := range cases {
+		if s := status(r, c.name); s.State != c.state || !strings.Contains(s.Error, c.want) {
+			t.Errorf("%s: %s %s", c.name, s.State, s.Error)
+		}
+	}
+}
+
+// The operator's word is the source in the configuration: the manifest's values and limits hold for it.
+func TestExtismFile_OperatorsWord(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	far := sayer("far").write(t, outside, "far.wasm")
+	digest := strings.TrimPrefix(stamp.Digest(sayer("far").wasm()), "sha256:")
+	writeFile(t, dir, "p.json", []byte(`{"wasm":[{"url":"https://x.example/a.wasm","hash":"`+digest+`"}],"memory":{"max_pages":1}}`))
+	o := options(t, dir)
+	o.Plugins = map[string]Config{"p": {Source: far}}
+	r := open(t, o)
+	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "far" {
+		t.Errorf("%q %v", got, err)
+	}
+	writeFile(t, outside, "far.wasm", sayer("changed").wasm())
+	eventually(t, "another digest", func() bool { return status(r, "p").State == StateFailed })
+	if err := r.Configure(nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "held", func() bool { return status(r, "p").State == StateHeld })
+}
+
+// A single manifest is loaded as a single module is, and a configuration can name one anywhere.
+func TestExtismFile_ByItsPath(t *testing.T) {
+	dir := t.TempDir()
+	sayer("hello").write(t, dir, "code.wasm")
+	path := manifestFile(t, dir, "one.json", "code.wasm", `}],"allowed_hosts":["*.example.com","{a,b}"],"allowed_paths":{"ro:/srv":"/srv"}}`)
+	o := options(t, "")
+	o.Files = []File{{Path: path}}
+	if got, err := callText(t, open(t, o), "one-say", Call{}); err != nil || got != "hello" {
+		t.Errorf("%q %v", got, err)
+	}
+	o = options(t, t.TempDir())
+	o.Plugins = map[string]Config{"named": {Source: path}}
+	r := open(t, o)
+	if got, err := callText(t, r, "named-say", Call{}); err != nil || got != "hello" {
+		t.Errorf("%q %v", got, err)
+	}
+	warnings := strings.Join(status(r, "named").Warnings, "\n")
+	if !strings.Contains(warnings, "asks for 2 hosts and paths, and nothing is granted") || !strings.Contains(warnings, `"{a,b}" is not a name with stars`) {
+		t.Error(warnings)
+	}
+	d, err := Inspect(t.Context(), path, o.Dialects, nil)
+	if err != nil || d.Name != "one" || len(d.Manifest.Wants) != 2 || string(d.Manifest.Wants[1]) != `{"fs":"read /srv/**","why":"allowed_paths names \"ro:/srv\""}` {
+		t.Errorf("%+v %v", d, err)
+	}
+}

@@ -1,0 +1,156 @@
+// Package extismfile reads the manifests of Extism plugins, JSON files that name a module and what it
+// needs:
+//
+//	{"wasm": [{"path": "counter.wasm", "hash": "9f86…"}],
+//	 "config": {"vowels": "aeiou"},
+//	 "memory": {"max_pages": 100}, "timeout_ms": 2000,
+//	 "allowed_hosts": ["api.example.com"], "allowed_paths": {"/srv/data": "/data"}}
+//
+// A manifest comes with the plugin, so it allows nothing. Its limits can only be lower than the
+// operator's, its hosts and paths are wants, and a module elsewhere waits for the operator's word.
+package extismfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/extism/go-sdk"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+const (
+	// MaxSize bounds a manifest, in bytes. Real ones have a few hundred, unless they hold the module.
+	MaxSize = 1 << 20
+	// maxWants bounds the hosts and paths together: each becomes a line that somebody reads.
+	maxWants = 256
+	// page is the unit of max_pages, in bytes.
+	page = 64 << 10
+	// maxTimeout bounds timeout_ms, so that it is a time.Duration: some hundred years.
+	maxTimeout = 1 << 42
+)
+
+// Manifest is what a manifest says, checked. It is never changed.
+type Manifest struct {
+	Path    string            // the module's file, as it is written; "" if URL is set
+	URL     string            // where it would have to be fetched from; "" if Path is set
+	Digest  string            // what the module must hash to: "sha256:" and hex; "" is anything
+	Config  map[string]string // values for the plugin
+	Memory  uint64            // upper limit in bytes; 0 is none
+	Timeout time.Duration     // upper limit of one call; 0 is none
+	// Wants is what the plugin would like, in the form of a native plugin's wants.
+	Wants []json.RawMessage
+	// Problems names what was left out or is not held, one sentence each.
+	Problems []string
+}
+
+// Parse reads a manifest. The error says why it cannot be used, and what to do instead.
+func Parse(raw []byte) (*Manifest, error) {
+	if len(raw) > MaxSize {
+		return nil, fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", MaxSize>>20)
+	}
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("this is no Extism manifest: %w", err)
+	}
+	if key, twice := rawjson.DuplicateKey(raw); twice {
+		return nil, fmt.Errorf("the manifest has the key %s twice", key)
+	}
+	m := &Manifest{}
+	if err := m.checkKeys(o); err != nil {
+		return nil, err
+	}
+	var parsed sdk.Manifest
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		return nil, fmt.Errorf("this is no Extism manifest: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if err := m.module(parsed.Wasm); err != nil {
+		return nil, err
+	}
+	m.values(parsed.Config)
+	m.limits(&parsed)
+	return m, m.wants(&parsed)
+}
+
+// known are the members of a manifest.
+func known() []string {
+	return []string{"wasm", "config", "memory", "timeout_ms", "allowed_hosts", "allowed_paths"}
+}
+
+// checkKeys names members that mean nothing. One that differs by case only would mean something to
+// other hosts, and is refused.
+func (m *Manifest) checkKeys(o rawjson.Object) error {
+	if rawjson.IsNull(o.Get("wasm")) {
+		return errors.New(`this is no Extism manifest: it has no list "wasm" that names its module`)
+	}
+members:
+	for _, member := range o {
+		for _, key := range known() {
+			if member.Key == key {
+				continue members
+			}
+			if strings.EqualFold(member.Key, key) {
+				return fmt.Errorf("the manifest has the key %q: write %q", member.Key, key)
+			}
+		}
+		m.problem("the manifest's key %q is not known and does nothing", member.Key)
+	}
+	return nil
+}
+
+// module finds the one module.
+func (m *Manifest) module(wasm []sdk.Wasm) error {
+	switch {
+	case len(wasm) == 0:
+		return errors.New(`the manifest names no module: write "wasm": [{"path": "plugin.wasm"}]`)
+	case len(wasm) > 1:
+		return fmt.Errorf("the manifest links %d modules, which is not served here: link them when you build, or give each plugin a manifest of its own", len(wasm))
+	}
+	var hash string
+	switch w := wasm[0].(type) {
+	case sdk.WasmFile:
+		m.Path, hash = w.Path, w.Hash
+	case sdk.WasmUrl:
+		m.URL, hash = w.Url, w.Hash
+	default:
+		return errors.New("the manifest holds the module's bytes: save them as a file beside it, and name that by path")
+	}
+	var err error
+	m.Digest, err = digest(hash)
+	return err
+}
+
+// values keeps the configuration.
+func (m *Manifest) values(config map[string]string) {
+	m.Config = make(map[string]string, len(config))
+	for name, value := range config {
+		if problem := grant.CheckConfig(name, value); problem != "" {
+			m.problem("the manifest's %s", problem)
+			continue
+		}
+		m.Config[name] = value
+	}
+}
+
+// limits reads the limits that can be held, and names those that cannot.
+func (m *Manifest) limits(parsed *sdk.Manifest) {
+	m.Memory = uint64(parsed.Memory.MaxPages) * page
+	m.Timeout = time.Duration(min(parsed.Timeout, maxTimeout)) * time.Millisecond
+	if n := parsed.Memory.MaxHttpResponseBytes; n >= 0 {
+		m.problem("the manifest's memory.max_http_response_bytes of %d is not held by itself: the limit on memory bounds answers", n)
+	}
+	if n := parsed.Memory.MaxVarBytes; n >= 0 && n < ownVars {
+		m.problem("the manifest's memory.max_var_bytes of %d is not held: variables may have 1 MiB, and end with the call", n)
+	}
+}
+
+// ownVars is what variables may have, in bytes, whatever a manifest says.
+const ownVars = 1 << 20
+
+func (m *Manifest) problem(format string, args ...any) {
+	m.Problems = append(m.Problems, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,75 @@
+package extismfile
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrOutside is the cause when the module is not a file in the manifest's folder: the operator has to
+// say where it is.
+var ErrOutside = errors.New("it is for the operator to name such a place")
+
+// digest reads a hash as Extism writes it: SHA-256 in hex.
+func digest(hash string) (string, error) {
+	if hash == "" {
+		return "", nil
+	}
+	raw, err := hex.DecodeString(hash)
+	if err != nil || len(raw) != 32 {
+		return "", fmt.Errorf("the manifest's hash %.80q is not a SHA-256 of 64 hex digits", hash)
+	}
+	return "sha256:" + hex.EncodeToString(raw), nil
+}
+
+// Module is the absolute path of the module that the manifest at an absolute path names. It must lie
+// in the manifest's folder or below, also after links are followed; a file that is not there is taken
+// to be what its name says. The error is ErrOutside if it must come from elsewhere.
+func (m *Manifest) Module(manifest string) (string, error) {
+	if m.URL != "" {
+		return "", fmt.Errorf("the manifest takes its module from %.200s: %w", m.URL, ErrOutside)
+	}
+	dir, path := filepath.Dir(manifest), filepath.FromSlash(m.Path)
+	if strings.ContainsRune(path, 0) || !strings.EqualFold(filepath.Ext(path), ".wasm") {
+		return "", fmt.Errorf("the manifest's path %.200q does not end in .wasm", m.Path)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if !inside(dir, path) || !inside(real(dir), real(path)) {
+		return "", fmt.Errorf("the manifest takes its module from %.200s, outside of its folder: %w", m.Path, ErrOutside)
+	}
+	return filepath.Clean(path), nil
+}
+
+// inside tells whether a path lies below a folder.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel) && rel != "."
+}
+
+// maxLinks is how many links that lead nowhere are followed; systems stop at 40 too.
+const maxLinks = 40
+
+// real follows links, also those that lead nowhere yet: what is there later would be loaded.
+func real(path string) string { return follow(path, maxLinks) }
+
+func follow(path string, links int) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	if to, err := os.Readlink(path); err == nil && links > 0 {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(parent, to)
+		}
+		return follow(to, links-1)
+	}
+	return filepath.Join(follow(parent, links), filepath.Base(path))
+}

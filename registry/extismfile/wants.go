@@ -1,0 +1,89 @@
+package extismfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/extism/go-sdk"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+// wants turns hosts and paths into lines that an operator could grant.
+func (m *Manifest) wants(parsed *sdk.Manifest) error {
+	if n := len(parsed.AllowedHosts) + len(parsed.AllowedPaths); n > maxWants {
+		return fmt.Errorf("the manifest asks for %d hosts and paths, at most %d are read", n, maxWants)
+	}
+	for _, host := range parsed.AllowedHosts {
+		line, err := HostGrant(host)
+		m.want("net", line, fmt.Sprintf("allowed_hosts names %q", host), err)
+	}
+	for _, place := range slices.Sorted(maps.Keys(parsed.AllowedPaths)) {
+		line, err := PathGrant(place, parsed.AllowedPaths[place])
+		m.want("fs", line, fmt.Sprintf("allowed_paths names %q", place), err)
+	}
+	return nil
+}
+
+// want adds one want, or says why there is none.
+func (m *Manifest) want(family, line, why string, err error) {
+	if err != nil {
+		m.problem("the manifest's %s, which no grant can say: %v", why, err)
+		return
+	}
+	raw, err := json.Marshal(map[string]string{family: strings.TrimPrefix(line, family+": "), "why": why})
+	if err != nil { // maps of strings always can
+		return
+	}
+	m.Wants = append(m.Wants, raw)
+}
+
+// HostGrant is the grant line that comes nearest to a host as Extism writes it, a name in which *
+// stands for anything. What else a pattern could say there is an error: it is never tried out, since
+// some patterns take for ever.
+func HostGrant(host string) (string, error) {
+	if host == "*" {
+		host = "**"
+	}
+	if strings.ContainsAny(host, "?[]{}!\\,/@# ") {
+		return "", fmt.Errorf("%.200q is not a name with stars; write the names out", host)
+	}
+	if rest, ok := strings.CutPrefix(host, "*."); ok {
+		host = "**." + rest
+	}
+	line := "net: GET,POST https://" + host + "/**"
+	_, err := grant.ParseLine(line)
+	return line, err
+}
+
+// PathGrant is the grant line for a folder or file that Extism shows to a guest at another place.
+// "ro:" before the path means that it is only read.
+func PathGrant(place, guest string) (string, error) {
+	op := "write"
+	if rest, ok := strings.CutPrefix(place, "ro:"); ok {
+		op, place = "read", rest
+	}
+	if !strings.HasPrefix(place, "/") {
+		return "", fmt.Errorf("%.200q depends on where the host was started; write the whole path", place)
+	}
+	line := "fs: " + op + " " + escape(strings.TrimSuffix(path.Clean(place), "/")) + "/**"
+	if guest == "" || path.Clean(guest) == path.Clean(place) {
+		_, err := grant.ParseLine(line)
+		return line, err
+	}
+	line += " {as: " + strconv.Quote(path.Clean(guest)) + "}"
+	if _, err := grant.ParseLine(line); err != nil {
+		return "", fmt.Errorf("the guest would see %.200s as %.200s: %w", place, guest, err)
+	}
+	return line, nil
+}
+
+// escape writes a path so that no character of it is a pattern's.
+func escape(p string) string {
+	return strings.NewReplacer("*", "{*}", "{", "{{}", "}", "{}}").Replace(p)
+}
