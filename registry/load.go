@@ -53,7 +53,7 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 }
 
 func (r *Registry) loader() *module.Loader {
-	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Recognise: recognise, Cache: r.cache}
+	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Recognise: recognise, Cache: r.cache, Buffers: &r.buffers}
 }
 
 // compile reads a module's file once more and compiles it, if it still holds the same bytes.

@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -61,6 +62,7 @@ type Registry struct {
 	ownHost  bool
 	places   grant.Places
 	cache    *cache.Cache
+	buffers  stamp.Buffers
 	snapshot atomic.Pointer[Snapshot]
 	notes    *notifier
 

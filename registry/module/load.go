@@ -34,6 +34,7 @@ type Loader struct {
 	// Recognise chooses among Dialects, or says why a module is no plugin.
 	Recognise func(*wasmbin.Binary, []Dialect) (runtime.Dialect, error)
 	Cache     *cache.Cache
+	Buffers   *stamp.Buffers // for the bytes of files, while they are looked at
 }
 
 // Find returns the module of a file: from what is known of its stamp, or by reading it. If the file
@@ -49,10 +50,11 @@ func (l *Loader) Find(ctx context.Context, path string, st stamp.Stamp, before *
 		}
 	}
 	began := time.Now()
-	wasm, st, err := stamp.Read(path)
+	wasm, st, err := l.Buffers.Read(path)
 	if err != nil {
 		return nil, st, err
 	}
+	defer l.Buffers.Put(wasm)
 	digest := stamp.Digest(wasm)
 	if st.Age(began) > stamp.SettleTime { // else bytes written in the same tick could have the same stamp
 		l.Cache.PutDigest(st, digest)
@@ -102,7 +104,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	m.Dialect = d
 	raw, ok := b.CustomSection(wasmbin.ManifestSection)
 	if !ok {
-		if raw, err = l.describe(ctx, m, wasm); err != nil {
+		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // what is compiled is kept
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}
 	}

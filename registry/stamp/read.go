@@ -20,7 +20,10 @@ var ErrUnsettled = errors.New("the file is still being written")
 
 // Read reads a whole file that nobody is writing. The stamp is that of the bytes, or with
 // ErrUnsettled the last that was seen. Errors do not name the path.
-func Read(path string) ([]byte, Stamp, error) {
+func Read(path string) ([]byte, Stamp, error) { return read(path, nil) }
+
+// read uses the memory of buf if the file fits.
+func read(path string, buf []byte) ([]byte, Stamp, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, Stamp{}, Plain(err)
@@ -36,7 +39,11 @@ func Read(path string) ([]byte, Stamp, error) {
 	if beingWritten(f) {
 		return nil, before, ErrUnsettled
 	}
-	content := make([]byte, before.Size)
+	content := buf[:0]
+	if int64(cap(buf)) < before.Size {
+		content = make([]byte, before.Size)
+	}
+	content = content[:before.Size]
 	if _, err := io.ReadFull(f, content); err != nil {
 		return nil, before, ErrUnsettled // shorter than it said
 	}
