@@ -266,7 +266,7 @@ func TestHostile_network(t *testing.T) {
 	base := site(t)
 	port := base[strings.LastIndex(base, ":")+1:]
 	grants := "[net: GET " + base + "/**, net: GET http://*.test/**, net: GET http://**:" + port + "/**]"
-	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 3s}, grants: "+grants+"}}")
+	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 60s}, grants: "+grants+"}}")
 	get := func(url string) string { return fmt.Sprintf(`{"method":"http/fetch","params":{"url":%q}}`, url) }
 	for _, c := range [][3]string{
 		{"fetch", get(base + "/ok"), `200`},
@@ -307,7 +307,6 @@ func TestHostile_network(t *testing.T) {
 		{"fetch", get(base + "/headers"), `unavailable`},
 		{"drain", get(base + "/endless"), "64 MiB, then -29"},
 		{"drain", get(base + "/bomb"), "64 MiB, then -29"},
-		{"drain", get(base + "/slow"), "deadline"},
 	} {
 		args := map[string]any{"text": c[1]}
 		if got := outcome(t, s, c[0], args); got != c[2] {
@@ -318,6 +317,10 @@ func TestHostile_network(t *testing.T) {
 		t.Errorf("in flight: %s", got)
 	}
 	wantPeak(t, cmd, 400)
+	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}, grants: "+grants+"}}")
+	if got := outcome(t, s, "drain", map[string]any{"text": get(base + "/slow")}); got != "deadline" {
+		t.Errorf("a body that never ends: %s", got)
+	}
 }
 
 // edgesOutcome is what the imports answer to what no program asks.
@@ -353,7 +356,7 @@ ask "{\"method\":\"tools/call\",\"params"=unsupported
 ask "                              "=limit`
 
 func TestHostile_contract(t *testing.T) {
-	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 2s}}}")
+	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 60s}}}")
 	if got := outcome(t, s, "edges", nil); got != edgesOutcome {
 		t.Errorf("got\n%s", got)
 	}
@@ -394,13 +397,11 @@ func TestHostile_contract(t *testing.T) {
 		{"round", map[string]any{"n": 64}, `[{"result":{}},{"result":{}},{"result":{}},{"result":{}},{"r`},
 		{"round", map[string]any{"n": 65}, `{"error":{"code":-32000,"message":"a round has 65 requests, `},
 		{"round", map[string]any{"n": 10_000}, `{"error":{"code":-32000,"message":"a round has 10000 request`},
-		{"again", nil, "deadline"},
-		{"stack", nil, "deadline"},
 		{"grow", map[string]any{"n": 40}, "40"},
 		{"grow", map[string]any{"n": 1000}, "trap"},
 		{"log", map[string]any{"n": 50_000}, "done"},
 		{"progress", map[string]any{"n": 20_000}, "done"},
-		{"denials", map[string]any{"n": 10_000}, "refused: plugin \"hostile\" may not GET https://9999.example/: no grant allows it\nto allow it: net: GET https://9999.example/\nand 9999 more refused in this call"},
+		{"denials", map[string]any{"n": 10_000}, "refused: plugin \"hostile\" may not GET https://0.example/: no grant allows it\nto allow it: net: GET https://0.example/\nand 9999 more refused in this call"},
 		{"stderr", map[string]any{"n": 1000}, "done"},
 	} {
 		if got := outcome(t, s, c.tool, c.args); got != c.want {
@@ -408,6 +409,12 @@ func TestHostile_contract(t *testing.T) {
 		}
 	}
 	wantPeak(t, cmd, 512)
+	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}}}")
+	for _, tool := range []string{"again", "stack"} {
+		if got := outcome(t, s, tool, nil); got != "deadline" {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
 }
 
 // describing is a module that answers plugin/describe with these bytes.
