@@ -36,7 +36,8 @@ type Call struct {
 	Params    json.RawMessage
 	// Client is who called; nil if nobody listens.
 	Client Client
-	// Changed takes the plugin's notice that one of its lists is another now; nil refuses it.
+	// Changed takes the plugin's notice that one of its lists, or what one of its resources holds, is
+	// another now; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
 
@@ -86,11 +87,12 @@ func methods() map[string]method {
 		"notifications/tools/list_changed":     changed("notifications/tools/list_changed"),
 		"notifications/prompts/list_changed":   changed("notifications/prompts/list_changed"),
 		"notifications/resources/list_changed": changed("notifications/resources/list_changed"),
+		"notifications/resources/updated":      changed("notifications/resources/updated"),
 		"http/fetch":                           (*Gate).fetch,
 	}
 	for _, name := range []string{
 		"sampling/createMessage", "elicitation/create", "roots/list", "kv/get", "kv/set", "kv/delete", "kv/list",
-		"secrets/list", "tools/call", "notifications/resources/updated",
+		"secrets/list", "tools/call",
 	} {
 		m[name] = unavailable(name)
 	}

@@ -33,10 +33,11 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [http] [mute]  begins a new conn; mute has no way to notify
+//	@connect [mute]  begins a new conn; mute has no way to notify
 //	@page N                 makes a new server with pages of N entries
 //	@add NAME TOOL…         adds a plugin with tools
 //	@sleep DURATION         lets time pass
+//	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
 //
 // Each line is handled until all that runs is blocked; then comes the next one.
@@ -118,7 +119,6 @@ func (p *player) directive(name string, args []string) {
 	case "@connect":
 		o := ConnOptions{Notify: p.say}
 		for _, a := range args {
-			o.HTTP = o.HTTP || a == "http"
 			if a == "mute" {
 				o.Notify = nil
 			}
@@ -137,6 +137,8 @@ func (p *player) directive(name string, args []string) {
 			p.t.Fatal(err)
 		}
 		time.Sleep(d)
+	case "@end":
+		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
 	default:
@@ -273,6 +275,10 @@ func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
 	case "denied":
 		message, _ := rawjson.String(pair[1])
 		client.(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
+	default:
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
+			p.t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
