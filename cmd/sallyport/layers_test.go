@@ -18,6 +18,7 @@ var layers = map[string]int{
 	"cmd/sallyport":                   6,
 	"cmd/sallyport/internal/clients":  6,
 	"cmd/sallyport/internal/settings": 6,
+	"cmd/sallyport/internal/hypermcp": 6,
 	"cmd/bench":                       6,
 	"cmd/challenges":                  6,
 	"transport":                       5,
@@ -53,7 +54,7 @@ var layers = map[string]int{
 
 // beside lists the imports within one height that the design wants, upwards in the folder tree.
 var beside = map[string][]string{
-	"cmd/sallyport":    {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/settings"},
+	"cmd/sallyport":    {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/settings"},
 	"hostfuncs":        {"hostfuncs/tree", "hostfuncs/wasi"},
 	"hostfuncs/tree":   {"hostfuncs/wasi"},
 	"runtime/native":   {"runtime"},

@@ -20,7 +20,7 @@ func (m *Manifest) wants(parsed *sdk.Manifest) error {
 		return fmt.Errorf("the manifest asks for %d hosts and paths, at most %d are read", n, maxWants)
 	}
 	for _, host := range parsed.AllowedHosts {
-		line, err := HostGrant(host)
+		line, err := HostGrant("GET,POST", host)
 		m.want("net", line, fmt.Sprintf("allowed_hosts names %q", host), err)
 	}
 	for _, place := range slices.Sorted(maps.Keys(parsed.AllowedPaths)) {
@@ -44,9 +44,9 @@ func (m *Manifest) want(family, line, why string, err error) {
 }
 
 // HostGrant is the grant line that comes nearest to a host as Extism writes it, a name in which *
-// stands for anything. What else a pattern could say there is an error: it is never tried out, since
+// stands for anything; methods are as in the line. What else a pattern could say there is an error: it is never tried out, since
 // some patterns take for ever.
-func HostGrant(host string) (string, error) {
+func HostGrant(methods, host string) (string, error) {
 	if host == "*" {
 		host = "**"
 	}
@@ -56,7 +56,7 @@ func HostGrant(host string) (string, error) {
 	if rest, ok := strings.CutPrefix(host, "*."); ok {
 		host = "**." + rest
 	}
-	line := "net: GET,POST https://" + host + "/**"
+	line := "net: " + methods + " https://" + host + "/**"
 	_, err := grant.ParseLine(line)
 	return line, err
 }

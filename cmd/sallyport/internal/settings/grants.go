@@ -24,6 +24,16 @@ func readGrants(n *yaml.Node) (*grant.Set, error) {
 	return set, err
 }
 
+// Tree reads a YAML or JSON file of another program, free of its format and with its lines. The root
+// is a Map; anchors, tags and keys that come twice are errors. Errors are *FileError.
+func Tree(path string) (grant.Node, error) {
+	root, err := readFile(path)
+	if err != nil || root == nil {
+		return grant.Node{Kind: grant.Map, Line: 1}, err
+	}
+	return node("", root), nil
+}
+
 // node is n without its format. Aliases and tags were refused before.
 func node(key string, n *yaml.Node) grant.Node {
 	out := grant.Node{Line: n.Line, Key: key, Value: n.Value}
