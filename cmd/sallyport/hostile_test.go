@@ -504,7 +504,6 @@ func TestHostile_describe(t *testing.T) {
 		}
 		tools = append(tools, d.tools...)
 	}
-	begin = time.Now()
 	s := connect(t, "", dir)
 	if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "still here"})); got != "still here" {
 		t.Errorf("%q", got)
