@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -36,8 +37,10 @@ type Call struct {
 	Params    json.RawMessage
 	// Client is who called; nil if nobody listens.
 	Client Client
-	// Changed takes the plugin's notice that one of its lists, or what one of its resources holds, is
-	// another now; nil refuses it.
+	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
+	// again. A plugin that may ask nothing of the client leaves it as it is.
+	Journal *journal.Journal
+	// Changed takes the plugin's notice that one of its lists is another now; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
 
@@ -48,9 +51,11 @@ type Gate struct {
 	call   Call
 	stderr output
 	stdout output
-	stop   context.Context // done when the call is over
-	cancel context.CancelFunc
-	wasi   func() *wasi.State
+	// journal is that of the call, nil if the plugin cannot ask.
+	journal *journal.Journal
+	stop    context.Context // done when the call is over
+	cancel  context.CancelFunc
+	wasi    func() *wasi.State
 
 	mu       sync.Mutex
 	closed   bool
@@ -59,6 +64,7 @@ type Gate struct {
 	logged   int // bytes of log messages
 	progress float64
 	moved    bool // progress is set
+	sampled  sampled
 }
 
 var (
@@ -69,6 +75,9 @@ var (
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
 	g := &Gate{policy: p, call: c}
+	if p.asks {
+		g.journal = c.Journal
+	}
 	g.stop, g.cancel = context.WithCancel(p.host.stop)
 	g.stderr, g.stdout = output{gate: g, name: "stderr"}, output{gate: g, name: "stdout"}
 	g.wasi = sync.OnceValue(g.newState)
@@ -87,12 +96,14 @@ func methods() map[string]method {
 		"notifications/tools/list_changed":     changed("notifications/tools/list_changed"),
 		"notifications/prompts/list_changed":   changed("notifications/prompts/list_changed"),
 		"notifications/resources/list_changed": changed("notifications/resources/list_changed"),
-		"notifications/resources/updated":      changed("notifications/resources/updated"),
 		"http/fetch":                           (*Gate).fetch,
 	}
+	for name := range questions() {
+		m[name] = asked(name)
+	}
 	for _, name := range []string{
-		"sampling/createMessage", "elicitation/create", "roots/list", "kv/get", "kv/set", "kv/delete", "kv/list",
-		"secrets/list", "tools/call",
+		"kv/get", "kv/set", "kv/delete", "kv/list",
+		"secrets/list", "tools/call", "notifications/resources/updated",
 	} {
 		m[name] = unavailable(name)
 	}
@@ -109,18 +120,19 @@ func unavailable(name string) method {
 // maxMethod bounds the part of an unknown method that an error repeats.
 const maxMethod = 64
 
-// Ask performs what the guest asked for. The error is an *AskError. A body that the answer opens as a
-// stream lives as long as ctx.
+// Ask performs what the guest asked for. The error is an *AskError, or an *EndError that ends the call.
+// A body that the answer opens as a stream lives as long as ctx.
 func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	serve := g.policy.host.methods[name]
 	if serve == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))
 	}
-	result, err := serve(g, ctx, params, s)
-	if err != nil {
+	result, err := g.journaled(ctx, name, params, s, serve)
+	var end *runtime.EndError
+	if err != nil && !errors.As(err, &end) {
 		return nil, asAskError(err)
 	}
-	return result, nil
+	return result, err
 }
 
 // effect is one thing that a guest wants to happen.
@@ -283,6 +295,9 @@ func (g *Gate) newState() *wasi.State {
 	o := wasi.Options{
 		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
 		Stdout: &g.stdout, Stderr: &g.stderr,
+	}
+	if j := g.journal; j != nil {
+		o.Now, o.Monotonic, o.Sleep, o.Random = j.Now, j.Monotonic, j.Sleep, j
 	}
 	g.mountFiles(&o)
 	s := wasi.NewState(o)

@@ -56,7 +56,8 @@ type Host struct {
 	ranges    table
 	maxBody   int64             // of an answer, in bytes
 	methods   map[string]method // never changed after NewHost
-	stop      context.Context   // done when the host is closed
+	questions map[string]question
+	stop      context.Context // done when the host is closed
 	cancel    context.CancelFunc
 
 	mu       sync.Mutex
@@ -80,6 +81,7 @@ func NewHost(o *Options) *Host {
 		ranges:    newTable(),
 		maxBody:   maxResponseBody,
 		methods:   methods(),
+		questions: questions(),
 		policies:  map[*Policy]struct{}{},
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())

@@ -55,6 +55,15 @@ const streamMember = "dev.sallyport/stream"
 // that came more than once is a list. Redirects are followed, each as an effect of its own; url is
 // where the last one led. The answer's body is a stream that lives as long as the call.
 func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	res, err := g.perform(ctx, params, s)
+	if err != nil {
+		return nil, err
+	}
+	return deliver(appendHead(nil, res), res.body, s)
+}
+
+// perform does what a fetch asks for.
+func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams) (*response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
@@ -62,15 +71,16 @@ func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Stre
 	if err != nil {
 		return nil, err
 	}
-	res, err := g.follow(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	id, err := s.Open(res.body)
+	return g.follow(ctx, r)
+}
+
+// deliver gives the guest an answer whose body is a stream.
+func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.RawMessage, error) {
+	id, err := s.Open(body)
 	if err != nil {
 		return nil, err // Open closed the body
 	}
-	return appendResponse(nil, res, id), nil
+	return fmt.Appendf(head, `,"body":{%q:%d}}`, streamMember, id), nil
 }
 
 func parseFetch(params json.RawMessage, s runtime.Streams) (*request, error) {
@@ -221,8 +231,8 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 // target is what a receipt counts a request under: without the path, which may hold values.
 func (r *request) target() string { return r.method + " " + r.url.Scheme + "://" + r.url.Host + r.via }
 
-// appendResponse writes the answer of a fetch.
-func appendResponse(dst []byte, res *response, id uint32) json.RawMessage {
+// appendHead writes the answer of a fetch up to its body.
+func appendHead(dst []byte, res *response) json.RawMessage {
 	dst = fmt.Appendf(dst, `{"status":%d,"url":`, res.status)
 	dst = rawjson.AppendString(dst, res.url)
 	dst = append(dst, `,"headers":{`...)
@@ -234,7 +244,7 @@ func appendResponse(dst []byte, res *response, id uint32) json.RawMessage {
 		dst = append(dst, ':')
 		dst = appendValues(dst, res.header[name])
 	}
-	return fmt.Appendf(dst, `},"body":{%q:%d}}`, streamMember, id)
+	return append(dst, '}')
 }
 
 func appendValues(dst []byte, values []string) []byte {

@@ -1,9 +1,14 @@
 package hostfuncs
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 )
 
 // Plugin is what an operator says about one plugin.
@@ -23,6 +28,7 @@ type Policy struct {
 	host   *Host
 	plugin Plugin
 	env    []string
+	asks   bool // it may ask the client something
 	net    *client
 }
 
@@ -31,6 +37,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	policy := &Policy{host: h, plugin: p, net: newClient(h)}
 	policy.env = policy.environment()
+	policy.asks = asks(p.Grants)
 	h.add(policy)
 	return policy
 }
@@ -40,6 +47,26 @@ func (h *Host) Plugin(p Plugin) *Policy {
 func (p *Policy) Close() {
 	p.host.remove(p)
 	p.net.close()
+}
+
+// asks reports whether a line lets a plugin ask the client something.
+func asks(s *grant.Set) bool {
+	return slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
+		return !g.Deny && (g.Family == grant.Elicitation || g.Family == grant.Sampling || g.Family == grant.Roots)
+	})
+}
+
+// Bind ties the journal of a call to this plugin under these grants and this configuration; nil is no
+// journal. The error is journal.ErrOther if it was kept under others.
+func (p *Policy) Bind(j *journal.Journal) error {
+	if j == nil || !p.asks && !j.Bound() {
+		return nil
+	}
+	h := sha256.New()
+	for _, text := range []string{p.plugin.Name, p.plugin.Digest, p.plugin.Grants.String(), strings.Join(p.env, "\x00")} {
+		fmt.Fprintf(h, "%d:%s", len(text), text)
+	}
+	return j.Bind(h.Sum(nil)[:16])
 }
 
 // Name is the plugin's name.

@@ -35,7 +35,11 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	if ask == nil {
 		return r.reply(noCompletion(), false), nil
 	}
-	raw, err := ask(ctx, r.forward(name))
+	call, err := r.forward(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := ask(ctx, call)
 	if cannotComplete(err) {
 		return r.reply(noCompletion(), false), nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -19,6 +20,8 @@ const MaxInFlight = 256
 type ConnOptions struct {
 	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
 	Principal string
+	// HTTP says that the messages come over HTTP, where nothing can be sent outside a request.
+	HTTP bool
 	// Notify sends a message that belongs to no request; nil means that there is no way to. It may be
 	// called from any goroutine, must not wait long and must not call back into the Conn. A call
 	// that has begun may outlast Close.
@@ -50,6 +53,8 @@ type Conn struct {
 	version atomic.Pointer[string]
 	// ready is set by notifications/initialized.
 	ready atomic.Bool
+	// capabilities are what the legacy session's client can be asked, nil before initialize.
+	capabilities atomic.Pointer[abilities]
 	// level is the legacy session's log level.
 	level atomic.Int32
 
@@ -57,11 +62,9 @@ type Conn struct {
 
 	mu       sync.Mutex
 	closed   bool
-	inFlight map[string]*request // by id, verbatim
-
-	subscriptions map[*subscription]struct{}
-	deaf          bool            // no subscription may begin
-	subscribed    map[string]bool // URIs, of the legacy session
+	inFlight map[string]*request  // by id, verbatim
+	outgoing map[string]*outgoing // requests to the client, by id
+	asked    uint64               // how many there were
 }
 
 // Handle answers one message. For a request it returns when the answer is ready; for anything else
@@ -76,7 +79,8 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 		c.notified(m)
 		return Response{Modern: IsModern(m)}
 	case !m.IsRequest():
-		return Response{} // an answer, but nothing was asked
+		c.answered(m)
+		return Response{}
 	}
 	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, send: send}
 	handler, refusal := r.accept()
@@ -179,5 +183,25 @@ func (c *Conn) drain() {
 	c.running.Wait()
 }
 
-// announcesChanges reports whether a legacy session can be told about changes.
-func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil }
+// announcesChanges reports whether this client can be told about new lists. Over HTTP there is no
+// stream yet that could carry it.
+func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil && !c.opts.HTTP }
+
+// announce tells an initialized legacy session which lists are new.
+func (c *Conn) announce(ch registry.Change) {
+	if !c.ready.Load() || !c.announcesChanges() {
+		return
+	}
+	for _, n := range []struct {
+		changed bool
+		method  string
+	}{
+		{ch.Tools, "notifications/tools/list_changed"},
+		{ch.Prompts, "notifications/prompts/list_changed"},
+		{ch.Resources, "notifications/resources/list_changed"},
+	} {
+		if n.changed {
+			c.opts.Notify(jsonrpc.AppendNotification(nil, n.method, nil))
+		}
+	}
+}

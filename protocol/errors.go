@@ -28,6 +28,7 @@ func invalidParams(format string, args ...any) *jsonrpc.Error {
 // failed turns whatever ended a request into the message that the client gets. Errors look like
 // this on the wire:
 //
+//	see failedAsking          a call that waits for answers, or cannot have them
 //	*jsonrpc.Error            ours already: unknown names, malformed params
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
 //	*runtime.EndError,
@@ -44,6 +45,9 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 		ask   *runtime.AskError
 		shape *shapeError
 	)
+	if body, wire, ok := r.failedAsking(err); ok {
+		return body, wire
+	}
 	r.learnDenials(err)
 	switch {
 	case errors.As(err, &wire):

@@ -24,7 +24,8 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	version := negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(levelUnset))
-	r.conn.forgetSubscriptions()
+	declared := readCapabilities(rawjson.Get(r.params, "capabilities"))
+	r.conn.capabilities.Store(&declared)
 	r.conn.version.Store(&version)
 	r.initialized = version
 	return r.prepared(r.initializeResult(version)), nil
@@ -49,20 +50,21 @@ func (s *Server) instruct(o *rawjson.Object) {
 
 // legacyCapabilities says what a legacy session can use. All three lists are always there, even
 // when they are empty: plugins come and go while a session lasts.
-func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
+func legacyCapabilities(listChanged bool) json.RawMessage {
+	list := json.RawMessage(`{"listChanged":` + strconv.FormatBool(listChanged) + `}`)
+	return capabilities(list)
+}
 
-// modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
-func modernCapabilities() json.RawMessage { return capabilities("true") }
+// modernCapabilities has no listChanged, since those notifications come by subscriptions/listen.
+func modernCapabilities() json.RawMessage { return capabilities(json.RawMessage("{}")) }
 
-// capabilities is a server that tells of changes, or not: "true" or "false".
-func capabilities(tells string) json.RawMessage {
+func capabilities(list json.RawMessage) json.RawMessage {
 	empty := json.RawMessage("{}")
-	list := json.RawMessage(`{"listChanged":` + tells + `}`)
 	return rawjson.Object{
 		{Key: "completions", Value: empty},
 		{Key: "logging", Value: empty},
 		{Key: "prompts", Value: list},
-		{Key: "resources", Value: json.RawMessage(`{"listChanged":` + tells + `,"subscribe":` + tells + `}`)},
+		{Key: "resources", Value: list},
 		{Key: "tools", Value: list},
 	}.Append(nil)
 }

@@ -24,7 +24,11 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err := checkPromptArguments(p.Definition, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
-	raw, err := p.Get(ctx, r.forward(name))
+	call, err := r.forward(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := p.Get(ctx, call)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ type request struct {
 	subject     string          // the tool, prompt or URI that is asked for, "" likewise
 	initialized string          // see Response
 
+	capabilities json.RawMessage // of a modern request
+	resumption   resumption      // of a modern request that may ask
+
 	stop      context.CancelFunc
 	abandoned atomic.Bool // the client wants no answer
 
@@ -40,6 +43,7 @@ type request struct {
 	denials  int               // effects that the gate refused
 	denial   *runtime.AskError // the first of them
 	denied   string            // what the last of them said
+	required json.RawMessage   // what the client should have declared for the last question it did not get
 	finished bool
 }
 
@@ -49,7 +53,7 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 		return method{}, invalidParams("params must be an object")
 	}
 	e := readEnvelope(r.params)
-	r.modern = e.modern
+	r.modern, r.capabilities = e.modern, e.capabilities
 	if e.modern {
 		if err := e.check(); err != nil {
 			return method{}, err
@@ -113,11 +117,14 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 	r.finish()
 	resp := Response{Body: body, Modern: r.modern, Initialized: r.initialized}
 	if r.abandoned.Load() || ctx.Err() == context.Canceled {
-		return Response{Modern: r.modern}
+		resp = Response{Modern: r.modern}
+		r.settle(&resp, context.Canceled)
+		return resp
 	}
 	if err != nil {
 		resp.Body, resp.Err = r.failed(err)
 	}
+	r.settle(&resp, err)
 	return resp
 }
 
@@ -146,9 +153,15 @@ func (r *request) unambiguous() error {
 }
 
 // forward makes the registry's form of this request, which is about subject.
-func (r *request) forward(subject string) registry.Call {
+func (r *request) forward(subject string) (registry.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
-	return registry.Call{ID: r.call, Principal: r.conn.opts.Principal, Params: r.params, Client: r}
+	call := registry.Call{Principal: r.conn.opts.Principal, Params: r.params, Client: r}
+	var err error
+	if r.modern && asks(r.method) {
+		err = r.resume(&call)
+	}
+	call.ID = r.call
+	return call, err
 }
 
 // maxClip is how much of a client's own text an error repeats, in bytes.

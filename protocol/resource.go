@@ -19,7 +19,11 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if !ok {
 		return nil, r.resourceNotFound("unknown resource")
 	}
-	raw, err := reader.Read(ctx, r.forward(uri))
+	call, err := r.forward(uri)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := reader.Read(ctx, call)
 	if err != nil {
 		return nil, err
 	}

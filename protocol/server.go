@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -35,6 +36,11 @@ type Options struct {
 	PageSize int
 	// ListTTL is how long modern clients may keep a list; 0 tells them to ask each time.
 	ListTTL time.Duration
+	// Keys seal the calls that wait for a client's answers. Servers that have the same keys go on with
+	// each other's; nil is keys of this server's own.
+	Keys *sealed.Keys
+	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
+	AskTime time.Duration
 	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
 	Logger *slog.Logger
 }
@@ -59,6 +65,10 @@ type Server struct {
 	view      atomic.Pointer[view]
 	buildView sync.Mutex
 
+	keys  *sealed.Keys
+	spent spent
+	now   func() time.Time
+
 	stopWatch func()
 
 	mu     sync.Mutex
@@ -68,7 +78,7 @@ type Server struct {
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}}
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, spent: spent{now: time.Now}}
 	if o != nil {
 		s.opts = *o
 	}
@@ -93,6 +103,12 @@ func (s *Server) defaults() {
 		s.opts.PageSize = defaultPageSize
 	}
 	s.opts.ListTTL = max(0, s.opts.ListTTL)
+	if s.opts.AskTime <= 0 {
+		s.opts.AskTime = defaultAskTime
+	}
+	if s.keys = s.opts.Keys; s.keys == nil {
+		s.keys = sealed.Random()
+	}
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -151,16 +167,14 @@ func (s *Server) open() []*Conn {
 	return list
 }
 
-// changed tells every client that wants to hear it what is new.
+// changed tells every legacy session that can hear it which lists are new.
 func (s *Server) changed(ch registry.Change) {
-	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.open() {
-		c.announce(ch, owner)
+		c.announce(ch)
 	}
 }
 
-// Close ends the server: requests are refused from now on, subscriptions end, and Close waits for the
-// requests in flight.
+// Close ends the server: requests are refused from now on, and Close waits for those in flight.
 // When ctx is done it cancels them, still waits, and returns the context's error.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -174,7 +188,6 @@ func (s *Server) Close(ctx context.Context) error {
 		}
 	})
 	for _, c := range conns {
-		c.EndSubscriptions()
 		c.drain()
 	}
 	if stop() {

@@ -135,11 +135,7 @@ func (r *request) finish() {
 	r.finished = true
 }
 
-// notification is a message without an answer; params may be nil.
 func notification(method string, params rawjson.Object) []byte {
-	if params == nil {
-		return jsonrpc.AppendNotification(nil, method, nil)
-	}
 	return oneLine(jsonrpc.AppendNotification(nil, method, params.Append(nil)))
 }
 

@@ -25,7 +25,10 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if !ok {
 		return nil, invalidParams("unknown tool: %s", clip(name))
 	}
-	call := r.forward(t.Name)
+	call, err := r.forward(t.Name)
+	if err != nil {
+		return nil, err
+	}
 	if err := v.checkArguments(t, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}

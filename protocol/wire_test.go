@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -33,12 +36,15 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [mute]  begins a new conn; mute has no way to notify
+//	@connect [http] [mute] [eve]  begins a new conn; mute has no way to notify
 //	@page N                 makes a new server with pages of N entries
 //	@add NAME TOOL…         adds a plugin with tools
 //	@sleep DURATION         lets time pass
-//	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
+//	@grant LINE             grants the plugin t this too
+//
+// $CAPS in a line are a modern _meta whose client declares everything, $STATE1 is the first requestState
+// that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter.
 //
 // Each line is handled until all that runs is blocked; then comes the next one.
 func TestWire(t *testing.T) {
@@ -87,8 +93,11 @@ type player struct {
 	server  *Server
 	conn    *Conn
 
-	mu  sync.Mutex
-	out bytes.Buffer
+	grants []grant.Grant
+
+	mu     sync.Mutex
+	out    bytes.Buffer
+	states []string
 }
 
 func play(t *testing.T, script []byte) []byte {
@@ -119,6 +128,10 @@ func (p *player) directive(name string, args []string) {
 	case "@connect":
 		o := ConnOptions{Notify: p.say}
 		for _, a := range args {
+			o.HTTP = o.HTTP || a == "http"
+			if a == "eve" {
+				o.Principal = a
+			}
 			if a == "mute" {
 				o.Notify = nil
 			}
@@ -137,12 +150,23 @@ func (p *player) directive(name string, args []string) {
 			p.t.Fatal(err)
 		}
 		time.Sleep(d)
-	case "@end":
-		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
+	case "@grant":
+		p.grant(strings.Join(args, " "))
 	default:
 		p.t.Fatalf("unknown directive %s", name)
+	}
+}
+
+func (p *player) grant(line string) {
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.grants = append(p.grants, g)
+	if err := p.catalog.Configure(map[string]registry.Config{"t": {Grants: grant.NewSet(p.grants...)}}); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
@@ -165,7 +189,7 @@ func (p *player) connect(o ConnOptions) {
 }
 
 func (p *player) message(line string) {
-	line = strings.ReplaceAll(line, "$M", modernMeta)
+	line = p.expand(line)
 	if jsonrpc.IsBatch([]byte(line)) {
 		p.say(p.conn.HandleBatch(p.t.Context(), []byte(line), p.say).Body)
 		return
@@ -178,6 +202,40 @@ func (p *player) message(line string) {
 	p.say(p.conn.Handle(p.t.Context(), &m, p.say).Body)
 }
 
+// expand fills in what a line stands for.
+func (p *player) expand(line string) string {
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "$M", modernMeta), "$CAPS", askableMeta)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return stateName.ReplaceAllStringFunc(line, func(name string) string {
+		name, changed := strings.CutSuffix(name[len("$STATE"):], "~")
+		n, _ := strconv.Atoi(name)
+		state := []byte(p.states[n-1])
+		if changed {
+			state[len(state)/2] ^= 1
+		}
+		return string(state)
+	})
+}
+
+// hideStates writes the names of states in their place.
+func (p *player) hideStates(msg []byte) []byte {
+	return sealedState.ReplaceAllFunc(msg, func(member []byte) []byte {
+		state := string(sealedState.FindSubmatch(member)[1])
+		n := slices.Index(p.states, state)
+		if n < 0 {
+			n = len(p.states)
+			p.states = append(p.states, state)
+		}
+		return fmt.Appendf(nil, `"requestState":"STATE%d"`, n+1)
+	})
+}
+
+var (
+	stateName   = regexp.MustCompile(`\$STATE\d+~?`)
+	sealedState = regexp.MustCompile(`"requestState":"([^"]*)"`)
+)
+
 // say notes one message of the server.
 func (p *player) say(msg []byte) {
 	if msg == nil {
@@ -188,12 +246,14 @@ func (p *player) say(msg []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out.Write(builtin.ReplaceAll(msg, []byte(`{"uri":"sallyport://plugins"}`)))
+	p.out.Write(builtin.ReplaceAll(p.hideStates(msg), []byte(`{"uri":"sallyport://plugins"}`)))
 	p.out.WriteByte('\n')
 }
 
 // builtin is the catalogue's own entry, whose words are not this package's affair.
 var builtin = regexp.MustCompile(`{"uri":"sallyport://plugins"[^{}]*}`)
+
+const askableMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`
 
 const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 
@@ -233,6 +293,7 @@ func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
 //
 //	"notify": [[method, params], …]  sends these first
 //	"wait": milliseconds             then waits, or until it is cancelled
+//	"ask": [[question, …], …]        asks these rounds, and answers with what was answered
 //	"reply": value                   answers with this
 //	"replyText": string              answers with these bytes
 //	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
@@ -250,6 +311,9 @@ func (p *player) obey(ctx context.Context, method string, params json.RawMessage
 		case <-ctx.Done():
 			return nil, &runtime.EndError{Kind: runtime.KindCancelled, Message: "cancelled", Err: ctx.Err()}
 		}
+	}
+	if rounds, _ := rawjson.Elements(rawjson.Get(meta, "ask")); rounds != nil {
+		return p.ask(ctx, method, rounds)
 	}
 	if text, ok := rawjson.String(rawjson.Get(meta, "replyText")); ok {
 		return json.RawMessage(text), nil
@@ -275,11 +339,32 @@ func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
 	case "denied":
 		message, _ := rawjson.String(pair[1])
 		client.(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
-	default:
-		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
-			p.t.Errorf("%s: %v", name, err)
+	}
+}
+
+// ask asks rounds as a dialect does.
+func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessage) (json.RawMessage, error) {
+	var told []string
+	for _, raw := range rounds {
+		var round []runtime.Question
+		if err := json.Unmarshal(raw, &round); err != nil {
+			p.t.Error(err)
+		}
+		for _, a := range runtime.GateFrom(ctx).(runtime.Rounds).AskRound(ctx, round, nil) {
+			var refused *runtime.AskError
+			switch {
+			case errors.As(a.Err, &refused) && refused.Kind == runtime.KindUnsupported && len(round) == 1:
+				return nil, &runtime.GuestError{Code: -1, Message: refused.Message, Data: json.RawMessage(`{"kind":"unsupported"}`)}
+			case errors.As(a.Err, &refused):
+				told = append(told, refused.Error())
+			case a.Err != nil:
+				return nil, a.Err
+			default:
+				told = append(told, string(a.Result))
+			}
 		}
 	}
+	return said(method, json.RawMessage(`{"uri":"test://a","arguments":`+string(textOf(strings.Join(told, " / ")))+`}`)), nil
 }
 
 // client finds the request that has this _meta: a plugin of this process has no gate.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -24,6 +25,10 @@ type Call struct {
 	Principal string          // whose call it is
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
 	Client    Client          // nil: nobody listens
+	// Journal is what the plugin was answered when this call ran before, or a new one; nil if the call is
+	// never run again. One that was kept under another digest or other grants is refused with
+	// journal.ErrOther.
+	Journal *journal.Journal
 }
 
 // Reader serves resources/read for one URI: a Resource or a Template.

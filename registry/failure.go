@@ -44,8 +44,9 @@ func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
 	g := hostfuncs.Call{
 		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, Client: c.Client,
+		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
-			if method == resourceUpdated || changes.Add(1) <= maxChanges {
+			if changes.Add(1) <= maxChanges {
 				changed(method, params)
 			}
 		},

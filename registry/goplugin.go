@@ -36,6 +36,9 @@ type goServer struct {
 
 // serve runs the function with a gate in its context, as a guest has one.
 func (s *goServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+	if err := s.policy.Bind(c.Journal); err != nil {
+		return nil, err
+	}
 	g := &goGate{policy: s.policy, call: c, request: r, changed: changed}
 	defer g.close()
 	result, err := s.call(runtime.WithGate(ctx, g), r.method, r.params)
@@ -57,11 +60,19 @@ type goGate struct {
 	closed bool
 }
 
-var _ runtime.Gate = (*goGate)(nil)
+var (
+	_ runtime.Gate   = (*goGate)(nil)
+	_ runtime.Rounds = (*goGate)(nil)
+)
 
 // Ask passes on to the gate.
 func (g *goGate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	return g.gate().Ask(ctx, method, params, s)
+}
+
+// AskRound passes on to the gate.
+func (g *goGate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
+	return g.gate().AskRound(ctx, round, s)
 }
 
 func (g *goGate) gate() *hostfuncs.Gate {

@@ -30,6 +30,9 @@ func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits) *m
 }
 
 func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+	if err := s.policy.Bind(c.Journal); err != nil {
+		return nil, err
+	}
 	gate := s.policy.NewGate(gateCall(c, r, changed))
 	defer gate.Close()
 	pool, err := s.ready(ctx)

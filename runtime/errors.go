@@ -18,6 +18,7 @@ const (
 	KindLimit       Kind = "limit"       // a bound was reached
 	KindConflict    Kind = "conflict"    // somebody else changed it
 
+	KindInput     Kind = "input"     // the call waits for the client's answers
 	KindTrap      Kind = "trap"      // the guest ran into a WebAssembly trap
 	KindExit      Kind = "exit"      // the guest ended itself
 	KindDeadline  Kind = "deadline"  // the call's time was over

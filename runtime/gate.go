@@ -15,6 +15,27 @@ type Gate interface {
 	Ask(ctx context.Context, method string, params json.RawMessage, s Streams) (json.RawMessage, error)
 }
 
+// Question is one request of a round.
+type Question struct {
+	Method string
+	Params json.RawMessage // nil if absent
+	// Key is the guest's own name for it, which a client may get to see; "" if it has none.
+	Key string
+}
+
+// Answer is what became of one Question. Err is an *AskError that the guest may be told, or else ends
+// the call, as an error of Gate.Ask does.
+type Answer struct {
+	Result json.RawMessage
+	Err    error
+}
+
+// Rounds is met by a Gate that can be asked for several things at once, so that a person is asked once.
+type Rounds interface {
+	// AskRound performs the questions and returns as many answers, in the same order.
+	AskRound(ctx context.Context, round []Question, s Streams) []Answer
+}
+
 // Streams are the byte streams of one call; a dialect implements them.
 type Streams interface {
 	// Open gives the guest a stream that reads r, and closes r with the stream or the call.

@@ -45,10 +45,12 @@ var layers = map[string]int{
 	"protocol/paramheader":            0,
 	"protocol/rawjson":                0,
 	"protocol/schema":                 0,
+	"protocol/sealed":                 0,
 	"runtime/wasmbin":                 0,
 	"runtime/wasmbin/rewrite":         0,
 	"runtime/wasmtest":                0,
 	"hostfuncs/grant":                 0,
+	"hostfuncs/journal":               0,
 	"hostfuncs/store":                 0,
 }
 

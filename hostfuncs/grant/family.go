@@ -29,7 +29,7 @@ func families() []Family {
 // later are the families of the language that this version does not enforce.
 func later(f Family) bool {
 	switch f {
-	case Elicitation, KV, Roots, Sampling, "secret", "tools", "clock", "random", "ui", "links":
+	case KV, "secret", "tools", "clock", "random", "ui", "links":
 		return true
 	}
 	return false

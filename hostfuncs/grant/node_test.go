@@ -47,15 +47,14 @@ func TestParse_Errors(t *testing.T) {
 		node grant.Node
 		want string
 	}{
-		{mapping(2, "", scalar(2, "nett", "x")), `line 2: unknown grant "nett": write one of config, fs, net or deny`},
-		{mapping(2, ""), `line 2: empty grant: write one of config, fs, net or deny`},
+		{mapping(2, "", scalar(2, "nett", "x")), `line 2: unknown grant "nett": write one of config, elicitation, fs, net, roots, sampling or deny`},
+		{mapping(2, ""), `line 2: empty grant: write one of config, elicitation, fs, net, roots, sampling or deny`},
 		{grant.Node{Line: 4, Kind: grant.List}, `line 4: a grant is one line, not a list: write one element for each`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "fs", "read /")), `line 3: one grant cannot be both "net" and "fs": write two elements`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "bodi", "1")), `line 3: unknown option "bodi" of net: write one of ask, body`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), mapping(3, "body")), `line 3: body is a size, such as 64KiB`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "net", "GET https://a/")), `line 3: "net" is there twice`},
 		{mapping(2, "", grant.Node{Line: 2, Key: "net", Kind: grant.List}), `line 2: "net" takes one line of text, such as "net: GET https://api.example.com/v1/**"`},
-		{mapping(2, "", mapping(2, "sampling", scalar(2, "calls", "3"))), `line 2: "sampling" grants are not available in this version: remove the line`},
 		{mapping(2, "", scalar(2, "fs", "read /a"), grant.Node{Line: 3, Key: "within", Kind: grant.List}), `line 3: option "within" of fs is not available in this version: remove it`},
 		{mapping(2, "", mapping(2, "config", mapping(3, "key", scalar(3, "secret", "NAME")))), `line 3: secrets are not available in this version: remove "key"`},
 		{mapping(2, "", mapping(2, "config", scalar(3, "PWD", "/"))), `line 3: config name "PWD" is set by the host: choose another`},

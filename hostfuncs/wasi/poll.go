@@ -115,18 +115,23 @@ func (c call) clockWait(id, timeout uint64, absolute bool) (time.Duration, Errno
 // poll waits and returns the encoded events. Streams come and go while it waits; all else is
 // decided at the start.
 func (c call) poll(subs []subscription) ([]byte, Errno) {
-	start := time.Now()
+	var changed [len(c.streams)]<-chan struct{}
+	if events := c.events(subs, 0, &changed); len(events) > 0 {
+		return events, ESUCCESS
+	}
 	first := nextWait(subs)
-	timer := time.NewTimer(first)
+	timer := time.NewTimer(c.sleep(first))
 	defer timer.Stop()
-	for {
-		var changed [len(c.streams)]<-chan struct{}
-		events := c.events(subs, time.Since(start), &changed)
-		if len(events) > 0 {
-			return events, ESUCCESS
-		}
-		if e := wait(c.ctx, timer.C, &changed); e != ESUCCESS {
+	for passed := time.Duration(0); ; {
+		over, e := wait(c.ctx, timer.C, &changed)
+		if e != ESUCCESS {
 			return nil, e
+		}
+		if over {
+			passed = first
+		}
+		if events := c.events(subs, passed, &changed); len(events) > 0 {
+			return events, ESUCCESS
 		}
 	}
 }
@@ -142,16 +147,18 @@ func nextWait(subs []subscription) time.Duration {
 	return first
 }
 
-func wait(ctx context.Context, timer <-chan time.Time, changed *[3]<-chan struct{}) Errno {
+// wait returns when the timer is over or something has changed.
+func wait(ctx context.Context, timer <-chan time.Time, changed *[3]<-chan struct{}) (over bool, e Errno) {
 	select {
 	case <-timer:
+		return true, ESUCCESS
 	case <-changed[0]:
 	case <-changed[1]:
 	case <-changed[2]:
 	case <-ctx.Done():
-		return ECANCELED
+		return false, ECANCELED
 	}
-	return ESUCCESS
+	return false, ESUCCESS
 }
 
 // events encodes what is ready after so much time, and collects the channels to wait on.

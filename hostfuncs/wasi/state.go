@@ -49,6 +49,9 @@ type Options struct {
 	Now       func() time.Time
 	Monotonic func() int64
 
+	// Sleep is asked how long a poll really waits that waits for so much of the clock; nil is as long.
+	Sleep func(time.Duration) time.Duration
+
 	// Random is the source of random_get; nil is crypto/rand.
 	Random io.Reader
 }
@@ -60,6 +63,7 @@ type State struct {
 	tree      Tree
 	now       func() time.Time
 	monotonic func() int64
+	sleep     func(time.Duration) time.Duration
 	random    io.Reader
 	files     table
 	streams   [3]*stream
@@ -73,6 +77,7 @@ func NewState(o Options) *State {
 		tree:      o.Tree,
 		now:       o.Now,
 		monotonic: o.Monotonic,
+		sleep:     o.Sleep,
 		random:    o.Random,
 	}
 	s.setDefaults()
@@ -97,6 +102,9 @@ func (s *State) setDefaults() {
 	}
 	if s.monotonic == nil {
 		s.monotonic = sinceStart
+	}
+	if s.sleep == nil {
+		s.sleep = func(d time.Duration) time.Duration { return d }
 	}
 	if s.random == nil {
 		s.random = rand.Reader

@@ -82,11 +82,9 @@ func TestCall_notifications(t *testing.T) {
 		}
 	}
 	_, r := run(t, record, func(c *sallyport.Call) (any, error) {
-		return nil, errors.Join(c.ToolsChanged("a", "b"), c.ShowTools("c"), c.HideTools("a"), c.PromptsChanged(),
-			c.ShowResources("x://y"), c.ResourceUpdated("x://y"))
+		return nil, errors.Join(c.ToolsChanged("a", "b"), c.PromptsChanged(), c.ResourcesChanged(), c.ResourceUpdated("x://y"))
 	})
-	want := `[tools/list_changed{"visible":["a","b"]} tools/list_changed{"show":["c"]} tools/list_changed{"hide":["a"]} ` +
-		`prompts/list_changed{"visible":[]} resources/list_changed{"show":["x://y"]} resources/updated{"uri":"x://y"}]`
+	want := `[tools/list_changed{"visible":["a","b"]} prompts/list_changed{} resources/list_changed{} resources/updated{"uri":"x://y"}]`
 	if r.IsError || fmt.Sprint(sent) != want {
 		t.Errorf("%s\n%v", r.Raw, sent)
 	}

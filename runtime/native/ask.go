@@ -79,7 +79,7 @@ func (c *call) reply(ctx context.Context, request []byte) []byte {
 	}
 	request = bytes.Clone(bytes.TrimLeft(request, " \t\r\n"))
 	if len(request) == 0 || request[0] != '[' {
-		return c.appendOne(ctx, nil, request, maxReply)
+		return appendAnswer(ctx, nil, c.perform(ctx, []json.RawMessage{request})[0], maxReply)
 	}
 	round, err := rawjson.Elements(request)
 	if err != nil {
@@ -88,35 +88,69 @@ func (c *call) reply(ctx context.Context, request []byte) []byte {
 	if len(round) > maxRound {
 		return appendAskError(nil, limitError("a round has %d requests, at most %d are allowed", len(round), maxRound))
 	}
-	return c.round(ctx, round)
-}
-
-// round asks each request of a round in order.
-func (c *call) round(ctx context.Context, round []json.RawMessage) []byte {
 	dst := []byte{'['}
-	for i, one := range round {
+	for i, a := range c.perform(ctx, round) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = c.appendOne(ctx, dst, one, maxReply-len(dst))
+		dst = appendAnswer(ctx, dst, a, maxReply-len(dst))
 	}
 	return append(dst, ']')
 }
 
-// appendOne performs one request and appends its answer, of at most max bytes.
-func (c *call) appendOne(ctx context.Context, dst, request []byte, max int) []byte {
-	method, params, refused := parseAsk(request)
-	if refused != nil {
-		return appendAskError(dst, refused)
+// perform answers what belongs to this dialect and gives the rest to the gate, as one round.
+func (c *call) perform(ctx context.Context, requests []json.RawMessage) []runtime.Answer {
+	answers := make([]runtime.Answer, len(requests))
+	var round []runtime.Question
+	var places []int
+	for i, raw := range requests {
+		q, refused := parseAsk(raw)
+		switch {
+		case refused != nil:
+			answers[i].Err = refused
+		case q.Method == "stream/open":
+			answers[i].Result, answers[i].Err = c.openStream(q.Params)
+		default:
+			round, places = append(round, q), append(places, i)
+		}
 	}
-	result, err := c.perform(ctx, method, params)
+	for i, a := range c.consult(ctx, round) {
+		answers[places[i]] = a
+	}
+	return answers
+}
+
+// consult asks the gate. A gate that knows no rounds is asked one after the other.
+func (c *call) consult(ctx context.Context, round []runtime.Question) []runtime.Answer {
+	if len(round) == 0 {
+		return nil
+	}
+	g := runtime.GateFrom(ctx)
+	if r, ok := g.(runtime.Rounds); ok {
+		return r.AskRound(ctx, round, c)
+	}
+	answers := make([]runtime.Answer, len(round))
+	for i, q := range round {
+		if g == nil {
+			answers[i].Err = &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nothing can be asked here"}
+			continue
+		}
+		answers[i].Result, answers[i].Err = g.Ask(ctx, q.Method, q.Params, c)
+	}
+	return answers
+}
+
+// appendAnswer appends one answer, of at most max bytes. What the guest may not be told ends it.
+func appendAnswer(ctx context.Context, dst []byte, a runtime.Answer, max int) []byte {
+	var refused *runtime.AskError
+	result := a.Result
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(a.Err, &refused):
 		return appendAskError(dst, refused)
-	case err != nil && ctx.Err() != nil: // the guest is about to be ended for that
+	case a.Err != nil && ctx.Err() != nil: // the guest is about to be ended for that
 		return appendAskError(dst, &runtime.AskError{Kind: runtime.KindTimeout, Message: "the call is over"})
-	case err != nil:
-		runtime.Abort(err)
+	case a.Err != nil:
+		runtime.Abort(a.Err)
 	case len(result) > max:
 		return appendAskError(dst, limitError("the answer has %d bytes, at most %d are allowed", len(result), max))
 	case len(result) == 0:
@@ -127,36 +161,27 @@ func (c *call) appendOne(ctx context.Context, dst, request []byte, max int) []by
 	return append(dst, '}')
 }
 
-// parseAsk takes {"method", "params"} apart. Other members are ignored.
-func parseAsk(request []byte) (method string, params json.RawMessage, err *runtime.AskError) {
+// parseAsk takes {"method", "params", "key"} apart. Other members are ignored.
+func parseAsk(request []byte) (q runtime.Question, err *runtime.AskError) {
 	o, bad := rawjson.ParseObject(request)
 	if bad != nil {
-		return "", nil, invalidError("the request is not a JSON object: %v", bad)
+		return q, invalidError("the request is not a JSON object: %v", bad)
 	}
 	method, ok := rawjson.String(o.Get("method"))
 	if !ok || method == "" {
-		return "", nil, invalidError("the request has no method")
+		return q, invalidError("the request has no method")
 	}
-	params = o.Get("params")
+	q.Method = method
+	q.Key, _ = rawjson.String(o.Get("key"))
+	params := o.Get("params")
 	if rawjson.IsNull(params) {
-		return method, nil, nil
+		return q, nil
 	}
 	if params[0] != '{' {
-		return "", nil, invalidError("the params of %q are not an object", method)
+		return q, invalidError("the params of %q are not an object", method)
 	}
-	return method, params, nil
-}
-
-// perform answers what belongs to this dialect and gives the rest to the gate.
-func (c *call) perform(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == "stream/open" {
-		return c.openStream(params)
-	}
-	g := runtime.GateFrom(ctx)
-	if g == nil {
-		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nothing can be asked here"}
-	}
-	return g.Ask(ctx, method, params, c)
+	q.Params = params
+	return q, nil
 }
 
 // streamMember is how a stream is named in JSON.

@@ -46,6 +46,8 @@ type calls struct {
 	out    *writer
 	max    int // calls
 	budget int // bytes of messages
+	// waiting is how many calls wait for something that is still to be read; nil is none.
+	waiting func() int
 
 	mu      sync.Mutex
 	running []*call
@@ -96,11 +98,16 @@ func (s *calls) finish(c *call) {
 	s.checkEmpty()
 }
 
-// room reports whether one more call could run beside those that do.
+// room reports whether one more call could run beside those that do. Calls that wait for the client's
+// answer to a question do not count: it will be read only if there is room.
 func (s *calls) room() bool {
+	waiting := 0
+	if s.waiting != nil {
+		waiting = s.waiting()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) < s.max && s.bytes < s.budget
+	return len(s.running)-waiting < s.max && (s.bytes < s.budget || waiting > 0)
 }
 
 // cancelled acts on notifications/cancelled: the call is told, and its answer will be dropped.

@@ -94,7 +94,6 @@ func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Write
 type conn interface {
 	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
 	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
-	EndSubscriptions()
 	Close()
 }
 
@@ -108,6 +107,9 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 	s.in = &lines{in: in, max: o.MaxMessage, idle: s.out.flush}
 	s.calls = newCalls(base, s.out, o)
 	s.conn = connect(func(msg []byte) { s.out.write(msg, false) })
+	if w, ok := s.conn.(interface{ Waiting() int }); ok {
+		s.calls.waiting = w.Waiting
+	}
 
 	watching := make(chan struct{})
 	go func() {
@@ -130,7 +132,6 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	defer s.out.close()
 	s.calls.close()
-	s.conn.EndSubscriptions()
 	if wait(s.calls.empty, patience) {
 		s.conn.Close()
 		return

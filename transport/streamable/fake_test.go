@@ -57,8 +57,6 @@ func (f *fake) HeaderParams(tool string) []protocol.HeaderParam {
 	return nil
 }
 
-func (f *fake) EndSubscriptions() {}
-
 func (f *fake) principal() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

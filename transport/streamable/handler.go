@@ -32,7 +32,6 @@ type Handler struct {
 type server interface {
 	connect(o protocol.ConnOptions) conn
 	HeaderParams(tool string) []protocol.HeaderParam
-	EndSubscriptions()
 }
 
 // conn is what is needed of a *protocol.Conn.

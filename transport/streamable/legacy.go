@@ -48,7 +48,7 @@ func (x *exchange) legacyVersion() *refusal {
 // initialize begins a session, if the server agrees.
 func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 	// Notify will lead to the stream that GET opens.
-	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal})
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, HTTP: true})
 	response := c.Handle(x.h.ctx, m, func([]byte) {})
 	if response.Initialized == "" {
 		c.Close()

@@ -147,7 +147,6 @@ func (l *Listener) run(srv *http.Server) error {
 }
 
 func (l *Listener) shutdown(srv *http.Server, h *Handler) {
-	h.server.EndSubscriptions()
 	if waitFor(srv, l.options.Drain) {
 		return
 	}

@@ -1,0 +1,187 @@
+package hostfuncs
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// maxQuestionText is what a person can be expected to read, in bytes.
+	maxQuestionText = 4 << 10
+	// maxFieldsOfForm is what a person can be expected to fill in.
+	maxFieldsOfForm = 64
+)
+
+// prepareElicitation takes elicitation/create {mode?, message, requestedSchema | url}.
+func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
+	o, err := questionParams(params)
+	if err != nil {
+		return nil, effect{}, err
+	}
+	message, ok := rawjson.String(o.Get("message"))
+	switch {
+	case !ok:
+		return nil, effect{}, askErrorf(runtime.KindInvalid, "an elicitation needs a message")
+	case len(message) > maxQuestionText:
+		return nil, effect{}, askErrorf(runtime.KindLimit, "the message of an elicitation is longer than %d bytes", maxQuestionText)
+	}
+	mode, named := rawjson.String(o.Get("mode"))
+	var e effect
+	switch {
+	case named && mode == "url":
+		e, err = prepareURL(o)
+	case named && mode != "form":
+		err = askErrorf(runtime.KindInvalid, "the mode of an elicitation is form or url")
+	default:
+		mode = "form"
+		e = effect{family: "elicitation", act: "ask the client's user", decide: func(s *grant.Set) grant.Decision { return s.Elicit(nil) }}
+		err = checkForm(o.Get("requestedSchema"))
+	}
+	o.Set("mode", rawjson.AppendString(nil, mode))
+	o.Set("message", rawjson.AppendString(nil, g.speaker()+message))
+	return o.Append(nil), e, err
+}
+
+// speaker is what a question begins with, so that nobody takes a plugin's words for the host's.
+func (g *Gate) speaker() string { return "Plugin " + g.policy.plugin.Name + " asks: " }
+
+// prepareURL checks the address that the user is to open.
+func prepareURL(o rawjson.Object) (effect, error) {
+	text, ok := rawjson.String(o.Get("url"))
+	if !ok {
+		return effect{}, askErrorf(runtime.KindInvalid, "an elicitation of mode url needs a url")
+	}
+	u, err := parseURL(text, nil)
+	if err != nil {
+		return effect{}, err
+	}
+	return effect{
+		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
+		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
+		forbid: func() string { return forbiddenURL(u) },
+	}, nil
+}
+
+func forbiddenURL(u *url.URL) string {
+	if u.User != nil {
+		return "an address that a person is sent to holds no user or password"
+	}
+	return ""
+}
+
+// checkForm holds a form to what MCP lets a form be: an object of plain fields. Secrets are not asked
+// for by form, since the client, and whatever stands behind it, reads the answer.
+func checkForm(form json.RawMessage) error {
+	if kind, _ := rawjson.String(rawjson.Get(form, "type")); kind != "object" {
+		return askErrorf(runtime.KindInvalid, "requestedSchema is a schema of type object")
+	}
+	if err := schema.Check(form); err != nil {
+		return askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
+	}
+	fields, err := rawjson.ParseObject(rawjson.Get(form, "properties"))
+	if err != nil {
+		return askErrorf(runtime.KindInvalid, "requestedSchema has no properties")
+	}
+	if len(fields) > maxFieldsOfForm {
+		return askErrorf(runtime.KindLimit, "a form has more than %d fields", maxFieldsOfForm)
+	}
+	for _, f := range fields {
+		if err := checkField(f.Key, f.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkField(name string, field json.RawMessage) error {
+	kind, _ := rawjson.String(rawjson.Get(field, "type"))
+	switch kind {
+	case "string", "number", "integer", "boolean":
+	case "array": // of choices
+		if items, _ := rawjson.String(rawjson.Get(field, "items", "type")); items != "string" && rawjson.Get(field, "items", "anyOf") == nil {
+			return askErrorf(runtime.KindInvalid, "field %q of the form is a list of something else than choices", cut(name, maxMethod))
+		}
+	default:
+		return askErrorf(runtime.KindInvalid, "field %q of the form is no string, number, integer, boolean or list of choices", cut(name, maxMethod))
+	}
+	texts := []string{name}
+	for _, key := range []string{"title", "description", "format"} {
+		text, _ := rawjson.String(rawjson.Get(field, key))
+		texts = append(texts, text)
+	}
+	for _, text := range texts {
+		if secretive(text) {
+			return askErrorf(runtime.KindInvalid,
+				"field %q of the form looks like a secret: send the user to a page with mode url", cut(name, maxMethod))
+		}
+	}
+	return nil
+}
+
+// secretive reports whether a text names what must not be typed into a form.
+func secretive(text string) bool { return secretWords().MatchString(splitCamel(text)) }
+
+// secretWords match after splitCamel. They are words for things that prove who somebody is.
+var secretWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(pass ?(word|wd|phrase|code)s?|pwd|pin|secret|credentials?|(api|access|private|secret|ssh|signing) ?keys?|` +
+		`(access|auth|bearer|refresh|session|api|security) ?tokens?|token|otp|one ?time ?(code|password)|cvv|cvc|(credit ?)?card ?number|` +
+		`ssn|social ?security ?number|seed ?phrase|recovery ?(code|phrase))\b`)
+})
+
+// splitCamel writes apiKey, api_key and api-key as api Key, api key and api key.
+func splitCamel(text string) string {
+	var b strings.Builder
+	var lower bool
+	for _, r := range text {
+		switch upper := r >= 'A' && r <= 'Z'; {
+		case r == '_' || r == '-' || r == '.':
+			r = ' '
+		case upper && lower:
+			b.WriteByte(' ')
+		}
+		lower = r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// acceptElicitation wants {action, content?}, and what was accepted to fit the form.
+func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
+	o, err := rawjson.ParseObject(answer)
+	if err != nil {
+		return nil, badAnswer("is not an object")
+	}
+	action, _ := rawjson.String(o.Get("action"))
+	form := rawjson.Get(asked, "requestedSchema")
+	switch {
+	case action == "decline" || action == "cancel":
+		o.Delete("content")
+		return o.Append(nil), nil
+	case action != "accept":
+		return nil, badAnswer("is neither accept nor decline nor cancel")
+	case form == nil: // an address: whatever was done there is not in the answer
+		o.Delete("content")
+		return o.Append(nil), nil
+	}
+	s, err := schema.Compile(form, nil)
+	if err != nil {
+		return nil, askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
+	}
+	content := o.Get("content")
+	if content == nil {
+		content = json.RawMessage("{}")
+		o.Set("content", content)
+	}
+	if err := s.Validate(content); err != nil {
+		return nil, askErrorf(runtime.KindInvalid, "the client's answer does not fit the form: %v", err)
+	}
+	return o.Append(nil), nil
+}

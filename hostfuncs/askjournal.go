@@ -1,0 +1,150 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// journaledRound asks a round, or answers it as it was answered before. When the client cannot answer
+// now, the call ends, and the journal ends with the round.
+func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []runtime.Answer {
+	if len(round) == 0 {
+		return nil
+	}
+	j := g.journal
+	if j == nil {
+		answers, err := g.ask(ctx, round)
+		if err != nil {
+			return refuseAll(len(round), err)
+		}
+		return answers
+	}
+	family, text := families(round), roundText(round)
+	outcome, replay, err := j.Next(family, text)
+	if err == nil && replay {
+		return decodeAnswers(outcome, len(round))
+	}
+	if err != nil {
+		return refuseAll(len(round), g.diverged(err))
+	}
+	answers, err := g.ask(ctx, round)
+	if errors.Is(err, ErrSuspended) {
+		if full := j.Open(family, text); full != nil {
+			return refuseAll(len(round), askErrorf(runtime.KindLimit, "%v", full))
+		}
+	}
+	if err != nil {
+		return refuseAll(len(round), err)
+	}
+	j.Record(false, encodeAnswers(answers), family, text)
+	return answers
+}
+
+// ErrSuspended is in the chain of the error with which an Asker ends a call that is to be run again once
+// the answers are there.
+var ErrSuspended = errors.New("the call waits for answers")
+
+// diverged is the end of a call that did something else when it was run again.
+func (g *Gate) diverged(err error) error {
+	return &runtime.EndError{
+		Kind:    runtime.KindGuest,
+		Message: "plugin " + g.policy.plugin.Name + " does not do the same when it is run again after a question: " + err.Error(),
+		Err:     err,
+	}
+}
+
+// roundText is what a round asks, for the journal.
+func roundText(round []runtime.Question) []byte {
+	var dst []byte
+	for _, q := range round {
+		dst = append(rawjson.AppendString(dst, q.Method), ' ')
+		dst = append(rawjson.AppendString(dst, q.Key), ' ')
+		dst = append(append(dst, q.Params...), '\n')
+	}
+	return dst
+}
+
+// How an answer begins in a journal.
+const (
+	keptResult = 'r'
+	keptError  = 'e'
+)
+
+// encodeAnswers writes each answer as a letter, its length and its text.
+func encodeAnswers(answers []runtime.Answer) (dst []byte) {
+	for _, a := range answers {
+		kind, text := byte(keptResult), []byte(a.Result)
+		if a.Err != nil {
+			kind = keptError
+			text, _ = json.Marshal(asAskError(a.Err)) // texts and numbers
+		}
+		dst = binary.AppendUvarint(append(dst, kind), uint64(len(text)))
+		dst = append(dst, text...)
+	}
+	return dst
+}
+
+// decodeAnswers reads n answers.
+func decodeAnswers(raw []byte, n int) []runtime.Answer {
+	answers := make([]runtime.Answer, n)
+	for i := range answers {
+		if len(raw) == 0 {
+			return refuseAll(n, unreadable())
+		}
+		kind := raw[0]
+		size, k := binary.Uvarint(raw[1:])
+		if raw = raw[1:]; k <= 0 || size > uint64(len(raw)-k) {
+			return refuseAll(n, unreadable())
+		}
+		text := raw[k : k+int(size)]
+		raw = raw[k+int(size):]
+		if kind == keptResult {
+			answers[i].Result = text
+			continue
+		}
+		e := &runtime.AskError{}
+		if json.Unmarshal(text, e) != nil {
+			e = unreadable()
+		}
+		answers[i].Err = e
+	}
+	return answers
+}
+
+func unreadable() *runtime.AskError {
+	return askErrorf(runtime.KindUnavailable, "the journal of the call cannot be read")
+}
+
+// journaled performs a request, or answers it as it was answered before.
+func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessage, s runtime.Streams, serve method) (json.RawMessage, error) {
+	j := g.journal
+	if _, client := g.policy.host.questions[name]; j == nil || client { // whose rounds are journaled
+		return serve(g, ctx, params, s)
+	}
+	if strings.HasPrefix(name, "notifications/") {
+		if j.Replaying() { // it was sent when the guest was here before
+			return json.RawMessage("{}"), nil
+		}
+		return serve(g, ctx, params, s)
+	}
+	if name == "http/fetch" {
+		return g.journaledFetch(ctx, params, s)
+	}
+	outcome, replay, err := j.Next(name, params)
+	switch {
+	case err != nil:
+		return nil, g.diverged(err)
+	case replay:
+		a := decodeAnswers(outcome, 1)[0]
+		return a.Result, a.Err
+	}
+	result, err := serve(g, ctx, params, s)
+	j.Record(true, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}), name, params)
+	return result, err
+}

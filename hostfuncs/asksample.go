@@ -1,0 +1,66 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// sampled is what a call has used of the client's model.
+type sampled struct {
+	calls, tokens int
+}
+
+// prepareSampling takes sampling/createMessage {messages, maxTokens, …}. The grant says how often one
+// call may ask, and how many tokens its questions may want in all.
+func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
+	o, err := questionParams(params)
+	if err != nil {
+		return nil, effect{}, err
+	}
+	messages := o.Get("messages")
+	if s := rawjson.ScanArray(messages); len(messages) == 0 || messages[0] != '[' || !s.Next() {
+		return nil, effect{}, askErrorf(runtime.KindInvalid, "a sampling request needs messages")
+	}
+	tokens, err := strconv.ParseInt(string(o.Get("maxTokens")), 10, 32)
+	if err != nil || tokens <= 0 {
+		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")
+	}
+	o.Set("_meta", rawjson.Object{{Key: "dev.sallyport/plugin", Value: rawjson.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
+	return o.Append(nil), effect{
+		family: "sampling", act: "ask the client's model", decide: (*grant.Set).Sampling,
+		do: func(_ context.Context, d grant.Decision) error { return g.useModel(d, int(tokens)) },
+	}, nil
+}
+
+// useModel counts one question against the grant.
+func (g *Gate) useModel(d grant.Decision, tokens int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.sampled.calls >= d.Calls:
+		return askErrorf(runtime.KindLimit, "the call has asked the client's model %d times, which is all that is granted", d.Calls)
+	case tokens > d.Tokens-g.sampled.tokens:
+		return askErrorf(runtime.KindLimit, "%d tokens are more than the %d that the call may still use of the client's model",
+			tokens, d.Tokens-g.sampled.tokens)
+	}
+	g.sampled.calls++
+	g.sampled.tokens += tokens
+	return nil
+}
+
+// acceptSampling wants {role, content, model}; content is one block or a list.
+func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
+	content := rawjson.Get(answer, "content")
+	if role, _ := rawjson.String(rawjson.Get(answer, "role")); role != "assistant" && role != "user" {
+		return nil, badAnswer("has no role")
+	}
+	if len(content) == 0 || content[0] != '{' && content[0] != '[' {
+		return nil, badAnswer("has no content")
+	}
+	return answer, nil
+}

@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"math/rand/v2"
+)
+
+// format is the first byte of an encoded journal.
+const format = 1
+
+// entryOverhead is what an entry has beside its texts, at most, in bytes.
+const entryOverhead = 16
+
+var errFormat = errors.New("not a journal")
+
+// Append appends the journal to dst:
+//
+//	1 · seed [32] · base · binding · count · count × (family · request [12] · at · open · outcome)
+//
+// Numbers are varints, texts have their length before them.
+func (j *Journal) Append(dst []byte) []byte {
+	dst = append(append(dst, format), j.seed[:]...)
+	dst = binary.AppendVarint(dst, j.base)
+	dst = appendText(dst, j.binding)
+	dst = binary.AppendUvarint(dst, uint64(len(j.entries)))
+	for _, e := range j.entries {
+		dst = appendText(dst, []byte(e.family))
+		dst = append(dst, e.request[:]...)
+		dst = binary.AppendVarint(dst, e.at)
+		if dst = append(dst, 0); e.open {
+			dst[len(dst)-1] = 1
+		}
+		dst = appendText(dst, e.outcome)
+	}
+	return dst
+}
+
+func appendText(dst, p []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(p))), p...)
+}
+
+// Decode reads what Append wrote. The journal replays from its first entry on, and shares memory with
+// data.
+func Decode(data []byte) (*Journal, error) {
+	r := reader{data: data}
+	j := &Journal{real: time.Now}
+	if r.byte() != format {
+		return nil, errFormat
+	}
+	copy(j.seed[:], r.take(len(j.seed)))
+	j.base = r.varint()
+	j.binding = r.text()
+	count := r.uvarint()
+	if count > maxEntries || count > uint64(len(r.data)) {
+		return nil, errFormat
+	}
+	for range count {
+		e := entry{family: string(r.text())}
+		copy(e.request[:], r.take(len(e.request)))
+		e.at, e.open, e.outcome = r.varint(), r.byte() == 1, r.text()
+		j.entries = append(j.entries, e)
+		j.size += len(e.family) + len(e.request) + len(e.outcome) + entryOverhead
+	}
+	if r.bad || len(r.data) > 0 {
+		return nil, errFormat
+	}
+	j.random = rand.NewChaCha8(j.seed)
+	return j, nil
+}
+
+// reader takes an encoded journal apart. After the first thing that is not there all is empty.
+type reader struct {
+	data []byte
+	bad  bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.bad || n < 0 || n > len(r.data) {
+		r.bad, r.data = true, nil
+		return nil
+	}
+	p := r.data[:n:n]
+	r.data = r.data[n:]
+	return p
+}
+
+func (r *reader) byte() byte {
+	p := r.take(1)
+	if p == nil {
+		return 0
+	}
+	return p[0]
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.take(-1)
+		return 0
+	}
+	r.take(n)
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.data)
+	if n <= 0 {
+		r.take(-1)
+		return 0
+	}
+	r.take(n)
+	return v
+}
+
+func (r *reader) text() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.data)) {
+		return r.take(-1)
+	}
+	return r.take(int(n))
+}

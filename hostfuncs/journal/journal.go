@@ -1,0 +1,182 @@
+// Package journal keeps what a call was answered, so that the call can be run again from its start and
+// see the same world up to the place where it stopped.
+//
+//	first run:  fetch ── record ── fetch ── record ── question ── open ── the run ends
+//	second run: fetch ◀─ replay    fetch ◀─ replay    question ── record ── fetch ── record …
+//
+// A guest that is in the middle of its work asks a person something. The host ends the run, puts the
+// journal away, and when the answer is there runs the guest anew. Whatever it asked for before is
+// answered from the journal, in the same order; nothing happens twice. Time and randomness are the
+// journal's too, so that the guest takes the same way: Clock moves with entries and sleeps alone, and
+// Random begins with the same seed. A guest that asks for something else than before gets a
+// *DivergedError, which names the first call that differs.
+//
+// The package knows nothing of what the entries mean.
+package journal
+
+import (
+	cryptorand "crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// MaxSize bounds what a journal holds, in bytes. Beyond it the call goes on, and cannot be replayed.
+const MaxSize = 1 << 20
+
+// maxEntries bounds the entries: a loop that looks at a file must not fill the memory.
+const maxEntries = 64 << 10
+
+// ErrFull says that the call did more before a question than a journal holds.
+var ErrFull = fmt.Errorf("the call did too much before it asked: more than %d bytes of answers", MaxSize)
+
+// ErrOther says that a journal was kept under another plugin, or under other grants.
+var ErrOther = errors.New("the plugin or its grants are others now")
+
+// DivergedError says that a guest did something else when it was run again.
+type DivergedError struct {
+	Index     int    // of the call that differs, 1 for the first
+	Was, Is   string // what was asked then, and now
+	Different bool   // the same was asked, with other contents
+}
+
+// Error names the call.
+func (e *DivergedError) Error() string {
+	if e.Different {
+		return fmt.Sprintf("its call %d, %s, has other contents when it is run again", e.Index, e.Is)
+	}
+	return fmt.Sprintf("its call %d is %s when it is run again, and was %s", e.Index, e.Is, e.Was)
+}
+
+// hash tells two requests from each other; it stays within sealed state, so it need not be long.
+type hash [12]byte
+
+// sum makes the identity of a request of its parts.
+func sum(parts [][]byte) (h hash) {
+	s := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(s, "%d:", len(p))
+		s.Write(p)
+	}
+	copy(h[:], s.Sum(nil))
+	return h
+}
+
+// entry is one thing that was asked and answered.
+type entry struct {
+	family  string
+	request hash
+	at      int64 // the clock after it, nanoseconds since base
+	open    bool  // not answered: where the run ended
+	outcome []byte
+}
+
+// Journal is what one call was answered. It serves one guest, on one goroutine.
+type Journal struct {
+	seed    [32]byte
+	base    int64  // when the call began, nanoseconds since 1970
+	binding []byte // of what it was kept under
+	entries []entry
+	next    int // the entry that is replayed next
+	size    int
+	full    bool
+	effects int // entries of this run that were effects
+
+	now    int64 // the clock, nanoseconds since base
+	real   func() time.Time
+	random *rand.ChaCha8
+}
+
+// New returns the journal of a call that begins now. It is of no use before Bind.
+func New() *Journal { return &Journal{real: time.Now} }
+
+// begin makes what only a call needs that may be run again.
+func (j *Journal) begin() {
+	j.base = j.real().UnixNano()
+	cryptorand.Read(j.seed[:])
+	j.random = rand.NewChaCha8(j.seed)
+}
+
+// Bound reports whether the journal was kept already.
+func (j *Journal) Bound() bool { return j.binding != nil }
+
+// Bind begins a new journal and ties it to what it is kept under. One that was kept under something else
+// answers ErrOther.
+func (j *Journal) Bind(binding []byte) error {
+	if j.binding == nil {
+		j.binding = binding
+		j.begin()
+		return nil
+	}
+	if string(j.binding) != string(binding) {
+		return ErrOther
+	}
+	return nil
+}
+
+// Replaying reports whether the guest is still where it was before: what it says now was said already.
+func (j *Journal) Replaying() bool { return j.next < len(j.entries) }
+
+// Next looks for the answer to a request, of which family is the name. If replay is true the outcome is
+// what was recorded; else the request is to be performed, and then recorded. The error is a
+// *DivergedError.
+func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay bool, err error) {
+	if !j.Replaying() {
+		return nil, false, nil
+	}
+	e := &j.entries[j.next]
+	if h := sum(request); e.family != family || e.request != h {
+		return nil, false, &DivergedError{Index: j.next + 1, Was: e.family, Is: family, Different: e.family == family}
+	}
+	if e.open { // the run goes on from here
+		j.entries = j.entries[:j.next]
+		return nil, false, nil
+	}
+	j.next++
+	j.now = e.at
+	return e.outcome, true, nil
+}
+
+// Record keeps the outcome of a request that was performed. An effect is one that shows outside.
+func (j *Journal) Record(effect bool, outcome []byte, family string, request ...[]byte) {
+	j.now = max(j.now, j.real().UnixNano()-j.base)
+	if effect {
+		j.effects++
+	}
+	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome})
+}
+
+// Open keeps the request at which the run ends. The error is ErrFull if the journal cannot be used.
+func (j *Journal) Open(family string, request ...[]byte) error {
+	j.add(entry{family: family, request: sum(request), at: j.now, open: true})
+	if j.full {
+		return ErrFull
+	}
+	return nil
+}
+
+func (j *Journal) add(e entry) {
+	j.size += len(e.family) + len(e.request) + len(e.outcome) + entryOverhead
+	if j.full || j.size > MaxSize || len(j.entries) >= maxEntries {
+		j.full, j.entries, j.next = true, nil, 0
+		return
+	}
+	j.entries = append(j.entries, e)
+	j.next = len(j.entries)
+}
+
+// Size is how many bytes Append writes, or a few less than this number.
+func (j *Journal) Size() int { return j.size + len(j.seed) + len(j.binding) + 2*entryOverhead }
+
+// Reserve tells how many bytes more an outcome may have.
+func (j *Journal) Reserve() int {
+	if j.full {
+		return 0
+	}
+	return max(0, MaxSize-j.size)
+}
+
+// Effects is how many effects this run has recorded: none means that it left no trace.
+func (j *Journal) Effects() int { return j.effects }

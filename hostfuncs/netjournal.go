@@ -1,0 +1,125 @@
+package hostfuncs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// keptFetch begins the outcome of a fetch that was answered, keptCut one whose body broke off.
+const (
+	keptFetch = 'f'
+	keptCut   = 'c'
+)
+
+// journaledFetch performs a fetch, or answers it as it was answered before: with its body, which is
+// read as a whole for that. A body that is too long for the journal is streamed all the same, and the
+// call can then ask nothing any more.
+func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	if s == nil {
+		return g.fetch(ctx, params, s)
+	}
+	sent, err := takeBody(params, s)
+	if err != nil {
+		return nil, err
+	}
+	const family = "http/fetch"
+	outcome, replay, err := g.journal.Next(family, params, sent.data)
+	switch {
+	case err != nil:
+		return nil, g.diverged(err)
+	case replay:
+		return replayFetch(outcome, s)
+	}
+	mutates := changes(params)
+	res, err := g.perform(ctx, params, sent)
+	if err != nil {
+		g.journal.Record(mutates, encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
+		return nil, err
+	}
+	head := appendHead(nil, res)
+	outcome, body := keepBody(head, res.body, g.journal.Reserve())
+	g.journal.Record(mutates, outcome, family, params, sent.data)
+	return deliver(head, body, s)
+}
+
+// changes reports whether a fetch is of a method that changes something.
+func changes(params json.RawMessage) bool {
+	method, _ := rawjson.String(rawjson.Get(params, "method"))
+	return method != "" && !strings.EqualFold(method, http.MethodGet) && !strings.EqualFold(method, http.MethodHead)
+}
+
+// keepBody reads a body for the journal. What the guest gets is the same bytes, and what the journal has
+// no room for.
+func keepBody(head json.RawMessage, body io.ReadCloser, room int) (outcome []byte, rest io.ReadCloser) {
+	data, err := io.ReadAll(io.LimitReader(body, int64(room)+1))
+	kind := byte(keptFetch)
+	tail := io.Reader(body)
+	if err != nil {
+		kind, tail = keptCut, failing{err}
+	}
+	outcome = binary.AppendUvarint(append(outcome, kind), uint64(len(head)))
+	outcome = append(append(outcome, head...), data...)
+	return outcome, &joined{Reader: io.MultiReader(bytes.NewReader(data), tail), Closer: body}
+}
+
+// joined is a body of two parts.
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// replayFetch answers from the journal.
+func replayFetch(outcome []byte, s runtime.Streams) (json.RawMessage, error) {
+	if len(outcome) == 0 || outcome[0] != keptFetch && outcome[0] != keptCut {
+		a := decodeAnswers(outcome, 1)[0]
+		return a.Result, a.Err
+	}
+	size, k := binary.Uvarint(outcome[1:])
+	if k <= 0 || size > uint64(len(outcome)-1-k) {
+		return nil, unreadable()
+	}
+	head, data := outcome[1+k:1+k+int(size)], outcome[1+k+int(size):]
+	var body io.Reader = bytes.NewReader(data)
+	if outcome[0] == keptCut {
+		body = io.MultiReader(body, failing{askErrorf(runtime.KindUnavailable, "the answer broke off")})
+	}
+	return deliver(bytes.Clone(head), io.NopCloser(body), s)
+}
+
+// taken is the streams of a call of which the body of one request was read already.
+type taken struct {
+	runtime.Streams
+	id   uint32
+	data []byte // nil: the request has no stream for a body
+}
+
+// Take gives the body away again.
+func (t *taken) Take(id uint32) (io.ReadCloser, int64, error) {
+	if t.data == nil || id != t.id {
+		return t.Streams.Take(id)
+	}
+	return io.NopCloser(bytes.NewReader(t.data)), int64(len(t.data)), nil
+}
+
+// takeBody reads the stream that a fetch names as its body, so that the journal can tell bodies apart.
+func takeBody(params json.RawMessage, s runtime.Streams) (*taken, error) {
+	id, err := strconv.ParseUint(string(rawjson.Get(params, "body", streamMember)), 10, 32)
+	if err != nil {
+		return &taken{Streams: s}, nil
+	}
+	p := payload{take: func() (io.ReadCloser, int64, error) { return s.Take(uint32(id)) }}
+	data, err := p.bytes(maxRequestBody)
+	if data == nil {
+		data = []byte{}
+	}
+	return &taken{Streams: s, id: uint32(id), data: data}, err
+}

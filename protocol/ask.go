@@ -1,0 +1,131 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// defaultAskTime is how long a client may take for one round: a person reads, thinks, looks something
+// up.
+const defaultAskTime = 10 * time.Minute
+
+var _ hostfuncs.Asker = (*request)(nil)
+
+// Ask puts a round of a plugin's questions to the client. What the client did not declare is answered
+// at once, and never sent.
+//
+//	legacy   a request to the client on the stream of this one, for each question; Ask waits
+//	modern   the answers that came with this request; else the run ends, and the result of this
+//	         request says what is asked
+func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
+	if !asks(r.method) {
+		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + clip(r.method)}
+	}
+	if r.modern {
+		return r.askModern(round)
+	}
+	return r.askLegacy(ctx, round), nil
+}
+
+// asks reports whether something may be asked while a request of this method runs.
+func asks(method string) bool {
+	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
+}
+
+// declared is what the client can be asked in this request.
+func (r *request) declared() abilities {
+	if r.modern {
+		return readCapabilities(r.capabilities)
+	}
+	if c := r.conn.capabilities.Load(); c != nil {
+		return *c
+	}
+	return abilities{}
+}
+
+// undeclared is the answer to a question that the client did not declare, nil if it did. It is
+// remembered: a call that ends for it says so to the client in the way of its era.
+func (r *request) undeclared(c abilities, q runtime.Question) *runtime.AskError {
+	required, name := c.lacks(q)
+	if required == nil {
+		return nil
+	}
+	r.mu.Lock()
+	r.required = required
+	r.mu.Unlock()
+	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name}
+}
+
+// askLegacy sends a request for each question and waits for all answers.
+func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []runtime.Answer {
+	ctx, resume := runtime.Pause(ctx)
+	defer resume()
+	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
+	defer cancel()
+	answers := make([]runtime.Answer, len(round))
+	waits := make([]*outgoing, len(round))
+	declared := r.declared()
+	for i, q := range round {
+		if refused := r.undeclared(declared, q); refused != nil {
+			answers[i].Err = refused
+			continue
+		}
+		waits[i], answers[i].Err = r.conn.request(r, q.Method, declared.fit(q, r.conn.session()))
+	}
+	for i, w := range waits {
+		if w != nil {
+			answers[i] = r.await(ctx, w)
+		}
+	}
+	return answers
+}
+
+// await waits for one answer.
+func (r *request) await(ctx context.Context, w *outgoing) runtime.Answer {
+	defer r.conn.forgetRequest(w)
+	select {
+	case m := <-w.answer:
+		if m.Error != nil {
+			return runtime.Answer{Err: clientError(m.Error)}
+		}
+		return runtime.Answer{Result: m.Result}
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
+		r.withdraw(w)
+		return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindTimeout, Message: "the client did not answer in time"}}
+	}
+	return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}}
+}
+
+// withdraw tells the client that its answer is not waited for any more.
+func (r *request) withdraw(w *outgoing) {
+	params := rawjson.Object{{Key: "requestId", Value: w.id}, {Key: "reason", Value: json.RawMessage(`"the time is over"`)}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emit(notification("notifications/cancelled", params))
+}
+
+// codeUserRejected is what clients answer when their user does not let a model be asked.
+const codeUserRejected = -1
+
+// clientError is what a client's error means to a plugin.
+func clientError(e *jsonrpc.Error) *runtime.AskError {
+	kind := runtime.KindUnavailable
+	switch e.Code {
+	case codeUserRejected:
+		kind = runtime.KindDenied
+	case jsonrpc.CodeMethodNotFound:
+		kind = runtime.KindUnsupported
+	case jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest:
+		kind = runtime.KindInvalid
+	}
+	return &runtime.AskError{Kind: kind, Message: "the client says: " + clip(e.Message)}
+}

@@ -1,0 +1,93 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// idPrefix is how each of our responses begins, up to the id.
+const idPrefix = `{"jsonrpc":"2.0","id":`
+
+// settle ends the use of the state that a request brought: its answer is kept, or if it failed and left
+// no trace it may be tried again.
+func (r *request) settle(resp *Response, err error) {
+	c := r.resumption.claim
+	if c == nil {
+		return
+	}
+	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
+	switch {
+	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.journal.Effects() == 0:
+		c.release()
+	case ok:
+		c.settle(&reply{tail: tail, err: resp.Err})
+	default:
+		c.settle(nil)
+	}
+}
+
+// failedAsking answers a request that ended for its questions; ok is false if it did not. The error is
+// nil for a result.
+func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
+	var used *usedError
+	switch {
+	case errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.suspended:
+		if body, err = r.inputRequired(); err != nil {
+			body, wire = r.errorReply(r.bug(err))
+		}
+		return body, wire, true
+	case errors.As(err, &used):
+		body = append(append([]byte(idPrefix), r.id...), used.reply.tail...)
+		return body, used.reply.err, true
+	case errors.Is(err, journal.ErrOther):
+		body, wire = r.errorReply(invalidParams("%v", errOtherBuild))
+		return body, wire, true
+	}
+	return r.missing(err)
+}
+
+// missing answers a call that a plugin ended since the client cannot be asked what it has to know. The
+// modern era has an error for it.
+func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
+	r.mu.Lock()
+	required := r.required
+	r.mu.Unlock()
+	text, unsupported := unsupported(err)
+	if required == nil || !unsupported {
+		return nil, nil, false
+	}
+	if !r.modern {
+		body, wire = r.ended(&failure{kind: runtime.KindUnsupported, text: text, cause: err})
+		return body, wire, true
+	}
+	data := rawjson.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)
+	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: text, Data: data})
+	return body, wire, true
+}
+
+// unsupported reports whether a call ended for something that cannot be done here, and what the plugin
+// says of it.
+func unsupported(err error) (text string, ok bool) {
+	var guest *runtime.GuestError
+	var end *runtime.EndError
+	var ask *runtime.AskError
+	switch {
+	case errors.As(err, &guest):
+		if rawjson.Valid(guest.Data) != nil {
+			return "", false
+		}
+		kind, _ := rawjson.String(rawjson.Get(guest.Data, "kind"))
+		return guest.Message, kind == string(runtime.KindUnsupported)
+	case errors.As(err, &end):
+		return end.Message, end.Kind == runtime.KindUnsupported
+	case errors.As(err, &ask):
+		return ask.Message, ask.Kind == runtime.KindUnsupported
+	}
+	return "", false
+}

@@ -1,0 +1,75 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// abilities are what a client declared that it can be asked: of a legacy session in initialize, of
+// the modern era in each request.
+type abilities struct {
+	form, url     bool // elicitation
+	sampling      bool
+	samplingTools bool
+	context       bool // sampling with the context of servers
+	roots         bool
+}
+
+// readCapabilities reads ClientCapabilities. elicitation without a mode means forms.
+func readCapabilities(raw json.RawMessage) (c abilities) {
+	elicitation, sampling := rawjson.Get(raw, "elicitation"), rawjson.Get(raw, "sampling")
+	if isObject(elicitation) {
+		c.url = isObject(rawjson.Get(elicitation, "url"))
+		c.form = !c.url || isObject(rawjson.Get(elicitation, "form"))
+	}
+	if c.sampling = isObject(sampling); c.sampling {
+		c.samplingTools = isObject(rawjson.Get(sampling, "tools"))
+		c.context = isObject(rawjson.Get(sampling, "context"))
+	}
+	c.roots = isObject(rawjson.Get(raw, "roots"))
+	return c
+}
+
+// lacks is what a client would have to declare to be asked q: a ClientCapabilities object, and its name
+// for people. It is nil if the client did.
+func (c abilities) lacks(q runtime.Question) (required json.RawMessage, name string) {
+	switch q.Method {
+	case "elicitation/create":
+		if mode, _ := rawjson.String(rawjson.Get(q.Params, "mode")); mode == "url" {
+			if !c.url {
+				return json.RawMessage(`{"elicitation":{"url":{}}}`), "elicitation of mode url"
+			}
+		} else if !c.form {
+			return json.RawMessage(`{"elicitation":{"form":{}}}`), "elicitation"
+		}
+	case "sampling/createMessage":
+		if !c.sampling {
+			return json.RawMessage(`{"sampling":{}}`), "sampling"
+		}
+		if !c.samplingTools && (rawjson.Get(q.Params, "tools") != nil || rawjson.Get(q.Params, "toolChoice") != nil) {
+			return json.RawMessage(`{"sampling":{"tools":{}}}`), "sampling with tools"
+		}
+	case "roots/list":
+		if !c.roots {
+			return json.RawMessage(`{"roots":{}}`), "roots"
+		}
+	}
+	return nil, ""
+}
+
+// fit takes out of a question what this client, or this version, does not know.
+func (c abilities) fit(q runtime.Question, version string) json.RawMessage {
+	o, err := rawjson.ParseObject(q.Params)
+	if err != nil {
+		return q.Params
+	}
+	if q.Method == "sampling/createMessage" && !c.context {
+		o.Delete("includeContext")
+	}
+	if q.Method == "elicitation/create" && version != "" && version < version20251125 {
+		o.Delete("mode") // there was none
+	}
+	return o.Append(nil)
+}

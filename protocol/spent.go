@@ -1,0 +1,108 @@
+package protocol
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// maxSpent is how many states that were used are remembered until they expire.
+	maxSpent = 64 << 10
+	// maxReplay is the longest answer that is kept for a client that asks with the same state again,
+	// and maxReplays how many bytes of them: such a client lost the first answer on its way.
+	maxReplay  = 64 << 10
+	maxReplays = 16 << 20
+)
+
+// spent remembers which states were used: each runs its call once.
+type spent struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	uses  map[string]*claim
+	bytes int
+	next  time.Time // when to look for what has expired
+}
+
+// claim is the use of one state.
+type claim struct {
+	owner   *spent
+	id      string
+	expires time.Time
+
+	// guarded by owner.mu
+	done  bool
+	reply *reply // nil if it is not kept
+}
+
+// reply is what a request was answered, for any id.
+type reply struct {
+	tail []byte // what follows the id
+	err  *jsonrpc.Error
+}
+
+// usedError is the end of a request whose state was used, and what it was answered then.
+type usedError struct{ reply *reply }
+
+// Error says so.
+func (e *usedError) Error() string { return errUsed.Error() }
+
+// claim takes a state for one run.
+func (s *spent) claim(id string, expires time.Time) (*claim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	if c := s.uses[id]; c != nil && c.reply != nil {
+		return nil, &usedError{reply: c.reply}
+	} else if c != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: errUsed.Error()}
+	}
+	if len(s.uses) >= maxSpent {
+		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls were resumed in a short time"}
+	}
+	c := &claim{owner: s, id: id, expires: expires}
+	if s.uses == nil {
+		s.uses = map[string]*claim{}
+	}
+	s.uses[id] = c
+	return c, nil
+}
+
+// expire forgets what cannot be used again anyway. It looks at most once a minute.
+func (s *spent) expire() {
+	now := s.now()
+	if now.Before(s.next) {
+		return
+	}
+	s.next = now.Add(time.Minute)
+	for id, c := range s.uses {
+		if c.done && now.After(c.expires) {
+			if c.reply != nil {
+				s.bytes -= len(c.reply.tail)
+			}
+			delete(s.uses, id)
+		}
+	}
+}
+
+// settle keeps the answer of the run, if there is one.
+func (c *claim) settle(a *reply) {
+	s := c.owner
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.done = true
+	if a != nil && len(a.tail) <= maxReplay && s.bytes+len(a.tail) <= maxReplays {
+		c.reply = a
+		s.bytes += len(a.tail)
+	}
+}
+
+// release lets the state be used again: the run left no trace.
+func (c *claim) release() {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	delete(c.owner.uses, c.id)
+}
