@@ -98,6 +98,8 @@ const (
 	trapPrefix    = "wasm error: "
 	stackHeading  = "wasm stack trace:\n\t"
 	stackOverflow = "stack overflow"
+	dataOutside   = "data[" // the segment's number, and outside follow
+	outside       = "out of bounds memory access"
 )
 
 // splitStack takes the guest's stack from the engine's error.
@@ -114,10 +116,13 @@ func trapText(err error, text string) (string, bool) {
 	if errors.As(err, &fault) {
 		return "", false
 	}
-	if text == stackOverflow {
+	if strings.HasSuffix(text, stackOverflow) { // a start function's text has words before it, here and below
 		return "call stack exhausted", true
 	}
-	_, trap, ok := strings.Cut(text, trapPrefix) // a start function's has words before it
+	if strings.HasPrefix(text, dataOutside) && strings.HasSuffix(text, outside) {
+		return outside, true
+	}
+	_, trap, ok := strings.Cut(text, trapPrefix)
 	return trap, ok
 }
 

@@ -121,6 +121,12 @@ func TestCheck_bombs(t *testing.T) {
 		m.FuncRaw(m.Type(nil, nil), []byte{0}, []byte{0xd0, w.FuncRef}, w.I32Const(1), []byte{0xfc, 15, 0}, w.Drop, w.End)
 		return m.Bytes()
 	}
+	fills := func(n int) []byte {
+		return code([]byte{0}, w.Repeat(n, w.I32Const(0), w.I32Const(0), w.I32Const(0), []byte{0xfc, 11, 0}))
+	}
+	if err := errors.Join(check(t, fills(1000), wasmbin.Limits{}), check(t, code([]byte{0}, loops(1000), ends(1000)), wasmbin.Limits{})); err != nil {
+		t.Error(err)
+	}
 	for name, c := range map[string]struct {
 		wasm []byte
 		want string
@@ -131,6 +137,8 @@ func TestCheck_bombs(t *testing.T) {
 		"ten thousand locals in loops": {code(locals(10_000), loops(5), use(10_000), ends(5)), "the work to compile it"},
 		"ten thousand locals and ifs":  {code(locals(10_000), ifs(400), use(10_000)), "the work to compile it"},
 		"a hundred thousand ifs":       {code([]byte{0}, ifs(100_000)), "the work to compile it"},
+		"eight thousand loops":         {code([]byte{0}, w.Repeat(8000, w.LoopVoid, w.End)), "the work to compile it"},
+		"eight thousand fills":         {fills(8000), "the work to compile it"},
 		"wide calls":                   {wide(new(w.Module)), "the work to compile it"},
 		"table.grow":                   {grow(w.None), "table 0 is grown by the code and declares no maximum; declare one of at most 1000000 entries"},
 		"table.grow, large":            {grow(2_000_000), "the number of table entries is 2000000"},

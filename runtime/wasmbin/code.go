@@ -84,8 +84,8 @@ type function struct {
 	labels []label // the open blocks, the function itself outermost
 	locals int     // with parameters
 
-	blocks, branches, targets, crossing int
-	nesting, loops, ifs                 depth
+	blocks, heads, bulks, branches, targets, crossing int
+	nesting, loops, ifs                               depth
 }
 
 // label is an open block.
@@ -123,9 +123,12 @@ func (f *function) check(i int, r *reader) {
 
 // work estimates what compiling the function costs beyond what its length explains, in units of
 // about ten nanoseconds: the compiler's time grows with the square of some numbers, which a few
-// kilobytes of code can make large. The weights were found by measuring.
+// kilobytes of code can make large. A loop and an instruction on many bytes count with what metering
+// adds there. The weights were found by measuring.
 func (f *function) work() int {
 	return 3*f.blocks*f.blocks +
+		30*f.heads*f.heads +
+		12*f.bulks*f.bulks +
 		f.blocks*f.locals*f.locals/14 +
 		90*f.locals*f.loops.most*(f.locals/50+f.loops.most) +
 		3*f.locals*f.ifs.most*f.ifs.most +
@@ -184,6 +187,9 @@ func (f *function) instruction() {
 		f.cross(r.u32())
 		r.u32()
 	default:
+		if op == 0x40 || op == 0xfc && isBulk(r.b[r.pos:]) {
+			f.bulks++
+		}
 		f.c.immediate(r, op, at)
 	}
 }
@@ -228,6 +234,9 @@ func (f *function) open(op byte) {
 	}
 	f.labels = append(f.labels, label{op, arity})
 	f.blocks++
+	if op == 0x03 {
+		f.heads++
+	}
 	f.nest(op, 1)
 	f.over("the nesting", f.nesting.now, f.c.l.Nesting)
 }

@@ -34,6 +34,7 @@ type Module struct {
 	types, imports, funcs, tables, memories, globals, exports, elements, code, data vector
 	start                                                                           []byte
 	custom                                                                          []byte
+	counted                                                                         bool
 	imported, defined                                                               uint32
 }
 
@@ -130,6 +131,11 @@ func (m *Module) Global(typ byte, value int64) uint32 {
 	return m.globals.add([]byte{typ, 1, op}, S64(value), []byte{0x0b})
 }
 
+// GlobalRaw adds a global of any type: what it is, then its initial value without the final end.
+func (m *Module) GlobalRaw(typ, mutable byte, value ...[]byte) uint32 {
+	return m.globals.add([]byte{typ, mutable}, Code(value...), []byte{0x0b})
+}
+
 // Export exports a function.
 func (m *Module) Export(name string, fn uint32) { m.ExportRaw(name, 0, fn) }
 
@@ -155,6 +161,16 @@ func (m *Module) Data(offset int, p []byte) {
 	m.data.add([]byte{0}, I32Const(int32(offset)), []byte{0x0b}, Bytes(p))
 }
 
+// ElementsRaw adds an element segment: its flags and what follows them.
+func (m *Module) ElementsRaw(segment ...byte) { m.elements.add(segment) }
+
+// PassiveData adds bytes that code can copy into the memory, and returns their number. With it goes the
+// section that counts the segments.
+func (m *Module) PassiveData(p []byte) uint32 {
+	m.counted = true
+	return m.data.add([]byte{1}, Bytes(p))
+}
+
 // Custom adds a custom section at the end.
 func (m *Module) Custom(name string, data []byte) {
 	m.custom = append(m.custom, Section(0, append(Name(name), data...))...)
@@ -173,6 +189,9 @@ func (m *Module) Bytes() []byte {
 		&m.exports, nil, &m.elements, &m.code, &m.data} {
 		if id == 8 && m.start != nil {
 			out = append(out, Section(8, m.start)...)
+		}
+		if id == 10 && m.counted {
+			out = append(out, Section(12, U32(m.data.n))...)
 		}
 		if v != nil && v.n > 0 {
 			out = append(out, Section(byte(id), append(U32(v.n), v.b...))...)

@@ -130,7 +130,7 @@ func TestGuests(t *testing.T) {
 		`{"method":"no/such"}`,
 	}
 	for name, wasm := range plugins(t) {
-		if name != "conformance.wasm" && (testing.Short() || name != "files.wasm") {
+		if name != "conformance.wasm" {
 			continue // compiling them all takes half a minute
 		}
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,227 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// attack is one hostile guest, and how each of its calls must end.
+type attack struct {
+	name string
+	wasm []byte
+	// want is "refused: " and the error, a kind and a message, or "answer " and the result. What ends
+	// with … may go on. Several calls have one text if all end alike.
+	want    string
+	calls   int             // zero is one
+	limits  runtime.Limits  // of the plugin; a deadline that fits want and 16 MiB of memory if they are not set
+	dialect runtime.Dialect // nil is run
+}
+
+// What no attack may pass. These are far from what is measured: they tell a guest that is stopped from one that is not.
+const (
+	hangAfter  = 20 * time.Second
+	mostMemory = 700 << 20 // more than the process had before
+)
+
+// attackGate is the world of an attack's call: WASI without files, and nothing to ask for.
+type attackGate struct {
+	wasi   *wasi.State
+	cancel context.CancelFunc
+}
+
+func (g *attackGate) WASI() *wasi.State { return g.wasi }
+
+func (g *attackGate) Ask(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
+	return nil, &runtime.AskError{Kind: runtime.KindDenied, Message: "nothing is granted"}
+}
+
+// attackHost is what the guests may import, beside WASI and the native functions: f answers 1, cancel gives up the
+// call as its caller would, wait returns when the call is over.
+func attackHost() []runtime.HostFunc {
+	h := func(name string, call func(ctx context.Context)) runtime.HostFunc {
+		return runtime.HostFunc{Module: "h", Name: name, Results: []byte{w.I32},
+			Call: func(ctx context.Context, _ runtime.Memory, stack []uint64) { call(ctx); stack[0] = 1 }}
+	}
+	all := append(wasi.HostFuncs(), native.HostFuncs()...)
+	return append(all, h("f", func(context.Context) {}),
+		h("cancel", func(ctx context.Context) { runtime.GateFrom(ctx).(*attackGate).cancel() }),
+		h("wait", func(ctx context.Context) { <-ctx.Done() }))
+}
+
+// arena is where the attacks happen, one after the other, beside a plugin that must not notice.
+type arena struct {
+	*testing.T
+	engine                *runtime.Engine
+	neighbour             *runtime.Pool
+	rows                  []string
+	hangs, crashes, leaks int
+	last                  int // the last attack's peak, in bytes
+}
+
+// TestHostile runs every attack, and looks whether the host is as it was.
+func TestHostile(t *testing.T) {
+	if raceEnabled {
+		t.Skip("memory and time are other ones under the race detector")
+	}
+	before := held()
+	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &arena{T: t, engine: e}
+	a.neighbour = runtime.NewPool(compile(t, e, guest(w.I32Const(42))), run{}, runtime.Limits{})
+	attacks := hostileFiles()
+	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets()} {
+		attacks = append(attacks, more...)
+	}
+	for i := range attacks {
+		a.attack(&attacks[i])
+	}
+	if err := errors.Join(a.neighbour.Close(context.Background()), e.Close(context.Background())); err != nil {
+		t.Error(err)
+	}
+	a.lookForLeaks(before)
+	t.Logf("\n%s\n%d guests: %d hangs, %d crashes, %d leaks", strings.Join(a.rows, "\n"), len(attacks), a.hangs, a.crashes, a.leaks)
+	if len(attacks) < 60 {
+		t.Errorf("only %d guests", len(attacks))
+	}
+}
+
+// attack runs one guest to its end, then the neighbour.
+func (a *arena) attack(x *attack) {
+	if a.last > 4<<20 {
+		debug.FreeOSMemory()
+	}
+	resident := resetPeak()
+	begin := time.Now()
+	done := make(chan string, 1)
+	go func() { done <- a.play(x) }()
+	var got string
+	select {
+	case got = <-done:
+	case <-time.After(hangAfter):
+		a.hangs++
+		a.Fatalf("%s: it runs on", x.name)
+	}
+	took, peak := time.Since(begin), status("VmHWM:")-resident
+	a.last = peak
+	prefix, open := strings.CutSuffix(x.want, "…")
+	if got != x.want && !(open && strings.HasPrefix(got, prefix)) {
+		a.Errorf("%s:\n got %s\nwant %s", x.name, got, x.want)
+	}
+	if strings.HasPrefix(got, string(runtime.KindInternal)) {
+		a.crashes++
+	}
+	if peak > mostMemory {
+		a.Errorf("%s: %d MiB", x.name, peak>>20)
+	}
+	a.rows = append(a.rows, fmt.Sprintf("%-28.28s %6d ms %5d MiB  %.110s", x.name, took.Milliseconds(), max(peak, 0)>>20, got))
+	if next, err := a.neighbour.Call(context.Background(), runtime.Request{}, nil); string(next) != "42" {
+		a.Errorf("after %s the neighbour got %s, %v", x.name, next, err)
+	}
+}
+
+// play compiles a guest and makes its calls.
+func (a *arena) play(x *attack) string {
+	ctx := context.Background()
+	m, err := a.engine.Compile(ctx, x.wasm)
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	if x.dialect == nil {
+		x.dialect = run{}
+	}
+	if x.limits.Memory == 0 {
+		x.limits.Memory = 16 << 20
+	}
+	if x.limits.Deadline == 0 {
+		x.limits.Deadline = hangAfter // what ends by itself ends before that, on any machine
+		if x.want == late {
+			x.limits.Deadline = 120 * time.Millisecond
+		}
+	}
+	x.limits.Concurrency = 1
+	p := runtime.NewPool(m, x.dialect, x.limits)
+	ends := a.calls(p, max(x.calls, 1))
+	if err := errors.Join(p.Close(ctx), m.Close()); err != nil {
+		return "close: " + err.Error()
+	}
+	return ends
+}
+
+// calls makes so many calls and tells how they ended, once if all ended alike.
+func (a *arena) calls(p *runtime.Pool, n int) string {
+	var ends []string
+	for range n {
+		ctx, cancel := context.WithCancel(context.Background())
+		g := &attackGate{wasi: wasi.NewState(wasi.Options{}), cancel: cancel}
+		answer, err := p.Call(ctx, runtime.Request{Method: "plugin/describe"}, g)
+		cancel()
+		g.wasi.Close()
+		end := "answer " + string(answer)
+		if err != nil {
+			end = err.Error()
+		}
+		if len(ends) == 0 || ends[len(ends)-1] != end {
+			ends = append(ends, end)
+		}
+	}
+	return strings.Join(ends, " | ")
+}
+
+// holding is what the process holds of the system.
+type holding struct{ goroutines, descriptors, mappings int }
+
+func held() holding {
+	fds, _ := os.ReadDir("/proc/self/fd")
+	maps, _ := os.ReadFile("/proc/self/maps")
+	return holding{goruntime.NumGoroutine(), len(fds), strings.Count(string(maps), "\n")}
+}
+
+// lookForLeaks compares with what was held before; the runtime of the host itself may map a little more.
+func (a *arena) lookForLeaks(before holding) {
+	const more = 40
+	var after holding
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		goruntime.GC()
+		if after = held(); after.goroutines <= before.goroutines && after.mappings <= before.mappings+more {
+			break
+		}
+	}
+	if after.goroutines > before.goroutines || after.descriptors > before.descriptors || after.mappings > before.mappings+more {
+		a.leaks++
+		a.Errorf("before %+v, after %+v", before, after)
+	}
+}
+
+// resetPeak begins to measure the peak anew. It returns what the process has, in bytes; 0 where the system does not tell.
+func resetPeak() int {
+	const reset = "5"
+	_ = os.WriteFile("/proc/self/clear_refs", []byte(reset), 0)
+	return status("VmRSS:")
+}
+
+// status reads one number of bytes that the system keeps of this process.
+func status(field string) int {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	var kib int
+	_, after, _ := strings.Cut(string(text), field)
+	_, _ = fmt.Sscan(after, &kib)
+	return kib << 10
+}
