@@ -85,8 +85,12 @@ func (r *Registry) folderPlans() []*plan {
 		if p.name, p.err = names.OfFile(path); p.err != nil {
 			p.name = filepath.Base(path)
 		}
-		if c := r.configs[p.name]; c.Source == "" {
+		c, configured := r.configs[p.name]
+		if c.Source == "" {
 			p.config = c
+		}
+		if !configured && r.plugins[p.key()] == nil && r.readingManifests() {
+			continue // it may be a manifest's module, and no plugin of its own
 		}
 		named[p.name] = true
 		plans = append(plans, p)

@@ -77,6 +77,16 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	return plans, claimed
 }
 
+// readingManifests tells whether a manifest in the folder was found and not yet read.
+func (r *Registry) readingManifests() bool {
+	for path, f := range r.files {
+		if isExtismFile(path) && f.extism == nil && f.err == nil && filepath.Dir(path) == r.opts.Dir {
+			return true
+		}
+	}
+	return false
+}
+
 // ownPlugin tells whether the operator knows a module in the folder by another name than its
 // manifest's: then it stays that plugin too.
 func (r *Registry) ownPlugin(path, manifest string) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,8 +68,8 @@ func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.
 // printDescription writes a description for a person.
 func printDescription(w io.Writer, d *registry.Description) error {
 	m := d.Manifest
-	fmt.Fprintf(w, "%s %s\n", printable(m.Name), printable(m.Version))
-	if d.Name != m.Name {
+	fmt.Fprintln(w, strings.TrimSpace(printable(cmp.Or(m.Name, d.Name))+" "+printable(m.Version)))
+	if m.Name != "" && d.Name != m.Name {
 		fmt.Fprintf(w, "called %s by its file's name\n", printable(d.Name))
 	}
 	if m.Description != "" {

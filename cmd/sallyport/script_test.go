@@ -13,6 +13,8 @@ import (
 func TestScripts(t *testing.T) {
 	plugins := filepath.Dir(bundled(t, "time"))
 	guests := filepath.Dir(unpacked(t, "misbehave"))
+	extismGuest(t, "vowels")
+	extismGuest(t, "notes")
 	state := filepath.Join(sharedState(t), "state")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),

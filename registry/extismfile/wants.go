@@ -33,7 +33,8 @@ func (m *Manifest) wants(parsed *sdk.Manifest) error {
 // want adds one want, or says why there is none.
 func (m *Manifest) want(family, line, why string, err error) {
 	if err != nil {
-		m.problem("the manifest's %s, which no grant can say: %v", why, err)
+		member, _, _ := strings.Cut(why, " ")
+		m.problem("the manifest's %s: no grant can say this: %v", member, err)
 		return
 	}
 	raw, err := json.Marshal(map[string]string{family: strings.TrimPrefix(line, family+": "), "why": why})
