@@ -166,7 +166,7 @@ func (s *Set) Elicit(u *url.URL) Decision {
 		}
 		return g.url.covers("GET", u)
 	})
-	if d.Grant != nil {
+	if d.Grant != nil || d.Beyond {
 		return d
 	}
 	d.Suggest = string(Elicitation)
@@ -184,7 +184,7 @@ func suggestElicit(u *url.URL) string {
 // given decides about a family whose lines say how much, not what.
 func (s *Set) given(f Family) Decision {
 	d := s.decide(f, func(*Grant) bool { return true })
-	if d.Grant == nil {
+	if d.Grant == nil && !d.Beyond {
 		d.Suggest = map[Family]string{Sampling: Sampling.minimal(), Roots: string(Roots), KV: "kv: 1MiB"}[f]
 	}
 	return d

@@ -2,6 +2,7 @@ package grant
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,13 +26,23 @@ func (o Op) String() string {
 // fsRule is what an fs line says.
 type fsRule struct {
 	op     Op
-	home   bool    // the pattern begins with ~
-	path   pattern // below the root or the home
-	folded pattern // path in lower case
-	direct bool    // written in place
-	quota  int64   // bytes that one call may write; 0 if the line does not say
-	files  int     // files likewise
+	home   bool     // the pattern begins with ~
+	base   base     // what it begins with until it is known; empty for / and ~
+	within []fsRule // of {roots}: only there
+	path   pattern  // below the root or the home
+	folded pattern  // path in lower case
+	direct bool     // written in place
+	quota  int64    // bytes that one call may write; 0 if the line does not say
+	files  int      // files likewise
 }
+
+// base is a place that is known later than the line.
+type base string
+
+const (
+	workspace base = "{workspace}" // the operator's setting
+	roots     base = "{roots}"     // the client's folders
+)
 
 // parseFS reads "read PATTERN", "write PATTERN" or "read,write PATTERN".
 func parseFS(text string, line int) (r fsRule, err error) {
@@ -62,10 +73,18 @@ func (r *fsRule) parseRoot(name string, line int) (string, error) {
 	case name == "~" || strings.HasPrefix(name, "~/"):
 		r.home = true
 		return name[1:], nil
-	case strings.HasPrefix(name, "{"):
-		if err := refuseBindings(name, line); !isEscape(name) && err != nil {
-			return "", err
+	case strings.HasPrefix(name, string(workspace)) || strings.HasPrefix(name, string(roots)):
+		word, rest, _ := strings.Cut(name, "}")
+		r.base = base(word + "}")
+		if rest != "" && rest[0] != '/' {
+			return "", failf(line, "a slash is missing after %s", r.base)
 		}
+		return rest, nil
+	case strings.HasPrefix(name, "{") && !isEscape(name):
+		if isBinding(name) {
+			return "", failf(line, "a path begins with / or ~/ or {workspace} or {roots}, not with a value of the call")
+		}
+		return "", unknownBinding(name, line)
 	case isDrive(name):
 		return strings.ReplaceAll(name, `\`, "/"), nil
 	case strings.HasPrefix(name, "/"):
@@ -96,6 +115,9 @@ func (r *fsRule) parsePath(name string, line int) error {
 			return failf(line, "the path has more than %d segments", maxSegments)
 		}
 	}
+	if len(r.path) > 0 && (r.path[0].bind != nil) && !r.home && r.base == "" {
+		return failf(line, "a path does not begin with a value of the call: write the folder that it lies in")
+	}
 	r.folded = r.path.fold()
 	return nil
 }
@@ -110,6 +132,9 @@ func parsePathSegment(text string, line int) (segment, error) {
 	if text == "**" {
 		return segment{any: true}, nil
 	}
+	if isBinding(text) {
+		return parseBoundSegment(text, line, oneStep, subPath)
+	}
 	g := glob{""}
 	for rest := text; rest != ""; {
 		n := 1
@@ -118,7 +143,7 @@ func parsePathSegment(text string, line int) (segment, error) {
 			g[len(g)-1] += rest[1:2]
 			n = 3
 		case rest[0] == '{':
-			return segment{}, refuseBindings(rest, line)
+			return segment{}, notAlone(rest, line)
 		case rest[0] == '}':
 			return segment{}, failf(line, "a lone } in %q: write {}}", text)
 		case strings.HasPrefix(rest, "**"):
@@ -133,6 +158,26 @@ func parsePathSegment(text string, line int) (segment, error) {
 	return segment{glob: g}, nil
 }
 
+// parseBoundSegment reads a segment that is a binding.
+func parseBoundSegment(text string, line int, forms ...form) (segment, error) {
+	if text == "{plugin}" {
+		return segment{plugin: true, glob: glob{text}}, nil
+	}
+	b, rest, err := parseBinding(text, line, forms...)
+	if err == nil && rest != "" {
+		err = notAlone(text, line)
+	}
+	return segment{bind: b, glob: glob{""}}, err
+}
+
+// notAlone says that a binding has a neighbour.
+func notAlone(text string, line int) error {
+	if !isBinding(text) {
+		return unknownBinding(text, line)
+	}
+	return failf(line, "%s stands alone between slashes or dots: a value fills the whole step", text[:strings.IndexByte(text+"}", '}')+1])
+}
+
 func escapePath(s string) string {
 	return strings.NewReplacer("*", "{*}", "{", "{{}", "}", "{}}").Replace(s)
 }
@@ -144,13 +189,14 @@ func (r *fsRule) String() string {
 	if r.home {
 		b.WriteString("~")
 	}
+	b.WriteString(string(r.base))
 	for i, s := range r.path {
-		if i > 0 || r.home || !s.isDrive() {
+		if i > 0 || r.home || r.base != "" || !s.isDrive() {
 			b.WriteString("/")
 		}
 		b.WriteString(s.format(escapePath))
 	}
-	if len(r.path) == 0 && !r.home || len(r.path) == 1 && !r.home && r.path[0].isDrive() {
+	if len(r.path) == 0 && !r.home && r.base == "" || len(r.path) == 1 && !r.home && r.path[0].isDrive() {
 		b.WriteString("/")
 	}
 	if text, found := strings.CutSuffix(b.String(), " "); found {
@@ -160,7 +206,7 @@ func (r *fsRule) String() string {
 }
 
 func (s segment) isDrive() bool {
-	return !s.any && s.glob.literal() && len(s.glob[0]) == 2 && isDrive(s.glob[0]+"/")
+	return !s.any && s.bind == nil && s.glob.literal() && len(s.glob[0]) == 2 && isDrive(s.glob[0]+"/")
 }
 
 // Places says where on this machine the lines apply.
@@ -237,6 +283,9 @@ func (p Places) target(op Op, name string) target {
 // subject returns the pattern and the part of the path it is to be compared with.
 func (t *target) subject(g *Grant) (pattern, subject, bool) {
 	r, s, home, p := &g.fs, t.plain, t.home, g.fs.path
+	if r.base != "" {
+		return nil, subject{}, false
+	}
 	if g.Deny || t.fold { // where case may not matter, a denial must not depend on it
 		s, home, p = t.folded, foldAll(t.home), r.folded
 	}
@@ -262,14 +311,25 @@ func (t *target) covered(g *Grant) bool {
 		return false
 	}
 	p, s, ok := t.subject(g)
-	return ok && p.match(s)
+	return ok && p.match(s) && t.within(g)
+}
+
+// within holds the places that the client's folders are cut to.
+func (t *target) within(g *Grant) bool {
+	if len(g.fs.within) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(g.fs.within, func(r fsRule) bool {
+		p, s, ok := t.subject(&Grant{Family: FS, fs: r})
+		return ok && p.match(s)
+	})
 }
 
 // FS decides about one path, which must be absolute and lead through no symbolic link.
 func (s *Set) FS(op Op, name string, p Places) Decision {
 	t := p.target(op, name)
 	d := s.decide(FS, t.covered)
-	if d.Grant == nil {
+	if d.Grant == nil && !d.Beyond {
 		d.Suggest = p.suggest(op, name)
 		t.plain.needs, t.folded.needs = nil, nil
 		d.SpellOut = s.decide(FS, t.covered).Allowed
@@ -295,19 +355,22 @@ func (s *Set) Above(name string, p Places) bool {
 }
 
 func (s *Set) above(t *target) bool {
-	for i := range s.all() {
-		g := &s.grants[i]
-		if g.Family != FS || g.Deny {
-			continue
-		}
-		if pattern, subject, ok := t.subject(g); ok && pattern.within(subject) {
-			return true
-		}
-		if g.fs.home && t.aboveHome() {
-			return true
+	for _, c := range s.ceilings() {
+		if !c.above(t) {
+			return false
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.Family == FS && !g.Deny && t.leadsTo(&g) })
+}
+
+// leadsTo reports whether a line may allow something at or below the target. Where the client's folders
+// are not known yet, it is the places that they are cut to.
+func (t *target) leadsTo(g *Grant) bool {
+	if g.fs.base == roots {
+		return slices.ContainsFunc(g.fs.within, func(r fsRule) bool { return t.leadsTo(&Grant{Family: FS, fs: r}) })
+	}
+	pattern, subject, ok := t.subject(g)
+	return ok && pattern.within(subject) || g.fs.home && g.fs.base == "" && t.aboveHome()
 }
 
 // aboveHome reports whether the home lies below the target.
@@ -325,10 +388,18 @@ func (s *Set) Prefixes(p Places) []string {
 	var out []string
 	for i := range s.all() {
 		g := &s.grants[i]
-		if g.Family != FS || g.Deny || g.fs.home && p.Home == "" {
+		if g.Family != FS || g.Deny {
 			continue
 		}
-		out = append(out, p.prefix(g))
+		rules := []fsRule{g.fs}
+		if g.fs.base == roots {
+			rules = g.fs.within
+		}
+		for _, r := range rules {
+			if r.base == "" && (!r.home || p.Home != "") {
+				out = append(out, p.prefix(&Grant{fs: r}))
+			}
+		}
 	}
 	return out
 }

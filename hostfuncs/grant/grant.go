@@ -14,6 +14,11 @@ type Grant struct {
 	Family Family // what it is about
 	// AskCaller says, with Ask, that whoever makes the call may confirm it, wherever it comes from.
 	AskCaller bool
+	// For names the tools, prompts and templates that the line is for; empty is all that have the arguments
+	// which it binds.
+	For []string
+
+	applies map[Entry]bool // what the line is for, once it was fitted; nil is everything
 
 	net    netRule
 	fs     fsRule
@@ -34,7 +39,7 @@ func (g Grant) String() string {
 		b.WriteString(": " + value)
 	}
 	if o := g.written(); len(o) > 0 {
-		b.WriteString(" " + formatMap(o))
+		b.WriteString(" " + joinMap(o))
 	}
 	return b.String()
 }
@@ -62,7 +67,8 @@ func (g *Grant) value() string {
 
 // Set is the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
 type Set struct {
-	grants []Grant
+	grants  []Grant
+	ceiling []*Set // each must cover an effect too
 }
 
 // NewSet returns a set of these grants.
@@ -70,7 +76,7 @@ func NewSet(grants ...Grant) *Set { return &Set{grants: slices.Clone(grants)} }
 
 // With returns a set that holds grants as well.
 func (s *Set) With(grants ...Grant) *Set {
-	return &Set{grants: append(slices.Clone(s.all()), grants...)}
+	return &Set{grants: append(slices.Clone(s.all()), grants...), ceiling: s.ceilings()}
 }
 
 // Grants returns the grants in the order of their lines.
@@ -116,6 +122,8 @@ type Decision struct {
 	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool
+	// Beyond says that a line covers it, and a ceiling does not.
+	Beyond bool
 	// Wild says, for net, that no line covers the address, but that a line with stars in its host covers the
 	// host: on another port, or with another path.
 	Wild bool
@@ -133,8 +141,8 @@ type Decision struct {
 	Files int
 }
 
-// decide goes through the lines of one family: denials first, then whatever allows.
-func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
+// own goes through the lines of one family: denials first, then whatever allows.
+func (s *Set) own(f Family, covers func(*Grant) bool) Decision {
 	for i := range s.all() {
 		if g := &s.grants[i]; g.Family == f && g.Deny && covers(g) {
 			return Decision{Grant: g}

@@ -16,16 +16,22 @@ type netRule struct {
 	query   []param // only these, if limited
 	limited bool    // a ? was written
 	body    int64   // largest request body; 0 if the line does not say
+
+	url    *binding  // the whole address is a value of the call; nil once it is filled
+	origin bool      // the address was such a value: redirects may stay at its host
+	public bool      // and may lead anywhere in the public web
+	within []netRule // only what one of these covers, whatever the value; their methods say nothing
 }
 
 // param is one allowed query parameter.
 type param struct {
 	key   string
 	value glob // nil allows any
+	bind  *binding
 }
 
 // named reports whether the line spells its host out.
-func (r *netRule) named() bool { return r.host.literal() }
+func (r *netRule) named() bool { return len(r.host) > 0 && r.host.spelled() }
 
 // maxSegments bounds a pattern: its cost for each comparison grows with it.
 const maxSegments = 128
@@ -36,13 +42,23 @@ func parseNet(text string, line int) (r netRule, err error) {
 	if !found || strings.Contains(methods, "://") {
 		return r, failf(line, "net needs a method and an address: write such as %q", example(Net))
 	}
-	if err := refuseBindings(address, line); err != nil {
-		return r, err
-	}
 	if r.methods, err = parseMethods(methods, line); err != nil {
 		return r, err
 	}
-	scheme, rest, found := strings.Cut(strings.TrimSpace(address), "://")
+	address = strings.TrimSpace(address)
+	if strings.HasPrefix(address, "{") {
+		b, rest, err := parseBinding(address, line, wholeURL)
+		if err == nil && rest != "" {
+			err = failf(line, "%s is the whole address: remove %q", b, rest)
+		}
+		r.url = b
+		return r, err
+	}
+	marks, err := r.mark(&address, line)
+	if err != nil {
+		return r, err
+	}
+	scheme, rest, found := strings.Cut(address, "://")
 	r.scheme = strings.ToLower(scheme)
 	if !found || r.scheme != "http" && r.scheme != "https" {
 		return r, failf(line, "an address begins with https:// or http://: write such as %q", example(Net))
@@ -51,17 +67,17 @@ func parseNet(text string, line int) (r netRule, err error) {
 		return r, failf(line, "an address holds no # and no blank: write %%23 or %%20")
 	}
 	rest, query, limited := strings.Cut(rest, "?")
-	if err := r.parseQuery(query, limited, line); err != nil {
+	if err := r.parseQuery(query, limited, marks, line); err != nil {
 		return r, err
 	}
 	authority, path, _ := strings.Cut(rest, "/")
 	if rest == "**" {
 		path = "**" // https://** is the whole web
 	}
-	if err := r.parseAuthority(authority, line); err != nil {
+	if err := r.parseAuthority(authority, marks, line); err != nil {
 		return r, err
 	}
-	return r, r.parsePath(path, line)
+	return r, r.parsePath(path, marks, line)
 }
 
 func parseMethods(text string, line int) ([]string, error) {
@@ -85,7 +101,7 @@ func IsMethod(m string) bool {
 		m[0] != '-' && m != "CONNECT" && m != "TRACE"
 }
 
-func (r *netRule) parseAuthority(text string, line int) error {
+func (r *netRule) parseAuthority(text string, m marks, line int) error {
 	if strings.Contains(text, "@") {
 		return failf(line, "user information in an address is not allowed: remove what is before the @")
 	}
@@ -106,11 +122,11 @@ func (r *netRule) parseAuthority(text string, line int) error {
 	} else if strings.Contains(host, ":") {
 		return failf(line, "host %q is not a name: write an IPv6 address in brackets", text)
 	}
-	return r.parseHost(host, line)
+	return r.parseHost(host, m, line)
 }
 
-func (r *netRule) parseHost(host string, line int) error {
-	if !strings.Contains(host, "*") {
+func (r *netRule) parseHost(host string, m marks, line int) error {
+	if !strings.Contains(host, "*") && !m.in(host) {
 		host, err := canonicalHost(host)
 		if err != nil {
 			return failf(line, "%v", err)
@@ -124,10 +140,22 @@ func (r *netRule) parseHost(host string, line int) error {
 	if len(labels) > maxSegments {
 		return failf(line, "the host has more than %d labels", maxSegments)
 	}
+	if labels, ok := m.text(labels, "a"); !ok || isNumber(labels[len(labels)-1]) {
+		return failf(line, "host %q is not a name: its last label is a number", strings.Join(labels, "."))
+	}
 	if strings.Trim(host, "0123456789.*") == "" && strings.Trim(host, ".*") != "" {
 		return failf(line, "host %q is not a name: write an address without stars", host)
 	}
 	for _, label := range labels {
+		if s, found, err := m.segment(label, line, oneStep, hostName); err != nil {
+			return err
+		} else if found {
+			if s.bind != nil && s.bind.form == hostName && len(labels) > 1 {
+				return failf(line, "%s is the whole host: remove the rest, or write one label, {args.NAME}", s.bind)
+			}
+			r.host = append(r.host, s)
+			continue
+		}
 		s, ok := parseSegment(label)
 		if !ok {
 			return failf(line, "** stands alone between dots")
@@ -156,12 +184,18 @@ func hostSteps(host string) []string {
 	return strings.Split(host, ".")
 }
 
-func (r *netRule) parsePath(path string, line int) error {
+func (r *netRule) parsePath(path string, m marks, line int) error {
 	parts := strings.Split(path, "/")
 	if len(parts) > maxSegments {
 		return failf(line, "the path has more than %d segments", maxSegments)
 	}
 	for _, part := range parts {
+		if s, found, err := m.segment(part, line, oneStep); err != nil {
+			return err
+		} else if found {
+			r.path = append(r.path, s)
+			continue
+		}
 		s, ok := parseSegment(normalize(part, pathByte))
 		if !ok {
 			return failf(line, "** stands alone between slashes")
@@ -177,7 +211,7 @@ func (r *netRule) parsePath(path string, line int) error {
 	return nil
 }
 
-func (r *netRule) parseQuery(query string, limited bool, line int) error {
+func (r *netRule) parseQuery(query string, limited bool, m marks, line int) error {
 	r.limited = limited
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
@@ -190,8 +224,15 @@ func (r *netRule) parseQuery(query string, limited bool, line int) error {
 		if strings.Contains(key, "*") {
 			return failf(line, "a query key has no wildcard: list the keys, or leave the ? out to allow any")
 		}
+		if m.in(key) {
+			return failf(line, "a query key is no value of the call: list the keys")
+		}
 		p := param{key: decodeForm(key)}
-		if found {
+		if s, marked, err := m.segment(value, line, oneStep); err != nil {
+			return err
+		} else if marked {
+			p.bind, p.value = s.bind, s.glob
+		} else if found {
 			for _, piece := range splitStars(value) {
 				p.value = append(p.value, decodeForm(piece))
 			}
@@ -207,9 +248,17 @@ func decodeForm(s string) string {
 
 // covers reports whether the line is about this request; u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
+	if r.url != nil || !r.coversWithin(u) {
+		return false
+	}
 	port, _ := canonicalPort(u.Scheme, u.Port(), false)
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
 		r.coversHost(u.Hostname()) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
+}
+
+// coversWithin holds the places that an address of the call is cut to.
+func (r *netRule) coversWithin(u *url.URL) bool {
+	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(w netRule) bool { return w.covers("GET", u) })
 }
 
 // coversHost: an address is matched by itself and by a lone **, never by parts.
@@ -250,7 +299,7 @@ func (r *netRule) coversQuery(raw string) bool {
 
 func (r *netRule) allowsParam(key, value string) bool {
 	return slices.ContainsFunc(r.query, func(p param) bool {
-		return p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
+		return p.bind == nil && p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
 	})
 }
 
@@ -260,6 +309,9 @@ func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 // String writes the rule as parseNet reads it.
 func (r *netRule) String() string {
 	var b strings.Builder
+	if r.url != nil {
+		return strings.Join(r.methods, ",") + " " + r.url.String()
+	}
 	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + joinHost(r.scheme, r.hostString(), r.port))
 	for _, s := range r.path {
 		b.WriteString("/" + s.format(escapeSegment))
@@ -282,7 +334,9 @@ func (r *netRule) queryString() string {
 	pairs := make([]string, len(r.query))
 	for i, p := range r.query {
 		pairs[i] = url.QueryEscape(p.key)
-		if p.value != nil {
+		if p.bind != nil {
+			pairs[i] += "=" + p.bind.String()
+		} else if p.value != nil {
 			pairs[i] += "=" + segment{glob: p.value}.format(url.QueryEscape)
 		}
 	}
@@ -291,8 +345,13 @@ func (r *netRule) queryString() string {
 
 // format writes the segment with its literal pieces escaped.
 func (s segment) format(escape func(string) string) string {
-	if s.any {
+	switch {
+	case s.any:
 		return "**"
+	case s.bind != nil:
+		return s.bind.String()
+	case s.plugin:
+		return "{plugin}"
 	}
 	pieces := make([]string, len(s.glob))
 	for i, piece := range s.glob {
@@ -310,7 +369,7 @@ func escapeSegment(s string) string {
 // Net decides about one request; u must come from Canonical and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
-	if d.Grant == nil {
+	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
 		d.Wild = slices.ContainsFunc(s.all(), func(g Grant) bool {
 			return g.Family == Net && !g.Deny && !g.net.named() && slices.Contains(g.net.methods, method) && g.net.coversHost(u.Hostname())

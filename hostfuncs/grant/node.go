@@ -3,7 +3,6 @@ package grant
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Kind says what a Node is.
@@ -138,7 +137,10 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 	if err := g.parseValue(head); err != nil {
 		return g, err
 	}
-	return g, g.parseOptions(options)
+	if err := g.parseOptions(options); err != nil {
+		return g, err
+	}
+	return g, g.check()
 }
 
 // parseValue reads what stands after the family.
@@ -187,27 +189,11 @@ func parseDeny(n Node, options map[string]Node) (Grant, error) {
 		return g, failf(n.Line, "config cannot be denied: remove the value")
 	case g.Family != Net && g.Family != FS:
 		return g, failf(n.Line, "%s cannot be denied: remove the line that grants it", g.Family)
+	case len(g.bindings()) > 0 || g.fs.base == roots:
+		return g, failf(n.Line, "a deny line holds for every call: write the value itself in place of braces")
 	case len(g.written()) > 0:
 		return g, failf(n.Line, "a deny line takes no options: remove them")
 	}
 	g.Deny = true
 	return g, nil
-}
-
-// refuseBindings rejects text in braces, which only a later version fills in from the call.
-func refuseBindings(text string, line int) error {
-	i := strings.IndexByte(text, '{')
-	if i < 0 {
-		return nil
-	}
-	name := text[i:]
-	if end := strings.IndexByte(name, '}'); end >= 0 {
-		name = name[:end+1]
-	}
-	for _, word := range []string{"{args.", "{roots", "{workspace", "{plugin"} {
-		if strings.HasPrefix(name, word) {
-			return failf(line, "%s is not available in this version: write the value itself", name)
-		}
-	}
-	return failf(line, "unknown binding %s: write the value itself", name)
 }

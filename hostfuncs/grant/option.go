@@ -20,19 +20,20 @@ func options() map[string]option {
 		"body": {[]Family{Net}, sizeOption(func(g *Grant) *int64 { return &g.net.body }), writeSize(func(g *Grant) int64 { return g.net.body })},
 		"quota": {[]Family{FS}, sizeOption(func(g *Grant) *int64 { return &g.fs.quota }),
 			writeSize(func(g *Grant) int64 { return g.fs.quota })},
-		"files": {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
-		"mode":  {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
+		"files":     {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
+		"for":       {[]Family{Net, FS, KV, Sampling, Elicitation, Roots}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
+		"within":    {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
+		"redirects": {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
+		"mode":      {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
 	}
 }
 
 // laterOption are the options of the language that this version does not enforce.
 func laterOption(f Family, key string) bool {
 	switch key {
-	case "for":
-		return true
-	case "redirects", "proxy", "idempotent":
+	case "proxy", "idempotent":
 		return f == Net
-	case "mode", "quota", "files", "within", "as", "private":
+	case "mode", "quota", "files", "as", "private":
 		return f == FS
 	}
 	return false
@@ -70,6 +71,95 @@ func optionsOf(f Family) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// check finds options that do not go with what the line allows.
+func (g *Grant) check() error {
+	switch {
+	case g.Family == FS && g.fs.base == roots && len(g.fs.within) == 0:
+		return failf(g.Line, "{roots} come from the client: write within: [~/work], the folders that they are cut to")
+	case g.Family == FS && g.fs.base != roots && len(g.fs.within) > 0:
+		return failf(g.Line, "within is for a line with {roots}: remove it")
+	case g.Family == Net && g.net.url == nil && (len(g.net.within) > 0 || g.net.public):
+		return failf(g.Line, "within and redirects are for a line with {args.NAME:url}: remove them")
+	}
+	return nil
+}
+
+// texts reads a list of texts, or a single one.
+func texts(n Node) ([]Node, error) {
+	if n.Kind == Scalar && n.Value != "" {
+		return []Node{n}, nil
+	}
+	if n.Kind != List || len(n.Nodes) == 0 || len(n.Nodes) > maxSegments {
+		return nil, failf(n.Line, "%s is a list of texts, such as [a, b]", n.Key)
+	}
+	for _, e := range n.Nodes {
+		if e.Kind != Scalar || e.Value == "" {
+			return nil, failf(e.Line, "%s is a list of texts, such as [a, b]", n.Key)
+		}
+	}
+	return n.Nodes, nil
+}
+
+func listed(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return formatList(words)
+}
+
+func (g *Grant) readFor(n Node) error {
+	nodes, err := texts(n)
+	for _, e := range nodes {
+		g.For = append(g.For, e.Value)
+	}
+	return err
+}
+
+func (g *Grant) readWithin(n Node) error {
+	nodes, err := texts(n)
+	for _, e := range nodes {
+		if err == nil && g.Family == Net {
+			var r netRule
+			r, err = parseNet("GET "+e.Value, e.Line)
+			g.net.within = append(g.net.within, r)
+		} else if err == nil {
+			var r fsRule
+			r, err = parseFS("read "+e.Value+"/**", e.Line)
+			g.fs.within = append(g.fs.within, r)
+		}
+	}
+	if err == nil && slices.ContainsFunc(nodes, func(e Node) bool { return strings.Contains(e.Value, "{") }) {
+		return failf(n.Line, "within holds no braces: write the places themselves")
+	}
+	return err
+}
+
+func (g *Grant) writeWithin() string {
+	var words []string
+	for _, r := range g.net.within {
+		words = append(words, r.address())
+	}
+	for _, r := range g.fs.within {
+		words = append(words, strings.TrimSuffix(strings.TrimPrefix(r.String(), "read "), "/**"))
+	}
+	return listed(words)
+}
+
+func (g *Grant) readRedirects(n Node) error {
+	if n.Kind != Scalar || n.Value != "public" {
+		return failf(n.Line, `redirects is "public": anywhere in the public web; without it they stay at the host`)
+	}
+	g.net.public = true
+	return nil
+}
+
+func (g *Grant) writeRedirects() string {
+	if g.net.public {
+		return "public"
+	}
+	return ""
 }
 
 // written are the options of the line, as they are written.

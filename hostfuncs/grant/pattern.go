@@ -1,6 +1,9 @@
 package grant
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // glob is the text of one segment or label: literal pieces with a star between each two.
 type glob []string
@@ -32,8 +35,12 @@ func (g glob) match(s string) bool {
 
 // segment is one step of a pattern: a glob, or any number of steps.
 type segment struct {
-	any  bool // **
-	glob glob
+	any   bool // **
+	glob  glob
+	bind  *binding // to be filled by the call; nil if there is nothing to fill
+	bound bool     // filled by the call: nobody spelled it out
+
+	plugin bool // to be filled with the plugin's name
 }
 
 // pattern is a sequence of segments (of a path) or labels (of a host).
@@ -41,10 +48,15 @@ type pattern []segment
 
 func (p pattern) literal() bool { return p.prefix() == len(p) }
 
+// spelled reports whether the operator wrote every segment out.
+func (p pattern) spelled() bool {
+	return p.literal() && !slices.ContainsFunc(p, func(s segment) bool { return s.bound })
+}
+
 // prefix is the number of literal segments it begins with.
 func (p pattern) prefix() int {
 	for i, s := range p {
-		if s.any || !s.glob.literal() {
+		if s.any || s.bind != nil || s.plugin || !s.glob.literal() {
 			return i
 		}
 	}
@@ -75,7 +87,7 @@ func (t subject) need(i int) need {
 
 // fits reports whether the segment s may stand for the step i alone.
 func (t subject) fits(s segment, i int) bool {
-	if !s.glob.literal() && t.need(i) != needNothing {
+	if s.bind != nil || s.plugin || !s.glob.literal() && t.need(i) != needNothing || s.bound && t.need(i) == needLiteral {
 		return false
 	}
 	return s.glob.match(t.steps[i])
@@ -85,7 +97,7 @@ func (t subject) fits(s segment, i int) bool {
 func (p pattern) fold() pattern {
 	folded := make(pattern, len(p))
 	for i, s := range p {
-		folded[i] = segment{any: s.any, glob: make(glob, len(s.glob))}
+		folded[i] = segment{any: s.any, bind: s.bind, bound: s.bound, plugin: s.plugin, glob: make(glob, len(s.glob))}
 		for j, piece := range s.glob {
 			folded[i].glob[j] = strings.ToLower(piece)
 		}

@@ -124,7 +124,7 @@ func canonicalPort(scheme, port string, empty bool) (string, error) {
 }
 
 func joinHost(scheme, host, port string) string {
-	if strings.Contains(host, ":") {
+	if strings.Contains(host, ":") && host[0] != '{' {
 		host = "[" + host + "]"
 	}
 	if scheme == "http" && port == "80" || scheme == "https" && port == "443" {

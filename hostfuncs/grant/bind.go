@@ -1,0 +1,232 @@
+package grant
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Entry is something a plugin offers to be called.
+type Entry struct {
+	Kind string // "tool", "prompt", "resource" or "resource template"
+	Name string // what the plugin calls it; of a template the template itself
+}
+
+// Call is what one request gives the bindings of lines.
+type Call struct {
+	Entry Entry
+	// Values returns the values of an argument as text; none if it is absent or can fill no place. A last *
+	// is each element of a list.
+	Values func(path []string) []string
+	// Home is the operator's home, which a path may begin with where a line begins with ~; empty if there is
+	// none.
+	Home string
+	// URL reads an address that is a value, and makes it canonical; nil reads as package url does.
+	URL func(text string) (*url.URL, error)
+}
+
+// maxBound bounds how many lines the values of one call make of one line: a list of a thousand files.
+const maxBound = 1024
+
+// Bind returns the set as it holds for one call: each binding filled with each of its values, and lines
+// that do not apply to the call left out. {roots} stays open; see WithRoots. A set that has neither
+// bindings nor lines for some entries only is returned as it is.
+func (s *Set) Bind(c Call) *Set {
+	if !slices.ContainsFunc(s.all(), func(g Grant) bool { return g.varies() }) {
+		return s
+	}
+	b := &Set{ceiling: s.ceiling}
+	for _, g := range s.all() {
+		if !g.appliesTo(c.Entry) {
+			continue
+		}
+		b.grants = append(b.grants, c.fill(g)...)
+	}
+	return b
+}
+
+// varies reports whether the line differs from call to call.
+func (g *Grant) varies() bool { return g.applies != nil || len(g.For) > 0 || len(g.bindings()) > 0 }
+
+func (g *Grant) appliesTo(e Entry) bool {
+	if g.applies != nil {
+		return g.applies[e]
+	}
+	return len(g.For) == 0 || slices.Contains(g.For, e.Name)
+}
+
+// fill makes a line of each combination of values; of none if a binding has no value.
+func (c *Call) fill(g Grant) []Grant {
+	open := g.bindings()
+	if len(open) == 0 {
+		return []Grant{g}
+	}
+	if c.Values == nil {
+		return nil
+	}
+	lines := []Grant{g}
+	for _, b := range open {
+		var next []Grant
+		values := c.Values(b.path)
+		for _, line := range lines {
+			for _, v := range values {
+				if filled, ok := c.replace(line, b, v); ok {
+					next = append(next, filled)
+				}
+				if len(next) >= maxBound {
+					break
+				}
+			}
+		}
+		lines = next[:min(len(next), maxBound)]
+	}
+	return lines
+}
+
+// replace fills one binding with one value; false if the value cannot stand there.
+func (c *Call) replace(g Grant, b *binding, v string) (Grant, bool) {
+	ok := true
+	switch g.Family {
+	case Net:
+		ok = g.net.fill(b, v, c.URL)
+	case FS:
+		ok = g.fs.fill(b, v, c.Home)
+	}
+	return g, ok
+}
+
+// bindings are the different ones of the line, in order.
+func (g *Grant) bindings() []*binding {
+	var all []*binding
+	add := func(b *binding) {
+		if b != nil && !slices.ContainsFunc(all, b.equal) {
+			all = append(all, b)
+		}
+	}
+	add(g.net.url)
+	for _, p := range []pattern{g.net.host, g.net.path, g.fs.path} {
+		for _, s := range p {
+			add(s.bind)
+		}
+	}
+	for _, p := range g.net.query {
+		add(p.bind)
+	}
+	return all
+}
+
+// fill puts a value wherever the pattern has the binding.
+func (p pattern) fill(b *binding, values pattern) pattern {
+	if !slices.ContainsFunc(p, func(s segment) bool { return b.equal(s.bind) }) {
+		return p
+	}
+	var out pattern
+	for _, s := range p {
+		if b.equal(s.bind) {
+			out = append(out, values...)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *netRule) fill(b *binding, v string, read func(string) (*url.URL, error)) bool {
+	switch b.form {
+	case wholeURL:
+		return r.fillURL(v, read)
+	case hostName:
+		labels, ok := hostValue(v)
+		r.host = r.host.fill(b, allBound(labels))
+		return ok
+	}
+	if !stepValue(v) {
+		return false
+	}
+	if slices.ContainsFunc(r.host, func(s segment) bool { return b.equal(s.bind) }) {
+		label, ok := labelValue(v)
+		if !ok {
+			return false
+		}
+		r.host = r.host.fill(b, pattern{bound(label)})
+	}
+	r.path = r.path.fill(b, pattern{bound(v)})
+	r.query = slices.Clone(r.query)
+	for i, p := range r.query {
+		if b.equal(p.bind) {
+			r.query[i] = param{key: p.key, value: glob{v}}
+		}
+	}
+	return r.wellFormed()
+}
+
+// wellFormed reports whether the host is still one when its labels are filled in.
+func (r *netRule) wellFormed() bool {
+	last := len(r.host) - 1
+	return last < 0 || !r.host[last].bound || len(r.host[last].glob) != 1 || !isNumber(r.host[last].glob[0])
+}
+
+// fillURL makes the line one for the address that is the value: its origin and path, with any query.
+func (r *netRule) fillURL(v string, read func(string) (*url.URL, error)) bool {
+	if read == nil {
+		read = func(s string) (*url.URL, error) {
+			u, err := url.Parse(s)
+			if err != nil {
+				return nil, err
+			}
+			return Canonical(u)
+		}
+	}
+	if strings.ContainsFunc(v, unprintable) {
+		return false
+	}
+	u, err := read(v)
+	if err != nil {
+		return false
+	}
+	of := ruleFor("", u)
+	r.url, r.scheme, r.port, r.origin = nil, of.scheme, of.port, true
+	r.host, r.path = markBound(of.host), markBound(of.path)
+	return true
+}
+
+func markBound(p pattern) pattern {
+	out := slices.Clone(p)
+	for i := range out {
+		out[i].bound = true
+	}
+	return out
+}
+
+func (r *fsRule) fill(b *binding, v, home string) bool {
+	if b.form == oneStep {
+		r.path = r.path.fill(b, pattern{bound(v)})
+		r.folded = r.path.fold()
+		return stepValue(v)
+	}
+	parts, ok := pathValue(v, r.before(b, home))
+	r.path = r.path.fill(b, allBound(parts))
+	r.folded = r.path.fold()
+	return ok
+}
+
+// before are the steps in front of a binding, if all are known.
+func (r *fsRule) before(b *binding, home string) []string {
+	var prefix []string
+	if r.home {
+		prefix = steps(home)
+	}
+	if r.base != "" || r.home && home == "" {
+		return []string{""} // begins no path
+	}
+	for _, s := range r.path {
+		switch {
+		case b.equal(s.bind):
+			return prefix
+		case s.any || s.bind != nil || !s.glob.literal():
+			return []string{""}
+		}
+		prefix = append(prefix, s.glob[0])
+	}
+	return prefix
+}

@@ -1,0 +1,145 @@
+package grant
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// form says how much of an address or a path one value may fill.
+type form string
+
+const (
+	oneStep  form = ""     // one segment of a path, one label of a host, one query value
+	wholeURL form = "url"  // the address itself
+	hostName form = "host" // one whole host name
+	subPath  form = "path" // several segments of a file's path
+)
+
+// binding is the place of a value that the call fills in: {args.owner}, {args.site:host}.
+type binding struct {
+	path []string // names of nested arguments; * is each element of a list
+	form form
+}
+
+// String writes the binding as it stands in a line.
+func (b *binding) String() string {
+	text := "{args." + strings.Join(b.path, ".")
+	if b.form != oneStep {
+		text += ":" + string(b.form)
+	}
+	return text + "}"
+}
+
+func (b *binding) equal(o *binding) bool {
+	return b != nil && o != nil && b.form == o.form && slices.Equal(b.path, o.path)
+}
+
+// maxBindingPath bounds how deep into the arguments a binding looks.
+const maxBindingPath = 16
+
+// parseBinding reads {args.…} at the beginning of text; forms are those that may stand here.
+func parseBinding(text string, line int, forms ...form) (*binding, string, error) {
+	end := strings.IndexByte(text, '}')
+	name, found := strings.CutPrefix(text[:max(end, 0)], "{args.")
+	if !found {
+		return nil, "", unknownBinding(text, line)
+	}
+	name, suffix, given := strings.Cut(name, ":")
+	b := &binding{path: strings.Split(name, "."), form: form(suffix)}
+	if given && suffix == "" || !slices.Contains(forms, b.form) {
+		return nil, "", failf(line, "%s cannot stand here: %s", text[:end+1], formsText(forms))
+	}
+	if len(b.path) > maxBindingPath || slices.Contains(b.path, "") || strings.ContainsAny(name, "{}[]\" ") {
+		return nil, "", failf(line, "%s names no argument: write such as {args.owner} or {args.files.*}", text[:end+1])
+	}
+	return b, text[end+1:], nil
+}
+
+func formsText(forms []form) string {
+	var words []string
+	for _, f := range forms {
+		if f == oneStep {
+			words = append(words, "{args.NAME}")
+		} else {
+			words = append(words, "{args.NAME:"+string(f)+"}")
+		}
+	}
+	return "write " + strings.Join(words, " or ")
+}
+
+func unknownBinding(text string, line int) error {
+	if end := strings.IndexByte(text, '}'); end >= 0 {
+		text = text[:end+1]
+	}
+	if isBinding(text) {
+		return failf(line, "%s cannot stand here", text)
+	}
+	return failf(line, "unknown binding %s: write {args.NAME}, or the value itself", text)
+}
+
+// plainValue reports whether a value of the call may fill a place at all.
+func plainValue(s string) bool {
+	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, unprintable)
+}
+
+// stepValue reports whether a value may be one step: it holds nothing that any reader takes for the end
+// of a step, or for an escape, and is no dot segment.
+func stepValue(s string) bool {
+	return plainValue(s) && s != "." && s != ".." && !strings.ContainsAny(s, separators) && !strings.ContainsFunc(s, looksLikeSeparator)
+}
+
+const separators = `/\?#@:%`
+
+// looksLikeSeparator are the characters that compatibility normalization (NFKC) makes a separator or a dot.
+func looksLikeSeparator(r rune) bool {
+	return r >= 0x80 && strings.ContainsRune("\u2024\u2025\u2026\u2044\u2048\u2049\u2215\u2216\u29F5\u29F8\u3002"+
+		"\uFE13\uFE15\uFE16\uFE19\uFE30\uFE52\uFE55\uFE56\uFE5F\uFE68\uFE6A\uFE6B\uFF03\uFF05\uFF0E\uFF0F\uFF1A\uFF1F\uFF20\uFF3C\uFF61", r) ||
+		r == '\u2100' || r == '\u2101' || r == '\u2105' || r == '\u2106' // a/c, a/s, c/o, c/u
+}
+
+// labelValue is a value as one label of a host; false if it cannot be one.
+func labelValue(s string) (string, bool) {
+	s = strings.ToLower(s)
+	return s, stepValue(s) && checkLabel(s, s) == nil
+}
+
+// hostValue is a value as a whole host name: its labels; false for addresses and what looks like one.
+func hostValue(s string) ([]string, bool) {
+	if strings.ContainsAny(s, separators) {
+		return nil, false
+	}
+	host, err := canonicalHost(s)
+	if err != nil || isAddress(host) {
+		return nil, false
+	}
+	return strings.Split(host, "."), true
+}
+
+// pathValue is a value as the steps of a path; an absolute one must begin with prefix, which is cut off.
+func pathValue(s string, prefix []string) ([]string, bool) {
+	if !plainValue(s) {
+		return nil, false
+	}
+	rest, absolute := strings.CutPrefix(s, "/")
+	parts := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	if len(parts) > maxSegments || slices.ContainsFunc(parts, func(p string) bool { return p == "" || p == "." || p == ".." }) {
+		return nil, false
+	}
+	if !absolute {
+		return parts, true
+	}
+	parts, ok := below(parts, prefix)
+	return parts, ok && len(parts) > 0
+}
+
+// bound is a segment that a value of the call fills.
+func bound(value string) segment { return segment{glob: glob{value}, bound: true} }
+
+func allBound(values []string) pattern {
+	p := make(pattern, len(values))
+	for i, v := range values {
+		p[i] = bound(v)
+	}
+	return p
+}

@@ -1,0 +1,67 @@
+package grant
+
+import "slices"
+
+// Shape is an entry of a plugin and what its arguments can be.
+type Shape struct {
+	Entry
+	// Binds says why an argument cannot fill a place, nil if it can: it is not in the schema, or is neither
+	// text nor a whole number nor a boolean, nor a list of such.
+	Binds func(path []string) error
+}
+
+// Fit returns the set with each line bound to the entries that it applies to: those that for names, else
+// those that have every argument which the line binds. The error is a *ParseError: of a line whose
+// arguments no entry has, or that names an entry which is not there.
+func (s *Set) Fit(shapes []Shape) (*Set, error) {
+	out := &Set{ceiling: s.ceilings(), grants: slices.Clone(s.all())}
+	for i := range out.grants {
+		if err := out.grants[i].fit(shapes); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (g *Grant) fit(shapes []Shape) error {
+	open := g.bindings()
+	if len(open) == 0 && len(g.For) == 0 {
+		return nil
+	}
+	for _, name := range g.For {
+		if !slices.ContainsFunc(shapes, func(s Shape) bool { return s.Name == name }) {
+			return failf(g.Line, "for: the plugin offers no %q", name)
+		}
+	}
+	g.applies = map[Entry]bool{}
+	var missing error
+	for _, s := range shapes {
+		if len(g.For) > 0 && !slices.Contains(g.For, s.Name) {
+			continue
+		}
+		switch err := s.has(open); {
+		case err == nil:
+			g.applies[s.Entry] = true
+		case len(g.For) > 0:
+			return failf(g.Line, "%s %q: %v", s.Kind, s.Name, err)
+		default:
+			missing = failf(g.Line, "no tool of the plugin has the arguments of this line: %s %q: %v", s.Kind, s.Name, err)
+		}
+	}
+	if len(g.applies) == 0 {
+		if missing == nil {
+			missing = failf(g.Line, "the plugin offers nothing that has arguments")
+		}
+		return missing
+	}
+	return nil
+}
+
+func (s *Shape) has(open []*binding) error {
+	for _, b := range open {
+		if err := s.Binds(b.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

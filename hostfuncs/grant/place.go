@@ -1,0 +1,71 @@
+package grant
+
+import (
+	"path"
+	"slices"
+)
+
+// At returns the set for one plugin, with {plugin} and {workspace} filled in: the plugin's name, and an
+// absolute folder, without which lines with {workspace} cover nothing.
+func (s *Set) At(plugin, folder string) *Set {
+	out := &Set{ceiling: s.ceilings(), grants: slices.Clone(s.all())}
+	for i := range out.grants {
+		g := &out.grants[i]
+		g.net.host, g.net.path = g.net.host.name(plugin), g.net.path.name(plugin)
+		g.fs.path = g.fs.path.name(plugin)
+		if g.fs.base == workspace && folder != "" {
+			g.fs.base, g.fs.path = "", slices.Concat(literals(steps(folder)), g.fs.path)
+		}
+		g.fs.folded = g.fs.path.fold()
+	}
+	return out
+}
+
+func (p pattern) name(plugin string) pattern {
+	out := slices.Clone(p)
+	for i := range out {
+		if out[i].plugin {
+			out[i] = segment{glob: glob{plugin}}
+		}
+	}
+	return out
+}
+
+// UsesWorkspace returns the first line that needs a workspace, 0 and false if there is none.
+func (s *Set) UsesWorkspace() (line int, uses bool) {
+	for _, g := range s.all() {
+		if g.fs.base == workspace {
+			return g.Line, true
+		}
+	}
+	return 0, false
+}
+
+// NeedsRoots reports whether lines wait for the client's folders.
+func (s *Set) NeedsRoots() bool {
+	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.fs.base == roots })
+}
+
+// maxRoots bounds the client's folders: each makes a line of its own.
+const maxRoots = 64
+
+// WithRoots returns the set with {roots} filled in: absolute paths, which the lines cut to the places
+// that they name. None leaves nothing that waits.
+func (s *Set) WithRoots(folders []string) *Set {
+	out := &Set{ceiling: s.ceilings()}
+	for _, g := range s.all() {
+		if g.fs.base != roots {
+			out.grants = append(out.grants, g)
+			continue
+		}
+		for _, folder := range folders[:min(len(folders), maxRoots)] {
+			if path.IsAbs(toSlash(folder)) || isDrive(folder) {
+				g := g
+				g.fs.base, g.fs.path = "", slices.Concat(allBound(steps(folder)), g.fs.path)
+				g.fs.folded = g.fs.path.fold()
+				out.grants = append(out.grants, g)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package grant
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Redirect decides about a request that a server answered the request for origin with, which the set
+// allows: lines that a whole address of the call fills lead on within the same host or its www., or with
+// redirects: public anywhere that is public. Both addresses are canonical.
+func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
+	d := s.Net(method, u)
+	if d.Grant != nil || d.Beyond {
+		return d
+	}
+	follow := s.decide(Net, func(g *Grant) bool { return g.net.follows(method, origin, u) })
+	if follow.Grant == nil {
+		return d
+	}
+	return follow
+}
+
+func (r *netRule) follows(method string, origin, u *url.URL) bool {
+	if !r.origin || !slices.Contains(r.methods, method) || !r.coversWithin(u) || u.Scheme == "http" && origin.Scheme == "https" {
+		return false
+	}
+	if !slices.ContainsFunc(r.methods, func(m string) bool { return r.covers(m, origin) }) {
+		return false
+	}
+	return r.public || sameSite(origin.Hostname(), u.Hostname()) && standardPort(origin, u)
+}
+
+// sameSite reports whether two hosts differ at most by a leading www.
+func sameSite(a, b string) bool {
+	return strings.TrimPrefix(a, "www.") == strings.TrimPrefix(b, "www.")
+}
+
+// standardPort reports whether u keeps the origin's port, or goes to the usual one of its scheme.
+func standardPort(origin, u *url.URL) bool {
+	return u.Port() == origin.Port() || u.Port() == ""
+}
