@@ -14,8 +14,11 @@ import (
 // that what the guest looks for in vain is explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
 	var mounts []tree.Mount
-	for _, prefix := range g.policy.plugin.Grants.Prefixes(g.policy.host.places) {
+	for _, prefix := range g.grants.Prefixes(g.policy.host.places) {
 		mounts = append(mounts, tree.Mount{Host: filepath.FromSlash(prefix)})
+	}
+	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), g.policy.host.places) {
+		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
 	}
 	t := tree.New(mounts, &files{gate: g, guard: guard{paths: g.policy.host.protected}})
 	g.onClose(t.Close)
@@ -63,7 +66,7 @@ func (f *files) Visible(path string, folder bool) bool {
 	if f.guard.covers(path) {
 		return false
 	}
-	return f.gate.policy.plugin.Grants.Visible(path, folder, f.gate.policy.host.places)
+	return f.gate.grants.Visible(path, folder, f.gate.policy.host.places)
 }
 
 // shown is a path as an operator writes it, with ~ for the home.

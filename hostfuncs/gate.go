@@ -35,6 +35,11 @@ type Call struct {
 	Method    string // such as tools/call
 	Tool      string // its local name, if it is a tool's
 	Params    json.RawMessage
+	// Entry is what is called; lines that bind arguments, or are for some entries only, apply by it. The zero
+	// value is none, as for lists and completion.
+	Entry grant.Entry
+	// Values returns the values of an argument; nil if the call has none.
+	Values func(path []string) []string
 	// Client is who called; nil if nobody listens.
 	Client Client
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
@@ -49,6 +54,7 @@ type Call struct {
 type Gate struct {
 	policy *Policy
 	call   Call
+	grants *grant.Set // as they hold for this call
 	stderr output
 	stdout output
 	// journal is that of the call, nil if the plugin cannot ask.
@@ -74,7 +80,7 @@ var (
 
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
-	g := &Gate{policy: p, call: c}
+	g := &Gate{policy: p, call: c, grants: p.bind(c)}
 	if p.asks {
 		g.journal = c.Journal
 	}
@@ -167,7 +173,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	if err := g.alive(ctx); err != nil {
 		return err
 	}
-	d, refused := g.check(e)
+	d, refused := g.check(ctx, e)
 	if refused != nil {
 		return g.deny(e, refused)
 	}
@@ -202,7 +208,7 @@ func over(ctx context.Context) error {
 }
 
 // check asks the policy.
-func (g *Gate) check(e effect) (grant.Decision, *refusal) {
+func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if e.forbid != nil {
 		if reason := e.forbid(); reason != "" {
 			return grant.Decision{}, &refusal{reason: reason}
@@ -211,7 +217,10 @@ func (g *Gate) check(e effect) (grant.Decision, *refusal) {
 	if e.decide == nil {
 		return grant.Decision{Allowed: true}, nil
 	}
-	d := e.decide(g.policy.plugin.Grants)
+	d := e.decide(g.grants)
+	if !d.Allowed && d.Grant == nil && g.askRoots(ctx, e.family) {
+		d = e.decide(g.grants)
+	}
 	if d.Allowed {
 		return d, nil
 	}
@@ -224,6 +233,8 @@ func (g *Gate) check(e effect) (grant.Decision, *refusal) {
 
 func reasonOf(d grant.Decision) string {
 	switch {
+	case d.Beyond:
+		return "max_grants does not reach it"
 	case d.SpellOut:
 		return "no grant spells it out"
 	case d.Grant == nil:

@@ -33,6 +33,7 @@ type request struct {
 	url    *url.URL // canonical
 	header http.Header
 	body   *payload // nil if there is none
+	origin *url.URL // the first one, if a redirect led here
 	from   string   // the address that redirected here
 	via    string   // what a receipt adds to it
 }
@@ -218,7 +219,7 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 	}
 	err = g.pass(ctx, effect{
 		family: "net", act: act, target: r.target(),
-		decide: func(s *grant.Set) grant.Decision { return s.Net(r.method, r.url) },
+		decide: func(s *grant.Set) grant.Decision { return r.decide(s) },
 		near:   func(d grant.Decision) string { return g.policy.host.ranges.near(r.url.Hostname(), d) },
 		do: func(ctx context.Context, d grant.Decision) error {
 			res, err = g.send(withProxy(ctx, proxy), r, d)
@@ -226,6 +227,13 @@ func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
 		},
 	})
 	return res, err
+}
+
+func (r *request) decide(s *grant.Set) grant.Decision {
+	if r.origin != nil {
+		return s.Redirect(r.method, r.origin, r.url)
+	}
+	return s.Net(r.method, r.url)
 }
 
 // target is what a receipt counts a request under: without the path, which may hold values.

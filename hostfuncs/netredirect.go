@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -29,7 +30,7 @@ func (r *request) redirect(res *response) (*request, error) {
 	}
 	method, body := r.afterRedirect(res.status)
 	return &request{
-		method: method, url: u, body: body, from: r.url.String(),
+		method: method, url: u, body: body, origin: cmp.Or(r.origin, r.url), from: r.url.String(),
 		header: r.forOrigin(u.Scheme == r.url.Scheme && u.Host == r.url.Host, body != nil),
 	}, nil
 }

@@ -17,6 +17,8 @@ type Plugin struct {
 	Digest string // of its bytes; grants are bound to it
 	// Grants is what it may do; nil is nothing.
 	Grants *grant.Set
+	// Workspace is the absolute folder that {workspace} stands for; empty is none.
+	Workspace string
 	// Config are its values beside those of config grants, and before them; names and values that
 	// cannot be in an environment are left out, with a warning.
 	Config map[string]string
@@ -30,12 +32,15 @@ type Policy struct {
 	env    []string
 	asks   bool // it may ask the client something
 	net    *client
+	varies bool // the grants differ from call to call
 }
 
 // Plugin makes the policy of one plugin.
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
+	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: newClient(h)}
+	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.asks = asks(p.Grants)
 	h.add(policy)

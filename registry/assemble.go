@@ -188,6 +188,9 @@ func (r *Registry) current() map[string]*generation {
 // generationFor returns what serves a plan: the generation that does already, or a new one; nil if
 // it cannot.
 func (r *Registry) generationFor(p *plan) *generation {
+	if _, err := p.fitting(); err != nil && p.err == nil {
+		p.err = fmt.Errorf("its grants do not fit: %w", err)
+	}
 	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && (p.file == nil || p.file.module == nil) {
 		if old := r.plugins[p.key()]; old != nil {
 			old.set(nil)
@@ -224,10 +227,14 @@ func (g *generation) fits(p *plan) bool {
 }
 
 func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
+	grants, err := p.fitting()
+	if err != nil { // generationFor has looked before
+		grants = nil
+	}
 	g := &generation{
 		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
 	}
-	policy := hostfuncs.Plugin{Name: p.name, Grants: p.config.Grants, Config: p.config.Values}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace}
 	if p.code != nil {
 		g.manifest = p.code.manifest
 		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}

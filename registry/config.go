@@ -15,14 +15,16 @@ import (
 // Config is what the operator says about one plugin. The zero value publishes the file of the
 // plugin's name in the folder, with no grants.
 type Config struct {
-	Source   string            // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm there
-	Disabled bool              // do not load it
-	Prefix   *bool             // false publishes bare names; nil is true
-	Only     []string          // publish nothing else: local names, URIs and templates; empty is all
-	Hide     []string          // do not publish: local names, URIs and templates
-	Limits   runtime.Limits    // zero fields are the defaults
-	Grants   *grant.Set        // nil grants nothing
-	Values   map[string]string // the plugin's configuration
+	Source   string         // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm there
+	Disabled bool           // do not load it
+	Prefix   *bool          // false publishes bare names; nil is true
+	Only     []string       // publish nothing else: local names, URIs and templates; empty is all
+	Hide     []string       // do not publish: local names, URIs and templates
+	Limits   runtime.Limits // zero fields are the defaults
+	Grants   *grant.Set     // nil grants nothing
+	// Workspace is the absolute folder that {workspace} stands for; "" is none.
+	Workspace string
+	Values    map[string]string // the plugin's configuration
 }
 
 func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -61,7 +62,12 @@ func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params})
+	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params, values: arguments(params)})
+}
+
+// arguments is the look-up of values that grants may bind.
+func arguments(params json.RawMessage) func([]string) []string {
+	return argument.Values(rawjson.Get(params, "arguments"))
 }
 
 // Prompt is one published prompt.
@@ -82,7 +88,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.from.call(ctx, c, request{method: "prompts/get", kind: manifest.Prompt, entry: p.Local, params: params})
+	return p.from.call(ctx, c, request{method: "prompts/get", kind: manifest.Prompt, entry: p.Local, params: params, values: arguments(params)})
 }
 
 // Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
@@ -124,7 +130,10 @@ type Template struct {
 // concurrent use; errors are those of Tool.Call.
 func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	uri, _ := rawjson.String(rawjson.Get(c.Params, "uri"))
-	return t.from.call(ctx, c, request{method: "resources/read", kind: manifest.Template, entry: t.URITemplate, uri: uri, params: c.Params})
+	return t.from.call(ctx, c, request{
+		method: "resources/read", kind: manifest.Template, entry: t.URITemplate, uri: uri, params: c.Params,
+		values: argument.Named(t.pattern.Values(uri)),
+	})
 }
 
 // Complete asks the plugin to complete one of the template's variables: completion/complete with a

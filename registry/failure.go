@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -50,6 +51,9 @@ func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 				changed(method, params)
 			}
 		},
+	}
+	if r.method != "completion/complete" {
+		g.Entry, g.Values = grant.Entry{Kind: string(r.kind), Name: r.entry}, r.values
 	}
 	if r.kind == manifest.Tool {
 		g.Tool = r.entry

@@ -32,6 +32,7 @@ type request struct {
 	entry  string // what must still be published: a local name, a URI or a template
 	uri    string // what a template was matched with; "" elsewhere
 	params json.RawMessage
+	values func(path []string) []string // of the arguments; nil: there are none
 }
 
 // what names the entry for the caller.

@@ -163,6 +163,10 @@ func (r *Registry) Configure(plugins map[string]Config) error {
 		r.mu.Unlock()
 		return ErrClosed
 	}
+	if err := r.checkFit(configs); err != nil {
+		r.mu.Unlock()
+		return err
+	}
 	r.configs = configs
 	r.mu.Unlock()
 	r.assemble()

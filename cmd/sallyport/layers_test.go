@@ -49,6 +49,7 @@ var layers = map[string]int{
 	"runtime/wasmbin":                 0,
 	"runtime/wasmbin/rewrite":         0,
 	"runtime/wasmtest":                0,
+	"hostfuncs/argument":              0,
 	"hostfuncs/grant":                 0,
 	"hostfuncs/journal":               0,
 	"hostfuncs/store":                 0,
@@ -63,9 +64,11 @@ var beside = map[string][]string{
 	"runtime/extism":   {"runtime"},
 	"protocol/jsonrpc": {"protocol/rawjson"},
 	"protocol/schema":  {"protocol/rawjson"},
-	"registry/folder":  {"registry/stamp"},
-	"registry":         {"registry/module"},
-	"registry/cache":   {"protocol/rawjson", "registry/manifest", "registry/stamp"},
+
+	"hostfuncs/argument": {"protocol/rawjson"},
+	"registry/folder":    {"registry/stamp"},
+	"registry":           {"registry/module"},
+	"registry/cache":     {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
 	"registry/manifest":    {"protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},

@@ -32,7 +32,7 @@ const maxBound = 1024
 // that do not apply to the call left out. {roots} stays open; see WithRoots. A set that has neither
 // bindings nor lines for some entries only is returned as it is.
 func (s *Set) Bind(c Call) *Set {
-	if !slices.ContainsFunc(s.all(), func(g Grant) bool { return g.varies() }) {
+	if !s.Varies() {
 		return s
 	}
 	b := &Set{ceiling: s.ceiling}
@@ -43,6 +43,11 @@ func (s *Set) Bind(c Call) *Set {
 		b.grants = append(b.grants, c.fill(g)...)
 	}
 	return b
+}
+
+// Varies reports whether the set differs from call to call.
+func (s *Set) Varies() bool {
+	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.varies() })
 }
 
 // varies reports whether the line differs from call to call.

@@ -369,6 +369,7 @@ func escapeSegment(s string) string {
 // Net decides about one request; u must come from Canonical and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
+	d.Named = d.Named || d.Allowed && s.withinNames(u)
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
 		d.Wild = slices.ContainsFunc(s.all(), func(g Grant) bool {

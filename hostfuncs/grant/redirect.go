@@ -18,7 +18,15 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	if follow.Grant == nil {
 		return d
 	}
+	follow.Named = s.withinNames(u)
 	return follow
+}
+
+// withinNames reports whether a place that an address of the call is cut to spells the host of u out.
+func (s *Set) withinNames(u *url.URL) bool {
+	return slices.ContainsFunc(s.all(), func(g Grant) bool {
+		return g.net.origin && !g.Deny && slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
+	})
 }
 
 func (r *netRule) follows(method string, origin, u *url.URL) bool {

@@ -8,9 +8,12 @@ package uritemplate
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -31,6 +34,8 @@ type Template struct {
 	prefix  string // the literal before the first expression
 	shape   string // text without the variables' names
 	pattern *regexp.Regexp
+	values  func() *regexp.Regexp // pattern, with a group for each variable that stands alone
+	alone   []string              // their names, in order
 	vars    []variable
 	size    int // of the pattern, in about characters that it may match
 }
@@ -75,8 +80,9 @@ func Parse(text string) (*Template, error) {
 		return nil, fmt.Errorf("uri template: over %d bytes", maxTemplate)
 	}
 	t := &Template{text: text}
-	var pattern, shape strings.Builder
+	var pattern, shape, values strings.Builder
 	pattern.WriteString(`\A`)
+	values.WriteString(`\A`)
 	for rest := text; rest != ""; {
 		literal, expression, tail, err := cut(rest)
 		if err != nil {
@@ -86,21 +92,62 @@ func Parse(text string) (*Template, error) {
 			t.prefix += literal
 		}
 		pattern.WriteString(regexp.QuoteMeta(literal))
+		values.WriteString(regexp.QuoteMeta(literal))
 		shape.WriteString(literal)
 		if expression != "" {
+			before := pattern.Len()
 			if err := t.expression(expression, &pattern, &shape); err != nil {
 				return nil, fmt.Errorf("uri template %q: %w", text, err)
 			}
+			t.group(expression, pattern.String()[before:], &values)
 		}
 		rest = tail
 	}
 	pattern.WriteString(`\z`)
+	values.WriteString(`\z`)
 	t.shape = shape.String()
 	var err error
 	if t.pattern, err = regexp.Compile(pattern.String()); err != nil {
 		return nil, fmt.Errorf("uri template %q: too large", text)
 	}
+	t.values = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(values.String()) })
 	return t, nil
+}
+
+// group adds what an expression matches, as a group if it is one plain variable: {x} or {+x}.
+func (t *Template) group(text, pattern string, values *strings.Builder) {
+	name := strings.TrimPrefix(text, "+")
+	if !isVarName(name) {
+		values.WriteString(pattern)
+		return
+	}
+	t.alone = append(t.alone, name)
+	values.WriteString("(" + pattern + ")")
+}
+
+// Names returns the variables that Values finds: those that stand alone in a plain expression.
+func (t *Template) Names() []string { return slices.Clone(t.alone) }
+
+// Values returns what the variables of Names are in a URI that matches, decoded once; nil if it does not
+// match. Where more than one reading is possible the leftmost variables take the most, and a
+// name that comes twice with different values has none.
+func (t *Template) Values(uri string) map[string]string {
+	groups := t.values().FindStringSubmatch(uri)
+	if groups == nil {
+		return nil
+	}
+	found, differ := map[string]string{}, map[string]bool{}
+	for i, name := range t.alone {
+		value, err := url.PathUnescape(groups[i+1])
+		if before, twice := found[name]; err != nil || twice && before != value {
+			differ[name] = true
+		}
+		found[name] = value
+	}
+	for name := range differ {
+		delete(found, name)
+	}
+	return found
 }
 
 // cut splits text after its first expression, whose braces it takes off.

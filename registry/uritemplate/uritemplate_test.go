@@ -285,3 +285,26 @@ func TestTemplate_ShapeForgetsNames(t *testing.T) {
 		}
 	}
 }
+
+func TestTemplate_Values(t *testing.T) {
+	for _, tt := range []struct{ template, uri, want string }{
+		{"n://h/{id}", "n://h/7", "map[id:7]"},
+		{"n://h/{id}", "n://h/a%2Fb", "map[id:a/b]"},
+		{"n://h/{id}/{name}{?page}", "n://h/7/x?page=2", "map[id:7 name:x]"},
+		{"file:///{+path}", "file:///a/b%20c", "map[path:a/b c]"},
+		{"n://h/{a,b}/{c}", "n://h/1,2/3", "map[c:3]"},
+		{"n://h/{a}/{a}", "n://h/1/2", "map[]"},
+		{"n://h/{a}/{a}", "n://h/1/1", "map[a:1]"},
+		{"n://h/{a:3}", "n://h/1", "map[]"},
+		{"n://h/{id}", "n://other/7", "map[]"},
+		{"n://h/{id}", "n://h/%zz", "map[]"},
+	} {
+		p, err := Parse(tt.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Values(tt.uri)); got != tt.want {
+			t.Errorf("%s, %s: got %s, want %s", tt.template, tt.uri, got, tt.want)
+		}
+	}
+}
