@@ -20,7 +20,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), g.policy.host.places) {
 		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
 	}
-	t := tree.New(mounts, &files{gate: g, guard: guard{paths: g.policy.host.protected}})
+	t := tree.New(mounts, &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}})
 	g.onClose(t.Close)
 	o.Tree = t
 }
@@ -54,7 +54,11 @@ func (f *files) Allow(op tree.Op, path string) error {
 }
 
 func (f *files) forbidden(op tree.Op, path string) string {
-	if f.guard.covers(path) || op == tree.Write && f.guard.leads(path) {
+	return f.forbiddenTo(op == tree.Write, path)
+}
+
+func (f *files) forbiddenTo(write bool, path string) string {
+	if f.guard.covers(path) || write && f.guard.leads(path) {
 		return "no grant reaches what belongs to Sallyport or to its clients"
 	}
 	return ""

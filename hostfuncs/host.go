@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"path/filepath"
 	goruntime "runtime"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
@@ -47,7 +47,7 @@ type Options struct {
 type Host struct {
 	logger    *slog.Logger
 	places    grant.Places
-	protected protected
+	protected atomic.Pointer[protected]
 	resolver  Resolver
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	proxy     func(*url.URL) (*url.URL, error)
@@ -72,7 +72,6 @@ func NewHost(o *Options) *Host {
 	h := &Host{
 		logger:    o.Logger,
 		places:    placesOf(o.Home),
-		protected: newProtected(slices.Clone(o.Protected)),
 		resolver:  o.Resolver,
 		dial:      o.Dial,
 		proxy:     o.Proxy,
@@ -86,6 +85,7 @@ func NewHost(o *Options) *Host {
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
 	h.setDefaults()
+	h.Protect(o.Protected)
 	return h
 }
 
@@ -114,6 +114,12 @@ func (h *Host) setDefaults() {
 	if h.agent == "" {
 		h.agent = "sallyport"
 	}
+}
+
+// Protect replaces the paths that no grant reaches, for the calls that begin later.
+func (h *Host) Protect(paths []string) {
+	p := newProtected(paths)
+	h.protected.Store(&p)
 }
 
 // Places is where grants for files apply on this machine.

@@ -29,6 +29,12 @@ type host struct {
 	registry *registry.Registry
 }
 
+// configure takes changed settings over, for the calls that begin later.
+func (h *host) configure(s *settings.Settings) error {
+	h.gates.Protect(protected(s, nil))
+	return h.registry.Configure(pluginConfigs(s))
+}
+
 // openHost brings up the engine and the gate, and loads the plugins of s; files restricts it to
 // the files named, with no folder watched.
 func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files ...registry.File) (*host, error) {
@@ -134,6 +140,8 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Hide:     p.Hide,
 		Limits:   limits(s, p.Limits),
 		Grants:   p.Grants,
+
+		Workspace: p.Workspace,
 	}
 }
 

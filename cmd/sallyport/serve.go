@@ -73,6 +73,10 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+	follow, stop := context.WithCancel(ctx)
+	followed := make(chan struct{})
+	go func() { defer close(followed); followSettings(follow, s, h, log) }()
+	defer func() { stop(); <-followed }()
 	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {

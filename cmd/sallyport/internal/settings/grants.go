@@ -34,6 +34,33 @@ func Tree(path string) (grant.Node, error) {
 	return node("", root), nil
 }
 
+// readCeiling reads max_grants of the file; nil if it has none.
+func readCeiling(root *yaml.Node) (ceiling *grant.Set, err error) {
+	if root == nil {
+		return nil, nil
+	}
+	return ceiling, fields(root, "the file", func(key, value *yaml.Node) error {
+		if key.Value == "max_grants" {
+			ceiling, err = readLimits(value)
+		}
+		return err
+	})
+}
+
+// readLimits reads the lines of a ceiling, which hold for every call alike.
+func readLimits(n *yaml.Node) (*grant.Set, error) {
+	set, err := readGrants(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range set.Grants() {
+		if grant.NewSet(g).Varies() || grant.NewSet(g).NeedsRoots() {
+			return nil, at(g.Line, "max_grants holds for every call: write the value itself in place of braces")
+		}
+	}
+	return set, nil
+}
+
 // node is n without its format. Aliases and tags were refused before.
 func node(key string, n *yaml.Node) grant.Node {
 	out := grant.Node{Line: n.Line, Key: key, Value: n.Value}

@@ -36,6 +36,7 @@ func Keys() []Key {
 	return []Key{
 		{"dir", Path, "", "", "the plugin folder; unset is plugins beside the configuration file"},
 		{"state", Path, "", "state", "where tokens, caches and the log are kept; unset is the user's state folder"},
+		{"workspace", Path, "", "", "the folder that {workspace} stands for in grants; plugins see it as /workspace"},
 		{"http.addr", Text, "", "http", "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},
 		{"http.path", Text, "/mcp", "", "the path of the endpoint"},
 		{"http.origins", List, "", "", "web origins that may call, beside local ones on loopback"},

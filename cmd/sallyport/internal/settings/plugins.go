@@ -22,7 +22,12 @@ type Plugin struct {
 	Only     []string // publish nothing else; nil is everything
 	Hide     []string // do not publish these
 	Limits   Limits
-	Grants   *grant.Set
+	// Grants is what it may do, under the ceilings of the file and its own.
+	Grants *grant.Set
+	// Workspace is what {workspace} stands for in its grants, absolute; "" is nothing.
+	Workspace string
+
+	ceiling *grant.Set
 }
 
 // Limits bound one plugin; a zero field means the host's own setting.
@@ -34,7 +39,7 @@ type Limits struct {
 }
 
 // readPlugins reads the plugins section.
-func readPlugins(root *yaml.Node) ([]Plugin, error) {
+func readPlugins(root *yaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	var out []Plugin
 	if root == nil {
 		return nil, nil
@@ -45,6 +50,7 @@ func readPlugins(root *yaml.Node) ([]Plugin, error) {
 		}
 		return fields(value, "plugins", func(name, body *yaml.Node) error {
 			p, err := readPlugin(name, body)
+			p.Grants = p.Grants.Under(ceiling).Under(p.ceiling)
 			out = append(out, p)
 			return err
 		})
@@ -76,10 +82,14 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 		err = p.Limits.read(v, what)
 	case "state":
 		err = isolation(v, what)
+	case "workspace":
+		p.Workspace, err = scalar(v, what)
 	case "grants":
 		p.Grants, err = readGrants(v)
+	case "max_grants":
+		p.ceiling, err = readLimits(v)
 	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, grants", k.Value, p.Name)
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }

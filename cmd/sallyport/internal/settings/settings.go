@@ -42,8 +42,13 @@ type Settings struct {
 	File    string   // the configuration file that was read; "" if there is none
 	Plugins []Plugin // in the order of the file
 
-	values map[string]Value
-	order  []string
+	// Ceiling is max_grants: what no plugin does, whatever else allows it; nil if the file has none. The
+	// grants of Plugins are under it already.
+	Ceiling *grant.Set
+
+	options Options
+	values  map[string]Value
+	order   []string
 }
 
 // Options say where to look.
@@ -55,7 +60,7 @@ type Options struct {
 
 // Load reads the settings. An error names the flag, the variable or the file and line at fault.
 func Load(o Options) (*Settings, error) {
-	s := &Settings{values: map[string]Value{}}
+	s := &Settings{options: o, values: map[string]Value{}}
 	root, err := s.open(o.File)
 	if err != nil {
 		return nil, err
@@ -64,7 +69,10 @@ func Load(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, inFile(s.File, err)
 	}
-	if s.Plugins, err = readPlugins(root); err != nil {
+	if s.Ceiling, err = readCeiling(root); err != nil {
+		return nil, inFile(s.File, err)
+	}
+	if s.Plugins, err = readPlugins(root, s.Ceiling); err != nil {
 		return nil, inFile(s.File, err)
 	}
 	if err := s.resolve(o, root, lines); err != nil {
@@ -73,7 +81,48 @@ func Load(o Options) (*Settings, error) {
 	if err := s.fillFolders(); err != nil {
 		return nil, err
 	}
-	return s, s.placeSources()
+	if err := s.placeSources(); err != nil {
+		return nil, err
+	}
+	return s, inFile(s.File, s.placeWorkspaces())
+}
+
+// Reload reads the settings again, from where they came.
+func (s *Settings) Reload() (*Settings, error) { return Load(s.options) }
+
+// Watched is the file whose changes matter; "" if there can be none.
+func (s *Settings) Watched() string {
+	if s.File != "" {
+		return s.File
+	}
+	file, err := DefaultFile()
+	if err != nil {
+		return ""
+	}
+	return file
+}
+
+// placeWorkspaces gives each plugin its workspace, and refuses lines that need one where there is none.
+func (s *Settings) placeWorkspaces() error {
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		if p.Workspace == "" {
+			p.Workspace = s.Text("workspace")
+		}
+		line, uses := p.Grants.UsesWorkspace()
+		if uses && p.Workspace == "" {
+			return at(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")
+		}
+		if p.Workspace == "" {
+			continue
+		}
+		abs, err := absolute(p.Workspace)
+		if err != nil {
+			return err
+		}
+		p.Workspace = abs
+	}
+	return nil
 }
 
 // placeSources makes the sources of plugins absolute: they are written relative to the file.
@@ -150,7 +199,7 @@ func (s *Settings) readHost(root *yaml.Node) (map[string]int, error) {
 	}
 	return lines, fields(root, "the file", func(key, value *yaml.Node) error {
 		switch {
-		case key.Value == "plugins":
+		case key.Value == "plugins" || key.Value == "max_grants":
 			return nil
 		case groups[key.Value]:
 			return fields(value, key.Value, func(k, v *yaml.Node) error { return one(key.Value+"."+k.Value, k, v) })
@@ -276,7 +325,7 @@ func hostMap(root *yaml.Node) map[string]any {
 	}
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i].Value, root.Content[i+1]
-		if key != "plugins" {
+		if key != "plugins" && key != "max_grants" {
 			m[key] = hostValue(value)
 		}
 	}
@@ -366,6 +415,17 @@ func (s *Settings) All() []Value {
 		out = append(out, s.values[name])
 	}
 	return out
+}
+
+// Differ names the keys that differ between two settings.
+func Differ(a, b *Settings) []string {
+	var keys []string
+	for _, name := range a.order {
+		if a.Text(name) != b.Text(name) {
+			keys = append(keys, name)
+		}
+	}
+	return keys
 }
 
 // Text returns a setting as text, "" if it is unset. A name that is no key is a mistake of ours.

@@ -2,12 +2,15 @@ package settings
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
 func write(t *testing.T, text string) string {
@@ -51,12 +54,48 @@ func TestLoad_strongestSourceWins(t *testing.T) {
 	}
 }
 
+func TestLoad_ceilingsAndWorkspaces(t *testing.T) {
+	file := write(t, `workspace: /srv/all
+max_grants: [net: "GET https://**"]
+plugins:
+  a:
+    workspace: /srv/a
+    max_grants: ["net: GET https://a.example/**"]
+    grants: ["net: GET,POST https://**", "fs: read {workspace}/**"]
+  b:
+    grants: ["fs: read {workspace}/**"]
+`)
+	s, err := Load(Options{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Plugins[0].Workspace != "/srv/a" || s.Plugins[1].Workspace != "/srv/all" {
+		t.Errorf("workspaces are %q, %q", s.Plugins[0].Workspace, s.Plugins[1].Workspace)
+	}
+	for raw, want := range map[string][2]bool{"https://a.example/x": {true, false}, "https://b.example/x": {false, false}} {
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, method := range []string{"GET", "POST"} {
+			if d := s.Plugins[0].Grants.Net(method, u); d.Allowed != want[i] {
+				t.Errorf("%s %s is %v", method, raw, d.Allowed)
+			}
+		}
+	}
+	if d := s.Plugins[1].Grants.At("b", "/srv/all").FS(grant.Read, "/srv/all/x", grant.Places{}); d.Allowed || !d.Beyond {
+		t.Errorf("a file beyond max_grants: %+v", d)
+	}
+}
+
 func TestLoad_errorsNameFileAndLine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "http:\n  adr: x\n", `:2: unknown key "http.adr"; known are http.addr, http.path`},
 		{"unknown top key", "plugin: {}\n", `:1: unknown key "plugin"; see docs/configuration.md`},
 		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
+		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
+		{"ceiling with a value", "max_grants:\n  - net: GET https://{args.x}.example/\n", ":2: max_grants holds for every call: write the value itself in place of braces"},
 		{"anchor", "dir: &a x\nstate: *a\n", ":1: anchors and aliases are not read here; write the value out"},
 		{"tag", "dir: !!binary aGk=\n", ":1: tags are not read here; remove !!binary"},
 		{"merge", "<<: {}\n", ":1: a key must be plain text"},
@@ -68,7 +107,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"bad bool", "http: {no_token: yes}\n", `:1: http.no_token: "yes" is neither true nor false`},
 		{"plugin name", "plugins:\n  a-b: {}\n", `:2: "a-b" cannot be a plugin's name; use letters, digits and single underscores between them`},
 		{"reserved", "plugins:\n  sallyport: {}\n", `:2: "sallyport" cannot be a plugin's name; use letters, digits and single underscores between them`},
-		{"plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; known are source, disabled, prefix, publish, limits, state, grants`},
+		{"plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; known are source, disabled, prefix, publish, limits, state, workspace, grants, max_grants`},
 		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, output, concurrency`},
 		{"state", "plugins:\n  a: {state: session}\n", `:2: a.state: only "call" is available in this version, not "session"`},
 		{"deep", "dir: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n", ":1: nested deeper than 32"},

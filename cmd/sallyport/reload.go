@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+)
+
+// lookAgain is how often the configuration file is looked at: a person who has saved it and turns to the
+// client finds it in force, and it costs nothing.
+const lookAgain = 250 * time.Millisecond
+
+// fileState tells one content of a file from another, as far as can be told without reading it.
+type fileState struct {
+	size  int64
+	mtime time.Time
+	info  os.FileInfo // nil: it is not there
+}
+
+func stateOf(file string) fileState {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fileState{}
+	}
+	return fileState{size: info.Size(), mtime: info.ModTime(), info: info}
+}
+
+func (a fileState) same(b fileState) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == nil && b.info == nil
+	}
+	return a.size == b.size && a.mtime.Equal(b.mtime) && os.SameFile(a.info, b.info)
+}
+
+// followSettings takes changes of the configuration file over until ctx is done. What is wrong is logged
+// with its line, and all stays as it was; running calls go on as they began.
+func followSettings(ctx context.Context, s *settings.Settings, h *host, log *slog.Logger) {
+	file := s.Watched()
+	if file == "" {
+		return
+	}
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	seen, pending := stateOf(file), false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := stateOf(file)
+		if !now.same(seen) {
+			seen, pending = now, true
+			continue // it may still be written
+		}
+		if !pending {
+			continue
+		}
+		pending = false
+		if next := takeOver(s, h, log); next != nil {
+			s = next
+		}
+	}
+}
+
+// takeOver reads the file and puts it in force; nil if it cannot be.
+func takeOver(s *settings.Settings, h *host, log *slog.Logger) *settings.Settings {
+	next, err := s.Reload()
+	if err == nil {
+		err = h.configure(next)
+	}
+	if err != nil {
+		log.Error("the changed configuration is not in force: all stays as it was", "error", err)
+		return nil
+	}
+	for _, key := range settings.Differ(s, next) {
+		if key != "workspace" && !isLimit(key) {
+			log.Warn("a changed setting takes effect at the next start", "key", key)
+		}
+	}
+	log.Info("the changed configuration is in force", "file", next.File)
+	return next
+}
+
+// isLimit reports whether a key bounds calls; those that begin later have it.
+func isLimit(key string) bool { return len(key) > 7 && key[:7] == "limits." }

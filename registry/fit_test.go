@@ -1,0 +1,155 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const boundManifest = `{"tools":[{"name":"get","inputSchema":{"type":"object","properties":{"owner":{"type":"string"},"try":{"type":"string"}}}},
+	{"name":"list","inputSchema":{"type":"object"}}],
+	"prompts":[{"name":"about","arguments":[{"name":"owner"}]}],
+	"resourceTemplates":[{"name":"o","uriTemplate":"forge://repos/{owner}"}]}`
+
+// asking is a plugin of this process that fetches what params.…try says, and answers why it may not.
+func asking(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+	gate := runtime.GateFrom(ctx)
+	_, err := gate.Ask(ctx, "http/fetch", json.RawMessage(`{"url":"http://forge.example/repos/me/x"}`), noStreams{})
+	var ask *runtime.AskError
+	if !errors.As(err, &ask) {
+		return nil, errors.New("it was allowed to go out")
+	}
+	return json.Marshal(map[string]string{"kind": string(ask.Kind), "why": ask.Message})
+}
+
+type noStreams struct{ runtime.Streams }
+
+func grantsOf(t testing.TB, lines ...string) *grant.Set {
+	t.Helper()
+	s := grant.NewSet()
+	for _, l := range lines {
+		g, err := grant.ParseLine(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = s.With(g)
+	}
+	return s
+}
+
+// Allowed effects end as "unavailable", since nothing resolves; refused ones as "denied".
+func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
+	h := hostfuncs.NewHost(&hostfuncs.Options{Resolver: nowhere{}})
+	t.Cleanup(h.Close)
+	r := open(t, Options{Host: h, Plugins: map[string]Config{
+		"forge": {Grants: grantsOf(t, "net: GET http://forge.example/repos/{args.owner}/**")},
+	}})
+	if err := r.AddGo("forge", []byte(boundManifest), asking); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Snapshot()
+	tool := func(name string) func(string) (json.RawMessage, error) {
+		return func(params string) (json.RawMessage, error) {
+			x, _ := s.Tool(name)
+			return x.Call(t.Context(), Call{Params: json.RawMessage(params)})
+		}
+	}
+	prompt, _ := s.Prompt("forge-about")
+	read, _ := s.Resource("forge://repos/me")
+	for _, tt := range []struct {
+		name, params string
+		call         func(string) (json.RawMessage, error)
+		want         string
+	}{
+		{"this owner", `{"arguments":{"owner":"me"}}`, tool("forge-get"), "unavailable"},
+		{"another", `{"arguments":{"owner":"you"}}`, tool("forge-get"), "denied"},
+		{"in another argument", `{"arguments":{"try":"me"}}`, tool("forge-get"), "denied"},
+		{"none", `{}`, tool("forge-get"), "denied"},
+		{"twice", `{"arguments":{"owner":"me","owner":"you"}}`, tool("forge-get"), "denied"},
+		{"a tool without the argument", `{"arguments":{"owner":"me"}}`, tool("forge-list"), "denied"},
+		{"a prompt", `{"arguments":{"owner":"me"}}`, func(p string) (json.RawMessage, error) {
+			return prompt.Get(t.Context(), Call{Params: json.RawMessage(p)})
+		}, "unavailable"},
+		{"a completion", `{"ref":{"name":"about"},"argument":{"name":"owner","value":"me"}}`, func(p string) (json.RawMessage, error) {
+			return prompt.Complete(t.Context(), Call{Params: json.RawMessage(p)})
+		}, "denied"},
+		{"a template", `{"uri":"forge://repos/me"}`, func(p string) (json.RawMessage, error) {
+			return read.Read(t.Context(), Call{Params: json.RawMessage(p)})
+		}, "unavailable"},
+		{"another URI", `{"uri":"forge://repos/you"}`, func(p string) (json.RawMessage, error) {
+			return read.Read(t.Context(), Call{Params: json.RawMessage(p)})
+		}, "denied"},
+	} {
+		raw, err := tt.call(tt.params)
+		if err != nil || !strings.Contains(string(raw), `"kind":"`+tt.want+`"`) {
+			t.Errorf("%s: got %s, %v, want %s", tt.name, raw, err, tt.want)
+		}
+	}
+}
+
+func TestGrants_ThatDoNotFitAreTold(t *testing.T) {
+	r := open(t, Options{Plugins: map[string]Config{"forge": {Grants: grantsOf(t, "net: GET http://forge.example/{args.nobody}")}}})
+	if err := r.AddGo("forge", []byte(boundManifest), asking); err != nil {
+		t.Fatal(err)
+	}
+	var found Status
+	for _, p := range r.Plugins() {
+		if p.Name == "forge" {
+			found = p
+		}
+	}
+	if found.State != StateFailed || !strings.Contains(found.Error, `its grants do not fit: no tool of the plugin has the arguments of this line`) {
+		t.Errorf("status is %+v", found)
+	}
+	good := map[string]Config{"forge": {Grants: grantsOf(t, "net: GET http://forge.example/{args.owner}")}}
+	if err := r.Configure(good); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := r.Snapshot().Tool("forge-get"); !ok {
+		t.Error("a configuration that fits loads nothing")
+	}
+	bad, err := grant.Parse([]grant.Node{{Line: 7, Value: "net: GET http://forge.example/{args.nobody}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Configure(map[string]Config{"forge": {Grants: bad}}); err == nil || !strings.Contains(err.Error(), "line 7:") {
+		t.Errorf("a configuration that does not fit: %v", err)
+	}
+	if _, ok := r.Snapshot().Tool("forge-get"); !ok {
+		t.Error("a configuration that does not fit took the place of one that does")
+	}
+}
+
+// The same for a guest's file, which is known later than the configuration.
+func TestGrants_OfAFileThatDoesNotFit(t *testing.T) {
+	dir := t.TempDir()
+	guest{manifest: tools("say"), answer: says("x")}.write(t, dir, "p.wasm")
+	o := options(t, dir)
+	o.Plugins = map[string]Config{"p": {Grants: grantsOf(t, "fs: read /srv/{args.nobody}")}}
+	r := open(t, o)
+	for _, p := range r.Plugins() {
+		if p.Name == "p" && (p.State != StateFailed || !strings.Contains(p.Error, "no tool of the plugin")) {
+			t.Errorf("status is %+v", p)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nowhere resolves no name.
+type nowhere struct{}
+
+func (nowhere) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+}
