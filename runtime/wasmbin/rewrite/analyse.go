@@ -81,6 +81,8 @@ func (a *analysis) instruction() {
 		a.add(refFunc, 0, in.X)
 	case 0xfc:
 		a.bulk()
+	case opSIMD:
+		a.f.vectors++
 	}
 }
 

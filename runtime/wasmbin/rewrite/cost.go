@@ -21,6 +21,7 @@ const (
 const (
 	weightLocals       = 16
 	weightInstructions = 1024
+	weightVectors      = 64 // instructions on vectors, whose values are large
 )
 
 // addCalls adds to the cost of each call what the function called does not count itself.
@@ -64,5 +65,5 @@ func (w *rewriter) cheap(f *function) bool {
 
 // weight is what a call of the function takes from the depth.
 func (f *function) weight() int64 {
-	return 1 + int64(f.locals)/weightLocals + int64(f.instructions)/weightInstructions
+	return 1 + int64(f.locals)/weightLocals + int64(f.instructions)/weightInstructions + int64(f.vectors)/weightVectors
 }

@@ -20,6 +20,7 @@ type function struct {
 	events       [2]int // which of rewriter.events
 	straight     int    // which of rewriter.costs is that of its own straight part
 	instructions int
+	vectors      int  // how many of them are on vectors
 	calls        int  // how many calls it makes
 	checks       bool // something in it looks at the fuel
 	pays         bool // something in it pays by an operand

@@ -26,8 +26,8 @@ var ErrReserved = errors.New("reserved name")
 type Options struct {
 	Meter    bool
 	Snapshot bool
-	// Depth is what DepthGlobal holds at first. A call costs 1, and 1 more for every 16 locals and
-	// every 1,024 instructions of the function called; zero means 65,536, which is about 10 MB of stack.
+	// Depth is what DepthGlobal holds at first. A call costs 1, and 1 more for every 16 locals, every 1,024
+	// instructions and every 64 on vectors of the function called; zero means 65,536, which is about 10 MB of stack.
 	Depth int64
 	// Leaf is how many instructions a function that calls nothing may have without being metered
 	// itself; zero means 200.
