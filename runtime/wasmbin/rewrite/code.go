@@ -181,12 +181,13 @@ func (c *coder) store() {
 	c.op(opGlobalSet, c.fuel())
 }
 
-// refillIf calls refill if the value that push pushes is negative.
+// refillIf calls refill if the value that push pushes is negative. The call is in the else branch: the compiler's
+// register allocation goes on from the first branch, and after a call everything would have to be loaded anew.
 func (c *coder) refillIf(push func()) {
 	c.info.Checks++
 	push()
 	c.i64(0)
-	c.out = append(c.out, opI64LtS, opIf, typeEmpty)
+	c.out = append(c.out, opI64GeS, opIf, typeEmpty, opElse)
 	c.op(opCall, c.refill())
 	c.op(opLocalTee, c.temp)
 	c.op(opGlobalSet, c.fuel())

@@ -32,6 +32,7 @@ const (
 	opBlock         = 0x02
 	opLoop          = 0x03
 	opIf            = 0x04
+	opElse          = 0x05
 	opEnd           = 0x0b
 	opBr            = 0x0c
 	opReturn        = 0x0f
@@ -43,7 +44,7 @@ const (
 	opGlobalSet     = 0x24
 	opI32Const      = 0x41
 	opI64Const      = 0x42
-	opI64LtS        = 0x53
+	opI64GeS        = 0x59
 	opI64Add        = 0x7c
 	opI64Sub        = 0x7d
 	opI64Or         = 0x84

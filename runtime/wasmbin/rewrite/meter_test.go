@@ -26,7 +26,7 @@ func TestMeter_kernels(t *testing.T) {
 		name     string
 		n, twice uint64
 		fuel     float64 // twice the work, or what it comes to, over the work
-	}{{"spin", 50_000, 100_000, 2}, {"sieve", 20_000, 40_000, 2}, {"fib", 15, 17, 2.618}} {
+	}{{"spin", 50_000, 100_000, 2}, {"sieve", 20_000, 40_000, 2}, {"fib", 15, 17, 2.618}, {"matmul", 20, 40, 8}} {
 		want, err := call(plain, k.name, k.n)
 		if err != nil {
 			t.Fatal(err)

@@ -157,7 +157,7 @@ func valid(t testing.TB, wasm []byte) error {
 
 // TestRewrite_nothing: without options, every section is as it was.
 func TestRewrite_nothing(t *testing.T) {
-	wasm := kernels()
+	wasm := w.Kernels()
 	out, _, err := rewrite.Rewrite(wasm, rewrite.Options{})
 	if err != nil || !bytes.Equal(out, wasm) {
 		t.Errorf("%v\n%x\n%x", err, out, wasm)
@@ -166,7 +166,7 @@ func TestRewrite_nothing(t *testing.T) {
 
 // TestRewrite_again: a module is not rewritten twice.
 func TestRewrite_again(t *testing.T) {
-	out, _, err := rewrite.Rewrite(kernels(), both)
+	out, _, err := rewrite.Rewrite(w.Kernels(), both)
 	if err != nil {
 		t.Fatal(err)
 	}
