@@ -15,13 +15,18 @@ type file struct {
 	read   bool
 	write  bool
 	append bool // the system writes at the end, whatever the offset
+	at     Spot
 }
 
 var _ wasi.File = (*file)(nil)
 
-func newFile(guest string, f *os.File, o wasi.OpenOptions) *file {
-	return &file{guest: guest, f: f, read: o.Read, write: o.Write}
+func newFile(p *place, f *os.File, info os.FileInfo, o wasi.OpenOptions) *file {
+	at := Spot{Guest: p.guest, Host: p.host, Real: p.realPath(), Info: info}
+	return &file{guest: p.guest, f: f, read: o.Read, write: o.Write, at: at}
 }
+
+// Spot says where the file was opened, and what the system said about it then.
+func (f *file) Spot() Spot { return f.at }
 
 func (f *file) Path() string { return f.guest }
 

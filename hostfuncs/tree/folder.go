@@ -15,6 +15,8 @@ import (
 type folder struct {
 	tree        *Tree
 	guest, host string
+	real        string      // when it was opened
+	info        os.FileInfo // likewise
 	f           *os.File
 	begun       bool            // the mounts have been listed
 	seen        map[string]bool // their names, which hide the host's
@@ -23,6 +25,11 @@ type folder struct {
 var _ wasi.File = (*folder)(nil)
 
 func (d *folder) Path() string { return d.guest }
+
+// Spot says where the folder is.
+func (d *folder) Spot() Spot {
+	return Spot{Guest: d.guest, Host: d.host, Real: d.real, Info: d.info, Dir: true, Fixed: d.f == nil}
+}
 
 func (d *folder) Stat() (wasi.Stat, wasi.Errno) {
 	if d.f == nil {

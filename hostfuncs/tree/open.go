@@ -76,7 +76,7 @@ func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 		_ = f.Close()
 		return nil, errnoOf(err)
 	}
-	return newFile(p.guest, f, o), wasi.ESUCCESS
+	return newFile(p, f, info, o), wasi.ESUCCESS
 }
 
 // allowAccess decides about the ways in which a file is opened: reading unless only writing.
@@ -110,7 +110,7 @@ func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	case err != nil:
 		return nil, errnoOf(err)
 	}
-	return newFile(p.guest, f, o), wasi.ESUCCESS
+	return newFile(p, f, nil, o), wasi.ESUCCESS
 }
 
 // mayMake decides about making something where nothing is.
@@ -137,6 +137,7 @@ func accessFlags(o wasi.OpenOptions) int {
 func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 	d := &folder{tree: t, guest: p.guest, host: p.host}
 	if !p.synthetic() {
+		d.real, d.info = p.realPath(), p.info
 		root := p.parent().root
 		if p.name != "" {
 			var err error

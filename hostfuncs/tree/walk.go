@@ -69,6 +69,7 @@ type walker struct {
 	t       *Tree
 	op      Op // what the path is for, to be named in a refusal
 	follow  bool
+	quiet   bool // refusals leave no record
 	mustDir bool
 	todo    []string
 	hops    int
@@ -92,13 +93,16 @@ func again[T any](do func() (T, wasi.Errno)) (result T, e wasi.Errno) {
 }
 
 func (t *Tree) walkOnce(guest string, follow bool, op Op) (*place, wasi.Errno) {
-	w := &walker{t: t, op: op, follow: follow}
+	return t.walkAs(&walker{t: t, op: op, follow: follow}, guest)
+}
+
+func (t *Tree) walkAs(w *walker, guest string) (*place, wasi.Errno) {
 	w.todo, w.mustDir = split(guest)
 	e := w.run()
 	if e == wasi.ESUCCESS && w.mustDir && w.at.info != nil && !w.at.isDir() {
 		e = wasi.ENOTDIR
 		if !t.visible(w.at.host, false) {
-			e = t.refuse(op, w.at.host)
+			e = w.refuse(w.at.host)
 		}
 	}
 	if e != wasi.ESUCCESS {
@@ -186,7 +190,7 @@ func (w *walker) step(name string) wasi.Errno {
 		w.at.name, w.at.guest, w.at.host = name, guest, hostPath(guest)
 		return wasi.ESUCCESS // nothing is there and nothing can be: see says which
 	}
-	return w.t.refuse(w.op, w.wanted(hostPath(guest)))
+	return w.refuse(w.wanted(hostPath(guest)))
 }
 
 // enter goes to a mount.
@@ -254,7 +258,7 @@ func (w *walker) absent(name, guest, host string) wasi.Errno {
 		w.at.name, w.at.guest, w.at.host = name, guest, host
 		return wasi.ESUCCESS
 	case !w.t.visible(host, true):
-		return w.t.refuse(w.op, w.wanted(host))
+		return w.refuse(w.wanted(host))
 	}
 	return wasi.ENOENT
 }
@@ -274,7 +278,15 @@ func (w *walker) passes(host string, folder bool) bool {
 	if w.t.visible(host, folder) {
 		return true
 	}
-	return w.t.decider.Allow(w.op, w.wanted(host)) == nil
+	return !w.quiet && w.t.decider.Allow(w.op, w.wanted(host)) == nil
+}
+
+// refuse has a refusal recorded, unless the walk is a quiet one.
+func (w *walker) refuse(host string) wasi.Errno {
+	if w.quiet {
+		return wasi.ENOENT
+	}
+	return w.t.refuse(w.op, host)
 }
 
 // hop reads a link and goes on with its target, which is decided like any other path.
@@ -323,22 +335,27 @@ func depth(n *node) int {
 // jump goes on at a target that is absolute or above the mount: a host path, which is in the tree if
 // some mount shows it.
 func (w *walker) jump(cur *node, target string) wasi.Errno {
-	host := filepath.Clean(target)
-	if !filepath.IsAbs(target) {
-		rest, _ := cutPrefix(cur.host, cur.mount.host)
-		base := filepath.Join(cur.mount.real, rest)
-		if cur.anchor {
-			base = cur.root.Name()
-		}
-		host = filepath.Join(base, target)
-	}
+	host := jumpTarget(cur, target)
 	guest, ok := w.t.toGuest(host)
 	if !ok {
-		return w.t.refuse(w.op, w.wanted(host))
+		return w.refuse(w.wanted(host))
 	}
 	parts, _ := split(guest)
 	w.todo = append(parts, w.todo...)
 	return w.top()
+}
+
+// jumpTarget is the host path that a link in a folder names.
+func jumpTarget(cur *node, target string) string {
+	if filepath.IsAbs(target) {
+		return filepath.Clean(target)
+	}
+	rest, _ := cutPrefix(cur.host, cur.mount.host)
+	base := filepath.Join(cur.mount.real, rest)
+	if cur.anchor {
+		base = cur.root.Name()
+	}
+	return filepath.Join(base, target)
 }
 
 // openFolder opens a folder that was looked at, through the folder that holds it.

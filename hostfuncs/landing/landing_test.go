@@ -1,0 +1,351 @@
+package landing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+)
+
+// TestMain is the process that dies in TestCrash.
+func TestMain(m *testing.M) {
+	if where := os.Getenv("LANDING_TEST_DIE"); where != "" {
+		ctx := landing.WithHook(context.Background(), func(at string) {
+			if at == where {
+				p, _ := os.FindProcess(os.Getpid())
+				_ = p.Kill()
+				select {}
+			}
+		})
+		dir := os.Getenv("LANDING_TEST_DIR")
+		changes, err := set(dir)
+		if err == nil {
+			err = landing.Land(ctx, filepath.Join(dir, "state"), changes)
+		}
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func text(s string) *landing.Entry {
+	return &landing.Entry{Content: bytes.NewReader([]byte(s)), Size: int64(len(s))}
+}
+
+// set changes of the files of a world one of each kind.
+func set(dir string) ([]landing.Change, error) {
+	files := filepath.Join(dir, "files")
+	root, err := os.OpenRoot(files)
+	if err != nil {
+		return nil, err
+	}
+	stat := func(name string) fs.FileInfo {
+		info, _ := root.Lstat(name)
+		return info
+	}
+	change := func(name string, c landing.Change) landing.Change {
+		c.Folder, c.Name, c.Path, c.Was = root, name, filepath.Join(files, name), stat(name)
+		return c
+	}
+	sub, err := os.OpenRoot(filepath.Join(files, "gone"))
+	if err != nil {
+		return nil, err
+	}
+	inside, err := sub.Lstat("x")
+	if err != nil {
+		return nil, err
+	}
+	replaced := text("new A")
+	replaced.Like = stat("a")
+	moved := &landing.Entry{From: &landing.Source{Folder: sub, Name: "x", Path: filepath.Join(files, "gone/x"), Was: inside}}
+	return []landing.Change{
+		change("a", landing.Change{Put: replaced, Check: true}),
+		change("b", landing.Change{Remove: true}),
+		change("gone", landing.Change{Remove: true}),
+		{Folder: sub, Name: "x", Path: filepath.Join(files, "gone/x"), Was: inside, Remove: true},
+		change("made", landing.Change{Check: true, Put: &landing.Entry{Dir: true, Children: []landing.Child{
+			{"x", moved}, {"n", text("N")}, {"l", &landing.Entry{Target: "n"}},
+		}}}),
+		change("turned", landing.Change{Put: &landing.Entry{Dir: true, Children: []landing.Child{{"t", text("T")}}}}),
+	}, nil
+}
+
+var (
+	before = []string{"a=A", "b=B", "gone/", "gone/x=X", "other=O", "turned=file"}
+	after  = []string{"a=new A", "made/", "made/l->n", "made/n=N", "made/x=X", "other=O", "turned/", "turned/t=T"}
+)
+
+func world(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range before {
+		name, text, is := strings.Cut(f, "=")
+		path := filepath.Join(dir, "files", name)
+		if !is {
+			continue
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o640)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func list(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	dir = filepath.Join(dir, "files")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		switch {
+		case d.IsDir():
+			all = append(all, name+"/")
+		case d.Type()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(path)
+			all = append(all, name+"->"+to)
+		default:
+			raw, _ := os.ReadFile(path)
+			all = append(all, name+"="+string(raw))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func land(t *testing.T, dir string, changes []landing.Change) error {
+	t.Helper()
+	return landing.Land(t.Context(), filepath.Join(dir, "state"), changes)
+}
+
+func TestLand(t *testing.T) {
+	dir := world(t)
+	if err := os.Chmod(filepath.Join(dir, "files/a"), 0o604); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := set(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := land(t, dir, changes); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, dir); !slices.Equal(got, after) {
+		t.Errorf("got  %q\nwant %q", got, after)
+	}
+	if info, _ := os.Stat(filepath.Join(dir, "files/a")); info.Mode().Perm() != 0o604 {
+		t.Errorf("the mode is %v", info.Mode())
+	}
+	if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
+		t.Errorf("left behind: %v", records)
+	}
+}
+
+// Whatever stops it, nothing of the set is there, or all.
+func TestLand_allOrNothing(t *testing.T) {
+	for name, break_ := range map[string]func(dir string) error{
+		"another content":        func(dir string) error { return os.WriteFile(dir+"/files/a", []byte("theirs"), 0o600) },
+		"another file there":     func(dir string) error { return os.Mkdir(dir+"/files/made", 0o700) },
+		"what moves has changed": func(dir string) error { return os.WriteFile(dir+"/files/gone/x", []byte("theirs"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := world(t)
+			changes, err := set(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := break_(dir); err != nil {
+				t.Fatal(err)
+			}
+			want := list(t, dir)
+			var path *landing.PathError
+			if err := land(t, dir, changes); !errors.Is(err, landing.ErrConflict) || !errors.As(err, &path) {
+				t.Errorf("got %v", err)
+			}
+			if got := list(t, dir); !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+		})
+	}
+}
+
+// A folder that turns out not to take its new name is found when the rest has landed.
+func TestLand_undoes(t *testing.T) {
+	dir := world(t)
+	changes, err := set(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(list(t, dir), "turned2/", "turned2/x=X")
+	// Nothing is checked here, so a folder that appears is only met by the rename.
+	extra := changes[0]
+	extra.Name, extra.Path, extra.Was, extra.Check = "turned2", filepath.Join(dir, "files/turned2"), nil, false
+	extra.Put = &landing.Entry{Dir: true}
+	ctx := landing.WithHook(t.Context(), func(at string) {
+		if at == "half" {
+			if err := errors.Join(os.Mkdir(extra.Path, 0o700), os.WriteFile(extra.Path+"/x", []byte("X"), 0o600)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := landing.Land(ctx, filepath.Join(dir, "state"), append(changes, extra)); err == nil || errors.Is(err, landing.ErrHalf) {
+		t.Errorf("got %v", err)
+	}
+	if got := list(t, dir); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A folder that somebody put something into meanwhile stays, with that.
+func TestLand_keepsWhatItDoesNotKnow(t *testing.T) {
+	dir := world(t)
+	changes, err := set(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "files/gone/new"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := land(t, dir, changes); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(after[:1], []string{"gone/", "gone/new=theirs"}, after[1:])
+	if got := list(t, dir); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A process that is killed leaves a set that the next start undoes or finishes.
+func TestCrash(t *testing.T) {
+	for where, want := range map[string][]string{"prepared": before, "committed": after, "half": after} {
+		t.Run(where, func(t *testing.T) {
+			dir := world(t)
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), "LANDING_TEST_DIE="+where, "LANDING_TEST_DIR="+dir)
+			if out, err := c.CombinedOutput(); err == nil || len(out) > 0 {
+				t.Fatalf("it did not die: %v %s", err, out)
+			}
+			var log bytes.Buffer
+			if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+				t.Fatal(err)
+			}
+			if got := list(t, dir); !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+			if log.Len() == 0 {
+				t.Error("nobody is told")
+			}
+			if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
+				t.Errorf("left behind: %v", records)
+			}
+		})
+	}
+}
+
+// What others changed after the crash is theirs.
+func TestRecover_leavesWhatChangedSince(t *testing.T) {
+	dir := world(t)
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "LANDING_TEST_DIE=committed", "LANDING_TEST_DIR="+dir)
+	_ = c.Run()
+	if err := os.WriteFile(filepath.Join(dir, "files/b"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "files/b")); string(got) != "theirs" {
+		t.Errorf("b is %q", got)
+	}
+}
+
+// The record of a process that lives is left alone.
+func TestRecover_livingProcess(t *testing.T) {
+	dir := world(t)
+	changes, err := set(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := landing.WithHook(t.Context(), func(at string) {
+		if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.DiscardHandler)); err != nil {
+			t.Error(at, err)
+		}
+	})
+	if err := landing.Land(ctx, filepath.Join(dir, "state"), changes); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, dir); !slices.Equal(got, after) {
+		t.Errorf("got  %q\nwant %q", got, after)
+	}
+}
+
+// Landings on the same files wait for each other, whatever the order of their changes.
+func TestLand_many(t *testing.T) {
+	dir := world(t)
+	root, err := os.OpenRoot(filepath.Join(dir, "files"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			var changes []landing.Change
+			for _, name := range []string{"a", "b"} {
+				changes = append(changes, landing.Change{Folder: root, Name: name, Path: filepath.Join(root.Name(), name), Put: text(fmt.Sprint(i))})
+			}
+			if i%2 == 0 {
+				slices.Reverse(changes)
+			}
+			if err := land(t, dir, changes); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	a, _ := os.ReadFile(filepath.Join(dir, "files/a"))
+	b, _ := os.ReadFile(filepath.Join(dir, "files/b"))
+	if len(a) != 1 || !bytes.Equal(a, b) {
+		t.Errorf("a mix landed: %q and %q", a, b)
+	}
+}
+
+func TestLand_waitingEnds(t *testing.T) {
+	dir := world(t)
+	changes, err := set(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := landing.WithHook(t.Context(), func(at string) {
+		if at != "prepared" {
+			return
+		}
+		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := landing.Land(short, filepath.Join(dir, "state"), changes[:1]); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+	if err := landing.Land(ctx, filepath.Join(dir, "state"), changes); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,79 @@
+package landing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// lockFiles is how many lock files there are: paths share them by their hash.
+const lockFiles = 64
+
+// lockPause is the time between two attempts at a lock.
+const lockPause = 2 * time.Millisecond
+
+// lock takes the locks of all paths, always in the same order, so that no two landings wait for each other.
+func lock(ctx context.Context, dir string, changes []Change) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var held []*os.File
+	unlock = func() {
+		for _, f := range held {
+			_ = f.Close() // and the lock with it
+		}
+	}
+	for _, n := range slots(changes) {
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("%02d", n)), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			held = append(held, f)
+			err = wait(ctx, f)
+		}
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+	}
+	return unlock, nil
+}
+
+// slots are the lock files of the paths, sorted.
+func slots(changes []Change) []uint32 {
+	var all []uint32
+	add := func(path string) {
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, path)
+		all = append(all, h.Sum32()%lockFiles)
+	}
+	for i := range changes {
+		add(changes[i].Path)
+		if e := changes[i].Put; e != nil && e.From != nil {
+			add(e.From.Path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func wait(ctx context.Context, f *os.File) error {
+	for {
+		free, err := lockFile(f)
+		if free || errors.Is(err, errors.ErrUnsupported) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package overlay
+
+import (
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// Stat implements wasi.Tree.
+func (o *Overlay) Stat(name string, follow bool) (wasi.Stat, wasi.Errno) {
+	if len(o.nodes) == 0 {
+		return o.lower.Stat(name, follow)
+	}
+	s, e := o.find(name, follow, tree.Read)
+	if e == wasi.ESUCCESS {
+		e = o.see(&s, tree.Read)
+	}
+	if e != wasi.ESUCCESS {
+		return wasi.Stat{}, e
+	}
+	if s.node == nil || s.node.kind == touched {
+		st, e := o.lower.Stat(s.Guest, false)
+		if s.node != nil {
+			st = withTimes(st, s.node.times)
+		}
+		return st, e
+	}
+	return s.node.stat(), wasi.ESUCCESS
+}
+
+// Mkdir implements wasi.Tree.
+func (o *Overlay) Mkdir(name string) wasi.Errno {
+	s, e := o.find(name, false, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.vacant(&s); e != wasi.ESUCCESS {
+		return e
+	}
+	if o.direct(s.Host) {
+		return o.lower.Mkdir(s.Guest)
+	}
+	return o.makeDir(&s)
+}
+
+// makeDir makes a folder, or lets the host's be there again, whose content is gone.
+func (o *Overlay) makeDir(s *spot) wasi.Errno {
+	if was := s.was(); was != nil && was.IsDir() {
+		o.take(s.Real)
+		return wasi.ESUCCESS
+	}
+	return o.put(&node{kind: folder, at: s.Spot, was: s.was(), ino: o.number(), sure: s.was() == nil})
+}
+
+// change walks to a path and decides about removing or moving what is there.
+func (o *Overlay) change(name string) (spot, wasi.Errno) {
+	if dots(name) {
+		return spot{}, wasi.EINVAL
+	}
+	s, e := o.find(name, false, tree.Write)
+	if e == wasi.ESUCCESS {
+		e = o.see(&s, tree.Write)
+	}
+	if e == wasi.ESUCCESS {
+		e = o.mayChange(&s)
+	}
+	return s, e
+}
+
+func dots(name string) bool {
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	return last == "." || last == ".."
+}
+
+// Unlink implements wasi.Tree.
+func (o *Overlay) Unlink(name string) wasi.Errno {
+	s, e := o.change(name)
+	switch {
+	case e != wasi.ESUCCESS:
+		return e
+	case s.isDir():
+		return wasi.EISDIR
+	case s.node == nil && o.direct(s.Host):
+		return o.lower.Unlink(s.Guest)
+	}
+	return o.remove(&s)
+}
+
+// remove takes away what is at a place.
+func (o *Overlay) remove(s *spot) wasi.Errno {
+	if s.was() == nil {
+		o.take(s.Real)
+		return wasi.ESUCCESS
+	}
+	return o.put(&node{kind: gone, at: s.Spot, was: s.was()})
+}
+
+// Rmdir implements wasi.Tree.
+func (o *Overlay) Rmdir(name string) wasi.Errno {
+	s, e := o.change(name)
+	switch {
+	case e != wasi.ESUCCESS:
+		return e
+	case !s.isDir():
+		return wasi.ENOTDIR
+	case s.node == nil && o.direct(s.Host):
+		return o.lower.Rmdir(s.Guest)
+	}
+	names, e := o.names(&s)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if len(names) > 0 {
+		return wasi.ENOTEMPTY
+	}
+	return o.remove(&s)
+}
+
+// names lists a folder, also what the guest may not see: a folder that holds it is neither empty nor moved.
+func (o *Overlay) names(s *spot) ([]string, wasi.Errno) {
+	var names []string
+	for _, e := range o.entries(s.Real) {
+		names = append(names, e.Name)
+	}
+	if s.node != nil && s.node.kind == folder {
+		return names, wasi.ESUCCESS
+	}
+	root, e := o.lower.Folder(s.Guest)
+	if e != wasi.ESUCCESS {
+		return nil, e
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(filepath.Base(s.Real))
+	if err != nil {
+		return nil, wasi.EACCES
+	}
+	defer func() { _ = f.Close() }()
+	host, err := f.Readdirnames(maxMoved + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, wasi.EIO
+	}
+	if len(host) > maxMoved {
+		return nil, wasi.EXDEV
+	}
+	for _, name := range host {
+		if n := o.at(filepath.Join(s.Real, name)); n == nil || n.kind == touched {
+			names = append(names, name)
+		}
+	}
+	return names, wasi.ESUCCESS
+}
+
+// Symlink implements wasi.Tree. What a guest's link may lead to is the tree's to say.
+func (o *Overlay) Symlink(target, name string) wasi.Errno {
+	s, e := o.find(name, false, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.vacant(&s); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case s.Fixed:
+		return wasi.EBUSY
+	case s.Slash:
+		return wasi.ENOENT
+	case o.direct(s.Host):
+		return o.lower.Symlink(target, s.Guest)
+	case target == "":
+		return wasi.ENOENT
+	case !o.lower.LinkStays(target, path.Dir(s.Guest)):
+		return wasi.EPERM
+	}
+	return o.put(&node{kind: link, at: s.Spot, was: s.was(), target: target, ino: o.number(), sure: s.was() == nil})
+}
+
+// Readlink implements wasi.Tree.
+func (o *Overlay) Readlink(name string) (string, wasi.Errno) {
+	s, e := o.find(name, false, tree.Read)
+	if e == wasi.ESUCCESS {
+		e = o.see(&s, tree.Read)
+	}
+	switch {
+	case e != wasi.ESUCCESS:
+		return "", e
+	case !s.isLink():
+		return "", wasi.EINVAL
+	case s.node != nil:
+		return s.node.target, wasi.ESUCCESS
+	}
+	return o.lower.Readlink(s.Guest)
+}
+
+// Chtimes implements wasi.Tree.
+func (o *Overlay) Chtimes(name string, t wasi.Times, follow bool) wasi.Errno {
+	s, e := o.find(name, follow, tree.Write)
+	if e == wasi.ESUCCESS {
+		e = o.see(&s, tree.Write)
+	}
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if s.Real == "" {
+		return wasi.EROFS
+	}
+	if e := o.lower.Permit(tree.Write, s.Host, s.isDir()); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case s.node == nil && o.direct(s.Host):
+		return o.lower.Chtimes(s.Guest, t, false)
+	case s.node != nil && s.node.kind != file:
+		s.node.times = merge(s.node.times, t)
+		return wasi.ESUCCESS
+	case s.isDir():
+		return o.put(&node{kind: touched, at: s.Spot, was: s.Info, times: merge(wasi.Times{}, t)})
+	case !s.regular():
+		return wasi.ENOTSUP // a link of the operator's stays as it is
+	}
+	in := o.inodeOf(&s)
+	if e := in.attach(); e != wasi.ESUCCESS {
+		return e
+	}
+	in.times = merge(in.times, t)
+	return wasi.ESUCCESS
+}
+
+// Link implements wasi.Tree.
+func (o *Overlay) Link(from, to string, follow bool) wasi.Errno {
+	a, e := o.find(from, follow, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.mayLink(&a); e != wasi.ESUCCESS {
+		return e
+	}
+	b, e := o.find(to, false, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.vacant(&b); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case b.Fixed:
+		return wasi.EBUSY
+	case b.Slash:
+		return wasi.ENOENT
+	case o.direct(a.Host) != o.direct(b.Host):
+		return wasi.EXDEV
+	case o.direct(a.Host):
+		return o.lower.Link(a.Guest, b.Guest, false)
+	case a.isLink():
+		return o.copyLink(&a, &b)
+	}
+	in := o.inodeOf(&a)
+	if e := in.attach(); e != wasi.ESUCCESS {
+		return e
+	}
+	return o.put(&node{kind: file, at: b.Spot, was: b.was(), file: in, sure: b.was() == nil})
+}
+
+func (o *Overlay) mayLink(s *spot) wasi.Errno {
+	if e := o.see(s, tree.Write); e != wasi.ESUCCESS {
+		return e
+	}
+	if !s.regular() && !s.isLink() || s.Real == "" {
+		return wasi.EPERM
+	}
+	if e := o.lower.Permit(tree.Read, s.Host, false); e != wasi.ESUCCESS {
+		return e
+	}
+	return o.lower.Permit(tree.Write, s.Host, false)
+}
+
+// copyLink makes the same link at another place, if it may be there.
+func (o *Overlay) copyLink(a, b *spot) wasi.Errno {
+	target, e := o.Readlink(a.Guest)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if !o.lower.LinkStays(target, path.Dir(b.Guest)) {
+		return wasi.EPERM
+	}
+	return o.put(&node{kind: link, at: b.Spot, was: b.was(), target: target, ino: o.number(), sure: b.was() == nil})
+}

@@ -1,0 +1,162 @@
+package overlay
+
+import (
+	"cmp"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// dir is an open folder: what the host has in it, and what the call made of that.
+type dir struct {
+	o     *Overlay
+	at    spot
+	lower wasi.File // nil for a folder that the call made
+	own   []wasi.DirEntry
+	begun bool // own is filled
+}
+
+var _ wasi.File = (*dir)(nil)
+
+func (o *Overlay) openDir(s *spot) (wasi.File, wasi.Errno) {
+	if s.node != nil && s.node.kind == folder {
+		return o.newDir(s, nil), wasi.ESUCCESS
+	}
+	f, e := o.lower.Open(s.Guest, wasi.OpenOptions{Read: true, Directory: true})
+	if e != wasi.ESUCCESS {
+		return nil, e
+	}
+	return o.newDir(s, f), wasi.ESUCCESS
+}
+
+func (o *Overlay) newDir(s *spot, lower wasi.File) *dir {
+	d := &dir{o: o, at: *s, lower: lower}
+	o.dirs[d] = struct{}{}
+	return d
+}
+
+// Path is where the folder is, after the renames of this call.
+func (d *dir) Path() string { return d.at.Guest }
+
+// Stat describes the folder.
+func (d *dir) Stat() (wasi.Stat, wasi.Errno) {
+	if n := d.o.at(d.at.Real); d.lower == nil && n != nil && n.kind == folder {
+		return n.stat(), wasi.ESUCCESS
+	} else if d.lower != nil {
+		st, e := d.lower.Stat()
+		if n != nil && n.kind == touched {
+			st = withTimes(st, n.times)
+		}
+		return st, e
+	}
+	return wasi.Stat{Type: wasi.TypeDirectory}, wasi.ESUCCESS // removed while it is open
+}
+
+// ReadDir lists the host's entries that are still there, then the call's own.
+func (d *dir) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
+	if !d.begun {
+		d.begun, d.own = true, d.o.entries(d.at.Real)
+	}
+	for d.lower != nil {
+		list, e := d.lower.ReadDir(n)
+		if e != wasi.ESUCCESS || len(list) == 0 {
+			if e != wasi.ESUCCESS {
+				return nil, e
+			}
+			break
+		}
+		if list = d.filter(list); len(list) > 0 {
+			return list, wasi.ESUCCESS
+		}
+	}
+	part := d.own[:min(n, len(d.own))]
+	d.own = d.own[len(part):]
+	return part, wasi.ESUCCESS
+}
+
+// filter takes out what the call replaced, and what is on its way to become somebody's file.
+func (d *dir) filter(list []wasi.DirEntry) []wasi.DirEntry {
+	return slices.DeleteFunc(list, func(e wasi.DirEntry) bool {
+		if strings.HasPrefix(e.Name, landing.Prefix) {
+			return true
+		}
+		if d.at.Real == "" || len(d.o.nodes) == 0 {
+			return false
+		}
+		n := d.o.at(filepath.Join(d.at.Real, e.Name))
+		return n != nil && n.kind != touched
+	})
+}
+
+// entries lists what the call has in a folder in place of the host's entries, or besides them.
+func (o *Overlay) entries(real string) []wasi.DirEntry {
+	at := o.key(real)
+	if real == "" || o.below[at] == 0 {
+		return nil
+	}
+	var list []wasi.DirEntry
+	for k, n := range o.nodes {
+		if n.kind == gone || n.kind == touched || filepath.Dir(k) != at {
+			continue
+		}
+		st := n.stat()
+		if o.lower.Shows(n.at.Host, n.isDir()) {
+			list = append(list, wasi.DirEntry{Name: path.Base(n.at.Guest), Type: st.Type, Ino: st.Ino})
+		}
+	}
+	slices.SortFunc(list, func(a, b wasi.DirEntry) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// stat describes a node that is there.
+func (n *node) stat() wasi.Stat {
+	switch n.kind {
+	case file:
+		st, _ := n.file.stat()
+		st.Nlink = max(1, uint64(n.file.names))
+		return st
+	case link:
+		return withTimes(wasi.Stat{Ino: n.ino, Nlink: 1, Type: wasi.TypeSymlink, Size: int64(len(n.target))}, n.times)
+	}
+	return withTimes(wasi.Stat{Ino: n.ino, Nlink: 1, Type: wasi.TypeDirectory}, n.times)
+}
+
+// Rewind makes ReadDir begin again.
+func (d *dir) Rewind() wasi.Errno {
+	d.begun = false
+	if d.lower == nil {
+		return wasi.ESUCCESS
+	}
+	return d.lower.Rewind()
+}
+
+// Sync does nothing.
+func (d *dir) Sync() wasi.Errno { return wasi.ESUCCESS }
+
+// Chtimes sets times.
+func (d *dir) Chtimes(t wasi.Times) wasi.Errno { return d.o.Chtimes(d.at.Guest, t, true) }
+
+// Close ends the use of the folder.
+func (d *dir) Close() wasi.Errno {
+	delete(d.o.dirs, d)
+	if d.lower == nil {
+		return wasi.ESUCCESS
+	}
+	return d.lower.Close()
+}
+
+// ReadAt is for files.
+func (d *dir) ReadAt([]byte, int64) (int, wasi.Errno) { return 0, wasi.EISDIR }
+
+// WriteAt is for files.
+func (d *dir) WriteAt([]byte, int64) (int, wasi.Errno) { return 0, wasi.EISDIR }
+
+// Append is for files.
+func (d *dir) Append([]byte) (int, wasi.Errno) { return 0, wasi.EISDIR }
+
+// Truncate is for files.
+func (d *dir) Truncate(int64) wasi.Errno { return wasi.EISDIR }

@@ -1,0 +1,207 @@
+package overlay
+
+import (
+	"math"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// inode is one file, whatever it is called: the host's, until the call writes to it.
+type inode struct {
+	o     *Overlay
+	lower string    // where the tree has it; empty if the call made it
+	at    tree.Spot // the same place, with what the host had there when the call saw it first
+	known bool      // there is, or was, a node for it
+	names int       // how many nodes have it
+	opens int       // how often it is open
+	read  bool      // the call knows the host's content: it counts on it when it writes
+	data  *content  // nil while the content is the host's
+	ino   uint64
+	mtime int64
+	times wasi.Times // that the call set
+}
+
+// attach makes a node for a file of the host, which is to be another one. It has one already, or lost it, if
+// the call moved or removed it.
+func (in *inode) attach() wasi.Errno {
+	if in.known {
+		return wasi.ESUCCESS
+	}
+	in.known = true
+	return in.o.put(&node{kind: file, at: in.at, was: in.at.Info, file: in})
+}
+
+// inodeOf returns the inode of a file that the host has.
+func (o *Overlay) inodeOf(s *spot) *inode {
+	if s.node != nil {
+		return s.node.file
+	}
+	k := o.key(s.Real)
+	in := o.files[k]
+	if in == nil {
+		in = &inode{o: o, lower: s.Guest, at: s.Spot}
+		o.files[k] = in
+	}
+	return in
+}
+
+// own returns the content that the call may write to; the first time, the first size bytes of the host's
+// are copied into it.
+func (in *inode) own(size int64) (*content, wasi.Errno) {
+	if in.data != nil {
+		return in.data, wasi.ESUCCESS
+	}
+	if e := in.attach(); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	c := &content{}
+	if in.lower != "" && size > 0 {
+		in.read = true
+		if e := in.copyUp(c, size); e != wasi.ESUCCESS {
+			c.drop()
+			in.o.used -= c.size
+			return nil, e
+		}
+	}
+	in.data, in.mtime = c, time.Now().UnixNano()
+	return c, wasi.ESUCCESS
+}
+
+func (in *inode) copyUp(c *content, size int64) wasi.Errno {
+	f, e := in.o.lower.Open(in.lower, wasi.OpenOptions{Read: true})
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	defer f.Close()
+	buf := make([]byte, 64<<10)
+	for off := int64(0); off < size; {
+		n, e := f.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		if e != wasi.ESUCCESS || n == 0 {
+			return e
+		}
+		if e := in.o.write(c, buf[:n], off); e != wasi.ESUCCESS {
+			return e
+		}
+		off += int64(n)
+	}
+	return wasi.ESUCCESS
+}
+
+// write puts bytes into a content, within the limits of the call.
+func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
+	if off < 0 || off > math.MaxInt64-int64(len(p)) {
+		return wasi.EFBIG
+	}
+	if e := o.reserve(c, max(c.size, off+int64(len(p)))); e != wasi.ESUCCESS {
+		return e
+	}
+	if _, err := c.writeAt(p, off); err != nil {
+		return wasi.EIO
+	}
+	return wasi.ESUCCESS
+}
+
+// reserve accounts for a content's new size.
+func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
+	if size > math.MaxInt64-o.used || o.used-c.size+size > o.o.Bytes {
+		o.full = true
+		return wasi.ENOSPC
+	}
+	if size > maxInMemory {
+		if err := c.spill(o.o.Scratch); err != nil {
+			return wasi.EIO
+		}
+	}
+	o.used += size - c.size
+	return wasi.ESUCCESS
+}
+
+func (in *inode) writeAt(p []byte, off int64) (int, wasi.Errno) {
+	c, e := in.own(math.MaxInt64)
+	if e == wasi.ESUCCESS {
+		e = in.o.write(c, p, off)
+	}
+	if e != wasi.ESUCCESS {
+		return 0, e
+	}
+	in.mtime = time.Now().UnixNano()
+	return len(p), wasi.ESUCCESS
+}
+
+func (in *inode) truncate(size int64) wasi.Errno {
+	if size < 0 {
+		return wasi.EINVAL
+	}
+	c, e := in.own(size)
+	if e == wasi.ESUCCESS {
+		e = in.o.reserve(c, size)
+	}
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if c.truncate(size) != nil {
+		return wasi.EIO
+	}
+	in.mtime = time.Now().UnixNano()
+	return wasi.ESUCCESS
+}
+
+// stat describes the file as the call sees it.
+func (in *inode) stat() (wasi.Stat, wasi.Errno) {
+	var st wasi.Stat
+	if in.lower != "" {
+		st = tree.StatOf(in.at.Info)
+		if in.data == nil {
+			if now, e := in.o.lower.Stat(in.lower, false); e == wasi.ESUCCESS {
+				st = now
+			}
+		}
+	} else {
+		st = wasi.Stat{Ino: in.ino, Nlink: 1, Type: wasi.TypeRegular}
+	}
+	if in.data != nil {
+		st.Size, st.Mtime, st.Ctime = in.data.size, in.mtime, in.mtime
+		st.Atime = max(st.Atime, in.mtime)
+	}
+	return withTimes(st, in.times), wasi.ESUCCESS
+}
+
+func withTimes(st wasi.Stat, t wasi.Times) wasi.Stat {
+	if t.Atime != nil {
+		st.Atime = *t.Atime
+	}
+	if t.Mtime != nil {
+		st.Mtime = *t.Mtime
+	}
+	return st
+}
+
+// merge takes over the times that are set.
+func merge(old, t wasi.Times) wasi.Times {
+	if t.Atime != nil {
+		at := *t.Atime
+		old.Atime = &at
+	}
+	if t.Mtime != nil {
+		mt := *t.Mtime
+		old.Mtime = &mt
+	}
+	return old
+}
+
+// unused lets go of a content that nobody can reach any more.
+func (in *inode) unused() {
+	if in.names == 0 && in.opens == 0 && in.known {
+		in.drop()
+	}
+}
+
+func (in *inode) drop() {
+	if in.data != nil {
+		in.o.used -= in.data.size
+		in.data.drop()
+		in.data = nil
+	}
+}

@@ -1,0 +1,235 @@
+package overlay
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+const (
+	maxHops  = 40  // links that one path may lead through, as in the tree
+	maxDepth = 200 // folders that one path may lead through, as in the tree
+	maxName  = 255 // bytes of a name
+)
+
+// find resolves a path in the call's view. As long as nothing was written the tree does.
+func (o *Overlay) find(guest string, follow bool, op tree.Op) (spot, wasi.Errno) {
+	if len(o.nodes) == 0 {
+		s, e := o.lower.Look(guest, follow, op)
+		return spot{Spot: s}, e
+	}
+	w := &walk{o: o, op: op, follow: follow}
+	return w.run(guest)
+}
+
+// walk resolves one path step by step, each in the tree or among the nodes.
+type walk struct {
+	o      *Overlay
+	op     tree.Op
+	follow bool
+	slash  bool
+	todo   []string
+	hops   int
+	dirs   []spot // the folders gone through, "/" first
+}
+
+func (w *walk) run(guest string) (spot, wasi.Errno) {
+	root, e := w.o.lower.Peek("/")
+	if e != wasi.ESUCCESS {
+		return spot{}, e
+	}
+	w.dirs = []spot{{Spot: root}}
+	w.add(guest)
+	for len(w.todo) > 0 {
+		name := w.todo[0]
+		w.todo = w.todo[1:]
+		if name == ".." {
+			w.dirs = w.dirs[:max(1, len(w.dirs)-1)]
+			continue
+		}
+		if len(w.dirs) > maxDepth {
+			return spot{}, wasi.ENAMETOOLONG
+		}
+		at, done, e := w.step(name)
+		if done || e != wasi.ESUCCESS {
+			at.Slash = w.slash
+			return at, e
+		}
+	}
+	at := w.dirs[len(w.dirs)-1]
+	at.Slash = true
+	return at, wasi.ESUCCESS
+}
+
+// add puts the steps of a path before those that are left; an absolute one begins at the top.
+func (w *walk) add(p string) {
+	if strings.HasPrefix(p, "/") {
+		w.dirs = w.dirs[:1]
+	}
+	var parts []string
+	slash := false
+	for part := range strings.SplitSeq(p, "/") {
+		slash = part == "" || part == "." || part == ".."
+		if part != "" && part != "." {
+			parts = append(parts, part)
+		}
+	}
+	if len(w.todo) == 0 {
+		w.slash = w.slash || slash
+	}
+	w.todo = append(parts, w.todo...)
+}
+
+// step goes to one name in the folder that was reached; done says that the path ends there.
+func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
+	if at, e = w.look(name); e != wasi.ESUCCESS {
+		return at, false, e
+	}
+	last := len(w.todo) == 0
+	switch {
+	case at.isLink() && (!last || w.follow || w.slash):
+		return at, false, w.hop(at)
+	case last && (w.slash && at.there() && !at.isDir()):
+		return at, false, wasi.ENOTDIR
+	case last:
+		return at, true, wasi.ESUCCESS
+	case !at.there():
+		return at, false, w.missing(at)
+	case !at.isDir():
+		return at, false, wasi.ENOTDIR
+	}
+	w.dirs = append(w.dirs, at)
+	return at, false, wasi.ESUCCESS
+}
+
+// look finds a name in the folder that was reached.
+func (w *walk) look(name string) (spot, wasi.Errno) {
+	cur := &w.dirs[len(w.dirs)-1]
+	if cur.node != nil && cur.node.kind == folder {
+		if e := checkName(name); e != wasi.ESUCCESS {
+			return spot{}, e
+		}
+		s := spot{Spot: cur.child(name)}
+		s.Fixed = w.o.lower.Leads(s.Guest)
+		s.node = w.o.at(s.Real)
+		return s, wasi.ESUCCESS
+	}
+	if strings.HasPrefix(name, landing.Prefix) {
+		return spot{}, wasi.EACCES // somebody's writes, on their way
+	}
+	s, e := w.o.lower.Peek(path.Join(cur.Guest, name))
+	if e == wasi.ENOENT {
+		return w.hidden(name)
+	}
+	if e != wasi.ESUCCESS {
+		return spot{}, e
+	}
+	at := spot{Spot: s}
+	if s.Real != "" {
+		at.node = w.o.at(s.Real)
+	}
+	return at, wasi.ESUCCESS
+}
+
+// hidden has the tree say, and record, what is wrong with a path that it does not show.
+func (w *walk) hidden(name string) (spot, wasi.Errno) {
+	cur := &w.dirs[len(w.dirs)-1]
+	s, e := w.o.lower.Look(path.Join(cur.Guest, name, path.Join(w.todo...)), w.follow, w.op)
+	if e == wasi.ESUCCESS {
+		e = wasi.ENOENT
+	}
+	return spot{Spot: s}, e
+}
+
+// missing is the end of a path that goes on below what is not there.
+func (w *walk) missing(at spot) wasi.Errno {
+	if !w.o.lower.Shows(at.Host, true) {
+		_ = w.o.lower.Permit(w.op, at.Host, true)
+	}
+	return wasi.ENOENT
+}
+
+// hop goes on where a link leads.
+func (w *walk) hop(at spot) wasi.Errno {
+	if w.hops++; w.hops > maxHops {
+		return wasi.ELOOP
+	}
+	if at.node != nil {
+		w.add(at.node.target) // relative, and inside: the call made it
+		return wasi.ESUCCESS
+	}
+	to, e := w.o.lower.Follow(at.Guest, w.op)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	w.add(to)
+	return wasi.ESUCCESS
+}
+
+// checkName refuses names that no file system has.
+func checkName(name string) wasi.Errno {
+	switch {
+	case len(name) > maxName:
+		return wasi.ENAMETOOLONG
+	case strings.ContainsRune(name, 0):
+		return wasi.EINVAL
+	case strings.HasPrefix(name, landing.Prefix):
+		return wasi.EACCES
+	case !utf8.ValidString(name):
+		return wasi.EILSEQ
+	}
+	return wasi.ESUCCESS
+}
+
+// see decides whether the guest may know of a place; a refusal is recorded.
+func (o *Overlay) see(s *spot, op tree.Op) wasi.Errno {
+	if s.Real == "" || s.isDir() && s.Info == nil && s.node == nil {
+		return wasi.ESUCCESS // the walk came through it
+	}
+	if !o.lower.Shows(s.Host, s.isDir()) {
+		_ = o.lower.Permit(op, s.Host, s.isDir())
+		return wasi.ENOENT
+	}
+	if !s.there() {
+		return wasi.ENOENT
+	}
+	return wasi.ESUCCESS
+}
+
+// mayMake decides about making something where nothing is.
+func (o *Overlay) mayMake(s *spot) wasi.Errno {
+	if s.Real == "" {
+		_ = o.lower.Permit(tree.Write, s.Host, false)
+		return wasi.EROFS
+	}
+	if e := checkName(path.Base(s.Guest)); e != wasi.ESUCCESS {
+		return e
+	}
+	return o.lower.Permit(tree.Write, s.Host, false)
+}
+
+// mayChange decides about changing or removing what is there.
+func (o *Overlay) mayChange(s *spot) wasi.Errno {
+	switch {
+	case s.Real == "":
+		return wasi.EROFS
+	case s.Fixed:
+		return wasi.EBUSY
+	}
+	return o.lower.Permit(tree.Write, s.Host, s.isDir())
+}
+
+// vacant decides about making something at a place where nothing may be.
+func (o *Overlay) vacant(s *spot) wasi.Errno {
+	if s.there() {
+		if e := o.see(s, tree.Write); e != wasi.ESUCCESS {
+			return e
+		}
+		return wasi.EEXIST
+	}
+	return o.mayMake(s)
+}
