@@ -6,23 +6,62 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// mountFiles gives the guest the files that grants reach. Without any there is a tree all the same, so
-// that what the guest looks for in vain is explained.
+// mountFiles gives the guest the files that grants reach, with its writes held back until Land. Without any
+// grant there is a tree all the same, so that what the guest looks for in vain is explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
 	var mounts []tree.Mount
-	for _, prefix := range g.grants.Prefixes(g.policy.host.places) {
+	places := g.policy.host.places
+	for _, prefix := range g.grants.Prefixes(places) {
 		mounts = append(mounts, tree.Mount{Host: filepath.FromSlash(prefix)})
 	}
-	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), g.policy.host.places) {
+	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
 		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
 	}
-	t := tree.New(mounts, &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}})
+	f := &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
+	t := tree.New(mounts, f)
+	held := overlay.New(t, overlay.Options{
+		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: places.Fold,
+		Direct: f.direct, Share: f.share, Moved: f.moved,
+	})
+	g.mu.Lock()
+	g.files = held
+	g.mu.Unlock()
 	g.onClose(t.Close)
-	o.Tree = t
+	g.onClose(held.Close)
+	o.Tree = held
+}
+
+// direct says whether the operator lets a path be written in place. A call that only tries writes nothing.
+func (f *files) direct(path string) bool {
+	return !f.gate.call.DryRun && f.grants(path).Direct
+}
+
+// share bounds what is written under one line.
+func (f *files) share(path string) overlay.Share {
+	d := f.grants(path)
+	if d.Grant == nil || d.Quota == 0 && d.Files == 0 {
+		return overlay.Share{}
+	}
+	return overlay.Share{ID: d.Grant, Bytes: d.Quota, Files: int64(d.Files)}
+}
+
+func (f *files) grants(path string) grant.Decision {
+	return f.gate.grants.FS(grant.Write, path, f.gate.policy.host.places)
+}
+
+// moved counts the bytes of a file that was closed.
+func (f *files) moved(op tree.Op, path string, n int64) {
+	target := op.String() + " " + f.shown(path)
+	if op == tree.Write {
+		f.gate.count("fs", target, 0, n, 0)
+		return
+	}
+	f.gate.count("fs", target, 0, 0, n)
 }
 
 // files decides about paths for the tree of one call. It serves the guest's goroutine.

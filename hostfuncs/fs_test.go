@@ -70,6 +70,15 @@ func TestFS(t *testing.T) {
 	if e := writeFile(tr, home+"/work/sub/new", "N"); e != 0 {
 		t.Errorf("a granted write: %v", e)
 	}
+	if text, e := readFile(tr, home+"/work/sub/new"); text != "N" || e != 0 {
+		t.Errorf("the call sees %q, %v", text, e)
+	}
+	if _, err := os.Stat(home + "/work/sub/new"); err == nil {
+		t.Error("the host has it before the call has succeeded")
+	}
+	if err := g.Land(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if text, _ := os.ReadFile(home + "/work/sub/new"); string(text) != "N" {
 		t.Errorf("the host has %q", text)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -40,6 +41,8 @@ type Call struct {
 	Entry grant.Entry
 	// Values returns the values of an argument; nil if the call has none.
 	Values func(path []string) []string
+	// DryRun holds back whatever would last: files, keys and requests that are not safe.
+	DryRun bool
 	// Client is who called; nil if nobody listens.
 	Client Client
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
@@ -65,7 +68,9 @@ type Gate struct {
 
 	mu       sync.Mutex
 	closed   bool
-	closers  []func() // what a WASI state needs closed
+	closers  []func()         // what a WASI state needs closed
+	files    *overlay.Overlay // what it writes; nil before it asked for files
+	landed   int              // how many of its writes last
 	record   record
 	logged   int // bytes of log messages
 	progress float64

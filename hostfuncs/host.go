@@ -3,10 +3,12 @@ package hostfuncs
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"sync"
@@ -26,6 +28,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Home is the operator's home folder, which ~ stands for in grants; empty matches nothing.
 	Home string
+	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
+	// system's folder for temporary files.
+	State string
 	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
 	// configuration, state, cache and plugin folders, the settings of clients. They need not exist; one that ends in * is every path that begins so.
 	Protected []string
@@ -47,6 +52,7 @@ type Options struct {
 type Host struct {
 	logger    *slog.Logger
 	places    grant.Places
+	state     string
 	protected atomic.Pointer[protected]
 	resolver  Resolver
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
@@ -72,6 +78,7 @@ func NewHost(o *Options) *Host {
 	h := &Host{
 		logger:    o.Logger,
 		places:    placesOf(o.Home),
+		state:     o.State,
 		resolver:  o.Resolver,
 		dial:      o.Dial,
 		proxy:     o.Proxy,
@@ -101,6 +108,9 @@ func placesOf(home string) grant.Places {
 func (h *Host) setDefaults() {
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
+	}
+	if h.state == "" {
+		h.state = filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-%d", os.Getuid()))
 	}
 	if h.resolver == nil {
 		h.resolver = net.DefaultResolver

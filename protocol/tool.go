@@ -32,12 +32,13 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := v.checkArguments(t, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
-	raw, err := t.Call(ctx, call)
-	if err != nil {
-		return nil, err
+	var o rawjson.Object
+	call.Check = func(answer json.RawMessage) (v registry.Verdict, err error) {
+		o, err = checkToolResult(t, answer)
+		v.Failed = string(o.Get("isError")) == "true"
+		return v, err
 	}
-	o, err := checkToolResult(t, raw)
-	if err != nil {
+	if _, err := t.Call(ctx, call); err != nil {
 		return nil, err
 	}
 	r.finishTool(&o)

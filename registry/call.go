@@ -25,10 +25,35 @@ type Call struct {
 	Principal string          // whose call it is
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
 	Client    Client          // nil: nobody listens
+	// Check looks at the answer before anything that the call wrote is made to last; an error ends the call.
+	// Nil takes any answer, and one with isError for a failure.
+	Check func(answer json.RawMessage) (Verdict, error)
+	// DryRun holds back whatever would last.
+	DryRun bool
 	// Journal is what the plugin was answered when this call ran before, or a new one; nil if the call is
 	// never run again. One that was kept under another digest or other grants is refused with
 	// journal.ErrOther.
 	Journal *journal.Journal
+}
+
+// Verdict is what became of an answer that was looked at.
+type Verdict struct {
+	Failed bool // the tool says that it failed: what it wrote is dropped
+}
+
+// settle makes what a call wrote last, if its answer is a success.
+func (c Call) settle(ctx context.Context, gate *hostfuncs.Gate, answer json.RawMessage) error {
+	v := Verdict{Failed: string(rawjson.Get(answer, "isError")) == "true"}
+	if c.Check != nil {
+		var err error
+		if v, err = c.Check(answer); err != nil {
+			return err
+		}
+	}
+	if v.Failed || gate == nil {
+		return nil
+	}
+	return gate.Land(ctx)
 }
 
 // Reader serves resources/read for one URI: a Resource or a Template.

@@ -45,6 +45,9 @@ func (s *goServer) serve(ctx context.Context, c Call, r request, changed changed
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), asEnd(err))
 	}
+	if err := c.settle(ctx, g.gateOrNil(), result); err != nil {
+		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), err)
+	}
 	return result, nil
 }
 
@@ -84,6 +87,13 @@ func (g *goGate) gate() *hostfuncs.Gate {
 			g.made.Close()
 		}
 	}
+	return g.made
+}
+
+// gateOrNil is the gate if there is one.
+func (g *goGate) gateOrNil() *hostfuncs.Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return g.made
 }
 

@@ -51,6 +51,9 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 		return nil, err
 	}
 	h := &host{engine: engine, gates: newGates(s, log, files)}
+	if err := h.gates.Recover(); err != nil {
+		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
+	}
 	h.registry, err = registry.New(ctx, registryOptions(s, h, log, files))
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
@@ -67,6 +70,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File) *ho
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger:    log,
 		Home:      home,
+		State:     s.Text("state"),
 		Protected: protected(s, files),
 		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 		UserAgent: "sallyport/" + version(),

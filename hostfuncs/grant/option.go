@@ -33,7 +33,7 @@ func laterOption(f Family, key string) bool {
 	switch key {
 	case "proxy", "idempotent":
 		return f == Net
-	case "mode", "quota", "files", "as", "private":
+	case "as", "private":
 		return f == FS
 	}
 	return false

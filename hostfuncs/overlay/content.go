@@ -17,6 +17,7 @@ type content struct {
 	mem  []byte
 	f    *os.File // nil while it is in memory
 	size int64
+	part *part
 }
 
 func (c *content) readAt(p []byte, off int64) (int, wasi.Errno) {

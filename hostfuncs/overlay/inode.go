@@ -29,7 +29,6 @@ func (in *inode) attach() wasi.Errno {
 	if in.known {
 		return wasi.ESUCCESS
 	}
-	in.known = true
 	return in.o.put(&node{kind: file, at: in.at, was: in.at.Info, file: in})
 }
 
@@ -56,12 +55,12 @@ func (in *inode) own(size int64) (*content, wasi.Errno) {
 	if e := in.attach(); e != wasi.ESUCCESS {
 		return nil, e
 	}
-	c := &content{}
+	c := &content{part: in.o.part(in.at.Host)}
 	if in.lower != "" && size > 0 {
 		in.read = true
 		if e := in.copyUp(c, size); e != wasi.ESUCCESS {
+			in.o.account(c, -c.size)
 			c.drop()
-			in.o.used -= c.size
 			return nil, e
 		}
 	}
@@ -105,7 +104,8 @@ func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
 
 // reserve accounts for a content's new size.
 func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
-	if size > math.MaxInt64-o.used || o.used-c.size+size > o.o.Bytes {
+	more := size - c.size
+	if more > o.o.Bytes-o.used || c.part != nil && c.part.Bytes > 0 && more > c.part.Bytes-c.part.used {
 		o.full = true
 		return wasi.ENOSPC
 	}
@@ -114,8 +114,15 @@ func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
 			return wasi.EIO
 		}
 	}
-	o.used += size - c.size
+	o.account(c, more)
 	return wasi.ESUCCESS
+}
+
+func (o *Overlay) account(c *content, more int64) {
+	o.used += more
+	if c.part != nil {
+		c.part.used += more
+	}
 }
 
 func (in *inode) writeAt(p []byte, off int64) (int, wasi.Errno) {
@@ -200,7 +207,7 @@ func (in *inode) unused() {
 
 func (in *inode) drop() {
 	if in.data != nil {
-		in.o.used -= in.data.size
+		in.o.account(in.data, -in.data.size)
 		in.data.drop()
 		in.data = nil
 	}

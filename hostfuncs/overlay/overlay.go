@@ -24,10 +24,39 @@ type Options struct {
 	Direct func(host string) bool
 	// Bytes and Files bound the call's changes; 0 is the default. Beyond them writes answer ENOSPC.
 	Bytes, Files int64
+	// Share says which part of the changes a path belongs to, that is bounded by itself; nil is none.
+	Share func(host string) Share
 	// Fold says that the file system does not tell upper from lower case.
 	Fold bool
 	// Moved hears how many bytes of a file were read and written, when it is closed; nil hears nothing.
 	Moved func(op tree.Op, host string, n int64)
+}
+
+// Share is a part of the changes: those under one grant.
+type Share struct {
+	ID           any   // comparable; nil is no share
+	Bytes, Files int64 // its bounds; 0 is none
+}
+
+// part is what a share holds.
+type part struct {
+	Share
+	used, count int64
+}
+
+// part finds the share of a path; nil if it has none.
+func (o *Overlay) part(host string) *part {
+	if o.o.Share == nil {
+		return nil
+	}
+	s := o.o.Share(host)
+	if s.ID == nil || s.Bytes == 0 && s.Files == 0 {
+		return nil
+	}
+	if o.parts[s.ID] == nil {
+		o.parts[s.ID] = &part{Share: s}
+	}
+	return o.parts[s.ID]
 }
 
 // Overlay is the files of one call as the call sees them.
@@ -37,6 +66,7 @@ type Overlay struct {
 	nodes map[string]*node  // by real path
 	below map[string]int    // how many nodes there are below a real path
 	files map[string]*inode // of the host that were opened: what was read of them
+	parts map[any]*part
 	dirs  map[*dir]struct{} // open ones, whose paths follow renames
 	used  int64             // bytes of contents
 	made  uint64            // files and folders made so far
@@ -53,7 +83,7 @@ func New(lower *tree.Tree, o Options) *Overlay {
 	if o.Files <= 0 {
 		o.Files = DefaultFiles
 	}
-	return &Overlay{lower: lower, o: o, nodes: map[string]*node{}, below: map[string]int{}, files: map[string]*inode{}, dirs: map[*dir]struct{}{}}
+	return &Overlay{lower: lower, o: o, nodes: map[string]*node{}, below: map[string]int{}, files: map[string]*inode{}, dirs: map[*dir]struct{}{}, parts: map[any]*part{}}
 }
 
 // Close drops the changes.
@@ -89,7 +119,8 @@ type node struct {
 	file   *inode
 	target string     // of a link
 	times  wasi.Times // of a folder; nil ones are as they come
-	sure   bool       // of a new one: the call knows that nothing was there, and counts on it
+	part   *part
+	sure   bool // of a new one: the call knows that nothing was there, and counts on it
 }
 
 func (n *node) isDir() bool { return n.kind == folder || n.kind == touched }
@@ -107,18 +138,23 @@ func (o *Overlay) at(real string) *node { return o.nodes[o.key(real)] }
 // put keeps a node, ENOSPC if there are too many.
 func (o *Overlay) put(n *node) wasi.Errno {
 	k := o.key(n.at.Real)
+	n.part = o.part(n.at.Host)
+	if o.nodes[k] == nil && n.part != nil && n.part.Files > 0 && n.part.count >= n.part.Files {
+		o.full = true
+		return wasi.ENOSPC
+	}
+	old, have := o.nodes[k]
+	if !have && int64(len(o.nodes)) >= o.o.Files {
+		o.full = true
+		return wasi.ENOSPC
+	}
 	if n.file != nil {
 		n.file.names++
 		n.file.known = true
 	}
-	old, have := o.nodes[k]
 	if have {
 		old.leave()
 	} else {
-		if int64(len(o.nodes)) >= o.o.Files {
-			o.full = true
-			return wasi.ENOSPC
-		}
 		for dir := filepath.Dir(k); ; dir = filepath.Dir(dir) {
 			o.below[dir]++
 			if dir == filepath.Dir(dir) {
@@ -126,12 +162,18 @@ func (o *Overlay) put(n *node) wasi.Errno {
 			}
 		}
 	}
+	if n.part != nil {
+		n.part.count++
+	}
 	o.nodes[k] = n
 	return wasi.ESUCCESS
 }
 
 // leave ends the use of a node.
 func (n *node) leave() {
+	if n.part != nil {
+		n.part.count--
+	}
 	if n.file != nil {
 		n.file.names--
 		n.file.unused()

@@ -91,6 +91,9 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	}
 	last := len(w.todo) == 0
 	switch {
+	case !last && at.node == nil && at.Real != "" && !w.o.lower.Shows(at.Host, true):
+		_, e := w.hidden(name)
+		return at, false, e
 	case at.isLink() && (!last || w.follow || w.slash):
 		return at, false, w.hop(at)
 	case last && (w.slash && at.there() && !at.isDir()):
@@ -98,7 +101,8 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	case last:
 		return at, true, wasi.ESUCCESS
 	case !at.there():
-		return at, false, w.missing(at)
+		_, e := w.hidden(name)
+		return at, false, e
 	case !at.isDir():
 		return at, false, wasi.ENOTDIR
 	}
@@ -143,14 +147,6 @@ func (w *walk) hidden(name string) (spot, wasi.Errno) {
 		e = wasi.ENOENT
 	}
 	return spot{Spot: s}, e
-}
-
-// missing is the end of a path that goes on below what is not there.
-func (w *walk) missing(at spot) wasi.Errno {
-	if !w.o.lower.Shows(at.Host, true) {
-		_ = w.o.lower.Permit(w.op, at.Host, true)
-	}
-	return wasi.ENOENT
 }
 
 // hop goes on where a link leads.
