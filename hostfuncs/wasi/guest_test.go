@@ -135,12 +135,11 @@ func TestGuest_parksItsReader(t *testing.T) {
 func TestGuest_deadlineEndsAWait(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
 	for _, nonblock := range []bool{false, true} {
-		start := time.Now()
 		err := run(t, guest, runtime.Limits{Deadline: 500 * time.Millisecond},
 			wasi.Options{Stdin: wasi.NewPipe(0), Nonblock: nonblock})
 		end, ok := errors.AsType[*runtime.EndError](err)
-		if !ok || end.Kind != runtime.KindDeadline || time.Since(start) > 20*time.Second {
-			t.Errorf("nonblock %v: %v after %v", nonblock, err, time.Since(start))
+		if !ok || end.Kind != runtime.KindDeadline {
+			t.Errorf("nonblock %v: %v", nonblock, err)
 		}
 	}
 }

@@ -85,6 +85,9 @@ func TestValidate_EndlessReferencesEnd(t *testing.T) {
 }
 
 func TestValidate_LongChainOfReferences(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes the library take longer than it may")
+	}
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
 	for i := range 4000 {
@@ -187,6 +190,9 @@ func TestValidate_HostileValuesEnd(t *testing.T) {
 }
 
 func TestValidate_ManyFormsOfALongText(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes the library take longer than it may")
+	}
 	forms := strings.Repeat(`{"const":"a"},`, 9000) + `{"const":"b"}`
 	soon(t, func() {
 		err := mustCompile(t, `{"anyOf":[`+forms+`]}`).Validate(json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`))
