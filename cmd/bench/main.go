@@ -39,7 +39,7 @@ type options struct {
 }
 
 func suites() []suite {
-	return []suite{{"stdio", benchStdio}, {"start", benchStart}}
+	return []suite{{"stdio", benchStdio}, {"start", benchStart}, {"meter", benchMeter}}
 }
 
 func main() {

@@ -83,7 +83,7 @@ var beside = map[string][]string{
 
 // homes says which packages may import a third-party library: one each.
 var homes = map[string][]string{
-	"github.com/tetratelabs/wazero":          {"runtime"},
+	"github.com/tetratelabs/wazero":          {"runtime", "cmd/bench"},
 	"github.com/santhosh-tekuri/jsonschema":  {"protocol/schema"},
 	"github.com/dlclark/regexp2":             {"protocol/schema"},
 	"github.com/fsnotify/fsnotify":           {"registry/folder"},

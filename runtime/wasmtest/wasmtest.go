@@ -9,7 +9,7 @@
 //	m.Export("mcp_handle", f)
 //	wasm := m.Bytes()
 //
-// It checks nothing: a test may want a module that is wrong. It is for tests only.
+// It checks nothing: a test may want a module that is wrong. It is for tests and measurements only.
 package wasmtest
 
 import "encoding/binary"

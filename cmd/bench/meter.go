@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// kernel is one function that only computes, and how much of it takes some ten milliseconds.
+type kernel struct {
+	name string
+	n    uint64
+	goes bool // compiled by Go, or else written by hand
+}
+
+func kernels() []kernel {
+	return []kernel{{"spin", 5_000_000, false}, {"sieve", 900_000, false}, {"fib", 29, false}, {"matmul", 150, false},
+		{"sha256", 600, true}, {"sort", 40_000, true}, {"json", 300, true}, {"regex", 150, true}}
+}
+
+// ways are how the kernels are compiled: as they are; metered, as this host does; and with the engine's own switch
+// that looks at the context in every loop.
+const (
+	plain = iota
+	metered
+	switched
+	ways
+)
+
+// meterSlice is what a refill grants, in units of fuel.
+const meterSlice = 100_000
+
+// benchMeter measures what it costs that a guest can be stopped anywhere, on code that does nothing but compute.
+func benchMeter(ctx context.Context, o options) ([]row, error) {
+	dir, err := os.MkdirTemp("", "sallyport-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	goKernels, err := buildKernels(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // the engine's switch looks only at contexts that can end
+	defer cancel()
+	var byHand, byGo [ways]api.Module
+	for way := range ways {
+		r, err := meterRuntime(ctx, way)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close(context.Background())
+		if byHand[way], err = meterInstance(ctx, r, wasmtest.Kernels(), way); err == nil {
+			byGo[way], err = meterInstance(ctx, r, goKernels, way)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return meterRows(ctx, byHand, byGo, o.rounds)
+}
+
+// meterRows times every kernel and makes the rows: a ratio for each, and the geometric means.
+func meterRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int) ([]row, error) {
+	names := [ways]string{metered: "metered_over_plain_", switched: "switched_over_plain_"}
+	var rows []row
+	var logs [ways]float64
+	for _, k := range kernels() {
+		of := byHand
+		if k.goes {
+			of = byGo
+		}
+		times, err := timeKernel(ctx, k, of, rounds)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		for way := plain + 1; way < ways; way++ {
+			all := ratios(times[way], times[plain])
+			logs[way] += math.Log(median(all)) / float64(len(kernels()))
+			rows = append(rows, row{names[way] + k.name, median(all), "ratio",
+				fmt.Sprintf("plain %.1f ms; %s", median(times[plain]), spread(all))})
+		}
+	}
+	return append(rows,
+		row{names[switched] + "geomean", math.Exp(logs[switched]), "ratio", "the engine's own switch"},
+		row{names[metered] + "geomean", math.Exp(logs[metered]), "ratio", fmt.Sprintf("%d kernels", len(kernels()))}), nil
+}
+
+// buildKernels compiles the kernels that are written in Go.
+func buildKernels(ctx context.Context, dir string) ([]byte, error) {
+	out := filepath.Join(dir, "kernels.wasm")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", out, "./cmd/bench/testdata/kernels")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return os.ReadFile(out)
+}
+
+// meterRuntime makes a runtime with WASI and what metered code calls.
+func meterRuntime(ctx context.Context, way int) (wazero.Runtime, error) {
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCloseOnContextDone(way == switched))
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r); err != nil {
+		return nil, err
+	}
+	refill := func(ctx context.Context, _ api.Module, stack []uint64) {
+		stack[0] = meterSlice
+		if ctx.Err() != nil {
+			panic(ctx.Err())
+		}
+	}
+	_, err := r.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(refill), nil, []api.ValueType{api.ValueTypeI64}).
+		Export(rewrite.RefillImport).Instantiate(ctx)
+	return r, err
+}
+
+// meterInstance instantiates a module of kernels.
+func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) (api.Module, error) {
+	if way == metered {
+		var err error
+		if wasm, _, err = rewrite.Rewrite(wasm, rewrite.Options{Meter: true}); err != nil {
+			return nil, err
+		}
+	}
+	return r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+}
+
+// timeKernel runs a kernel in all ways in turn, once unmeasured, and returns milliseconds. All must give the same result.
+func timeKernel(ctx context.Context, k kernel, of [ways]api.Module, rounds int) (times [ways][]float64, err error) {
+	var want uint64
+	for round := range rounds + 1 {
+		for way, m := range of {
+			begin := time.Now()
+			result, err := m.ExportedFunction(k.name).Call(ctx, k.n)
+			if err != nil {
+				return times, err
+			}
+			took := float64(time.Since(begin).Microseconds()) / 1000
+			if round == 0 && way == plain {
+				want = result[0]
+			}
+			if result[0] != want {
+				return times, fmt.Errorf("it gives %d, and %d in another way", result[0], want)
+			}
+			if round > 0 {
+				times[way] = append(times[way], took)
+			}
+		}
+	}
+	return times, nil
+}
