@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"sync"
 )
 
 // The layout of the memory that guest and host share. Guests see offsets into it, and they are the
@@ -22,6 +23,10 @@ const (
 	pageSize = 1 << 16
 	// firstPages is what the kernel's memory has before the first block is made.
 	firstPages = 16
+	// firstReal is how much of that is real at once, in bytes: most requests and answers fit.
+	firstReal = 16 << 10
+	// maxKept is what an arena may hold to be kept for the next call, in bytes.
+	maxKept = firstPages * pageSize
 	// splitRest is how much of a freed block must be left over for it to be split.
 	splitRest = 128
 	// maxBlocks bounds what the host keeps beside the arena: 16 bytes for each block. Plugins have a
@@ -39,7 +44,7 @@ type block struct {
 
 // arena is the shared memory of one call. The zero value has no room; see newArena.
 type arena struct {
-	data   []byte  // what was touched so far; what lies between it and size reads as zero
+	data   []byte  // what was touched so far; what lies between it and size reads as zero, and is up to cap
 	size   uint64  // bytes that the guest may address
 	limit  uint64  // size never exceeds it, except for the first pages
 	length uint64  // what the kernel says it has
@@ -50,15 +55,45 @@ type arena struct {
 
 // newArena makes an empty arena of at most limit bytes.
 func newArena(limit uint64) *arena {
-	a := &arena{limit: min(limit, 1<<32-1), size: firstPages * pageSize, length: pageSize - rootSize, top: rootEnd}
-	a.data = make([]byte, pageSize)
+	a := &arena{data: make([]byte, 0, firstReal)}
+	a.begin(limit)
 	return a
 }
 
-// reset forgets every block. The memory stays, and is zero.
+// begin makes an empty arena of one that was reset, of at most limit bytes.
+func (a *arena) begin(limit uint64) {
+	a.limit, a.size, a.length = min(limit, 1<<32-1), firstPages*pageSize, pageSize-rootSize
+	a.top = rootEnd
+}
+
+// reset forgets every block. The memory stays, and is zero: only what was touched can be anything else.
 func (a *arena) reset() {
 	clear(a.data)
+	a.data = a.data[:0]
 	a.blocks, a.free, a.top = a.blocks[:0], 0, rootEnd
+}
+
+// arenas keeps arenas between calls, empty and zero: making them is a good part of a short call. The
+// zero value is ready, and safe for concurrent use.
+type arenas struct{ pool sync.Pool }
+
+// get returns an empty arena of at most limit bytes.
+func (p *arenas) get(limit uint64) *arena {
+	a, ok := p.pool.Get().(*arena)
+	if !ok {
+		return newArena(limit)
+	}
+	a.begin(limit)
+	return a
+}
+
+// put takes an arena back that nobody uses any more. One that has grown is dropped.
+func (p *arenas) put(a *arena) {
+	if cap(a.data) > maxKept || cap(a.blocks) > maxKept/16 {
+		return
+	}
+	a.reset()
+	p.pool.Put(a)
 }
 
 // alloc makes a block of n bytes and returns its offset, 0 if n is zero or there is no room. As long as

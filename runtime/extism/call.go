@@ -34,7 +34,7 @@ type call struct {
 }
 
 func newCall(limits runtime.Limits) *call {
-	return &call{arena: newArena(limits.Memory), vars: make(map[string][]byte), headers: make(map[string]string)}
+	return &call{arena: newArena(limits.Memory)}
 }
 
 // begin forgets all but the variables and puts the input of the next export into a block.

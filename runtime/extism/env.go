@@ -77,6 +77,9 @@ func varSet(c *call, stack []uint64) {
 		runtime.Abort(&runtime.EndError{Kind: runtime.KindLimit, Message: "the plugin keeps more than 1 MiB of variables"})
 	}
 	c.removeVar(name)
+	if c.vars == nil {
+		c.vars = make(map[string][]byte)
+	}
 	c.vars[name] = value
 	c.varBytes += size
 }

@@ -20,21 +20,22 @@ func HostFuncs() []runtime.HostFunc {
 	return append(funcs, abortFunc())
 }
 
-// dialect has no state of its own.
-type dialect struct{}
+// dialect keeps nothing of a call but memory to use again.
+type dialect struct{ arenas arenas }
 
 // New returns the Extism dialect.
-func New() runtime.Dialect { return dialect{} }
+func New() runtime.Dialect { return &dialect{} }
 
 // Name is the dialect's name.
-func (dialect) Name() string { return "extism" }
+func (*dialect) Name() string { return "extism" }
 
 // The code of JSON-RPC for what a plugin does not serve.
 const codeMethodNotFound = -32601
 
 // Serve takes one request to the exports that answer it.
-func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
-	s := newSession(in)
+func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	s := &session{in: in, call: &call{arena: d.arenas.get(in.Limits().Memory)}}
+	defer d.arenas.put(s.call.arena)
 	if in.HasExport("call") && in.HasExport("describe") {
 		return serveV1(ctx, s, req)
 	}

@@ -31,7 +31,7 @@ func httpFuncs() []runtime.HostFunc {
 // given blocks are freed. A guest has no way to be told of a refusal, so that one ends it.
 func httpRequest(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	c.status = 0
-	clear(c.headers)
+	c.headers = make(map[string]string)
 	x := &exchange{}
 	defer x.close()
 	params, err := c.fetchParams(stack[0], stack[1], x)
@@ -135,7 +135,7 @@ func (c *call) keepHeaders(raw json.RawMessage) {
 // in lower case.
 func httpHeaders(c *call, stack []uint64) {
 	raw, err := json.Marshal(c.headers)
-	if err != nil { // maps of strings always can
+	if err != nil || c.headers == nil { // maps of strings always can
 		raw = []byte("{}")
 	}
 	stack[0] = c.give(raw)

@@ -1,0 +1,46 @@
+package extism
+
+import (
+	"testing"
+)
+
+// TestArenas_clean: what one call wrote is not there for the next, wherever it wrote it.
+func TestArenas_clean(t *testing.T) {
+	var kept arenas
+	for _, last := range []uint64{77, 5000, firstReal - 8, firstReal, 70_000, maxKept - 8} {
+		a := kept.get(1 << 20)
+		for offset := uint64(rootSize); offset <= last; offset += 64 {
+			a.store8(offset, 0xff)
+		}
+		a.store64(last, ^uint64(0))
+		a.alloc(1000)
+		kept.put(a)
+		b := kept.get(64 << 20)
+		if len(b.blocks) != 0 || b.limit != 64<<20 || b.alloc(100) != 77 {
+			t.Fatalf("not as new: %+v", b.blocks)
+		}
+		for offset := uint64(0); offset < maxKept-8; offset += 8 {
+			if v, ok := b.load64(offset); v != 0 || !ok {
+				t.Fatalf("%d: %x is left of %d", offset, v, last)
+			}
+		}
+	}
+}
+
+// TestArenas_large: memory that a call needed once is not kept for ever.
+func TestArenas_large(t *testing.T) {
+	var kept arenas
+	a := kept.get(64 << 20)
+	a.alloc(8 << 20)
+	kept.put(a)
+	many := kept.get(64 << 20)
+	for range 200_000 {
+		many.alloc(1)
+	}
+	kept.put(many)
+	for range 10 {
+		if b := kept.get(64 << 20); b == a || b == many {
+			t.Fatal("a large one is kept")
+		}
+	}
+}
