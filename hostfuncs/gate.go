@@ -72,6 +72,7 @@ type Gate struct {
 	files    *overlay.Overlay // what it writes; nil before it asked for files
 	landed   int              // how many of its writes last
 	record   record
+	usage    runtime.Usage
 	logged   int // bytes of log messages
 	progress float64
 	moved    bool // progress is set
@@ -299,6 +300,7 @@ func (g *Gate) Receipt() Receipt {
 	return Receipt{
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest,
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
+		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
 	}
 }
 
@@ -315,6 +317,7 @@ func (g *Gate) newState() *wasi.State {
 	if j := g.journal; j != nil {
 		o.Now, o.Monotonic, o.Sleep, o.Random = j.Now, j.Monotonic, j.Sleep, j
 	}
+	g.settle(&o)
 	g.mountFiles(&o)
 	s := wasi.NewState(o)
 	g.onClose(s.Close)

@@ -22,6 +22,10 @@ type Plugin struct {
 	// Config are its values beside those of config grants, and before them; names and values that
 	// cannot be in an environment are left out, with a warning.
 	Config map[string]string
+	// Frozen has clocks that stand still: a sleep takes no time and moves them.
+	Frozen bool
+	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
+	Seed string
 }
 
 // Policy is what one plugin may do. It never changes, and any number of gates share it; a new policy

@@ -18,6 +18,10 @@ type Receipt struct {
 	Digest  string   `json:"digest,omitempty"`
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
 	Denials []Denial `json:"denials,omitempty"` // in the order they came
+	// Fuel is how much the guest computed, in units of about one instruction; equal work is equal fuel.
+	Fuel uint64 `json:"fuel,omitempty"`
+	// Memory is the most linear memory that the guest had, in bytes.
+	Memory uint64 `json:"memory,omitempty"`
 }
 
 // Effect is everything of one kind that a call did to one target.

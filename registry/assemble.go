@@ -254,6 +254,8 @@ func orDefaults(l, d runtime.Limits) runtime.Limits {
 	l.Concurrency = cmp.Or(l.Concurrency, d.Concurrency)
 	l.Queue = cmp.Or(l.Queue, d.Queue)
 	l.Start = cmp.Or(l.Start, d.Start)
+	l.Fuel = cmp.Or(l.Fuel, d.Fuel)
+	l.Ask = cmp.Or(l.Ask, d.Ask)
 	return l
 }
 

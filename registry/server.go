@@ -58,9 +58,15 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pool == nil {
-		s.pool = runtime.NewPool(compiled, s.module.Dialect, s.limits)
+		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{Limits: s.limits, Start: s.start})
 	}
 	return s.pool, nil
+}
+
+// start opens the gate under which instances start.
+func (s *moduleServer) start() (runtime.Gate, func()) {
+	gate := s.policy.StartGate()
+	return gate, gate.Close
 }
 
 // notReady is the end of a call whose module could not be had.

@@ -14,6 +14,9 @@ type callContext struct {
 	end  context.CancelCauseFunc
 	gate Gate
 	turn turn
+	in   *Instance // set while a guest runs for the call
+
+	cause error // why the call ends when its time is over
 
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -34,10 +37,22 @@ func callOf(ctx context.Context) *callContext {
 
 // newCall begins a call that has its turn. It must be closed.
 func newCall(ctx context.Context, g Gate, t turn, l Limits) *callContext {
-	c := &callContext{gate: g, turn: t, until: time.Now().Add(l.Deadline), asking: l.Ask}
-	c.Context, c.end = context.WithCancelCause(ctx)
-	c.timer = time.AfterFunc(l.Deadline, func() { c.end(errDeadline) })
+	c := &callContext{gate: g, turn: t, asking: l.Ask}
+	c.begin(ctx, l.Deadline, errDeadline)
 	return c
+}
+
+// newStart begins the making of an image, in which nobody can be asked.
+func newStart(ctx context.Context, g Gate, l Limits) *callContext {
+	c := &callContext{gate: g}
+	c.begin(ctx, l.Start, errStart)
+	return c
+}
+
+func (c *callContext) begin(ctx context.Context, limit time.Duration, cause error) {
+	c.Context, c.end = context.WithCancelCause(ctx)
+	c.cause, c.until = cause, time.Now().Add(limit)
+	c.timer = time.AfterFunc(limit, func() { c.end(cause) })
 }
 
 func (c *callContext) close() {

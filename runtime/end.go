@@ -7,7 +7,7 @@ import (
 	goruntime "runtime"
 	"strings"
 
-	"github.com/tetratelabs/wazero/sys"
+	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
 // The causes for which a call's own context ends.
@@ -23,14 +23,13 @@ const maxStack = 16 << 10
 // ended is the single place where what happened to a guest becomes the error of its call. In order:
 // what a host function chose to end it with; an exit; the end of its time; a trap; and whatever
 // remains is a fault of the host.
-func ended(ctx context.Context, err error, mem *growth) error {
+func ended(ctx context.Context, err error, mem *image.Memory) error {
 	text, stack := splitStack(err)
 	var abort *abortSignal
 	if errors.As(err, &abort) {
 		return aborted(ctx, abort.err, stack)
 	}
-	var closed *sys.ExitError // the engine's way to say that the context was done
-	if errors.As(err, &closed) || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return outOfTime(ctx, err, stack)
 	}
 	var exit *exitSignal
@@ -98,8 +97,8 @@ const (
 	trapPrefix    = "wasm error: "
 	stackHeading  = "wasm stack trace:\n\t"
 	stackOverflow = "stack overflow"
-	dataOutside   = "data[" // the segment's number, and outside follow
-	outside       = "out of bounds memory access"
+
+	stackExhausted = "the guest trapped: call stack exhausted"
 )
 
 // splitStack takes the guest's stack from the engine's error.
@@ -116,11 +115,8 @@ func trapText(err error, text string) (string, bool) {
 	if errors.As(err, &fault) {
 		return "", false
 	}
-	if strings.HasSuffix(text, stackOverflow) { // a start function's text has words before it, here and below
+	if text == stackOverflow { // where frames are larger than the count of depth takes them to be
 		return "call stack exhausted", true
-	}
-	if strings.HasPrefix(text, dataOutside) && strings.HasSuffix(text, outside) {
-		return outside, true
 	}
 	_, trap, ok := strings.Cut(text, trapPrefix)
 	return trap, ok
@@ -128,11 +124,11 @@ func trapText(err error, text string) (string, bool) {
 
 // refusal adds to a message that the guest was refused memory: probably, but not surely, the reason
 // why it gave up.
-func refusal(mem *growth) string {
-	if mem == nil || !mem.refused {
+func refusal(mem *image.Memory) string {
+	if mem == nil || !mem.Refused() {
 		return ""
 	}
-	return fmt.Sprintf(", after it was refused more than %s of memory", bytesText(mem.limit))
+	return fmt.Sprintf(", after it was refused more than %s of memory", bytesText(mem.Limit()))
 }
 
 func guestFault(format string, args ...any) *EndError {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
 // ErrClosed is the cause when an engine, a module or a pool is used after it was closed.
@@ -23,6 +25,41 @@ type EngineOptions struct {
 	Host []HostFunc
 	// Logger tells about the cache; nil logs nothing.
 	Logger *slog.Logger
+	// Restore is how memories are made clean; zero is the fastest way that works here.
+	Restore Restore
+}
+
+// Restore is a way to make a memory clean. They differ in speed only; see package image.
+type Restore string
+
+// The ways, of which RestoreCopy works everywhere. One that does not work here is RestoreCopy.
+const (
+	RestoreFastest Restore = ""
+	RestoreScan    Restore = "scan"
+	RestoreMap     Restore = "map"
+	RestoreCopy    Restore = "copy"
+)
+
+// Restores returns the ways that work here.
+func Restores() []Restore {
+	var all []Restore
+	for _, way := range image.Ways() {
+		all = append(all, Restore(way.String()))
+	}
+	return all
+}
+
+func (r Restore) best() image.Way {
+	ways := image.Ways()
+	for _, way := range ways {
+		if r == Restore(way.String()) {
+			return way
+		}
+	}
+	if r == RestoreFastest {
+		return ways[len(ways)-1]
+	}
+	return image.Copy
 }
 
 // Engine compiles modules and holds what all of them share. It is safe for concurrent use.
@@ -32,6 +69,8 @@ type Engine struct {
 	cacheDir string
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
+	way      image.Way
+	empty    *image.Image  // what memories begin with that are no copies
 	compiles chan struct{} // one token for each compilation that runs
 	users    gauge         // compilations and calls in progress
 }
@@ -54,14 +93,17 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 		WithCompilationCache(cache).
 		WithMemoryLimitPages(maxMemory>>16).
 		// Debug information is the guest's: it would be parsed here, and doubles the cost of loading.
-		WithDebugInfoEnabled(false).
-		WithCloseOnContextDone(true))
+		WithDebugInfoEnabled(false))
 	host, err := register(ctx, r, opts.Host)
+	if err == nil {
+		err = registerRefill(ctx, r)
+	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx))
 	}
+	way := opts.Restore.best()
 	return &Engine{
-		runtime: r, cache: cache, cacheDir: opts.CacheDir, host: host, log: opts.Logger,
+		runtime: r, cache: cache, cacheDir: opts.CacheDir, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)),
 	}, nil
 }

@@ -105,7 +105,7 @@ func TestEngine_Close(t *testing.T) {
 	m.Import("h", "wait", nil, nil)
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0), w.I32Const(1)))
 	module := compile(t, e, &m)
-	p := runtime.NewPool(module, run{}, runtime.Limits{})
+	p := runtime.NewPool(module, run{}, nil)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := p.Call(ctx, runtime.Request{}, nil)
@@ -139,7 +139,7 @@ func TestEngine_cache(t *testing.T) {
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.I32Const(7)))
 	use := func() {
 		e := newEngine(t, &runtime.EngineOptions{CacheDir: dir})
-		p := runtime.NewPool(compile(t, e, &m), run{}, runtime.Limits{})
+		p := runtime.NewPool(compile(t, e, &m), run{}, nil)
 		if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != "7" || err != nil {
 			t.Errorf("%s, %v", got, err)
 		}
@@ -191,7 +191,7 @@ func TestEngine_cacheShared(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				got, err := runtime.NewPool(c, run{}, runtime.Limits{}).Call(context.Background(), runtime.Request{}, nil)
+				got, err := runtime.NewPool(c, run{}, nil).Call(context.Background(), runtime.Request{}, nil)
 				if err != nil || string(got) != string(rune('0'+i)) {
 					t.Errorf("%d: %s, %v", i, got, err)
 				}

@@ -1,11 +1,7 @@
 package runtime
 
 // Inside is how many calls run or wait.
-func (p *Pool) Inside() int {
-	p.calls.mu.Lock()
-	defer p.calls.mu.Unlock()
-	return p.calls.n
-}
+func (p *Pool) Inside() int { return int(p.inside.Load()) }
 
 // Closed tells whether calls are still let in.
 func (p *Pool) Closed() bool {

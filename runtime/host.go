@@ -46,7 +46,7 @@ func register(ctx context.Context, r wazero.Runtime, funcs []HostFunc) (map[host
 			builders[f.Module] = r.NewHostModuleBuilder(f.Module)
 		}
 		builders[f.Module].NewFunctionBuilder().
-			WithGoModuleFunction(bridge(f.Call), valueTypes(f.Params), valueTypes(f.Results)).
+			WithGoModuleFunction(bridge(f), valueTypes(f.Params), valueTypes(f.Results)).
 			Export(f.Name)
 	}
 	for name, b := range builders {
@@ -57,9 +57,14 @@ func register(ctx context.Context, r wazero.Runtime, funcs []HostFunc) (map[host
 	return known, nil
 }
 
-// bridge lets the engine call a host function without reflection.
-func bridge(call func(context.Context, Memory, []uint64)) api.GoModuleFunc {
-	return func(ctx context.Context, m api.Module, stack []uint64) { call(ctx, memoryOf(m), stack) }
+// bridge lets the engine call a host function without reflection. A result that the function leaves alone is
+// zero, or else what another call left on the engine's stack.
+func bridge(f HostFunc) api.GoModuleFunc {
+	params := len(f.Params)
+	return func(ctx context.Context, m api.Module, stack []uint64) {
+		clear(stack[min(params, len(stack)):])
+		f.Call(ctx, memoryOf(m), stack)
+	}
 }
 
 func valueTypes(types []ValueType) []api.ValueType { return append([]api.ValueType{}, types...) }

@@ -82,7 +82,7 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &arena{T: t, engine: e}
-	a.neighbour = runtime.NewPool(compile(t, e, guest(w.I32Const(42))), run{}, runtime.Limits{})
+	a.neighbour = runtime.NewPool(compile(t, e, guest(w.I32Const(42))), run{}, nil)
 	attacks := hostileFiles()
 	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets()} {
 		attacks = append(attacks, more...)
@@ -154,7 +154,7 @@ func (a *arena) play(x *attack) string {
 		}
 	}
 	x.limits.Concurrency = 1
-	p := runtime.NewPool(m, x.dialect, x.limits)
+	p := runtime.NewPool(m, x.dialect, &runtime.PoolOptions{Limits: x.limits})
 	ends := a.calls(p, max(x.calls, 1))
 	if err := errors.Join(p.Close(ctx), m.Close()); err != nil {
 		return "close: " + err.Error()

@@ -45,7 +45,7 @@ func TestPool_Call_interruptible(t *testing.T) {
 		"doubling": doubling(60), "recursion": recursion, "table": table, "fill": fill, "wide": wide,
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := runtime.NewPool(compile(t, newEngine(t, nil), m), run{}, runtime.Limits{Deadline: 100 * time.Millisecond})
+			p := runtime.NewPool(compile(t, newEngine(t, nil), m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 100 * time.Millisecond}})
 			begin := time.Now()
 			err := callErr(p)
 			t.Logf("%v after %v", err, time.Since(begin))
@@ -55,7 +55,7 @@ func TestPool_Call_interruptible(t *testing.T) {
 			}
 		})
 	}
-	if err := callErr(runtime.NewPool(compile(t, newEngine(t, nil), doubling(18)), run{}, runtime.Limits{})); err != nil {
+	if err := callErr(runtime.NewPool(compile(t, newEngine(t, nil), doubling(18)), run{}, nil)); err != nil {
 		t.Errorf("a module with stops that ends in time: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ const (
 	queuePerCall = 4
 )
 
-// Limits bound the calls of one plugin. A zero field means its default.
+// Limits bound the calls of one plugin. A zero field means its default, which is named last.
 type Limits struct {
 	Memory      uint64        // bytes of linear memory of one instance; 64 MiB, at most 4 GiB − 64 KiB
 	Deadline    time.Duration // of one call, from its start to its answer; 30 s
@@ -26,6 +26,7 @@ type Limits struct {
 	Concurrency int           // calls that run at the same time; 4
 	Queue       int           // calls that may wait for their turn; 4 × Concurrency; below zero: none
 	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
+	Fuel        uint64        // units of one call, about one instruction each; no bound
 	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
 }
 

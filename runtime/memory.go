@@ -6,43 +6,40 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/sallyport-mcp/sallyport/runtime/image"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// maxMemory is the largest memory an instance can have.
+// maxMemory is the largest memory an instance can have: one page less than the whole address space
+// keeps every size within 32 bits.
 const maxMemory = (1<<16 - 1) * wasmbin.PageSize
 
-// growth is the linear memory of one instance: a slice that grows, never over the limit. Memory
-// that was granted is zero until the guest writes it.
-type growth struct {
-	buf     []byte
-	limit   uint64
-	refused bool // the guest asked for more than the limit
-}
+// allocator gives an instance its memory: it has one.
+type allocator struct{ memory *image.Memory }
 
-var _ experimental.LinearMemory = (*growth)(nil)
+var _ experimental.MemoryAllocator = allocator{}
 
-// Allocate makes growth its own allocator: an instance has one memory.
-func (g *growth) Allocate(_, _ uint64) experimental.LinearMemory { return g }
+func (a allocator) Allocate(_, _ uint64) experimental.LinearMemory { return a.memory }
 
-// Reallocate resizes the memory; nil is a refusal, which the guest sees as memory.grow = -1.
-func (g *growth) Reallocate(size uint64) []byte {
-	if size > g.limit {
-		g.refused = true
-		return nil
+// shrink tells the engine that a memory which had grown is as long as p again. The engine can only be told of growth:
+// it is given all but the last page, and then grows by that one. False means that it cannot be told.
+func shrink(mem api.Memory, p []byte) bool {
+	if len(p) < wasmbin.PageSize {
+		return false
 	}
-	if size > uint64(cap(g.buf)) {
-		// A quarter more than asked for, so that growing page by page copies little.
-		grown := make([]byte, size, min(size+size/4, g.limit))
-		copy(grown, g.buf)
-		g.buf = grown
+	v := reflect.ValueOf(mem)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return false
 	}
-	g.buf = g.buf[:size]
-	return g.buf
+	buffer := v.Elem().FieldByName("Buffer")
+	if !buffer.IsValid() || !buffer.CanSet() || buffer.Type() != reflect.TypeFor[[]byte]() {
+		return false
+	}
+	but := len(p) - wasmbin.PageSize
+	buffer.SetBytes(p[:but:but])
+	_, ok := mem.Grow(1)
+	return ok && mem.Size() == uint32(len(p))
 }
-
-// Free is called when the instance is closed.
-func (g *growth) Free() { g.buf = nil }
 
 // noMemory is the memory of a module that has none.
 type noMemory struct{}

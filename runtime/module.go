@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,15 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // ErrImport is the cause when a module imports what no host function offers.
 var ErrImport = errors.New("missing imports")
+
+// Clean tells whether an instance that has run can be made clean in place. If not, each call waits until one was
+// made and started: the module changes tables or drops segments, which nothing puts back.
+func (m *Module) Clean() bool { return m.info.InPlace() }
 
 // Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any
 // number of pools from one Module; it is cheap to keep and costs no memory per call by itself.
@@ -24,6 +30,7 @@ type Module struct {
 	compiled wazero.CompiledModule
 	binary   exports
 	minimum  uint64 // bytes of memory at the start
+	info     *rewrite.Info
 
 	mu   sync.Mutex
 	refs int // the owner and each pool
@@ -51,7 +58,8 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err := e.checkImports(b); err != nil {
 		return nil, err
 	}
-	if wasm, err = wasmbin.Interruptible(b); err != nil {
+	wasm, info, err := rewrite.Rewrite(wasm, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth})
+	if err != nil {
 		return nil, err
 	}
 	select {
@@ -64,11 +72,14 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newModule(e, compiled, b), nil
+	return newModule(e, compiled, b, info), nil
 }
 
-func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary) *Module {
-	m := &Module{engine: e, compiled: compiled, binary: make(exports), refs: 1}
+func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, info *rewrite.Info) *Module {
+	m := &Module{engine: e, compiled: compiled, binary: make(exports), info: info, refs: 1}
+	for i := range info.Data { // else the whole file would be kept for them
+		info.Data[i].Bytes = bytes.Clone(info.Data[i].Bytes)
+	}
 	for _, x := range b.Exports {
 		if x.Kind == wasmbin.Func {
 			m.binary[x.Name] = x

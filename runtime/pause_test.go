@@ -38,7 +38,7 @@ func (w *waiter) call(ctx context.Context, _ runtime.Memory, stack []uint64) {
 func paused(t *testing.T, l runtime.Limits, f func(t *testing.T, w *waiter, p *runtime.Pool)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiter()
-		p := runtime.NewPool(compile(t, hostF(t, w.call), guest(callHost)), run{}, l)
+		p := runtime.NewPool(compile(t, hostF(t, w.call), guest(callHost)), run{}, &runtime.PoolOptions{Limits: l})
 		f(t, w, p)
 		if err := p.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -104,7 +104,7 @@ func TestPause_deadline(t *testing.T) {
 				t.Error(ctx.Err())
 			}
 		})
-		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Deadline: time.Second})
+		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: time.Second}})
 		wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
 		if before != 700*time.Millisecond || after != 0 {
 			t.Errorf("%v before, %v after", before, after)
@@ -139,7 +139,7 @@ func TestPause_unanswered(t *testing.T) {
 				waited = append(waited, time.Since(began))
 			}
 		})
-		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Ask: time.Minute})
+		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Ask: time.Minute}})
 		if err := callErr(p); err != nil {
 			t.Error(err)
 		}
@@ -204,7 +204,7 @@ func TestPool_Call_nested(t *testing.T) {
 			_, inner = p.Call(ctx, runtime.Request{}, nil)
 		}
 	})
-	p = runtime.NewPool(compile(t, e, guest(callHost)), run{}, runtime.Limits{Concurrency: 1})
+	p = runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 1}})
 	if err := callErr(p); err != nil {
 		t.Error(err)
 	}

@@ -22,34 +22,71 @@ type Dialect interface {
 	Serve(ctx context.Context, in *Instance, req Request) (json.RawMessage, error)
 }
 
+// Starter is met by a Dialect whose guests have start-up code of their own.
+type Starter interface {
+	// Start runs it. It is called once for an instance, after the module's own start-up code, as Serve is.
+	Start(ctx context.Context, in *Instance) error
+}
+
+// Warmer is met by a Dialect that knows a request which any guest may be asked before there are calls, with nobody to
+// ask. What its code sets up when it runs first is then part of the image.
+type Warmer interface {
+	WarmUp() Request
+}
+
 // Request is what a guest is asked: a method and its params as raw JSON, nil if there are none.
 type Request struct {
 	Method string
 	Params json.RawMessage
+	// Session is whose instance serves it under StateSession; empty gets an instance of its own.
+	Session string
 }
 
-// Pool serves the calls of one plugin, each in an instance that no other call has touched. It owns
-// the instances from their making to their end. It is safe for concurrent use.
+// PoolOptions configure a Pool. A nil pointer means all defaults.
+type PoolOptions struct {
+	Limits Limits
+	// State is how long an instance lives; empty is StateCall.
+	State State
+	// Start opens the gate under which the module starts, whenever a clean instance has to be made from
+	// nothing. What it gives must be the same each time, and it grants nothing: every call begins with what
+	// came of it. close is called when the module has started. A nil Start is no gate.
+	Start func() (g Gate, close func())
+}
+
+// Pool serves the calls of one plugin. It owns the instances from their making to their end. It is
+// safe for concurrent use.
 type Pool struct {
 	module  *Module
 	dialect Dialect
 	limits  Limits
+	state   State
+	begin   func() (Gate, func())
 	slots   chan struct{}   // one token for each call that runs
-	calls   gauge           // calls that run or wait
+	calls   gauge           // calls that run or wait, and images that are made
+	inside  atomic.Int32    // calls that run or wait
 	paused  atomic.Int32    // of them, those that wait for a person, a model or the client
 	stop    context.Context // done when the calls in progress are to end
 	cancel  context.CancelCauseFunc
 	release func() error // gives the module back, once
+	shelf   shelf
+	kept    kept
 }
 
-// drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops at
-// its next loop, within milliseconds.
+// drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops
+// within milliseconds.
 const drainGrace = 2 * time.Second
 
 // NewPool makes the pool of one plugin. The module stays usable until the pool is closed.
-func NewPool(m *Module, d Dialect, l Limits) *Pool {
-	l = l.WithDefaults()
-	p := &Pool{module: m, dialect: d, limits: l, slots: make(chan struct{}, l.Concurrency)}
+func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
+	var opts PoolOptions
+	if o != nil {
+		opts = *o
+	}
+	if opts.Start == nil {
+		opts.Start = func() (Gate, func()) { return nil, func() {} }
+	}
+	l := opts.Limits.WithDefaults()
+	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, begin: opts.Start, slots: make(chan struct{}, l.Concurrency)}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(m.release)
 	if !m.retain() {
@@ -60,35 +97,78 @@ func NewPool(m *Module, d Dialect, l Limits) *Pool {
 }
 
 // Call serves one request; what the guest asks for goes to g, which may be nil for a guest that may
-// ask for nothing. It waits for its turn if too many calls run, and is refused if too many wait.
-// The error is an *EndError, or a *GuestError if the guest answered with one.
+// ask for nothing. It waits for its turn if too many calls run, and is refused if too many wait; a call that
+// another call makes, which ctx tells, never waits. The error is an *EndError, or a *GuestError if the
+// guest answered with one.
 func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.calls.leave()
-	if err := p.await(ctx); err != nil {
+	defer p.leave()
+	k, err := p.keep(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer k.unlock()
+	if err := p.await(ctx, p.slots); err != nil {
 		return nil, err
 	}
 	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits)
 	defer c.turn.close()
 	defer c.close()
-	return p.serve(c, req)
+	defer context.AfterFunc(p.stop, func() { c.end(errDrained) })()
+	return p.serve(c, req, k)
 }
 
-// await takes a place among the calls that run. A call that another call makes does not wait: what it waits
-// for could be waiting for it.
-func (p *Pool) await(ctx context.Context) error {
+// enter counts the call in, or says why not.
+func (p *Pool) enter() error {
+	queue := max(p.limits.Queue, 0)
+	if p.inside.Add(1) > int32(p.limits.Concurrency+queue)+p.paused.Load() {
+		p.inside.Add(-1)
+		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
+			p.limits.Concurrency, queue)}
+	}
+	if err := p.use(); err != nil {
+		p.inside.Add(-1)
+		return err
+	}
+	return nil
+}
+
+func (p *Pool) leave() {
+	p.unuse()
+	p.inside.Add(-1)
+}
+
+// use keeps the pool and its engine open, until unuse.
+func (p *Pool) use() error {
+	if ok, _ := p.calls.enter(-1); !ok {
+		return &EndError{Kind: KindUnavailable, Message: "the plugin is not loaded any more", Err: ErrClosed}
+	}
+	if ok, _ := p.module.engine.users.enter(-1); !ok {
+		p.calls.leave()
+		return &EndError{Kind: KindUnavailable, Message: "the host is closing", Err: ErrClosed}
+	}
+	return nil
+}
+
+func (p *Pool) unuse() {
+	p.module.engine.users.leave()
+	p.calls.leave()
+}
+
+// await takes a place. A call that another call makes does not wait: what it waits for could be waiting for it.
+func (p *Pool) await(ctx context.Context, places chan<- struct{}) error {
 	if callOf(ctx) != nil {
 		select {
-		case p.slots <- struct{}{}:
+		case places <- struct{}{}:
 			return nil
 		default:
-			return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", p.limits.Concurrency)}
+			return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", cap(places))}
 		}
 	}
 	select {
-	case p.slots <- struct{}{}:
+	case places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return outOfTime(ctx, ctx.Err(), "")
@@ -97,49 +177,42 @@ func (p *Pool) await(ctx context.Context) error {
 	}
 }
 
-// enter counts the call in, or says why not.
-func (p *Pool) enter() error {
-	queue := max(p.limits.Queue, 0)
-	ok, closed := p.calls.enter(p.limits.Concurrency + queue + int(p.paused.Load()))
-	switch {
-	case closed:
-		return &EndError{Kind: KindUnavailable, Message: "the plugin is not loaded any more", Err: ErrClosed}
-	case !ok:
-		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
-			p.limits.Concurrency, queue)}
-	}
-	return nil
-}
-
-// serve runs one call from a fresh instance to its end.
-func (p *Pool) serve(ctx *callContext, req Request) (result json.RawMessage, err error) {
-	if ok, _ := p.module.engine.users.enter(-1); !ok {
-		return nil, &EndError{Kind: KindUnavailable, Message: "the host is closing", Err: ErrClosed}
-	}
-	defer p.module.engine.users.leave()
-	defer context.AfterFunc(p.stop, func() { ctx.end(errDrained) })()
-
-	in, err := p.module.instantiate(ctx, p.limits)
+// serve runs one call in an instance, from its beginning to what becomes of the instance.
+func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMessage, err error) {
+	in, back, err := p.instance(c, k)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	result, err = p.guarded(ctx, in, req)
-	if err == nil && ctx.Err() != nil { // the guest knew, and answered all the same
-		return nil, outOfTime(ctx, ctx.Err(), "")
+	if in.call == nil {
+		in.begin(c)
 	}
-	return result, p.finish(ctx, err)
+	result, err = p.guarded(c, in, req)
+	if err == nil && c.Err() != nil { // the guest knew, and answered all the same
+		result, err = nil, outOfTime(c, c.Err(), "")
+	}
+	err = p.finish(c, err)
+	report(c.gate, in)
+	if intact := in.end(); intact {
+		back(in)
+	} else {
+		in.close()
+	}
+	return result, err
 }
 
 // guarded lets no panic of a dialect take the host down.
 func (p *Pool) guarded(ctx context.Context, in *Instance, req Request) (result json.RawMessage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			in.busy = true // nobody knows what state it is in
 			end := hostFault(fmt.Errorf("%s dialect: %v", p.dialect.Name(), r))
 			end.Stack = string(debug.Stack())
 			result, err = nil, end
 		}
 	}()
+	if err := in.reseed(ctx); err != nil {
+		return nil, err
+	}
 	return p.dialect.Serve(ctx, in, req)
 }
 
@@ -174,5 +247,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		}
 	}
 	p.cancel(errDrained)
+	p.kept.close()
+	p.shelf.close()
 	return p.release()
 }

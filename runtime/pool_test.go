@@ -136,7 +136,7 @@ func TestPool_Call_ends(t *testing.T) {
 			if c.f == nil {
 				c.f = one
 			}
-			p := runtime.NewPool(compile(t, hostF(t, c.f), c.m), run{}, c.limits)
+			p := runtime.NewPool(compile(t, hostF(t, c.f), c.m), run{}, &runtime.PoolOptions{Limits: c.limits})
 			end := wantEnd(t, callErr(p), c.kind, c.text)
 			if c.is != nil && !errors.Is(end, c.is) {
 				t.Errorf("%v is not %v", end.Err, c.is)
@@ -156,7 +156,7 @@ func TestPool_Call_stack(t *testing.T) {
 	name := strings.Repeat("é", 20_000)
 	m := guest(w.Unreachable)
 	m.Custom("name", w.Code([]byte{1}, w.Bytes(w.Code([]byte{1}, w.U32(1), w.Name(name)))))
-	end := wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), run{}, runtime.Limits{})), runtime.KindTrap, "unreachable")
+	end := wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), run{}, nil)), runtime.KindTrap, "unreachable")
 	if n := len(end.Stack); n < 10_000 || n > 17_000 || !utf8.ValidString(end.Stack) || !strings.Contains(end.Stack, "éé") {
 		t.Errorf("%d bytes, %.80q", n, end.Stack)
 	}
@@ -177,7 +177,7 @@ func TestPool_Call_nextWorks(t *testing.T) {
 		w.Call(0), w.I32Eqz, w.IfVoid, w.Unreachable, w.End,
 		w.Call(0), w.I32Const(1), w.I32Add, w.I32Eqz, w.IfVoid, w.LoopVoid, w.Br(0), w.End, w.End,
 	))
-	p := runtime.NewPool(compile(t, e, m), run{}, runtime.Limits{Deadline: 20 * time.Millisecond})
+	p := runtime.NewPool(compile(t, e, m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 20 * time.Millisecond}})
 	for _, c := range []struct {
 		turn int32
 		kind runtime.Kind
@@ -198,30 +198,30 @@ func TestPool_Call_memoryLimit(t *testing.T) {
 	grow := func(pages int32) *w.Module { return guest(w.I32Const(pages), w.MemoryGrow) }
 	limits := runtime.Limits{Memory: 4 << 16}
 	for pages, want := range map[int32]string{0: "1", 3: "1", 4: "-1", 65535: "-1", -1: "-1"} {
-		got, err := runtime.NewPool(compile(t, e, grow(pages)), run{}, limits).Call(context.Background(), runtime.Request{}, nil)
+		got, err := runtime.NewPool(compile(t, e, grow(pages)), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil)
 		if err != nil || string(got) != want {
 			t.Errorf("%d pages: %s, %v", pages, got, err)
 		}
 	}
 	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
-	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, limits)), runtime.KindTrap,
+	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, &runtime.PoolOptions{Limits: limits})), runtime.KindTrap,
 		"unreachable, after it was refused more than 256 KiB of memory")
 	empty := new(w.Module) // of no pages at first
 	empty.Memory(0, w.None)
 	empty.Export("run", empty.Func(nil, []byte{w.I32}, nil, w.I32Const(2), w.MemoryGrow, w.Drop,
 		w.I32Const(100_000), w.I32Const(8), w.I32Store(0), w.I32Const(100_000), w.I32Load(0), w.MemorySize, w.I32Add))
-	if got, err := runtime.NewPool(compile(t, e, empty), run{}, limits).Call(context.Background(), runtime.Request{}, nil); string(got) != "10" {
+	if got, err := runtime.NewPool(compile(t, e, empty), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil); string(got) != "10" {
 		t.Errorf("%s, %v", got, err)
 	}
 	size := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.MemorySize)
-	if got, err := runtime.NewPool(compile(t, e, size), run{}, limits).Call(context.Background(), runtime.Request{}, nil); string(got) != "4" {
+	if got, err := runtime.NewPool(compile(t, e, size), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil); string(got) != "4" {
 		t.Errorf("%s pages, %v", got, err)
 	}
 }
 
 func TestPool_Call_cancel(t *testing.T) {
 	e := hostF(t, one)
-	p := runtime.NewPool(compile(t, e, guest(forever)), run{}, runtime.Limits{})
+	p := runtime.NewPool(compile(t, e, guest(forever)), run{}, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("the client went away")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
@@ -251,7 +251,7 @@ func TestPool_Call_hostWaits(t *testing.T) {
 	})
 	trap := guest(w.Call(0), w.Drop, w.Unreachable)
 	for name, m := range map[string]*w.Module{"answers": guest(w.Call(0)), "traps": trap} {
-		p := runtime.NewPool(compile(t, e, m), run{}, runtime.Limits{Deadline: 20 * time.Millisecond})
+		p := runtime.NewPool(compile(t, e, m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 20 * time.Millisecond}})
 		begin := time.Now()
 		got, err := p.Call(context.Background(), runtime.Request{}, nil)
 		if err != nil || name == "traps" {
@@ -280,7 +280,7 @@ func TestPool_Call_bounded(t *testing.T) {
 		stack[0] = 5
 	})
 	t.Cleanup(release) // before the engine is closed, should the test fail
-	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 2, Queue: 3})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 2, Queue: 3}})
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -316,7 +316,7 @@ func TestPool_Close(t *testing.T) {
 		stack[0] = 9
 	})
 	t.Cleanup(release)
-	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, runtime.Limits{Concurrency: 1})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 1}})
 	answers := make(chan string, 2)
 	for range 2 { // one runs, one waits
 		go func() {
@@ -347,7 +347,7 @@ func TestPool_Close(t *testing.T) {
 
 // TestPool_Close_cancels: calls that outlast the patience of Close are ended, and told why.
 func TestPool_Close_cancels(t *testing.T) {
-	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, runtime.Limits{})
+	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, nil)
 	errs := make(chan error, 3)
 	for range 3 {
 		go func() { errs <- callErr(p) }()
@@ -366,14 +366,14 @@ func TestPool_Close_cancels(t *testing.T) {
 func TestPool_closedModule(t *testing.T) {
 	e := hostF(t, one)
 	m := compile(t, e, guest(w.I32Const(3)))
-	before := runtime.NewPool(m, run{}, runtime.Limits{})
+	before := runtime.NewPool(m, run{}, nil)
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := before.Call(context.Background(), runtime.Request{}, nil); string(got) != "3" || err != nil {
 		t.Errorf("a pool keeps its module: %s, %v", got, err)
 	}
-	after := runtime.NewPool(m, run{}, runtime.Limits{})
+	after := runtime.NewPool(m, run{}, nil)
 	wantEnd(t, callErr(after), runtime.KindUnavailable, "the plugin is not loaded any more")
 	if err := errors.Join(before.Close(context.Background()), after.Close(context.Background())); err != nil {
 		t.Error(err)
@@ -406,7 +406,7 @@ func TestPool_dialectFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := guest(w.I32Const(1))
 			m.Export("trap", m.Func(nil, nil, nil, w.Unreachable))
-			wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), c.d, runtime.Limits{})), c.kind, c.text)
+			wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), c.d, nil)), c.kind, c.text)
 		})
 	}
 }
@@ -437,7 +437,7 @@ func TestInstance(t *testing.T) {
 		return nil, fmt.Errorf("wrapped: %w", guestErr)
 	})
 	var got *runtime.GuestError
-	if err := callErr(runtime.NewPool(compile(t, hostF(t, one), m), d, runtime.Limits{})); !errors.As(err, &got) || got != guestErr {
+	if err := callErr(runtime.NewPool(compile(t, hostF(t, one), m), d, nil)); !errors.As(err, &got) || got != guestErr {
 		t.Error(err)
 	}
 }
@@ -455,7 +455,7 @@ func TestInstance_noReentry(t *testing.T) {
 		n, err := i.Call(ctx, "run")
 		return json.RawMessage(strconv.Itoa(int(n))), err
 	})
-	got, err := runtime.NewPool(compile(t, e, guest(w.Call(0))), d, runtime.Limits{}).Call(context.Background(), runtime.Request{}, nil)
+	got, err := runtime.NewPool(compile(t, e, guest(w.Call(0))), d, nil).Call(context.Background(), runtime.Request{}, nil)
 	if err != nil || string(got) != "4" {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -475,7 +475,7 @@ func TestHostFunc_noMemory(t *testing.T) {
 	var m w.Module
 	m.Import("h", "f", nil, []byte{w.I32})
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0)))
-	got, err := runtime.NewPool(compile(t, e, &m), run{}, runtime.Limits{}).Call(context.Background(), runtime.Request{}, nil)
+	got, err := runtime.NewPool(compile(t, e, &m), run{}, nil).Call(context.Background(), runtime.Request{}, nil)
 	if err != nil || string(got) != "6" {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -490,18 +490,34 @@ func TestPool_Call_gate(t *testing.T) {
 			stack[0] = 1
 		}
 	})
-	// start-up code and the call see the gate alike
 	var m w.Module
 	m.Import("h", "f", nil, []byte{w.I32})
 	seen := m.Global(w.I32, 0)
 	m.Export("_initialize", m.Func(nil, nil, nil, w.Call(0), w.GlobalSet(seen)))
-	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0), w.GlobalGet(seen), w.I32Add))
-	p := runtime.NewPool(compile(t, e, &m), run{}, runtime.Limits{})
-	if got, err := p.Call(context.Background(), runtime.Request{}, g); string(got) != "2" {
-		t.Errorf("%s, %v", got, err)
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0), w.GlobalGet(seen), w.GlobalGet(seen), w.I32Add, w.I32Add))
+	compiled := compile(t, e, &m)
+	closed := 0
+	mine := func() (runtime.Gate, func()) { return g, func() { closed++ } }
+	for _, c := range []struct {
+		name    string
+		o       runtime.PoolOptions
+		with    string // 1 if the call sees the gate, and 2 if the start-up code does
+		without string
+	}{
+		{"no gate to start", runtime.PoolOptions{}, "1", "0"},
+		{"a gate to start", runtime.PoolOptions{Start: mine}, "3", "2"},
+		{"within the call", runtime.PoolOptions{Start: mine, State: runtime.StateFresh}, "3", "0"},
+	} {
+		p := runtime.NewPool(compiled, run{}, &c.o)
+		if got, err := p.Call(context.Background(), runtime.Request{}, g); string(got) != c.with {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
+		if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != c.without {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
 	}
-	if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != "0" {
-		t.Errorf("%s, %v", got, err)
+	if closed != 1 {
+		t.Errorf("the gate to start was closed %d times", closed)
 	}
 }
 
@@ -511,8 +527,8 @@ func TestPool_hammer(t *testing.T) {
 	m := compile(t, e, guest(w.Call(0)))
 	loop := compile(t, e, guest(forever))
 	for range 10 {
-		p := runtime.NewPool(m, run{}, runtime.Limits{Concurrency: 3})
-		q := runtime.NewPool(loop, run{}, runtime.Limits{Deadline: 3 * time.Millisecond})
+		p := runtime.NewPool(m, run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 3}})
+		q := runtime.NewPool(loop, run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 3 * time.Millisecond}})
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
@@ -535,7 +551,7 @@ func TestPool_hammer(t *testing.T) {
 }
 
 func BenchmarkPool_Call(b *testing.B) {
-	p := runtime.NewPool(compile(b, hostF(b, one), guest(w.Call(0))), run{}, runtime.Limits{})
+	p := runtime.NewPool(compile(b, hostF(b, one), guest(w.Call(0))), run{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := p.Call(context.Background(), runtime.Request{}, nil); err != nil {

@@ -410,8 +410,8 @@ func TestHostile_contract(t *testing.T) {
 	}
 	wantPeak(t, cmd, 512)
 	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}}}")
-	for _, tool := range []string{"again", "stack"} {
-		if got := outcome(t, s, tool, nil); got != "deadline" {
+	for tool, want := range map[string]string{"again": "deadline", "stack": "trap"} {
+		if got := outcome(t, s, tool, nil); got != want {
 			t.Errorf("%s: %s", tool, got)
 		}
 	}

@@ -8,11 +8,12 @@ const (
 	clockMonotonic = 1
 )
 
-// processStart is what the default monotonic clock counts from. It begins one second later than
-// that, since some guests take 0 for a broken clock.
+// processStart is what the default monotonic clock counts from. It begins one hour later than that:
+// some guests take 0 for a broken clock, and one that started with a frozen clock must not see
+// it go back.
 var processStart = time.Now()
 
-func sinceStart() int64 { return int64(time.Second + time.Since(processStart)) }
+func sinceStart() int64 { return int64(time.Hour + time.Since(processStart)) }
 
 // clockResGet writes the resolution of a clock in nanoseconds: Grain.
 //

@@ -67,7 +67,7 @@ func run(t *testing.T, file string, l runtime.Limits, o wasi.Options) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := runtime.NewPool(m, program{}, l)
+	pool := runtime.NewPool(m, program{}, &runtime.PoolOptions{Limits: l})
 	defer func() { _ = pool.Close(ctx) }()
 	state := wasi.NewState(o)
 	defer state.Close()

@@ -134,7 +134,10 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 
 // Ask runs plugin/describe in an instance of its own.
 func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
-	pool := runtime.NewPool(compiled, d, runtime.Limits{Deadline: describeTime, Output: manifest.MaxSize})
+	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
+		Limits: runtime.Limits{Deadline: describeTime, Output: manifest.MaxSize},
+		State:  runtime.StateFresh, // it serves one call
+	})
 	defer pool.Close(ctx)
 	policy := host.Plugin(hostfuncs.Plugin{Name: name})
 	defer policy.Close()

@@ -32,6 +32,19 @@ func (*dialect) Name() string { return "extism" }
 // The code of JSON-RPC for what a plugin does not serve.
 const codeMethodNotFound = -32601
 
+var (
+	_ runtime.Starter = dialect{}
+	_ runtime.Warmer  = dialect{}
+)
+
+// Start runs what the guest's language wants before the first export.
+func (dialect) Start(ctx context.Context, in *runtime.Instance) error {
+	return newSession(in).start(ctx)
+}
+
+// WarmUp asks for the lists.
+func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+
 // Serve takes one request to the exports that answer it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	s := &session{in: in, call: &call{arena: d.arenas.get(in.Limits().Memory)}}

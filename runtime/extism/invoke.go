@@ -12,10 +12,9 @@ import (
 // session is one instance and what the kernel keeps for it. It calls any number of exports, one after
 // the other.
 type session struct {
-	in      *runtime.Instance
-	call    *call
-	started bool
-	exited  bool
+	in     *runtime.Instance
+	call   *call
+	exited bool
 }
 
 func newSession(in *runtime.Instance) *session {
@@ -33,9 +32,6 @@ func (s *session) invoke(ctx context.Context, export string, input []byte) ([]by
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, callKey{}, s.call)
-	if err := s.start(ctx, export); err != nil {
-		return nil, err
-	}
 	code, err := s.run(ctx, export)
 	if err != nil {
 		return nil, err
@@ -50,14 +46,13 @@ func (s *session) invoke(ctx context.Context, export string, input []byte) ([]by
 	return bytes.Clone(out), nil
 }
 
-// start runs what a language's runtime wants before the first export; _initialize ran already. A
-// program's own _start does this by itself.
-func (s *session) start(ctx context.Context, export string) error {
+// start runs what a language's runtime wants before the first export; _initialize ran already.
+func (s *session) start(ctx context.Context) error {
 	const i32 = runtime.I32
-	if s.started || export == "_start" {
-		return nil
+	if err := s.call.begin(nil); err != nil {
+		return err
 	}
-	s.started = true
+	ctx = context.WithValue(ctx, callKey{}, s.call)
 	var err error
 	switch {
 	case s.in.Check("hs_init", []byte{i32, i32}, nil) == nil: // Haskell

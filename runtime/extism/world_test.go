@@ -131,7 +131,11 @@ func cachedPool(t testing.TB, cache string, wasm []byte, d runtime.Dialect, l ru
 	if err != nil {
 		return nil, err
 	}
-	return runtime.NewPool(m, d, l), nil
+	o := runtime.PoolOptions{Limits: l, Start: func() (runtime.Gate, func()) { return newWorld(t, ""), func() {} }}
+	if _, ok := d.(*script); ok {
+		o.State = runtime.StateFresh // it serves one call
+	}
+	return runtime.NewPool(m, d, &o), nil
 }
 
 // script is a dialect that calls exports one after the other in one instance, as a kept plugin of the
@@ -152,6 +156,14 @@ type outcome struct {
 }
 
 func (s *script) Name() string { return "script" }
+
+// Start is the dialect's, unless the first step is the guest's own start.
+func (s *script) Start(ctx context.Context, in *runtime.Instance) error {
+	if len(s.steps) > 0 && s.steps[0].export == "_start" {
+		return nil
+	}
+	return dialect{}.Start(ctx, in)
+}
 
 func (s *script) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) (json.RawMessage, error) {
 	x := newSession(in)

@@ -23,11 +23,16 @@ func Recognises(b *wasmbin.Binary) bool { return b.HasExport(handler) }
 // dialect has no state of its own.
 type dialect struct{}
 
+var _ runtime.Warmer = dialect{}
+
 // New returns the native dialect.
 func New() runtime.Dialect { return dialect{} }
 
 // Name is the dialect's name.
 func (dialect) Name() string { return "native" }
+
+// WarmUp asks what the guest offers.
+func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
 
 // Serve writes the request to stream 0, lets the guest handle it, and returns the result that it
 // wrote to stream 1.

@@ -87,7 +87,7 @@ func pool(t testing.TB, m *w.Module, l runtime.Limits) *runtime.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runtime.NewPool(c, native.New(), l)
+	return runtime.NewPool(c, native.New(), &runtime.PoolOptions{Limits: l})
 }
 
 func call(t testing.TB, m *w.Module, g runtime.Gate) (string, error) {

@@ -1,0 +1,55 @@
+package hostfuncs
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// frozenTime is where frozen clocks stand.
+var frozenTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var (
+	_ runtime.Accountant = (*Gate)(nil)
+	_ runtime.Seeder     = (*Gate)(nil)
+)
+
+// StartGate opens the gate under which a plugin starts, before there is a call: it grants nothing, its clocks are frozen
+// and its random numbers come from the plugin's digest. Whatever starts under it is the same in every
+// process. Close it when the plugin has started.
+func (p *Policy) StartGate() *Gate {
+	config := p.plugin.Grants.Config()
+	maps.Copy(config, p.plugin.Config)
+	bare := &Policy{host: p.host, env: p.env, net: p.net, plugin: Plugin{
+		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest,
+	}}
+	return bare.NewGate(Call{ID: "start", Method: "start"})
+}
+
+// settle makes clocks and random numbers the same for each call, as far as the operator wants that.
+func (g *Gate) settle(o *wasi.Options) {
+	if g.policy.plugin.Frozen {
+		o.Frozen = frozenTime
+	}
+	if seed := g.policy.plugin.Seed; seed != "" {
+		o.Random = rand.NewChaCha8(sha256.Sum256([]byte(seed)))
+	}
+}
+
+// Seed is what the guest's own generators begin with, if that is to be the same for each call.
+func (g *Gate) Seed() (lo, hi uint64, ok bool) {
+	sum := sha256.Sum256([]byte("generators " + g.policy.plugin.Seed))
+	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]), g.policy.plugin.Seed != ""
+}
+
+// Used takes down what the call used.
+func (g *Gate) Used(u runtime.Usage) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.usage = u
+}

@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+const (
+	// slice is how many units of fuel a guest gets at once: it looks up about every 50 µs, at a cost of less
+	// than one per cent.
+	slice = 100_000
+	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
+	maxDepth = 1 << 16
+)
+
+// tank is the fuel of an instance. A unit is about one instruction; what a call needs is the same each time
+// that the same code does the same.
+type tank struct {
+	fuel, depth api.MutableGlobal
+	granted     int64 // in this call, so far
+	budget      int64 // of this call; 0 is no bound
+}
+
+// fill begins a call.
+func (t *tank) fill(budget uint64) {
+	t.granted, t.budget = slice, int64(min(budget, 1<<62))
+	if t.budget > 0 {
+		t.granted = min(t.granted, t.budget)
+	}
+	t.fuel.Set(uint64(t.granted))
+	t.depth.Set(maxDepth)
+}
+
+// spent is how much fuel was used in this call.
+func (t *tank) spent() int64 { return t.granted - int64(t.fuel.Get()) }
+
+// refill returns what the counter is to be, or why the call ends.
+func (t *tank) refill() (int64, error) {
+	if int64(t.depth.Get()) < 0 {
+		return 0, &EndError{Kind: KindTrap, Message: stackExhausted, Err: errors.New(stackOverflow)}
+	}
+	next := int64(slice)
+	if t.budget > 0 {
+		if next = min(next, t.budget-t.spent()); next < 0 {
+			return 0, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the call used up its %d units of fuel", t.budget)}
+		}
+	}
+	t.granted += next - int64(t.fuel.Get())
+	return next, nil
+}
+
+// registerRefill offers the function that the code of every guest calls when its fuel is used up.
+func registerRefill(ctx context.Context, r wazero.Runtime) error {
+	_, err := r.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(refill), nil, []api.ValueType{api.ValueTypeI64}).
+		Export(rewrite.RefillImport).Instantiate(ctx)
+	return err
+}
+
+// refill is where a guest that runs can be ended.
+func refill(ctx context.Context, stack []uint64) {
+	c := callOf(ctx)
+	if c == nil || c.in == nil {
+		Abort(errors.New("a guest runs outside of a call"))
+	}
+	if err := c.overdue(ctx); err != nil {
+		Abort(err)
+	}
+	next, err := c.in.tank.refill()
+	if err != nil {
+		Abort(err)
+	}
+	stack[0] = uint64(next)
+}
+
+// overdue tells whether the call is over. It looks at the clock itself: a timer comes late when all processors are
+// busy with guests.
+func (c *callContext) overdue(ctx context.Context) error {
+	c.mu.Lock()
+	over := !c.until.IsZero() && !time.Now().Before(c.until)
+	c.mu.Unlock()
+	if over {
+		c.end(c.cause)
+	}
+	return ctx.Err()
+}

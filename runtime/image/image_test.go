@@ -1,0 +1,219 @@
+package image_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/image"
+)
+
+const page = 64 << 10
+
+// each runs f once for every way that works here.
+func each(t *testing.T, f func(t *testing.T, way image.Way)) {
+	for _, way := range image.Ways() {
+		t.Run(way.String(), func(t *testing.T) { f(t, way) })
+	}
+}
+
+// contents are pages of bytes, of which some are zero.
+func contents(pages int) []byte {
+	p := make([]byte, pages*page)
+	random := rand.NewChaCha8([32]byte{byte(pages)})
+	for i := range pages {
+		if i%3 != 1 {
+			random.Read(p[i*page : (i+1)*page])
+		}
+	}
+	return p
+}
+
+// holds fails unless the memory is exactly this.
+func holds(t *testing.T, m *image.Memory, want []byte) {
+	t.Helper()
+	if got := m.Bytes(); !bytes.Equal(got, want) {
+		t.Fatalf("the memory of %d bytes differs from the %d bytes wanted", len(got), len(want))
+	}
+}
+
+func TestWays(t *testing.T) {
+	ways := image.Ways()
+	if ways[0] != image.Copy {
+		t.Error("there is no portable way")
+	}
+	if os.Getenv("SALLYPORT_WANT_SCAN") != "" && !slices.Contains(ways, image.Scan) {
+		t.Error("no scan")
+	}
+	t.Log(ways)
+}
+
+// TestMemory_Restore: whatever was written, and however far the memory grew, it is the image again.
+func TestMemory_Restore(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		want := contents(40)
+		i := image.New(want, way)
+		defer i.Close()
+		if i.Way() != way || i.Size() != uint64(len(want)) || i.Hash() != sha256.Sum256(want) {
+			t.Fatalf("%v, %d bytes", i.Way(), i.Size())
+		}
+		m := i.Memory(60 * page)
+		defer m.Free()
+		other := i.Memory(50 * page)
+		defer other.Free()
+		holds(t, m, want)
+		random := rand.New(rand.NewPCG(1, uint64(way)))
+		for round := range 30 {
+			if round%2 == 1 {
+				m.Reallocate(uint64(40+random.IntN(21)) * page)
+				if tail := m.Bytes()[len(want):]; !bytes.Equal(tail, make([]byte, len(tail))) {
+					t.Fatal("what is new is not zero")
+				}
+			}
+			p := m.Bytes()
+			for range random.IntN(700) {
+				p[random.IntN(len(p))] ^= byte(1 + random.IntN(255))
+			}
+			if round%7 == 0 {
+				for i := range p {
+					p[i] = 0xee
+				}
+			}
+			if err := m.Restore(); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, m, want)
+			holds(t, other, want)
+		}
+		if got := m.Reallocate(60 * page)[40*page:]; !bytes.Equal(got, make([]byte, 20*page)) {
+			t.Error("what lies behind the image is not zero")
+		}
+	})
+}
+
+// TestMemory_Restore_much: more than is worth copying.
+func TestMemory_Restore_much(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		want := contents(200)
+		i := image.New(want, way)
+		defer i.Close()
+		m := i.Memory(0)
+		defer m.Free()
+		clear(m.Bytes())
+		if err := m.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, m, want)
+		// Every second page of the system: more regions than one system call tells.
+		for at := 0; at < len(want); at += 2 * os.Getpagesize() {
+			m.Bytes()[at] ^= 1
+		}
+		if err := m.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, m, want)
+	})
+}
+
+func TestMemory_limit(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		i := image.New(nil, way)
+		defer i.Close()
+		m := i.Memory(3 * page)
+		defer m.Free()
+		for _, c := range []struct {
+			pages, want uint64
+		}{{0, 0}, {1, 1}, {3, 3}, {2, 3}} { // it never shrinks by itself
+			if got := uint64(len(m.Reallocate(c.pages * page))); got != c.want*page {
+				t.Errorf("%d pages: got %d bytes", c.pages, got)
+			}
+		}
+		if m.Refused() {
+			t.Error("refused what is within the limit")
+		}
+		if got := m.Reallocate(4 * page); got != nil || !m.Refused() || m.Limit() != 3*page || m.Peak() != 3*page {
+			t.Errorf("%d bytes beyond the limit", len(got))
+		}
+		m.Bytes()[2*page] = 7
+		if err := m.Restore(); err != nil || m.Refused() || len(m.Bytes()) != 0 || m.Peak() != 0 {
+			t.Error(err, len(m.Bytes()))
+		}
+		if got := m.Reallocate(3 * page); got[2*page] != 0 {
+			t.Error("a byte survived")
+		}
+	})
+}
+
+// TestImage_Close: memories outlive their image and each other.
+func TestImage_Close(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		want := contents(4)
+		i := image.New(want, way)
+		a, b := i.Memory(0), i.Memory(0)
+		a.Bytes()[0]++
+		a.Free()
+		a.Free()
+		i.Close()
+		holds(t, b, want)
+		clear(b.Bytes())
+		if err := b.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, b, want)
+		b.Free()
+	})
+}
+
+// TestMemory_leaks: what was made and freed is gone.
+func TestMemory_leaks(t *testing.T) {
+	maps := func() int {
+		text, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Skip(err)
+		}
+		return strings.Count(string(text), "sallyport-image")
+	}
+	each(t, func(t *testing.T, way image.Way) {
+		before := maps()
+		for n := range 50 {
+			i := image.New(contents(3), way)
+			m := i.Memory(1 << 30)
+			m.Bytes()[n] = 1
+			i.Close()
+			m.Free()
+		}
+		if after := maps(); after != before {
+			t.Errorf("%d mappings of images, %d before", after, before)
+		}
+	})
+}
+
+// BenchmarkMemory_Restore: so many of the system's pages were written.
+func BenchmarkMemory_Restore(b *testing.B) {
+	for _, way := range image.Ways() {
+		for _, pages := range []int{1, 25, 250, 2000} {
+			b.Run(fmt.Sprintf("%v/%d", way, pages), func(b *testing.B) {
+				i := image.New(contents(160), way)
+				defer i.Close()
+				m := i.Memory(64 << 20)
+				defer m.Free()
+				step := len(m.Bytes()) / pages &^ 4095
+				for b.Loop() {
+					b.StopTimer()
+					for n := range pages {
+						m.Bytes()[n*step]++
+					}
+					b.StartTimer()
+					if err := m.Restore(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,25 @@
+//go:build !linux || portable
+
+package image
+
+import "errors"
+
+// mapping tells whether memories can be mappings of their image.
+const mapping = false
+
+func scanning() bool { return false }
+
+// file is never made here.
+type file struct{}
+
+func newFile([]byte) (file, error) { return file{}, errors.ErrUnsupported }
+
+func (file) read([]byte)             {}
+func (file) readAt([]byte, int) bool { return false }
+func (file) close()                  {}
+
+func reserve(uint64, file, uint64) ([]byte, error) { return nil, errors.ErrUnsupported }
+func giveBack([]byte) error                        { return errors.ErrUnsupported }
+func release([]byte)                               {}
+
+func written([]byte, func(from, to int) bool) (bool, error) { return false, errors.ErrUnsupported }

@@ -1,0 +1,200 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// idleInstance is how long a clean instance is kept that nobody uses; making another takes a
+	// third of a millisecond.
+	idleInstance = 30 * time.Second
+	// idleImage is how long the image is kept; making another takes as long as the module takes to start.
+	idleImage = 10 * time.Minute
+)
+
+// shelf holds clean instances of one plugin, and the image they are made of.
+type shelf struct {
+	mu     sync.Mutex
+	image  *template
+	making *making
+	idle   []*Instance // the one used last at the end
+	used   time.Time   // when the image was, last
+	timer  *time.Timer // runs while there is something to give up
+}
+
+// making is an image on its way.
+type making struct {
+	done  chan struct{}
+	image *template
+	err   error
+}
+
+// instance finds or makes the instance for a call, and says where it goes when the call ended as it should. An instance
+// that was started within the call is bound to it already.
+func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Instance), err error) {
+	if k != nil {
+		in, err = p.keptInstance(c, k)
+		return in, k.put, err
+	}
+	if p.state == StateFresh || !p.module.Clean() {
+		in, err = p.module.fresh(c, p.limits, p.dialect)
+		return in, (*Instance).close, err
+	}
+	in, err = p.clean(c)
+	return in, p.putBack, err
+}
+
+// clean takes an instance from the shelf, or makes one of the image.
+func (p *Pool) clean(c *callContext) (*Instance, error) {
+	if in := p.shelf.take(); in != nil {
+		return in, nil
+	}
+	t, err := p.template(c)
+	if err != nil {
+		return nil, err
+	}
+	return t.instance(c)
+}
+
+// template returns the image. Who needs it first has it made; others wait for the same, and it goes on when the
+// first one gives up.
+func (p *Pool) template(ctx context.Context) (*template, error) {
+	s := &p.shelf
+	s.mu.Lock()
+	s.used = time.Now()
+	if t := s.image; t != nil {
+		s.mu.Unlock()
+		return t, nil
+	}
+	m := s.making
+	if m == nil {
+		if err := p.use(); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		m = &making{done: make(chan struct{})}
+		s.making = m
+		go p.make(m)
+	}
+	s.mu.Unlock()
+	select {
+	case <-m.done:
+		return m.image, m.err
+	case <-ctx.Done():
+		return nil, outOfTime(ctx, ctx.Err(), "")
+	}
+}
+
+// make starts the module under the gate for it.
+func (p *Pool) make(m *making) {
+	defer p.unuse()
+	g, closeGate := p.begin()
+	defer closeGate()
+	c := newStart(p.stop, g, p.limits)
+	defer c.close()
+	m.image, m.err = p.module.template(c, p.limits, p.dialect, p.warmUp)
+	s := &p.shelf
+	s.mu.Lock()
+	s.making, s.image = nil, m.image
+	s.arm()
+	s.mu.Unlock()
+	close(m.done)
+}
+
+// warmUp has the guest's code run once, if the dialect knows a request for that.
+func (p *Pool) warmUp(ctx context.Context, in *Instance) {
+	if w, ok := p.dialect.(Warmer); ok {
+		// The answer is of no interest, and an error says the same as in.busy.
+		_, _ = p.guarded(ctx, in, w.WarmUp())
+	}
+}
+
+// putBack makes an instance clean and puts it on the shelf.
+func (p *Pool) putBack(in *Instance) {
+	if err := in.from.restore(context.Background(), in); err != nil {
+		if !errors.Is(err, errCannotShrink) {
+			p.module.engine.log.Warn("an instance could not be made clean and is given up", "error", err)
+		}
+		in.close()
+		return
+	}
+	p.shelf.put(in)
+}
+
+func (s *shelf) take() *Instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.idle)
+	if n == 0 {
+		return nil
+	}
+	in := s.idle[n-1]
+	s.idle[n-1] = nil
+	s.idle = s.idle[:n-1]
+	return in
+}
+
+// put keeps a clean instance, if it is of the image that is in use.
+func (s *shelf) put(in *Instance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.image == nil || s.image != in.from {
+		in.close()
+		return
+	}
+	in.since = time.Now()
+	s.used = in.since
+	s.idle = append(s.idle, in)
+	s.arm()
+}
+
+// arm has the shelf looked at later. Locked by the caller.
+func (s *shelf) arm() {
+	if s.timer == nil && s.image != nil {
+		s.timer = time.AfterFunc(idleInstance, s.trim)
+	}
+}
+
+// trim gives up what nobody used for long.
+func (s *shelf) trim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = nil
+	old := 0
+	for old < len(s.idle) && time.Since(s.idle[old].since) >= idleInstance {
+		s.idle[old].close()
+		old++
+	}
+	s.idle = slices.Delete(s.idle, 0, old)
+	if len(s.idle) == 0 && time.Since(s.used) >= idleImage {
+		s.drop()
+	}
+	s.arm()
+}
+
+// drop gives up the image. Instances that are out stay valid.
+func (s *shelf) drop() {
+	if s.image != nil {
+		s.image.close()
+		s.image = nil
+	}
+}
+
+// close gives up all. No call is in progress.
+func (s *shelf) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.idle {
+		in.close()
+	}
+	s.idle = nil
+	s.drop()
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}

@@ -1,0 +1,137 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/runtime/image"
+)
+
+// initializer is the export that a module without a main function (a reactor) is started by.
+const initializer = "_initialize"
+
+// template is a module that has started: what every clean instance of it is a copy of.
+type template struct {
+	module *Module
+	limits Limits
+	image  *image.Image
+	values []value // of the globals
+}
+
+// start runs a module's start-up code in an instance that was just made, within the call it is bound to.
+func (in *Instance) start(ctx context.Context, d Dialect) error {
+	for _, s := range in.module.info.Data {
+		if s.From != nil || !memoryOf(in.mod).Write(s.Offset, s.Bytes) {
+			return &EndError{Kind: KindTrap, Message: "the guest trapped: out of bounds memory access",
+				Err: fmt.Errorf("a data segment of %d bytes at %d is not in the memory", len(s.Bytes), s.Offset)}
+		}
+	}
+	if f := in.module.info.Start; f != "" {
+		if _, err := in.run(ctx, f); err != nil {
+			return err
+		}
+	}
+	if in.HasExport(initializer) {
+		if _, err := in.Call(ctx, initializer); err != nil {
+			return err
+		}
+	}
+	if s, ok := d.(Starter); ok {
+		return s.Start(ctx, in)
+	}
+	return nil
+}
+
+// fresh makes an instance that shares nothing with others, starts it and binds it to the call.
+func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
+	if m.minimum > l.Memory {
+		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the module starts with %s of memory and its limit is %s",
+			bytesText(m.minimum), bytesText(l.Memory))}
+	}
+	in, err := m.instantiate(c, l, m.engine.empty.Memory(l.Memory))
+	if err != nil {
+		return nil, err
+	}
+	in.begin(c)
+	ctx, cancel := context.WithTimeoutCause(c, l.Start, errStart)
+	defer cancel()
+	if err := in.start(ctx, d); err != nil {
+		in.end()
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// warmFuel bounds what a guest may do to warm up, so that it is the same on every machine: some tenths of a second.
+const warmFuel = 500_000_000
+
+// template starts a module, lets it warm up, and keeps what has become of it. If the guest breaks while it warms up,
+// it starts once more, and is not asked again.
+func (m *Module) template(c *callContext, l Limits, d Dialect, warm func(context.Context, *Instance)) (*template, error) {
+	in, err := m.fresh(c, l, d)
+	if err != nil {
+		return nil, err
+	}
+	in.tank.fill(warmFuel)
+	if warm(c, in); in.busy && c.Err() == nil {
+		in.end()
+		in.close()
+		if in, err = m.fresh(c, l, d); err != nil {
+			return nil, err
+		}
+	}
+	intact := in.end()
+	defer in.close()
+	if !intact {
+		return nil, outOfTime(c, c.Err(), "")
+	}
+	values, err := in.values(c)
+	if err != nil {
+		return nil, hostFault(err)
+	}
+	return &template{module: m, limits: l, image: image.New(in.memory.Bytes(), m.engine.way), values: values}, nil
+}
+
+// instance makes a clean instance.
+func (t *template) instance(ctx context.Context) (*Instance, error) {
+	in, err := t.module.instantiate(ctx, t.limits, t.image.Memory(t.limits.Memory))
+	if err != nil {
+		return nil, err
+	}
+	in.from = t
+	if err := in.setValues(ctx, t.values); err != nil {
+		in.close()
+		return nil, hostFault(err)
+	}
+	return in, nil
+}
+
+var errCannotShrink = errors.New("the engine cannot be told that a memory has shrunk")
+
+// restore makes an instance clean. After an error it can only be closed.
+func (t *template) restore(ctx context.Context, in *Instance) error {
+	grown := uint64(memoryOf(in.mod).Size()) != t.image.Size()
+	if err := in.memory.Restore(); err != nil {
+		return err
+	}
+	if grown && !shrink(in.mod.Memory(), in.memory.Bytes()) {
+		return errCannotShrink
+	}
+	return in.setValues(ctx, t.values)
+}
+
+// hash names what instances begin with.
+func (t *template) hash() [sha256.Size]byte {
+	memory := t.image.Hash()
+	b := memory[:]
+	for _, v := range t.values {
+		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, v[0]), v[1])
+	}
+	return sha256.Sum256(b)
+}
+
+func (t *template) close() { t.image.Close() }
