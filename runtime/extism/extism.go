@@ -33,17 +33,17 @@ func (*dialect) Name() string { return "extism" }
 const codeMethodNotFound = -32601
 
 var (
-	_ runtime.Starter = dialect{}
-	_ runtime.Warmer  = dialect{}
+	_ runtime.Starter = (*dialect)(nil)
+	_ runtime.Warmer  = (*dialect)(nil)
 )
 
 // Start runs what the guest's language wants before the first export.
-func (dialect) Start(ctx context.Context, in *runtime.Instance) error {
+func (*dialect) Start(ctx context.Context, in *runtime.Instance) error {
 	return newSession(in).start(ctx)
 }
 
 // WarmUp asks for the lists.
-func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+func (*dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
 
 // Serve takes one request to the exports that answer it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {

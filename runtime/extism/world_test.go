@@ -162,7 +162,7 @@ func (s *script) Start(ctx context.Context, in *runtime.Instance) error {
 	if len(s.steps) > 0 && s.steps[0].export == "_start" {
 		return nil
 	}
-	return dialect{}.Start(ctx, in)
+	return new(dialect).Start(ctx, in)
 }
 
 func (s *script) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) (json.RawMessage, error) {
