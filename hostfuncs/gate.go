@@ -48,7 +48,8 @@ type Call struct {
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
 	// again. A plugin that may ask nothing of the client leaves it as it is.
 	Journal *journal.Journal
-	// Changed takes the plugin's notice that one of its lists is another now; nil refuses it.
+	// Changed takes the plugin's notice that one of its lists, or what one of its resources holds, is
+	// another now; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
 
@@ -108,6 +109,8 @@ func methods() map[string]method {
 		"notifications/tools/list_changed":     changed("notifications/tools/list_changed"),
 		"notifications/prompts/list_changed":   changed("notifications/prompts/list_changed"),
 		"notifications/resources/list_changed": changed("notifications/resources/list_changed"),
+		"notifications/resources/updated":      changed("notifications/resources/updated"),
+		"client/release":                       (*Gate).release,
 		"http/fetch":                           (*Gate).fetch,
 	}
 	for name := range questions() {
@@ -115,7 +118,7 @@ func methods() map[string]method {
 	}
 	for _, name := range []string{
 		"kv/get", "kv/set", "kv/delete", "kv/list",
-		"secrets/list", "tools/call", "notifications/resources/updated",
+		"secrets/list", "tools/call",
 	} {
 		m[name] = unavailable(name)
 	}

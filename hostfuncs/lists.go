@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// changed serves the notifications that a list of the plugin is another now. Whoever made the call
-// decides what of it is published; a plugin can change no other's lists.
+// changed serves the notifications that a list of the plugin, or what a resource of it holds, is another
+// now. Whoever made the call decides what of it is published; a plugin can speak of no other's.
 func changed(name string) method {
 	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 		if g.call.Changed == nil {
@@ -18,7 +18,7 @@ func changed(name string) method {
 		if len(params) > maxMessage {
 			return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
 		}
-		err := g.pass(ctx, effect{family: "lists", act: "change its lists", target: name,
+		err := g.pass(ctx, effect{family: "lists", act: "tell of a change", target: name,
 			do: func(context.Context, grant.Decision) error {
 				g.call.Changed(name, params)
 				return nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -20,8 +19,6 @@ const MaxInFlight = 256
 type ConnOptions struct {
 	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
 	Principal string
-	// HTTP says that the messages come over HTTP, where nothing can be sent outside a request.
-	HTTP bool
 	// Notify sends a message that belongs to no request; nil means that there is no way to. It may be
 	// called from any goroutine, must not wait long and must not call back into the Conn. A call
 	// that has begun may outlast Close.
@@ -65,11 +62,16 @@ type Conn struct {
 	inFlight map[string]*request  // by id, verbatim
 	outgoing map[string]*outgoing // requests to the client, by id
 	asked    uint64               // how many there were
+
+	subscriptions map[*subscription]struct{}
+	deaf          bool            // no subscription may begin
+	subscribed    map[string]bool // URIs, of the legacy session
 }
 
 // Handle answers one message. For a request it returns when the answer is ready; for anything else
 // Body is nil. Until it returns, send gets the messages that come before the result of this
-// request, one at a time; each is one line of JSON and belongs to send. A request whose ctx ends,
+// request, one at a time; each is one line of JSON and belongs to send. Nil in place of a message says that
+// the client's connection may end before the result, where the client can come back for it. A request whose ctx ends,
 // or that the client cancels, has no answer.
 //
 // A transport hands in notifications in the order they came, and does not wait for requests.
@@ -183,25 +185,5 @@ func (c *Conn) drain() {
 	c.running.Wait()
 }
 
-// announcesChanges reports whether this client can be told about new lists. Over HTTP there is no
-// stream yet that could carry it.
-func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil && !c.opts.HTTP }
-
-// announce tells an initialized legacy session which lists are new.
-func (c *Conn) announce(ch registry.Change) {
-	if !c.ready.Load() || !c.announcesChanges() {
-		return
-	}
-	for _, n := range []struct {
-		changed bool
-		method  string
-	}{
-		{ch.Tools, "notifications/tools/list_changed"},
-		{ch.Prompts, "notifications/prompts/list_changed"},
-		{ch.Resources, "notifications/resources/list_changed"},
-	} {
-		if n.changed {
-			c.opts.Notify(jsonrpc.AppendNotification(nil, n.method, nil))
-		}
-	}
-}
+// announcesChanges reports whether a legacy session can be told about changes.
+func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil }

@@ -26,6 +26,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	r.conn.level.Store(int32(levelUnset))
 	declared := readCapabilities(rawjson.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
+	r.conn.forgetSubscriptions()
 	r.conn.version.Store(&version)
 	r.initialized = version
 	return r.prepared(r.initializeResult(version)), nil
@@ -50,21 +51,20 @@ func (s *Server) instruct(o *rawjson.Object) {
 
 // legacyCapabilities says what a legacy session can use. All three lists are always there, even
 // when they are empty: plugins come and go while a session lasts.
-func legacyCapabilities(listChanged bool) json.RawMessage {
-	list := json.RawMessage(`{"listChanged":` + strconv.FormatBool(listChanged) + `}`)
-	return capabilities(list)
-}
+func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
 
-// modernCapabilities has no listChanged, since those notifications come by subscriptions/listen.
-func modernCapabilities() json.RawMessage { return capabilities(json.RawMessage("{}")) }
+// modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
+func modernCapabilities() json.RawMessage { return capabilities("true") }
 
-func capabilities(list json.RawMessage) json.RawMessage {
+// capabilities is a server that tells of changes, or not: "true" or "false".
+func capabilities(tells string) json.RawMessage {
 	empty := json.RawMessage("{}")
+	list := json.RawMessage(`{"listChanged":` + tells + `}`)
 	return rawjson.Object{
 		{Key: "completions", Value: empty},
 		{Key: "logging", Value: empty},
 		{Key: "prompts", Value: list},
-		{Key: "resources", Value: list},
+		{Key: "resources", Value: json.RawMessage(`{"listChanged":` + tells + `,"subscribe":` + tells + `}`)},
 		{Key: "tools", Value: list},
 	}.Append(nil)
 }

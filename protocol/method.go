@@ -63,9 +63,13 @@ func lookup(name string) (m method, known bool) {
 	case "logging/setLevel":
 		return method{eras: legacy, handle: setLevel, quick: true}, true
 
-	case "resources/subscribe", "resources/unsubscribe":
-		return method{eras: legacy}, true
-	case "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel":
+	case "resources/subscribe":
+		return method{eras: legacy, handle: subscribe, quick: true}, true
+	case "resources/unsubscribe":
+		return method{eras: legacy, handle: unsubscribe, quick: true}, true
+	case "subscriptions/listen":
+		return method{eras: modern, handle: listen}, true
+	case "tasks/get", "tasks/update", "tasks/cancel":
 		return method{eras: modern}, true
 	}
 	return method{}, false

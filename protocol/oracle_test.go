@@ -80,6 +80,7 @@ type heard struct {
 	progress chan *mcp.ProgressNotificationParams
 	logs     chan *mcp.LoggingMessageParams
 	tools    chan struct{}
+	updated  chan string
 }
 
 // sdkClient connects the official client to a server of ours, in the era of version.
@@ -91,11 +92,14 @@ func sdkClient(t *testing.T, version string) (*mcp.ClientSession, *player, *hear
 	l := &link{t: t, out: make(chan []byte, 100), done: make(chan struct{})}
 	p.conn = p.server.Connect(ConnOptions{Notify: l.say})
 	l.conn = p.conn
-	h := &heard{make(chan *mcp.ProgressNotificationParams, 9), make(chan *mcp.LoggingMessageParams, 9), make(chan struct{}, 9)}
+	h := &heard{make(chan *mcp.ProgressNotificationParams, 9), make(chan *mcp.LoggingMessageParams, 9), make(chan struct{}, 9), make(chan string, 9)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { h.progress <- r.Params },
 		LoggingMessageHandler:       func(_ context.Context, r *mcp.LoggingMessageRequest) { h.logs <- r.Params },
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { h.tools <- struct{}{} },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			h.updated <- r.Params.URI
+		},
 	})
 	session, err := client.Connect(t.Context(), l, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
@@ -128,11 +132,7 @@ func TestOfficialClient(t *testing.T) {
 			t.Run("calls", func(t *testing.T) { sdkCalls(t, session, h) })
 			t.Run("reads", func(t *testing.T) { sdkReads(t, session) })
 			t.Run("cancels", func(t *testing.T) { sdkCancels(t, session, p) })
-			if version == version20260728 {
-				return // where changes come by subscriptions/listen
-			}
-			addTools(t, p.catalog, p.obey, "new", []string{"x"})
-			within(t, h.tools)
+			t.Run("hears", func(t *testing.T) { sdkHears(t, session, p, h) })
 		})
 	}
 }
@@ -211,6 +211,27 @@ func sdkReads(t *testing.T, session *mcp.ClientSession) {
 	}
 }
 
+// sdkHears learns of changes: by subscriptions/listen in the modern era, in its session in the other.
+func sdkHears(t *testing.T, session *mcp.ClientSession, p *player, h *heard) {
+	const uri = "test://text"
+	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	say := mcp.Meta{"notify": []any{[]any{"notifications/resources/updated", map[string]any{"uri": uri}}}}
+	params := &mcp.CallToolParams{Name: "t-any", Meta: say}
+	if _, err := session.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	if got := within(t, h.updated); got != uri {
+		t.Errorf("%s was updated", got)
+	}
+	addTools(t, p.catalog, p.obey, "new", []string{"x"})
+	within(t, h.tools)
+	if err := session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
+		t.Error(err)
+	}
+}
+
 func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -220,7 +241,7 @@ func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 	}
 	for range 1000 {
 		p.conn.mu.Lock()
-		n := len(p.conn.inFlight)
+		n := len(p.conn.inFlight) - len(p.conn.subscriptions)
 		p.conn.mu.Unlock()
 		if n == 0 {
 			return

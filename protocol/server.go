@@ -167,14 +167,16 @@ func (s *Server) open() []*Conn {
 	return list
 }
 
-// changed tells every legacy session that can hear it which lists are new.
+// changed tells every client that wants to hear it what is new.
 func (s *Server) changed(ch registry.Change) {
+	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.open() {
-		c.announce(ch)
+		c.announce(ch, owner)
 	}
 }
 
-// Close ends the server: requests are refused from now on, and Close waits for those in flight.
+// Close ends the server: requests are refused from now on, subscriptions end, and Close waits for the
+// requests in flight.
 // When ctx is done it cancels them, still waits, and returns the context's error.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -188,6 +190,7 @@ func (s *Server) Close(ctx context.Context) error {
 		}
 	})
 	for _, c := range conns {
+		c.EndSubscriptions()
 		c.drain()
 	}
 	if stop() {

@@ -86,6 +86,14 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	}
 }
 
+// Release has the transport give the client's connection back, if it has a way to bring the answer later.
+// The gate looks for this method by its name.
+func (r *request) Release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emit(nil)
+}
+
 // Denied notes that the gate refused an effect, for the text of a call that fails. The gate looks
 // for this method by its name.
 func (r *request) Denied(e *runtime.AskError) {
@@ -135,7 +143,11 @@ func (r *request) finish() {
 	r.finished = true
 }
 
+// notification is a message without an answer; params may be nil.
 func notification(method string, params rawjson.Object) []byte {
+	if params == nil {
+		return jsonrpc.AppendNotification(nil, method, nil)
+	}
 	return oneLine(jsonrpc.AppendNotification(nil, method, params.Append(nil)))
 }
 

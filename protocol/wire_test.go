@@ -36,10 +36,11 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [http] [mute] [eve]  begins a new conn; mute has no way to notify
+//	@connect [mute] [eve]  begins a new conn; mute has no way to notify
 //	@page N                 makes a new server with pages of N entries
 //	@add NAME TOOL…         adds a plugin with tools
 //	@sleep DURATION         lets time pass
+//	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
 //	@grant LINE             grants the plugin t this too
 //
@@ -128,7 +129,6 @@ func (p *player) directive(name string, args []string) {
 	case "@connect":
 		o := ConnOptions{Notify: p.say}
 		for _, a := range args {
-			o.HTTP = o.HTTP || a == "http"
 			if a == "eve" {
 				o.Principal = a
 			}
@@ -150,6 +150,8 @@ func (p *player) directive(name string, args []string) {
 			p.t.Fatal(err)
 		}
 		time.Sleep(d)
+	case "@end":
+		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
 	case "@grant":
@@ -339,6 +341,10 @@ func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
 	case "denied":
 		message, _ := rawjson.String(pair[1])
 		client.(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
+	default:
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
+			p.t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

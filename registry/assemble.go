@@ -200,7 +200,8 @@ func (r *Registry) generationFor(p *plan) *generation {
 	}
 	home := r.plugins[p.key()]
 	if home == nil {
-		home = &plugin{name: p.name, relist: r.assemble, ready: r.Ready}
+		home = &plugin{name: p.name, relist: r.assemble, ready: r.Ready,
+			updated: func(uri string) { r.notes.updated(p.name, uri) }}
 		r.plugins[p.key()] = home
 	}
 	if g := home.get(); g != nil && g.fits(p) {
@@ -338,12 +339,32 @@ func (r *Registry) swap(serving []*generation, status []Status) {
 	next.status = status
 	change := changeBetween(old, next)
 	next.Generation = old.Generation
-	if change.any() {
+	if change.Lists() {
 		next.Generation++
 	}
+	change.Replaced = replaced(old, next)
 	r.snapshot.Store(next)
+	if !reflect.DeepEqual(old.status, status) {
+		change.Updated = map[string]bool{builtinURI: true}
+	}
 	r.report(old.status, status)
 	r.notes.notify(change)
+}
+
+// replaced finds the plugins whose resources another generation serves than before.
+func replaced(old, next *Snapshot) map[string]bool {
+	found := map[string]bool{}
+	for uri, r := range next.resources {
+		if before := old.resources[uri]; before != nil && before.from != r.from {
+			found[r.Plugin] = true
+		}
+	}
+	for text, t := range next.templates {
+		if before := old.templates[text]; before != nil && before.from != t.from {
+			found[t.Plugin] = true
+		}
+	}
+	return found
 }
 
 // count fills in how much each plugin publishes.

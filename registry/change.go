@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -10,16 +11,54 @@ import (
 // is one change to a client.
 const coalesce = 50 * time.Millisecond
 
-// Change says which lists are others than before.
+// maxUpdated bounds the resources that one change names; beyond it all of the plugin's are said to be
+// updated, so that a plugin cannot fill the memory with names.
+const maxUpdated = 1024
+
+// Change says which lists are others than before, and which resources hold something else.
 type Change struct {
 	Tools, Prompts bool
-	Resources      bool // templates too
+	Resources      bool // the lists of resources and of templates
+
+	// Updated are URIs of resources whose plugin says that they hold something else now.
+	Updated map[string]bool
+	// Replaced are plugins, by name, all of whose resources may hold something else.
+	Replaced map[string]bool
 }
 
-func (c Change) any() bool { return c.Tools || c.Prompts || c.Resources }
+// Lists reports whether any list is another.
+func (c Change) Lists() bool { return c.Tools || c.Prompts || c.Resources }
 
-func (c Change) or(d Change) Change {
-	return Change{Tools: c.Tools || d.Tools, Prompts: c.Prompts || d.Prompts, Resources: c.Resources || d.Resources}
+// Any reports whether there is anything to tell.
+func (c Change) Any() bool { return c.Lists() || len(c.Updated) > 0 || len(c.Replaced) > 0 }
+
+// Or joins two changes. It shares nothing with either.
+func (c Change) Or(d Change) Change {
+	return Change{
+		Tools: c.Tools || d.Tools, Prompts: c.Prompts || d.Prompts, Resources: c.Resources || d.Resources,
+		Updated: union(c.Updated, d.Updated), Replaced: union(c.Replaced, d.Replaced),
+	}
+}
+
+func union(a, b map[string]bool) map[string]bool {
+	if len(a) == 0 && len(b) == 0 {
+		return nil
+	}
+	all := make(map[string]bool, len(a)+len(b))
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// updated is the change of one resource of a plugin, next to what is to be told already.
+func (c Change) updated(plugin, uri string) Change {
+	switch {
+	case c.Replaced[plugin]:
+		return Change{}
+	case len(c.Updated) >= maxUpdated && !c.Updated[uri]:
+		return Change{Replaced: map[string]bool{plugin: true}}
+	}
+	return Change{Updated: map[string]bool{uri: true}}
 }
 
 // changeBetween compares what clients see of two snapshots.
@@ -77,12 +116,21 @@ func (n *notifier) watch(f func(Change)) (stop func()) {
 }
 
 func (n *notifier) notify(c Change) {
-	if !c.any() {
-		return
+	if c.Any() {
+		n.add(func(Change) Change { return c })
 	}
+}
+
+// updated notes that a resource of a plugin holds something else.
+func (n *notifier) updated(plugin, uri string) {
+	n.add(func(pending Change) Change { return pending.updated(plugin, uri) })
+}
+
+// add joins what change makes to what each watcher will be told.
+func (n *notifier) add(change func(pending Change) Change) {
 	n.mu.Lock()
 	for w := range n.watchers {
-		w.pending = w.pending.or(c)
+		w.pending = w.pending.Or(change(w.pending))
 	}
 	n.mu.Unlock()
 	select {
@@ -113,7 +161,7 @@ func (n *notifier) tell() {
 	n.mu.Lock()
 	var calls []func()
 	for w := range n.watchers {
-		if c := w.pending; c.any() {
+		if c := w.pending; c.Any() {
 			calls = append(calls, func() { w.f(c) })
 			w.pending = Change{}
 		}

@@ -47,7 +47,7 @@ func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, DryRun: c.DryRun, Client: c.Client,
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
-			if changes.Add(1) <= maxChanges {
+			if method == resourceUpdated || changes.Add(1) <= maxChanges {
 				changed(method, params)
 			}
 		},

@@ -74,6 +74,8 @@ type plugin struct {
 	relist func()                          // makes the catalogue anew
 	ready  func(ctx context.Context) error // waits for files that are being loaded
 
+	updated func(uri string) // tells that a resource holds something else
+
 	mu      sync.Mutex
 	current *generation // nil: removed
 }

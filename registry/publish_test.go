@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -293,6 +294,57 @@ func TestPublish_FileURIsNeedAGrant(t *testing.T) {
 	}
 }
 
+// A plugin tells that its own resources hold something else, and no other's. A plugin that is replaced has
+// told so of all of them.
+func TestChange_Updated(t *testing.T) {
+	r := open(t, Options{})
+	own := `{"resources":[{"uri":"a://x","name":"x"},{"uri":"a://hidden","name":"h","hidden":true}],` +
+		`"resourceTemplates":[{"uriTemplate":"a://t/{id}","name":"t"}]}`
+	tell := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		for _, uri := range []string{"a://x", "a://t/1", "a://hidden", "a://none", "sallyport://plugins"} {
+			params := json.RawMessage(`{"uri":"` + uri + `"}`)
+			if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/resources/updated", params, nil); err != nil {
+				return nil, err
+			}
+		}
+		return json.RawMessage("{}"), nil
+	}
+	addPlugin := func() {
+		if err := r.AddGo("p", []byte(own), tell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addPlugin()
+	told := make(chan Change, 8)
+	time.Sleep(2 * coalesce) // what the start has to tell is told
+	defer r.Watch(func(c Change) { told <- c })()
+	reader, _ := r.Snapshot().Resource("a://x")
+	if _, err := reader.Read(t.Context(), Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-told, (Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	addPlugin()
+	if got := <-told; got.Lists() || !got.Replaced["p"] || len(got.Replaced) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Snapshot().Owner("a://t/1"); got != "p" {
+		t.Errorf("owner %q", got)
+	}
+}
+
+// So many resources of one plugin that they are not counted one by one.
+func TestChange_ManyUpdated(t *testing.T) {
+	var c Change
+	for i := range 3 * maxUpdated {
+		c = c.Or(c.updated("p", fmt.Sprint(i)))
+	}
+	if len(c.Updated) != maxUpdated || !c.Replaced["p"] {
+		t.Errorf("%d updated, replaced %v", len(c.Updated), c.Replaced)
+	}
+}
+
 // What a plugin hides is not there until it shows it, and then for everybody.
 func TestDecision5_Visible(t *testing.T) {
 	r := open(t, Options{})
@@ -317,6 +369,8 @@ func TestDecision5_Visible(t *testing.T) {
 	}{
 		{`{"visible":["a","b","stranger"]}`, []string{"p-a", "p-b"}}, {`{}`, []string{"p-a", "p-b"}},
 		{`{"visible":7}`, []string{"p-a", "p-b"}}, {`{"visible":["a"]}`, []string{"p-a"}},
+		{`{"show":["b","stranger"]}`, []string{"p-a", "p-b"}}, {`{"hide":["b","stranger"]}`, []string{"p-a"}},
+		{`{"show":["b"],"hide":["b"]}`, []string{"p-a"}}, {`{"show":"b","hide":{}}`, []string{"p-a"}},
 	} {
 		show = c.show
 		if _, err := tool.Call(t.Context(), Call{}); err != nil {
@@ -412,7 +466,8 @@ func TestWatch_Coalesces(t *testing.T) {
 		stop()
 		addGo(t, r, "late", tools("t"))
 		time.Sleep(time.Second)
-		if !slices.Equal(told, []Change{{Tools: true, Prompts: true}}) {
+		want := []Change{{Tools: true, Prompts: true, Updated: map[string]bool{"sallyport://plugins": true}}}
+		if !reflect.DeepEqual(told, want) {
 			t.Errorf("%+v", told)
 		}
 		if len(before.Tools) != 0 || r.Snapshot().Generation <= before.Generation {

@@ -76,3 +76,14 @@ func (s *Snapshot) match(uri string) (Reader, bool) {
 	}
 	return found, true
 }
+
+// Owner returns the name of the plugin that serves a URI, "" if none does.
+func (s *Snapshot) Owner(uri string) string {
+	switch r, _ := s.Resource(uri); r := r.(type) {
+	case *Resource:
+		return r.Plugin
+	case *Template:
+		return r.Plugin
+	}
+	return ""
+}

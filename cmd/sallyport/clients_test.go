@@ -144,7 +144,7 @@ func node(t *testing.T, env []string, args ...string) (stdout, stderr string, co
 }
 
 // steps are what each script does, before the step that its transport has of its own.
-const steps = "hello tools calls content errors progress cancel concurrent resources prompts complete header logging listChanged "
+const steps = "hello tools calls content errors progress cancel concurrent resources prompts complete header logging listChanged updated "
 
 // runScript runs testdata/clients/NAME.mjs.
 func runScript(t *testing.T, name, version, transport string) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,17 @@ func npm(t *testing.T, parts ...string) string {
 	return file
 }
 
+// suites are the runs of the public suite: what npm calls the package, and which scenarios.
+var suites = []struct {
+	name, dist string
+	args       []string
+	quiet      bool // no warning either
+}{
+	{"0.1.16", "conformance-stable/dist", []string{"--suite", "all"}, true},
+	{"2025-11-25", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2025-11-25"}, false},
+	{"2026-07-28", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2026-07-28"}, false},
+}
+
 // TestConformance runs every scenario of the public suite against one server whose only plugin is
 // the conformance plugin, in the sandbox. What fails must be in the list of expected failures, and
 // what is there must fail.
@@ -34,13 +46,14 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := serveURL(t, string(config), folder(t, bundled(t, "conformance")), "--no-token")
-	suite := npm(t, "@modelcontextprotocol", "conformance", "dist", "index.js")
-	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		t.Run(revision, func(t *testing.T) {
+	for _, s := range suites {
+		t.Run(s.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			out, err := exec.CommandContext(ctx, npm(t, ".bin", "node"), suite, "server", "--url", url,
-				"--requirements", revision, "--expected-failures", "testdata/conformance-failures.yaml", "-o", t.TempDir()).CombinedOutput()
+			dir := t.TempDir()
+			args := append([]string{npm(t, filepath.FromSlash(s.dist), "index.js"), "server", "--url", url,
+				"--expected-failures", "testdata/conformance-failures.yaml", "-o", dir}, s.args...)
+			out, err := exec.CommandContext(ctx, npm(t, ".bin", "node"), args...).CombinedOutput()
 			_, summary, found := strings.Cut(string(out), "=== SUMMARY ===")
 			if !found {
 				summary = string(out)
@@ -49,6 +62,33 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Errorf("the suite: %v", err)
 			}
+			if s.quiet {
+				noWarnings(t, dir)
+			}
 		})
+	}
+}
+
+// noWarnings looks through the checks of a run.
+func noWarnings(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("no checks in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []struct{ ID, Status, ErrorMessage string }
+		if err := json.Unmarshal(raw, &checks); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			if c.Status == "WARNING" {
+				t.Errorf("%s: %s", c.ID, c.ErrorMessage)
+			}
+		}
 	}
 }

@@ -25,6 +25,7 @@ var layers = map[string]int{
 	"transport/auth":                  5,
 	"transport/stdio":                 5,
 	"transport/streamable":            5,
+	"transport/outbox":                5,
 	"protocol":                        4,
 	"registry":                        3,
 	"registry/module":                 3,
@@ -77,7 +78,7 @@ var beside = map[string][]string{
 	"protocol/paramheader": {"protocol/rawjson"},
 	"registry/manifest":    {"protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
-	"transport/streamable": {"transport/auth"},
+	"transport/streamable": {"transport/auth", "transport/outbox"},
 
 	"runtime/wasmbin/rewrite": {"runtime/wasmbin"},
 }

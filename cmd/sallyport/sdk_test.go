@@ -22,8 +22,9 @@ const bareConformance = "plugins: {conformance: {prefix: false}}\n"
 // bundledTools are the names of what the bundled plugins publish under bareConformance.
 const bundledTools = "fetch-fetch files-edit files-list files-read files-search files-write " +
 	"git-diff git-log git-refs git-show json_schema_2020_12_tool test_audio_content test_embedded_resource " +
-	"test_error_handling test_image_content test_logging_tool test_multiple_content_types test_simple_text " +
-	"test_tool_with_logging test_tool_with_progress test_x_mcp_header " +
+	"test_error_handling test_image_content test_logging_tool test_multiple_content_types test_reconnection test_simple_text " +
+	"test_tool_with_logging test_tool_with_progress test_trigger_prompt_change test_trigger_resource_update " +
+	"test_trigger_tool_change test_x_mcp_header " +
 	"time-add time-convert time-difference time-now time-zones"
 
 // allBundled is a folder with every bundled plugin but those named.
@@ -57,19 +58,19 @@ func TestSDK(t *testing.T) {
 			cmd := program(t, bareConformance, "serve", dir)
 			c := newSDK(t, version, &mcp.CommandTransport{Command: cmd})
 			c.use()
-			if version == "2025-11-25" { // in the modern era changes come by subscriptions/listen
-				c.hearOfChange(dir)
-			}
+			c.hearOfChange(dir)
 			c.end(cmd)
 		})
 		t.Run(version+"/http", func(t *testing.T) {
 			t.Parallel()
-			url := serveURL(t, bareConformance, allBundled(t))
+			dir := allBundled(t)
+			url := serveURL(t, bareConformance, dir)
 			over := func(token string) mcp.Transport {
 				return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}
 			}
 			c := newSDK(t, version, over(machineToken(t)))
 			c.use()
+			c.hearOfChange(dir)
 			if err := c.session.Close(); err != nil {
 				t.Error(err)
 			}

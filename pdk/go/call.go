@@ -126,24 +126,50 @@ func record(message string, pairs []any) any {
 	return m
 }
 
-// ToolsChanged says that this plugin's tools are others now. Visible names those to show, of all that
-// it registered; none leaves that as it was.
-func (c *Call) ToolsChanged(visible ...string) error { return c.changed("tools", visible) }
+// ToolsChanged says which tools this plugin shows from now on, of all that it registered. To show or
+// hide a few, and leave the others as they are, use [Call.ShowTools] and [Call.HideTools].
+func (c *Call) ToolsChanged(visible ...string) error { return c.changed("tools", "visible", visible) }
+
+// ShowTools puts tools into the list that were [Hidden].
+func (c *Call) ShowTools(names ...string) error { return c.changed("tools", "show", names) }
+
+// HideTools takes tools out of the list. Clients can call them no more.
+func (c *Call) HideTools(names ...string) error { return c.changed("tools", "hide", names) }
 
 // PromptsChanged is [Call.ToolsChanged] for prompts.
-func (c *Call) PromptsChanged(visible ...string) error { return c.changed("prompts", visible) }
+func (c *Call) PromptsChanged(visible ...string) error {
+	return c.changed("prompts", "visible", visible)
+}
 
-// ResourcesChanged is [Call.ToolsChanged] for resources, which are named by their URIs.
-func (c *Call) ResourcesChanged(visible ...string) error { return c.changed("resources", visible) }
+// ShowPrompts is [Call.ShowTools] for prompts.
+func (c *Call) ShowPrompts(names ...string) error { return c.changed("prompts", "show", names) }
+
+// HidePrompts is [Call.HideTools] for prompts.
+func (c *Call) HidePrompts(names ...string) error { return c.changed("prompts", "hide", names) }
+
+// ResourcesChanged is [Call.ToolsChanged] for resources, which are named by their URIs, and templates.
+func (c *Call) ResourcesChanged(visible ...string) error {
+	return c.changed("resources", "visible", visible)
+}
+
+// ShowResources is [Call.ShowTools] for resources and templates.
+func (c *Call) ShowResources(uris ...string) error { return c.changed("resources", "show", uris) }
+
+// HideResources is [Call.HideTools] for resources and templates.
+func (c *Call) HideResources(uris ...string) error { return c.changed("resources", "hide", uris) }
+
+// Release gives the caller's connection back while the call goes on: worth it before minutes of work. The
+// caller fetches the answer later; where it could not, nothing happens.
+func (c *Call) Release() { _ = c.Ask("client/release", nil, nil) }
 
 // ResourceUpdated says that what the resource holds has changed.
 func (c *Call) ResourceUpdated(uri string) error {
 	return c.Ask("notifications/resources/updated", map[string]string{"uri": uri}, nil)
 }
 
-func (c *Call) changed(what string, visible []string) error {
-	p := struct {
-		Visible []string `json:"visible,omitempty"`
-	}{visible}
-	return c.Ask("notifications/"+what+"/list_changed", p, nil)
+func (c *Call) changed(list, verb string, names []string) error {
+	if names == nil {
+		names = []string{}
+	}
+	return c.Ask("notifications/"+list+"/list_changed", map[string][]string{verb: names}, nil)
 }

@@ -74,6 +74,10 @@ func TestCall_Log(t *testing.T) {
 func TestCall_notifications(t *testing.T) {
 	var sent []string
 	record := func(h *sallyporttest.Host) {
+		h.Answer("client/release", func(p json.RawMessage) (any, error) {
+			sent = append(sent, "release")
+			return nil, nil
+		})
 		for _, m := range []string{"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"} {
 			h.Answer("notifications/"+m, func(p json.RawMessage) (any, error) {
 				sent = append(sent, m+string(p))
@@ -82,9 +86,12 @@ func TestCall_notifications(t *testing.T) {
 		}
 	}
 	_, r := run(t, record, func(c *sallyport.Call) (any, error) {
-		return nil, errors.Join(c.ToolsChanged("a", "b"), c.PromptsChanged(), c.ResourcesChanged(), c.ResourceUpdated("x://y"))
+		c.Release()
+		return nil, errors.Join(c.ToolsChanged("a", "b"), c.ShowTools("c"), c.HideTools("a"), c.PromptsChanged(),
+			c.ShowResources("x://y"), c.ResourceUpdated("x://y"))
 	})
-	want := `[tools/list_changed{"visible":["a","b"]} prompts/list_changed{} resources/list_changed{} resources/updated{"uri":"x://y"}]`
+	want := `[release tools/list_changed{"visible":["a","b"]} tools/list_changed{"show":["c"]} tools/list_changed{"hide":["a"]} ` +
+		`prompts/list_changed{"visible":[]} resources/list_changed{"show":["x://y"]} resources/updated{"uri":"x://y"}]`
 	if r.IsError || fmt.Sprint(sent) != want {
 		t.Errorf("%s\n%v", r.Raw, sent)
 	}

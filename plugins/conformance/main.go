@@ -10,6 +10,7 @@ var plugin = sallyport.New("conformance", "1.0.0", items()...)
 func items() []sallyport.Item {
 	all := []sallyport.Item{sallyport.Description("Fixtures of the public MCP conformance suite.")}
 	all = append(all, tools()...)
+	all = append(all, changes()...)
 	all = append(all, resources()...)
 	return append(all, prompts()...)
 }

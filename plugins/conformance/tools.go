@@ -31,6 +31,7 @@ func tools() []sallyport.Item {
 		sallyport.Tool("test_tool_with_progress", "Reports progress three times.", withProgress),
 		sallyport.Tool("test_tool_with_logging", "Logs three times.", withLogging),
 		sallyport.Tool("test_logging_tool", "Logs once.", loggingTool),
+		sallyport.Tool("test_reconnection", "Gives the connection back before it answers.", reconnection),
 		sallyport.Tool("test_x_mcp_header", "Takes an argument that a header mirrors.", headerTool),
 		sallyport.RawTool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", schema2020, rawTool),
 	}
@@ -92,6 +93,12 @@ func withLogging(c *sallyport.Call, _ sallyport.None) (string, error) {
 func loggingTool(c *sallyport.Call, _ sallyport.None) (string, error) {
 	c.Info("This message is for those who set a log level")
 	return "One message was logged.", nil
+}
+
+func reconnection(c *sallyport.Call, _ sallyport.None) (string, error) {
+	c.Release()
+	time.Sleep(2 * pause)
+	return "The answer came on another connection.", nil
 }
 
 type headerArgs struct {

@@ -30,6 +30,7 @@ type preparedConn struct{}
 func (preparedConn) Handle(_ context.Context, m *jsonrpc.Message, _ func([]byte)) protocol.Response {
 	return protocol.Response{Body: answerPrepared(m)}
 }
+func (preparedConn) EndSubscriptions() {}
 func (preparedConn) HandleBatch(context.Context, []byte, func([]byte)) protocol.Response {
 	return protocol.Response{}
 }

@@ -94,6 +94,7 @@ func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Write
 type conn interface {
 	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
 	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
+	EndSubscriptions()
 	Close()
 }
 
@@ -132,6 +133,7 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	defer s.out.close()
 	s.calls.close()
+	s.conn.EndSubscriptions()
 	if wait(s.calls.empty, patience) {
 		s.conn.Close()
 		return

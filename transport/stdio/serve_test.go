@@ -95,6 +95,8 @@ func (f *fake) call(ctx context.Context, m *jsonrpc.Message, send func([]byte)) 
 	return json.RawMessage(`{"done":true}`)
 }
 
+func (f *fake) EndSubscriptions() {}
+
 func (f *fake) HandleBatch(_ context.Context, data []byte, _ func([]byte)) protocol.Response {
 	list, err := jsonrpc.SplitBatch(data)
 	if err != nil {

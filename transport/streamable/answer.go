@@ -1,17 +1,9 @@
 package streamable
 
 import (
-	"bytes"
 	"net/http"
 	"sync"
 	"time"
-)
-
-const (
-	// writeTimeout is how long a client may take to accept one message.
-	writeTimeout = 60 * time.Second
-	// keepAlive is the time between comments on a stream: proxies commonly give up at 30 or 60 s.
-	keepAlive = 15 * time.Second
 )
 
 // answer is the response to one request: a JSON object, or an event stream from the first send on.
@@ -35,7 +27,7 @@ func newAnswer(x *exchange) *answer {
 func (a *answer) send(msg []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
+	if a.closed || msg == nil {
 		return
 	}
 	if !a.streaming {
@@ -76,12 +68,8 @@ func (a *answer) abandon() {
 
 // begin makes the response an event stream.
 func (a *answer) begin() {
-	h := a.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	a.extend()
-	a.w.WriteHeader(http.StatusOK)
+	beginEvents(a.w)
 	a.streaming = true
 	a.beat = time.AfterFunc(a.keepAlive, a.comment)
 }
@@ -91,19 +79,13 @@ func (a *answer) comment() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.closed {
-		a.flush([]byte(":\n\n"))
+		a.flush(comment)
 	}
 }
 
 // event writes one server-sent event. The lock is held.
 func (a *answer) event(msg []byte) {
-	a.buf = append(a.buf[:0], "event: message\n"...)
-	for line := range bytes.SplitSeq(msg, []byte{'\n'}) {
-		a.buf = append(a.buf, "data: "...)
-		a.buf = append(a.buf, bytes.TrimSuffix(line, []byte{'\r'})...)
-		a.buf = append(a.buf, '\n')
-	}
-	a.buf = append(a.buf, '\n')
+	a.buf = appendEvent(a.buf[:0], "", msg)
 	a.flush(a.buf)
 }
 

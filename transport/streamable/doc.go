@@ -8,8 +8,8 @@
 //
 // A modern request stands for itself, and ends when its client goes away. A legacy client begins
 // with initialize and gets a session, which belongs to the principal that began it, and whose calls
-// go on without their client. What such a session is told outside of requests will come on the
-// stream that GET opens; until then GET is answered with 405, as the specification allows.
+// go on without their client. What such a session is told outside of requests comes on the stream that
+// GET opens, and a stream that broke is read on by a GET that names the last event.
 //
 // Listen opens loopback addresses and unix sockets for everybody, and others only with tokens and
 // with TLS or a proxy that does it: see Options.Check.

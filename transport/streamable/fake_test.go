@@ -24,7 +24,8 @@ import (
 //	initialize         a legacy session of the version asked for; "none" is an error
 //	tools/call echo    the argument "text"
 //	tools/call talk    two notifications, then a result
-//	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk"
+//	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk", gives
+//	                   its connection back if text is "release"
 //	tools/call error   a JSON-RPC error of the code in the argument "code"
 //	unknown            -32601, refused
 type fake struct {
@@ -36,6 +37,14 @@ type fake struct {
 	connected, closed atomic.Int32
 	mu                sync.Mutex
 	principals        []string
+	notify            func([]byte) // of the last conn that can be told something
+}
+
+// say tells the last session something.
+func (f *fake) say(msg string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notify([]byte(msg))
 }
 
 func newFake() *fake {
@@ -47,6 +56,9 @@ func (f *fake) connect(o protocol.ConnOptions) conn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.principals = append(f.principals, o.Principal)
+	if o.Notify != nil {
+		f.notify = o.Notify
+	}
 	return &fakeConn{fake: f}
 }
 
@@ -56,6 +68,8 @@ func (f *fake) HeaderParams(tool string) []protocol.HeaderParam {
 	}
 	return nil
 }
+
+func (f *fake) EndSubscriptions() {}
 
 func (f *fake) principal() string {
 	f.mu.Lock()
@@ -118,6 +132,9 @@ func (c *fakeConn) call(ctx context.Context, m *jsonrpc.Message, send func([]byt
 		for i := range 2 {
 			send(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i))
 		}
+	}
+	if string(text) == `"release"` {
+		send(nil)
 	}
 	switch name {
 	case "echo":

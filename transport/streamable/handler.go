@@ -26,12 +26,15 @@ type Handler struct {
 
 	ctx    context.Context // ends with Close; every call's parent
 	cancel context.CancelFunc
+	quiet  context.Context // ends with settle
+	hush   context.CancelFunc
 }
 
 // server is what is needed of a *protocol.Server.
 type server interface {
 	connect(o protocol.ConnOptions) conn
 	HeaderParams(tool string) []protocol.HeaderParam
+	EndSubscriptions()
 }
 
 // conn is what is needed of a *protocol.Conn.
@@ -71,6 +74,7 @@ func newHandler(srv server, o *Options) *Handler {
 	}
 	h.bodies.left.Store(maxBodies)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.quiet, h.hush = context.WithCancel(h.ctx)
 	return h
 }
 
@@ -79,6 +83,12 @@ func newHandler(srv server, o *Options) *Handler {
 func (h *Handler) Close() {
 	h.cancel()
 	h.sessions.close()
+}
+
+// settle ends the streams that would never end by themselves, so that only calls are left.
+func (h *Handler) settle() {
+	h.server.EndSubscriptions()
+	h.hush()
 }
 
 // ServeHTTP answers one request.
@@ -131,15 +141,16 @@ func (x *exchange) serve() *refusal {
 	switch x.r.Method {
 	case http.MethodPost:
 		return x.post()
+	case http.MethodGet:
+		return x.get()
 	case http.MethodDelete:
 		return x.delete()
 	}
-	// GET will open the stream of a legacy session here.
 	return x.notAllowed()
 }
 
 func (x *exchange) notAllowed() *refusal {
-	return refuse(http.StatusMethodNotAllowed, "method %s is not served", clip(x.r.Method)).with("Allow", "POST, DELETE")
+	return refuse(http.StatusMethodNotAllowed, "method %s is not served", clip(x.r.Method)).with("Allow", "POST, GET, DELETE")
 }
 
 // open refuses requests to a handler that is closed.

@@ -137,7 +137,7 @@ func TestHandler_Methods(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for _, method := range []string{"GET", "PUT", "PATCH", "OPTIONS"} {
 		r := s.want(method, method, "", nil, 405, refused("method "+method+" is not served"))
-		if allow := r.Header.Get("Allow"); allow != "POST, DELETE" {
+		if allow := r.Header.Get("Allow"); allow != "POST, GET, DELETE" {
 			t.Errorf("%s: Allow %q", method, allow)
 		}
 	}

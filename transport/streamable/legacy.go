@@ -2,9 +2,12 @@ package streamable
 
 import (
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 const sessionHeader = "Mcp-Session-Id"
@@ -29,7 +32,12 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 		return f
 	}
 	defer x.h.sessions.release(s)
-	x.answer(func(send func([]byte)) protocol.Response { return s.conn.Handle(s.ctx, m, send) })
+	handle := func(send func([]byte)) protocol.Response { return s.conn.Handle(s.ctx, m, send) }
+	if m.IsRequest() {
+		x.answerSession(s, handle)
+	} else {
+		x.answer(handle)
+	}
 	return nil
 }
 
@@ -47,22 +55,30 @@ func (x *exchange) legacyVersion() *refusal {
 
 // initialize begins a session, if the server agrees.
 func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
-	// Notify will lead to the stream that GET opens.
-	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, HTTP: true})
+	s := x.newSession()
+	c := s.conn
 	response := c.Handle(x.h.ctx, m, func([]byte) {})
 	if response.Initialized == "" {
 		c.Close()
 		x.answer(func(func([]byte)) protocol.Response { return response })
 		return nil
 	}
-	s := x.h.sessions.add(x.h.ctx, x.principal, c)
-	if s == nil {
+	s.version = response.Initialized
+	if s = x.h.sessions.add(x.h.ctx, s); s == nil {
 		c.Close()
 		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
 	}
 	x.w.Header().Set(sessionHeader, s.id)
 	x.answer(func(func([]byte)) protocol.Response { return response })
 	return nil
+}
+
+// newSession makes a session that is not open yet.
+func (x *exchange) newSession() *session {
+	s := &session{principal: x.principal, box: outbox.New()}
+	s.standing = s.box.Stream()
+	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Notify: s.standing.Send})
+	return s
 }
 
 // session finds the session of this request; the caller releases it.
@@ -80,6 +96,49 @@ func (x *exchange) session() (*session, *refusal) {
 
 func noSession() *refusal {
 	return refuse(http.StatusNotFound, "there is no such session (any more): begin with initialize")
+}
+
+// get opens the stream of a session: the rest of the one that Last-Event-ID names, else what belongs to no
+// request. Without a session there is no stream.
+func (x *exchange) get() *refusal {
+	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
+		return x.notAllowed()
+	}
+	if f := x.legacyVersion(); f != nil {
+		return f
+	}
+	if values := x.r.Header.Values("Accept"); len(values) > 0 && !accepts(strings.Join(values, ","), "text/event-stream") {
+		return refuse(http.StatusNotAcceptable, "Accept must allow text/event-stream")
+	}
+	s, f := x.session()
+	if f != nil {
+		return f
+	}
+	defer x.h.sessions.release(s)
+	reader, f := x.reader(s)
+	if f != nil {
+		return f
+	}
+	defer reader.Close()
+	x.rc.SetReadDeadline(time.Time{})
+	c := &carrier{x: x, session: s, reader: reader}
+	if reader.Of(s.standing) {
+		c.until = x.h.quiet.Done()
+	}
+	c.carry()
+	return nil
+}
+
+func (x *exchange) reader(s *session) (*outbox.Reader, *refusal) {
+	last := x.r.Header.Get("Last-Event-ID")
+	if last == "" {
+		return s.standing.Attach(), nil
+	}
+	reader, ok := s.box.Resume(last)
+	if !ok {
+		return nil, refuse(http.StatusBadRequest, "the events after %q are not kept (any more)", clip(last))
+	}
+	return reader, nil
 }
 
 // delete ends a session. The modern era has none.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 func TestLegacy_Lifecycle(t *testing.T) {
@@ -28,9 +29,9 @@ func TestLegacy_Lifecycle(t *testing.T) {
 	s.want("response", "POST", `{"jsonrpc":"2.0","id":9,"result":{}}`, in, 202, "")
 	s.want("unknown method", "POST", legacyBody(1, "none", "{}"), in, 200, errorBody("1", -32601, "no"))
 	s.want("error", "POST", legacyBody(1, "tools/call", `{"name":"error","arguments":{"code":-32602}}`), in, 200, errorBody("1", -32602, "no"))
-	s.want("stream", "POST", legacyBody(1, "tools/call", `{"name":"talk"}`), in, 200, event(progress(0))+event(progress(1))+event(doneBody))
+	s.want("stream", "POST", legacyBody(1, "tools/call", `{"name":"talk"}`), in, 200,
+		priming("4-0")+eventID("4-1", progress(0))+eventID("4-2", progress(1))+eventID("4-3", doneBody))
 	s.want("batch", "POST", `[`+initialized[:len(initialized)-2]+`"},{}]`, in, 202, "")
-	s.want("GET", "GET", "", in, 405, refused("method GET is not served"))
 
 	s.want("DELETE", "DELETE", "", in, 204, "")
 	s.want("ping after DELETE", "POST", legacyBody(1, "ping", "{}"), in, 404, errorBody("1", -32600, "there is no such session (any more): begin with initialize"))
@@ -176,7 +177,9 @@ func TestSessions_Expire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := newSessions(10, time.Hour)
-		add := func() *session { return s.add(t.Context(), "p", f.connect(protocol.ConnOptions{})) }
+		add := func() *session {
+			return s.add(t.Context(), &session{principal: "p", conn: f.connect(protocol.ConnOptions{}), box: outbox.New()})
+		}
 		resting, used, busy := add(), add(), add()
 		s.acquire(busy.id, "p")
 		for range 3 {

@@ -147,6 +147,7 @@ func (l *Listener) run(srv *http.Server) error {
 }
 
 func (l *Listener) shutdown(srv *http.Server, h *Handler) {
+	h.settle()
 	if waitFor(srv, l.options.Drain) {
 		return
 	}

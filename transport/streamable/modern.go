@@ -63,7 +63,7 @@ func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
 	ctx, cancel := context.WithCancel(x.r.Context()) // which ends when the client goes away
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, HTTP: true})
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal})
 	defer c.Close()
 	x.answer(func(send func([]byte)) protocol.Response { return c.Handle(ctx, m, send) })
 	return nil

@@ -192,6 +192,10 @@ func TestModern_OneConnARequest(t *testing.T) {
 
 func event(data string) string { return "event: message\ndata: " + data + "\n\n" }
 
+func eventID(id, data string) string { return "event: message\nid: " + id + "\ndata: " + data + "\n\n" }
+
+func priming(id string) string { return "id: " + id + "\nretry: 500\ndata: \n\n" }
+
 func progress(i int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i)
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"sync"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 // session is what a legacy client began with initialize. It belongs to a principal; its id alone
@@ -14,6 +16,9 @@ type session struct {
 	id        string // 130 random bits in base32, which is visible ASCII
 	principal string
 	conn      conn
+	version   string // of the protocol
+	box       *outbox.Outbox
+	standing  *outbox.Stream  // what belongs to no request
 	ctx       context.Context // of its calls: they go on when their client goes away
 	cancel    context.CancelFunc
 
@@ -23,10 +28,11 @@ type session struct {
 	place  *list.Element
 }
 
-// end cancels what runs and waits for it.
+// end cancels what runs and waits for it; streams that are being read end.
 func (s *session) end() {
 	s.cancel()
 	s.conn.Close()
+	s.box.Close()
 }
 
 // sessions are bounded in number and in the time they rest.
@@ -47,13 +53,13 @@ func newSessions(max int, idle time.Duration) *sessions {
 
 // add begins a session. When there are too many, the principal's own longest unused one has to go;
 // if it has none at rest, there is no new one, and add returns nil.
-func (s *sessions) add(ctx context.Context, principal string, c conn) *session {
-	n := &session{id: rand.Text(), principal: principal, conn: c}
+func (s *sessions) add(ctx context.Context, n *session) *session {
+	n.id = rand.Text()
 	n.ctx, n.cancel = context.WithCancel(ctx)
 	s.mu.Lock()
 	gone := s.expire()
 	if len(s.byID) >= s.max {
-		gone = append(gone, s.evict(principal)...)
+		gone = append(gone, s.evict(n.principal)...)
 	}
 	ok := len(s.byID) < s.max && !s.closed
 	if ok {
@@ -84,6 +90,13 @@ func (s *sessions) acquire(id, principal string) *session {
 	s.mu.Unlock()
 	endAll(gone)
 	return found
+}
+
+// hold is acquire for who has the session already.
+func (s *sessions) hold(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.active++
 }
 
 func (s *sessions) release(x *session) {

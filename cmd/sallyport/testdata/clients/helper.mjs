@@ -51,7 +51,7 @@ export function changes() {
  * resource.
  */
 export async function drive(c) {
-  for (const step of [hello, tools, calls, content, errors, progress, cancel, concurrent, resources, prompts, complete, header, logging, listChanged]) {
+  for (const step of [hello, tools, calls, content, errors, progress, cancel, concurrent, resources, prompts, complete, header, logging, listChanged, updated]) {
     await step(c)
     console.log('ok', step.name)
   }
@@ -188,21 +188,27 @@ async function logging({ client, call }) {
 // A plugin is dropped into the folder, and taken away again. Where the host does not announce that it
 // tells of changes, the next list must show them.
 async function listChanged({ client, changes }) {
-  const announced = client.getServerCapabilities().tools.listChanged === true
-  assert.ok(announced || http || spec.version === '2026-07-28')
-  const listed = async (wanted) => {
-    for (const end = Date.now() + within; ; await new Promise((again) => setTimeout(again, 100))) {
-      const { tools } = await client.listTools(undefined, { cacheMode: 'refresh' })
-      if (tools.some((t) => t.name === spec.add.tool) === wanted) return
-      assert.ok(Date.now() < end, `${spec.add.tool}: still ${!wanted}`)
-    }
-  }
-  const told = (wanted) => (announced ? changes.has(spec.add.tool, wanted) : listed(wanted))
+  assert.ok(client.getServerCapabilities().tools.listChanged)
   assert.ok(changes.none(), 'a change was told, but nothing changed')
   await copyFile(spec.add.from, spec.add.to)
-  await told(true)
+  await changes.has(spec.add.tool, true)
   await rm(spec.add.to)
-  await told(false)
+  await changes.has(spec.add.tool, false)
+}
+
+// A resource that the client subscribed to is said to be updated: in the modern era by a listen of its own.
+async function updated({ client, call }) {
+  const uri = 'test://watched-resource'
+  const heard = new Promise((done) => { client.fallbackNotificationHandler = async (n) => done(n) })
+  const subscription = client.listen && spec.version === '2026-07-28'
+    ? await client.listen({ resourceSubscriptions: [uri] })
+    : void await client.subscribeResource({ uri })
+  await call({ name: 'test_trigger_resource_update', arguments: {} })
+  const late = new Promise((_, fail) => setTimeout(() => fail(new Error('no update was told')), within).unref())
+  const { method, params } = await Promise.race([heard, late])
+  assert.equal(method, 'notifications/resources/updated')
+  assert.equal(params.uri, uri)
+  await (subscription ? subscription.close() : client.unsubscribeResource({ uri }))
 }
 
 // The host ends by itself when its input does.

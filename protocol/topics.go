@@ -1,0 +1,71 @@
+package protocol
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// maxSubscriptions is how many resources one listener, or one legacy session, may subscribe to: more
+// than a person has open, and a bound on what a change has to be compared with.
+const maxSubscriptions = 1024
+
+// topics are what somebody wants to be told of, or what there is to tell.
+type topics struct {
+	tools, prompts, resources bool
+	uris                      map[string]bool // of resources
+}
+
+// in returns the part of a change that is of these topics. owner finds the plugin of a resource.
+func (t *topics) in(c registry.Change, owner func(uri string) string) topics {
+	news := topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
+	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
+		return news
+	}
+	for uri := range t.uris {
+		if c.Updated[uri] || len(c.Replaced) > 0 && c.Replaced[owner(uri)] {
+			news.subscribe(uri)
+		}
+	}
+	return news
+}
+
+// add takes in what another has.
+func (t *topics) add(o topics) {
+	t.tools, t.prompts, t.resources = t.tools || o.tools, t.prompts || o.prompts, t.resources || o.resources
+	for uri := range o.uris {
+		t.subscribe(uri)
+	}
+}
+
+func (t *topics) subscribe(uri string) {
+	if t.uris == nil {
+		t.uris = map[string]bool{}
+	}
+	t.uris[uri] = true
+}
+
+// messages are the notifications for these topics, with a _meta unless that is nil.
+func (t *topics) messages(meta json.RawMessage) (all [][]byte) {
+	say := func(method string, params rawjson.Object) {
+		if meta != nil {
+			params.Set("_meta", meta)
+		}
+		all = append(all, notification(method, params))
+	}
+	for _, list := range []struct {
+		changed bool
+		name    string
+	}{{t.tools, "tools"}, {t.prompts, "prompts"}, {t.resources, "resources"}} {
+		if list.changed {
+			say("notifications/"+list.name+"/list_changed", nil)
+		}
+	}
+	for _, uri := range slices.Sorted(maps.Keys(t.uris)) {
+		say("notifications/resources/updated", rawjson.Object{{Key: "uri", Value: rawjson.AppendString(nil, uri)}})
+	}
+	return all
+}
