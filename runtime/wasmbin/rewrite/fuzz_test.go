@@ -1,0 +1,178 @@
+package rewrite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// end is all that can be seen of a run.
+type end struct {
+	results      string
+	memory       uint32
+	size         uint32
+	globals      [2]uint64
+	trap         string
+	fuel, checks int64
+}
+
+// runOnce runs a generated module, as it is or rewritten.
+func runOnce(t *testing.T, wasm []byte, rewritten bool, slice int64, a, b uint64) end {
+	t.Helper()
+	ctx := context.Background()
+	h, err := newHost(ctx, wazero.NewRuntimeConfigCompiler())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(ctx)
+	h.slice, h.refills = slice, 10_000_000/slice
+	var m api.Module
+	if rewritten {
+		var g *guest
+		if g, err = h.load(ctx, wasm, wazero.NewModuleConfig()); err == nil {
+			m = g.Module
+		}
+	} else {
+		m, err = h.Instantiate(ctx, wasm)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%x", err, wasm)
+	}
+	results, err := m.ExportedFunction("run").Call(ctx, a, b)
+	e := end{results: fmt.Sprint(results), size: m.Memory().Size()}
+	if errors.Is(err, errFuel) {
+		t.Skip("it takes too long")
+	}
+	if err != nil {
+		e.trap, _, _ = strings.Cut(err.Error(), "\n")
+	}
+	all, _ := m.Memory().Read(0, m.Memory().Size())
+	e.memory = crc32.ChecksumIEEE(all)
+	for i, name := range []string{"a", "b"} {
+		e.globals[i] = m.ExportedGlobal(name).Get()
+	}
+	if rewritten {
+		e.fuel = h.spent(m)
+	}
+	return e
+}
+
+// same runs a generated module as it is and rewritten, and holds that nothing differs; then once more with another
+// slice, and holds that the fuel is the same.
+func same(t *testing.T, in []byte, a, b uint64) end {
+	t.Helper()
+	wasm := generate(in)
+	metered := runOnce(t, wasm, true, 100_000, a, b)
+	again := runOnce(t, wasm, true, 100, a, b)
+	if again != metered {
+		t.Errorf("one slice: %+v, another: %+v\n%x", metered, again, wasm)
+	}
+	plain := runOnce(t, wasm, false, 1, a, b)
+	if plain.fuel = metered.fuel; plain != metered {
+		t.Errorf("plain %+v, metered %+v\n%x", plain, metered, wasm)
+	}
+	return plain
+}
+
+// TestSame runs some hundred programs made up from seeds; FuzzSame goes on from there.
+func TestSame(t *testing.T) {
+	ends := make(map[string]int)
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		in := make([]byte, 100+r.IntN(900))
+		for i := range in {
+			in[i] = byte(r.Uint32())
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			e := same(t, in, r.Uint64(), r.Uint64())
+			ends[e.trap]++
+		})
+	}
+	t.Log(ends)
+	if ends[""] < 50 || len(ends) < 3 {
+		t.Errorf("the programs say little: %v", ends)
+	}
+}
+
+func FuzzSame(f *testing.F) {
+	f.Add([]byte{}, uint64(0), uint64(0))
+	f.Add([]byte("some bytes that make a program, and some more of them"), uint64(7), uint64(1<<40))
+	f.Fuzz(func(t *testing.T, in []byte, a, b uint64) {
+		if len(in) > 4096 {
+			t.Skip()
+		}
+		same(t, in, a, b)
+	})
+}
+
+// FuzzValid: whatever is refused stays refused, and what is accepted stays accepted.
+func FuzzValid(f *testing.F) {
+	f.Add(w.Kernels())
+	f.Add(state())
+	f.Add(generate([]byte("some bytes that make a program")))
+	for _, wasm := range specModules(f, 40) {
+		f.Add(wasm)
+	}
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	f.Cleanup(func() { _ = r.Close(ctx) })
+	compiles := func(wasm []byte) error {
+		c, err := r.CompileModule(ctx, wasm)
+		if err == nil {
+			_ = c.Close(ctx)
+		}
+		return err
+	}
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		b, err := wasmbin.Read(wasm)
+		if err != nil || wasmbin.Check(b, wasmbin.Limits{Work: 1_000_000}) != nil {
+			return
+		}
+		plain := compiles(wasm)
+		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}} {
+			out, _, err := rewrite.Rewrite(wasm, o)
+			switch {
+			case err == nil && (plain == nil) != (compiles(out) == nil):
+				t.Errorf("%+v: plain %v, rewritten %v\n%x\n%x", o, plain, compiles(out), wasm, out)
+			case err != nil && plain == nil && !excused(err):
+				t.Errorf("%+v: %v\n%x", o, err, wasm)
+			}
+			if err == nil && o == both {
+				if again, _, _ := rewrite.Rewrite(wasm, o); !bytes.Equal(again, out) {
+					t.Error("not the same twice")
+				}
+			}
+		}
+	})
+}
+
+// excused tells whether a valid module may be refused for this reason.
+func excused(err error) bool {
+	return errors.Is(err, rewrite.ErrReserved) || errors.Is(err, wasmbin.ErrUnsupported) || errors.Is(err, wasmbin.ErrLimit)
+}
+
+// specModules are the smallest modules of some scripts of the specification, n at most.
+func specModules(t testing.TB, n int) (modules [][]byte) {
+	files, _ := filepath.Glob(filepath.Join(specDir(t), "v2", "testdata", "*.0.wasm"))
+	for _, file := range files {
+		wasm, err := os.ReadFile(file)
+		if err == nil && len(wasm) < 4096 && len(modules) < n {
+			modules = append(modules, wasm)
+		}
+	}
+	return modules
+}
