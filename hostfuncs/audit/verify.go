@@ -1,0 +1,330 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem is one thing that is not as it was written.
+type Problem struct {
+	Chain string
+	N     uint64 // the line; 0 is none
+	What  string // one sentence, lower case, no full stop
+}
+
+func (p Problem) String() string {
+	if p.N == 0 {
+		return p.Chain + ": " + p.What
+	}
+	return fmt.Sprintf("%s line %d: %s", p.Chain, p.N, p.What)
+}
+
+// Report is what Verify found.
+type Report struct {
+	Chains   int
+	Lines    uint64
+	Problems []Problem
+	// Open are chains that have no end, with how far they go: processes that run, or that were killed.
+	Open map[string]uint64
+}
+
+// Verify reads every chain of a folder.
+func Verify(dir string) (Report, error) {
+	r := Report{Open: map[string]uint64{}}
+	v, err := newVerifier(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	for _, chain := range slices.Sorted(maps.Keys(v.chains)) {
+		if err := v.chain(chain, &r); err != nil {
+			return r, err
+		}
+		r.Chains++
+	}
+	v.gone(&r)
+	return r, nil
+}
+
+// Proves says whether a receipt's mark is that of a line, and returns the line.
+func Proves(dir, mark string) (json.RawMessage, error) {
+	parts := strings.Split(mark, "/")
+	if len(parts) != 3 {
+		return nil, fmt.Errorf("%q is no mark of a receipt: chain/number/mac", mark)
+	}
+	n, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no mark of a receipt: chain/number/mac", mark)
+	}
+	var found json.RawMessage
+	err = Read(dir, func(l Line) bool {
+		if l.Chain == parts[0] && l.N == n {
+			found = bytes.Clone(l.Text)
+		}
+		return found == nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, fmt.Errorf("chain %s has no line %d", parts[0], n)
+	case !bytes.HasSuffix(found, []byte(macStart+parts[2]+`"}`)):
+		return found, fmt.Errorf("line %d of chain %s is not the one of the receipt", n, parts[0])
+	}
+	return found, nil
+}
+
+type verifier struct {
+	dir    string
+	mac    hash.Hash
+	chains map[string][]string // files, in order
+	heads  map[string]string
+	ends   map[string]uint64 // the last line of each
+	seen   map[string]string // what chains say of others: number/mac
+}
+
+func newVerifier(dir string) (*verifier, error) {
+	key, err := readKey(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{dir: dir, mac: hmac.New(sha256.New, key), ends: map[string]uint64{}, seen: map[string]string{}}
+	if v.heads, err = heads(dir); err != nil {
+		return nil, err
+	}
+	v.chains, err = chains(dir)
+	return v, err
+}
+
+// chains finds the files of each chain.
+func chains(dir string) (map[string][]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]string{}
+	for _, e := range entries {
+		name, is := strings.CutSuffix(e.Name(), ".log")
+		if !is {
+			continue
+		}
+		if parts := strings.Split(name, "-"); len(parts) == 4 {
+			name = strings.Join(parts[:3], "-")
+		}
+		all[name] = append(all[name], e.Name())
+	}
+	for _, files := range all {
+		slices.SortFunc(files, func(a, b string) int { return partOf(a) - partOf(b) })
+	}
+	return all, nil
+}
+
+func partOf(file string) int {
+	parts := strings.Split(strings.TrimSuffix(file, ".log"), "-")
+	if len(parts) < 4 {
+		return 1
+	}
+	n, _ := strconv.Atoi(parts[3])
+	return n
+}
+
+// chain checks each line against the one before.
+func (v *verifier) chain(name string, r *Report) error {
+	before := first(v.mac, name)
+	n, ended := uint64(0), false
+	tell := func(n uint64, format string, args ...any) {
+		r.Problems = append(r.Problems, Problem{name, n, fmt.Sprintf(format, args...)})
+	}
+	err := v.lines(name, func(line []byte, whole bool) bool {
+		n++
+		if !whole {
+			tell(n, "the last line is torn: a crash or a cut, it cannot be told")
+			n--
+			return false
+		}
+		body, sum, ok := splitLine(line)
+		if !ok {
+			tell(n, "it is no line of this log")
+			return false
+		}
+		if got := number(body); got != n {
+			tell(n, "line %d stands here: lines are missing or in another order", got)
+			return false
+		}
+		if !hmac.Equal(lineMAC(v.mac, before, body), sum) {
+			tell(n, "it was changed, or the one before was")
+			return false
+		}
+		before = bytes.Clone(sum)
+		v.ends[name] = n
+		v.learn(body)
+		v.checkHead(name, n, sum, tell)
+		ended = bytes.Contains(body, []byte(`,"event":"end"`))
+		return true
+	})
+	r.Lines += v.ends[name]
+	if !ended {
+		r.Open[name] = v.ends[name]
+	}
+	if head := numberOf(v.heads[name]); head > v.ends[name] {
+		tell(0, "it is %d lines behind the head: a crash or a cut, it cannot be told", head-v.ends[name])
+	} else if head == 0 && v.ends[name] > 0 && ended {
+		tell(0, "its head is gone")
+	}
+	return err
+}
+
+func (v *verifier) checkHead(name string, n uint64, sum []byte, tell func(uint64, string, ...any)) {
+	head := v.heads[name]
+	if numberOf(head) == n && macOf(head) != hex.EncodeToString(sum) {
+		tell(n, "the head has another MAC for it")
+	}
+}
+
+// learn keeps what the first line of a chain says about the others.
+func (v *verifier) learn(body []byte) {
+	if !bytes.Contains(body, []byte(`,"event":"begin"`)) {
+		return
+	}
+	var begin struct{ Seen map[string]string }
+	if json.Unmarshal(append(bytes.Clone(body), '}'), &begin) != nil {
+		return
+	}
+	for name, head := range begin.Seen {
+		if numberOf(head) >= numberOf(v.seen[name]) {
+			v.seen[name] = head
+		}
+	}
+}
+
+// gone finds chains that others have seen.
+func (v *verifier) gone(r *Report) {
+	for _, name := range slices.Sorted(maps.Keys(v.seen)) {
+		switch want := numberOf(v.seen[name]); {
+		case v.chains[name] == nil:
+			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("the chain is gone; it had %d lines or more", want)})
+		case v.ends[name] < want && numberOf(v.heads[name]) < want:
+			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("it had %d lines when another process began", want)})
+		}
+	}
+	for name, head := range v.heads {
+		if v.chains[name] == nil && v.seen[name] == "" {
+			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("the chain is gone; its head is at line %d", numberOf(head))})
+		}
+	}
+}
+
+// splitLine takes the MAC off a line.
+func splitLine(line []byte) (body, mac []byte, ok bool) {
+	const tail = len(macStart) + 2*macSize + len(`"}`)
+	if len(line) < tail || !bytes.HasPrefix(line, []byte(`{"n":`)) {
+		return nil, nil, false
+	}
+	body, end := line[:len(line)-tail], line[len(line)-tail:]
+	mac, err := hex.DecodeString(string(end[len(macStart) : len(macStart)+2*macSize]))
+	return body, mac, err == nil && bytes.HasPrefix(end, []byte(macStart)) && bytes.HasSuffix(end, []byte(`"}`))
+}
+
+func number(body []byte) uint64 {
+	text, _, _ := bytes.Cut(bytes.TrimPrefix(body, []byte(`{"n":`)), []byte(","))
+	n, _ := strconv.ParseUint(string(text), 10, 64)
+	return n
+}
+
+// numberOf and macOf read number/mac, with or without a chain before it.
+func numberOf(head string) uint64 {
+	parts := strings.Split(head, "/")
+	n, _ := strconv.ParseUint(parts[max(0, len(parts)-2)], 10, 64)
+	return n
+}
+
+func macOf(head string) string { return head[strings.LastIndexByte(head, '/')+1:] }
+
+// lines calls f for each line of a chain until it returns false.
+func (v *verifier) lines(name string, f func(line []byte, whole bool) bool) error {
+	for _, file := range v.chains[name] {
+		more, err := eachLine(filepath.Join(v.dir, file), f)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachLine(path string, f func(line []byte, whole bool) bool) (more bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	in := bufio.NewReaderSize(file, 64<<10)
+	var long []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		long = append(long, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && len(long) <= 2*maxLine:
+			continue
+		case errors.Is(err, io.EOF) && len(long) == 0:
+			return true, nil
+		case errors.Is(err, io.EOF):
+			f(long, false)
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		if !f(bytes.TrimSuffix(long, []byte("\n")), true) {
+			return false, nil
+		}
+		long = long[:0]
+	}
+}
+
+// Line is one line, not verified.
+type Line struct {
+	Chain string
+	N     uint64
+	Text  json.RawMessage // valid until f returns
+}
+
+// Read calls f for every line of a folder, one chain after the other as they began, until it returns false.
+func Read(dir string, f func(Line) bool) error {
+	all, err := chains(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v := &verifier{dir: dir, chains: all}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		goOn := true
+		err := v.lines(name, func(line []byte, whole bool) bool {
+			if whole {
+				goOn = f(Line{Chain: name, N: number(line), Text: line})
+			}
+			return goOn
+		})
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
