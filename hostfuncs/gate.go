@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
@@ -63,6 +64,7 @@ type Gate struct {
 	stdout output
 	// journal is that of the call, nil if the plugin cannot ask.
 	journal *journal.Journal
+	begun   time.Time
 	stop    context.Context // done when the call is over
 	cancel  context.CancelFunc
 	wasi    func() *wasi.State
@@ -72,6 +74,9 @@ type Gate struct {
 	closers  []func()         // what a WASI state needs closed
 	files    *overlay.Overlay // what it writes; nil before it asked for files
 	landed   int              // how many of its writes last
+	outcome  string
+	removed  int      // characters cleaned out of its answer
+	would    []string // what was held back
 	record   record
 	usage    runtime.Usage
 	logged   int // bytes of log messages
@@ -304,6 +309,7 @@ func (g *Gate) Receipt() Receipt {
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest,
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
+		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Would: slices.Concat(g.wouldWrite(), g.would),
 	}
 }
 
@@ -347,6 +353,12 @@ func (g *Gate) Stderr() []byte { return g.stderr.Tail() }
 // asks for is refused. It may be called again.
 func (g *Gate) Close() {
 	g.cancel()
+	g.mu.Lock()
+	over := g.closed
+	g.mu.Unlock()
+	if !over {
+		g.finish()
+	}
 	g.mu.Lock()
 	closers := g.closers
 	g.closers, g.closed = nil, true

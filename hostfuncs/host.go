@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
@@ -28,6 +29,11 @@ type Options struct {
 	Logger *slog.Logger
 	// Home is the operator's home folder, which ~ stands for in grants; empty matches nothing.
 	Home string
+	// Audit takes a line for each call, and then callers get receipts; nil is no log and no receipts. The
+	// host does not close it.
+	Audit *audit.Log
+	// FullReceipts tells callers over HTTP too what was touched, not only how often.
+	FullReceipts bool
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
 	// system's folder for temporary files.
 	State string
@@ -50,21 +56,24 @@ type Options struct {
 
 // Host makes the policies of plugins and owns what they share. It is safe for concurrent use.
 type Host struct {
-	logger    *slog.Logger
-	places    grant.Places
-	state     string
-	protected atomic.Pointer[protected]
-	resolver  Resolver
-	dial      func(ctx context.Context, network, address string) (net.Conn, error)
-	proxy     func(*url.URL) (*url.URL, error)
-	tls       *tls.Config
-	agent     string
-	ranges    table
-	maxBody   int64             // of an answer, in bytes
-	methods   map[string]method // never changed after NewHost
-	questions map[string]question
-	stop      context.Context // done when the host is closed
-	cancel    context.CancelFunc
+	logger *slog.Logger
+	places grant.Places
+	state  string
+	audit  *audit.Log
+	// fullReceipts are for everybody.
+	fullReceipts bool
+	protected    atomic.Pointer[protected]
+	resolver     Resolver
+	dial         func(ctx context.Context, network, address string) (net.Conn, error)
+	proxy        func(*url.URL) (*url.URL, error)
+	tls          *tls.Config
+	agent        string
+	ranges       table
+	maxBody      int64             // of an answer, in bytes
+	methods      map[string]method // never changed after NewHost
+	questions    map[string]question
+	stop         context.Context // done when the host is closed
+	cancel       context.CancelFunc
 
 	mu       sync.Mutex
 	policies map[*Policy]struct{} // not closed yet
@@ -76,9 +85,13 @@ func NewHost(o *Options) *Host {
 		o = &Options{}
 	}
 	h := &Host{
-		logger:    o.Logger,
-		places:    placesOf(o.Home),
-		state:     o.State,
+		logger: o.Logger,
+		places: placesOf(o.Home),
+		state:  o.State,
+		audit:  o.Audit,
+
+		fullReceipts: o.FullReceipts,
+
 		resolver:  o.Resolver,
 		dial:      o.Dial,
 		proxy:     o.Proxy,

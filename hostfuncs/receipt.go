@@ -2,7 +2,12 @@ package hostfuncs
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // Limits of one receipt: it travels with the result, so it says what happened and does not grow with it.
@@ -16,12 +21,145 @@ type Receipt struct {
 	Call    string   `json:"call"`
 	Plugin  string   `json:"plugin"`
 	Digest  string   `json:"digest,omitempty"`
+	Millis  float64  `json:"ms,omitempty"`      // how long it took
+	Outcome string   `json:"outcome,omitempty"` // OutcomeOK, OutcomeTool, or the kind of its failure
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
 	Denials []Denial `json:"denials,omitempty"` // in the order they came
 	// Fuel is how much the guest computed, in units of about one instruction; equal work is equal fuel.
 	Fuel uint64 `json:"fuel,omitempty"`
 	// Memory is the most linear memory that the guest had, in bytes.
 	Memory uint64 `json:"memory,omitempty"`
+	Landed  int      `json:"landed,omitempty"`  // files and folders that it changed
+	Removed int      `json:"removed,omitempty"` // characters that were cleaned out of its answer
+	Would   []string `json:"would,omitempty"`   // what was held back in a call that only tries
+	Audit   string   `json:"audit,omitempty"`   // its line in the audit log: chain/number/mac
+
+	// Counts says that whoever gets it sees numbers, not what was touched.
+	Counts bool `json:"-"`
+}
+
+// The outcomes of a call that are no failure of it.
+const (
+	OutcomeOK   = "ok"
+	OutcomeTool = "tool" // the tool says that it failed
+)
+
+// ReceiptListener is met by a Client that wants the receipt when the call is over.
+type ReceiptListener interface {
+	Receipt(Receipt)
+}
+
+// members writes the receipt as members of an object, without braces.
+func (r *Receipt) members(b []byte) []byte {
+	b = text(b, `"call":`, r.Call)
+	b = text(b, `,"plugin":`, r.Plugin)
+	if r.Digest != "" {
+		b = text(b, `,"digest":`, r.Digest)
+	}
+	b = append(b, `,"ms":`...)
+	b = strconv.AppendFloat(b, r.Millis, 'f', 3, 64)
+	if r.Outcome != "" {
+		b = text(b, `,"outcome":`, r.Outcome)
+	}
+	for _, n := range []struct {
+		key string
+		n   uint64
+	}{{`,"fuel":`, r.Fuel}, {`,"memory":`, r.Memory}, {`,"landed":`, uint64(r.Landed)}, {`,"removed":`, uint64(r.Removed)}} {
+		if n.n > 0 {
+			b = strconv.AppendUint(append(b, n.key...), n.n, 10)
+		}
+	}
+	return b
+}
+
+func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }
+
+// line is what the audit log keeps: everything.
+func (r *Receipt) line(c *Call) []byte {
+	b := r.members(make([]byte, 0, 512))
+	b = text(b, `,"principal":`, c.Principal)
+	b = text(b, `,"method":`, c.Method)
+	if c.Tool != "" {
+		b = text(b, `,"tool":`, c.Tool)
+	}
+	return r.details(b)
+}
+
+// details writes what was touched, in full.
+func (r *Receipt) details(b []byte) []byte {
+	for _, d := range []struct {
+		key   string
+		there bool
+		value any
+	}{
+		{`,"effects":`, len(r.Effects) > 0, r.Effects}, {`,"denials":`, len(r.Denials) > 0, r.Denials},
+		{`,"would":`, len(r.Would) > 0, r.Would},
+	} {
+		if !d.there {
+			continue
+		}
+		if raw, err := json.Marshal(d.value); err == nil {
+			b = append(append(b, d.key...), raw...)
+		}
+	}
+	return b
+}
+
+// JSON is the receipt as the caller gets it.
+func (r *Receipt) JSON() json.RawMessage {
+	b := r.members(append(make([]byte, 0, 384), '{'))
+	if r.Counts {
+		b = r.counts(b)
+	} else {
+		b = r.details(b)
+	}
+	if r.Audit != "" {
+		b = text(b, `,"audit":`, r.Audit)
+	}
+	return append(b, '}')
+}
+
+// counts writes numbers for each family, and how much was refused.
+func (r *Receipt) counts(b []byte) []byte {
+	type sum struct {
+		Count    int   `json:"count"`
+		Sent     int64 `json:"sent,omitempty"`
+		Received int64 `json:"received,omitempty"`
+		Denied   int   `json:"denied,omitempty"`
+	}
+	families := map[string]*sum{}
+	of := func(family string) *sum {
+		if families[family] == nil {
+			families[family] = &sum{}
+		}
+		return families[family]
+	}
+	for _, e := range r.Effects {
+		s := of(e.Family)
+		s.Count, s.Sent, s.Received = s.Count+e.Count, s.Sent+e.Sent, s.Received+e.Received
+	}
+	for _, d := range r.Denials {
+		of(d.Family).Denied += d.Count
+	}
+	if len(families) == 0 {
+		return b
+	}
+	raw, err := json.Marshal(families)
+	if err != nil {
+		return b
+	}
+	return append(append(b, `,"effects":`...), raw...)
+}
+
+// Done lists the effects outside of this machine that cannot be taken back.
+func (r *Receipt) Done() []string {
+	var done []string
+	for _, e := range r.Effects {
+		if e.Family == "net" && !strings.HasPrefix(e.Target, "GET ") && !strings.HasPrefix(e.Target, "HEAD ") {
+			done = append(done, e.Target)
+		}
+	}
+	return done
 }
 
 // Effect is everything of one kind that a call did to one target.

@@ -158,7 +158,13 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	if refused := r.refusal(f.text); refused != nil {
 		appendBlock(&o, refused)
 	}
-	setMeta(&o, metaError, f.data(r.call))
+	data := f.data(r.call)
+	if outside := r.outside(); outside != nil { // what was done before it failed, and stays done
+		d, _ := rawjson.ParseObject(data)
+		d.Set("done", outside)
+		data = d.Append(nil)
+	}
+	setMeta(&o, metaError, data)
 	return r.frame(o, false), nil
 }
 

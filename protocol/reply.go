@@ -31,6 +31,9 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 	for _, key := range [...]string{"resultType", "ttlMs", "cacheScope"} {
 		o.Delete(key)
 	}
+	if receipt := r.done(); receipt != nil {
+		setMeta(&o, metaReceipt, receipt.JSON())
+	}
 	if r.modern && o.Get("_meta") != nil {
 		setMeta(&o, metaServerInfo, r.server.info)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -45,6 +46,7 @@ type request struct {
 	denied   string            // what the last of them said
 	required json.RawMessage   // what the client should have declared for the last question it did not get
 	finished bool
+	receipt  *hostfuncs.Receipt // of the call, when it is over
 }
 
 // accept decides the era, holds the request to that era's rules and finds its handler.

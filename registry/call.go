@@ -38,7 +38,8 @@ type Call struct {
 
 // Verdict is what became of an answer that was looked at.
 type Verdict struct {
-	Failed bool // the tool says that it failed: what it wrote is dropped
+	Failed  bool // the tool says that it failed: what it wrote is dropped
+	Removed int  // characters that were cleaned out of it
 }
 
 // settle makes what a call wrote last, if its answer is a success.
@@ -50,10 +51,19 @@ func (c Call) settle(ctx context.Context, gate *hostfuncs.Gate, answer json.RawM
 			return err
 		}
 	}
-	if v.Failed || gate == nil {
+	if gate == nil {
 		return nil
 	}
-	return gate.Land(ctx)
+	gate.Cleaned(v.Removed)
+	if v.Failed {
+		gate.Ended(hostfuncs.OutcomeTool)
+		return nil
+	}
+	if err := gate.Land(ctx); err != nil {
+		return err
+	}
+	gate.Ended(hostfuncs.OutcomeOK)
+	return nil
 }
 
 // Reader serves resources/read for one URI: a Resource or a Template.

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Failure is the error of a call that a plugin did not answer. The cause is one of runtime's
@@ -30,10 +32,24 @@ func (e *Failure) Unwrap() error { return e.Err }
 // newFailure takes from the gate of a call what helps to understand its failure.
 func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *Failure {
 	f := &Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
+	gate.Ended(outcome(err))
 	for _, d := range gate.Denials() {
 		f.Denials = append(f.Denials, d.Reason)
 	}
 	return f
+}
+
+// outcome is a failure in one word, for the receipt.
+func outcome(err error) string {
+	var end *runtime.EndError
+	var ask *runtime.AskError
+	switch {
+	case errors.As(err, &end):
+		return string(end.Kind)
+	case errors.As(err, &ask):
+		return string(ask.Kind)
+	}
+	return string(runtime.KindGuest)
 }
 
 // maxChanges is how often one call may change its plugin's lists: each time the catalogue is made

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -26,6 +27,7 @@ import (
 type host struct {
 	engine   *runtime.Engine
 	gates    *hostfuncs.Host
+	audit    *audit.Log
 	registry *registry.Registry
 }
 
@@ -50,7 +52,8 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	if err != nil {
 		return nil, err
 	}
-	h := &host{engine: engine, gates: newGates(s, log, files)}
+	h := &host{engine: engine, audit: newAuditLog(s, log)}
+	h.gates = newGates(s, log, files, h.audit)
 	if err := h.gates.Recover(); err != nil {
 		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
 	}
@@ -62,15 +65,19 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 }
 
 // newGates keeps Sallyport's own files out of every plugin's reach.
-func newGates(s *settings.Settings, log *slog.Logger, files []registry.File) *hostfuncs.Host {
+func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, kept *audit.Log) *hostfuncs.Host {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // "~/" in a grant then matches nothing
 	}
 	return hostfuncs.NewHost(&hostfuncs.Options{
-		Logger:    log,
-		Home:      home,
-		State:     s.Text("state"),
+		Logger: log,
+		Home:   home,
+		State:  s.Text("state"),
+		Audit:  kept,
+
+		FullReceipts: s.Text("receipt") == "full",
+
 		Protected: protected(s, files),
 		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 		UserAgent: "sallyport/" + version(),
@@ -166,7 +173,7 @@ func (h *host) close(ctx context.Context) error {
 		err = h.registry.Close(ctx)
 	}
 	h.gates.Close()
-	return errors.Join(err, h.engine.Close(ctx))
+	return errors.Join(err, h.audit.Close(), h.engine.Close(ctx))
 }
 
 // grants reads the --grant lines of a command.

@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"hostfuncs/wasi":                  2,
 	"hostfuncs/overlay":               2,
 	"hostfuncs/landing":               0,
+	"hostfuncs/audit":                 0,
 	"runtime":                         1,
 	"runtime/native":                  1,
 	"runtime/extism":                  1,

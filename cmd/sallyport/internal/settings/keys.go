@@ -14,6 +14,7 @@ const (
 	Bytes    Kind = "bytes"    // 64MiB, 256KiB or a plain number
 	Duration Kind = "duration" // 30s, 5m
 	Level    Kind = "level"    // of the log
+	Receipt  Kind = "receipt"  // counts or full
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -46,6 +47,7 @@ func Keys() []Key {
 		{"http.tls_key", Path, "", "tls-key", "private key, PEM"},
 		{"http.behind_proxy", Bool, "false", "behind-proxy", "a proxy in front ends TLS"},
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
+		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for hosts and paths too"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},

@@ -36,6 +36,10 @@ func check(kind Kind, text string) error {
 		if !slices.Contains([]string{"trace", "debug", "info", "warn", "error"}, text) {
 			err = fmt.Errorf("%q is not a level; write trace, debug, info, warn or error", text)
 		}
+	case Receipt:
+		if text != "counts" && text != "full" {
+			err = fmt.Errorf("%q is neither counts nor full", text)
+		}
 	case Bytes:
 		_, err = grant.ParseSize(text)
 	case Duration:

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// auditFolder is where the audit log of these settings is.
+func auditFolder(s *settings.Settings) string { return filepath.Join(s.Text("state"), "audit") }
+
+func newAuditLog(s *settings.Settings, log *slog.Logger) *audit.Log {
+	return audit.New(auditFolder(s), audit.Options{Failed: func(err error) {
+		log.Error("the audit log cannot be written", "error", err)
+	}})
+}
+
+func newAudit(std stdio) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "check and read the log of what calls did",
+		Args:  noCommand,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newAuditVerify(std), newAuditShow(std), newAuditTail(std))
+	return c
+}
+
+func newAuditVerify(std stdio) *cobra.Command {
+	var receipt string
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "find lines that were changed, taken out, moved or cut off",
+		Long: `Find lines of the audit log that were changed, taken out, moved or cut off.
+
+Exit code 1: something was found. A log that ends in the middle may be a crash or a cut; it cannot be told.`,
+		Args: words(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			if receipt != "" {
+				return prove(std, auditFolder(s), receipt)
+			}
+			return verifyAudit(std, auditFolder(s))
+		},
+	}
+	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
+	return c
+}
+
+func verifyAudit(std stdio, dir string) error {
+	r, err := audit.Verify(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintln(std.out, printable(p.String()))
+	}
+	fmt.Fprintf(std.out, "%d lines in %d chains, %d of them without an end\n", r.Lines, r.Chains, len(r.Open))
+	if len(r.Problems) > 0 {
+		return exitCode(exitTool)
+	}
+	return nil
+}
+
+func prove(std stdio, dir, mark string) error {
+	line, err := audit.Proves(dir, mark)
+	if line != nil {
+		fmt.Fprintf(std.out, "%s\n", printableJSON(line))
+	}
+	return err
+}
+
+func newAuditShow(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show CALL",
+		Short: "print all that is known of one call",
+		Args:  words(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return showCall(std, auditFolder(s), args[0])
+		},
+	}
+}
+
+func showCall(std stdio, dir, id string) error {
+	found := false
+	err := audit.Read(dir, func(l audit.Line) bool {
+		if call, _ := rawjson.String(rawjson.Get(l.Text, "call")); call != id {
+			return true
+		}
+		found = true
+		var out bytes.Buffer
+		if json.Indent(&out, l.Text, "", "  ") == nil {
+			fmt.Fprintf(std.out, "%s\n", printableJSON(out.Bytes()))
+		}
+		return true // a call that was asked something has a line each time it runs
+	})
+	if err == nil && !found {
+		return hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
+	}
+	return err
+}
+
+func newAuditTail(std stdio) *cobra.Command {
+	var n int
+	var plugin string
+	c := &cobra.Command{
+		Use:   "tail",
+		Short: "print the last lines",
+		Args:  words(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return tailAudit(std, auditFolder(s), n, plugin)
+		},
+	}
+	c.Flags().IntVarP(&n, "lines", "n", 20, "how `many` lines")
+	c.Flags().StringVar(&plugin, "plugin", "", "only lines of this `plugin`")
+	return c
+}
+
+// maxTail bounds what is held to print the last lines.
+const maxTail = 10_000
+
+// tailAudit prints the last lines in the order of their time, which chains of several processes mix.
+func tailAudit(std stdio, dir string, n int, plugin string) error {
+	var last tail
+	last.room = min(max(n, 1), maxTail)
+	err := audit.Read(dir, func(l audit.Line) bool {
+		name, is := rawjson.String(rawjson.Get(l.Text, "plugin"))
+		if is && (plugin == "" || name == plugin) {
+			at, _ := rawjson.String(rawjson.Get(l.Text, "at"))
+			last.add(at, l.Text)
+		}
+		return true
+	})
+	for _, l := range last.sorted() {
+		fmt.Fprintf(std.out, "%s\n", printableJSON(l.text))
+	}
+	return err
+}

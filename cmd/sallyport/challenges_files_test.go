@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// files makes a folder of the host, without links in its path.
+func hostFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func content(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "none"
+	}
+	return string(raw)
+}
+
+func TestChallenge13_atomicity(t *testing.T) {
+	dir := hostFiles(t, map[string]string{"a": "old a", "b": "old b"})
+	s := connect(t, "limits: {deadline: 2s}\nplugins: {effects: {grants: ['fs: write "+dir+"/**']}}", folder(t, guest(t, "effects")))
+	steps := []step{
+		{"do": "write", "path": dir + "/a", "text": "new a"},
+		{"do": "rename", "path": dir + "/b", "to": dir + "/c"},
+		{"do": "mkdir", "path": dir + "/d"},
+		{"do": "write", "path": dir + "/d/n", "text": "new n"},
+		{"do": "read", "path": dir + "/a"},
+	}
+	state := func() string {
+		return strings.Join([]string{content(dir + "/a"), content(dir + "/b"), content(dir + "/c"), content(dir + "/d/n")}, ", ")
+	}
+	for _, end := range []string{"error", "trap", "loop"} {
+		r := call(t, s, "effects-run", effects(end, steps...))
+		if !r.IsError {
+			t.Errorf("%s: no error", end)
+		}
+		if got := state(); got != "old a, old b, none, none" {
+			t.Errorf("after %s the host has %s", end, got)
+		}
+		if got := receiptOf(t, r); got.Landed != 0 {
+			t.Errorf("after %s the receipt says that %d files changed", end, got.Landed)
+		}
+	}
+	r := call(t, s, "effects-run", effects("", steps...))
+	if got := lineOf(t, r, 4); r.IsError || got != "new a" {
+		t.Errorf("the call itself sees %q", got)
+	}
+	if got := state(); got != "new a, none, old b, new n" {
+		t.Errorf("the host has %s", got)
+	}
+	if got := receiptOf(t, r); got.Landed == 0 || got.Outcome != "ok" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestChallenge33_auditTrail(t *testing.T) {
+	dir := hostFiles(t, map[string]string{"a": "content"})
+	state := filepath.Join(t.TempDir(), "state")
+	config := "state: " + state + "\nplugins: {effects: {grants: ['fs: read " + dir + "/a']}}"
+	cmd := program(t, config, "serve", folder(t, guest(t, "effects")))
+	ownState(cmd, state)
+	s := session(t, commandTransport(cmd), nil)
+	r := call(t, s, "effects-run", effects("", step{"do": "read", "path": dir + "/a"}, step{"do": "read", "path": dir + "/b"}))
+	receipt := receiptOf(t, r)
+	if !strings.Contains(string(receipt.Effects), `read `+dir+`/a`) || len(receipt.Denials) != 1 || !strings.HasPrefix(receipt.Digest, "sha256:") {
+		t.Errorf("the receipt is %+v", receipt)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	audit := func(args ...string) (string, error) {
+		c := program(t, config, append([]string{"audit"}, args...)...)
+		ownState(c, state)
+		out, err := c.Output()
+		return string(out), err
+	}
+	if out, err := audit("show", receipt.Call); err != nil || !strings.Contains(out, `"tool": "run"`) || !strings.Contains(out, "read "+dir+"/b") {
+		t.Errorf("show: %s, %v", out, err)
+	}
+	if out, err := audit("verify"); err != nil || !strings.Contains(out, "1 chains") {
+		t.Errorf("verify: %s, %v", out, err)
+	}
+	if out, err := audit("verify", "--receipt", receipt.Audit); err != nil || !strings.Contains(out, receipt.Call) {
+		t.Errorf("verify the receipt: %s, %v", out, err)
+	}
+	if out, err := audit("tail", "--plugin", "effects"); err != nil || !strings.Contains(out, receipt.Call) {
+		t.Errorf("tail: %s, %v", out, err)
+	}
+	logs, _ := filepath.Glob(filepath.Join(state, "audit", "*.log"))
+	raw, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(logs[0], []byte(strings.Replace(string(raw), "/b", "/c", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := audit("verify"); err == nil || !strings.Contains(out, "it was changed") {
+		t.Errorf("a changed line: %s, %v", out, err)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// step is one thing that the guest "effects" is to do.
+type step map[string]any
+
+// effects are arguments for it.
+func effects(end string, steps ...step) map[string]any {
+	return map[string]any{"steps": steps, "end": end}
+}
+
+// receiptOf is the receipt in a result, as the caller gets it.
+func receiptOf(t *testing.T, r *mcp.CallToolResult) (receipt struct {
+	Call, Plugin, Digest, Outcome, Audit string
+	Ms                                   float64
+	Landed, Removed                      int
+	Would                                []string
+	Effects                              json.RawMessage
+	Denials                              []struct{ Effect, Reason string }
+}) {
+	t.Helper()
+	raw, err := json.Marshal(r.Meta["dev.sallyport/receipt"])
+	if err == nil {
+		err = json.Unmarshal(raw, &receipt)
+	}
+	if err != nil || receipt.Call == "" {
+		t.Fatalf("no receipt: %s, %v", raw, err)
+	}
+	return receipt
+}
+
+// lineOf is what the guest answered to its n-th step.
+func lineOf(t *testing.T, r *mcp.CallToolResult, n int) string {
+	t.Helper()
+	lines := strings.Split(text(r), "\n")
+	if n >= len(lines) {
+		t.Fatalf("no line %d in %q", n, text(r))
+	}
+	_, said, _ := strings.Cut(lines[n], ": ")
+	return said
+}
+
+// ownState gives a program a state folder of its own.
+func ownState(c *exec.Cmd, state string) {
+	for i, a := range c.Args {
+		if a == "--state" {
+			c.Args[i+1] = state
+		}
+	}
+}
+
+func commandTransport(c *exec.Cmd) *mcp.CommandTransport { return &mcp.CommandTransport{Command: c} }

@@ -1,0 +1,77 @@
+package hostfuncs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Ended says how the call ended, for its receipt: OutcomeOK, OutcomeTool or a kind. The first word holds.
+func (g *Gate) Ended(outcome string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.outcome == "" {
+		g.outcome = outcome
+	}
+}
+
+// Cleaned counts characters that were taken out of what the plugin says.
+func (g *Gate) Cleaned(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.removed += n
+}
+
+// held notes an effect that a call which only tries would have had.
+func (g *Gate) held(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.would) < maxEffects {
+		g.would = append(g.would, what)
+	}
+}
+
+// finish writes the call into the audit log and gives the caller its receipt.
+func (g *Gate) finish() {
+	h := g.policy.host
+	if h.audit == nil || g.call.Method == "plugin/describe" {
+		return
+	}
+	r := g.Receipt()
+	r.Millis = float64(time.Since(g.begun).Microseconds()) / 1000
+	mark, err := h.audit.Append(r.line(&g.call))
+	if err != nil {
+		h.logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
+	} else {
+		r.Audit = mark.String()
+	}
+	if l, ok := g.call.Client.(ReceiptListener); ok {
+		r.Counts = !h.fullReceipts && !local(g.call.Principal)
+		l.Receipt(r)
+	}
+}
+
+// local reports whether a principal is this machine's own user, who may see paths.
+func local(principal string) bool {
+	return principal == "cli" || strings.HasPrefix(principal, "stdio:") || strings.HasPrefix(principal, "socket:")
+}
+
+// wouldWrite lists what the call would change of files.
+func (g *Gate) wouldWrite() []string {
+	if !g.call.DryRun || g.files == nil {
+		return nil
+	}
+	f := &files{gate: g}
+	var list []string
+	for _, e := range g.files.Effects() {
+		if len(list) >= maxEffects {
+			break
+		}
+		what := e.Do + " " + f.shown(e.Host)
+		if e.Do == "write" {
+			what += fmt.Sprintf(" (%d bytes)", e.Size)
+		}
+		list = append(list, what)
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// metaReceipt is the _meta key of what a call did.
+const metaReceipt = "dev.sallyport/receipt"
+
+var _ hostfuncs.ReceiptListener = (*request)(nil)
+
+// Receipt takes what the call did. It comes when the call is over, before its answer is sent.
+func (r *request) Receipt(receipt hostfuncs.Receipt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.receipt = &receipt
+}
+
+// done is what the call did, if it is known.
+func (r *request) done() *hostfuncs.Receipt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.receipt
+}
+
+// outside lists what a failed call did that cannot be taken back, as JSON; nil if nothing is known.
+func (r *request) outside() json.RawMessage {
+	receipt := r.done()
+	if receipt == nil || receipt.Counts {
+		return nil
+	}
+	done := receipt.Done()
+	if len(done) == 0 {
+		return nil
+	}
+	list := make([]json.RawMessage, len(done))
+	for i, d := range done {
+		list[i] = rawjson.AppendString(nil, d)
+	}
+	return joinArray(list)
+}
