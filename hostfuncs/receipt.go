@@ -28,7 +28,7 @@ type Receipt struct {
 	// Fuel is how much the guest computed, in units of about one instruction; equal work is equal fuel.
 	Fuel uint64 `json:"fuel,omitempty"`
 	// Memory is the most linear memory that the guest had, in bytes.
-	Memory uint64 `json:"memory,omitempty"`
+	Memory  uint64   `json:"memory,omitempty"`
 	Landed  int      `json:"landed,omitempty"`  // files and folders that it changed
 	Removed int      `json:"removed,omitempty"` // characters that were cleaned out of its answer
 	Would   []string `json:"would,omitempty"`   // what was held back in a call that only tries
