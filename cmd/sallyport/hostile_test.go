@@ -169,7 +169,7 @@ rename a folder into itself: Invalid argument
 git hook: Permission denied
 ssh: No such file or directory
 mcp: Permission denied
-petabyte: File too large
+petabyte: No space left on device
 huge folder of 5000: ok
 open below 0: Not a directory
 open below 1: Not a directory

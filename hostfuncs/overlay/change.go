@@ -269,6 +269,10 @@ func (o *Overlay) mayLink(s *spot) wasi.Errno {
 	if e := o.see(s, tree.Write); e != wasi.ESUCCESS {
 		return e
 	}
+	if s.Real == "" && !s.isDir() {
+		_ = o.lower.Permit(tree.Write, s.Host, false)
+		return wasi.ENOENT // as for all that is not granted
+	}
 	if !s.regular() && !s.isLink() || s.Real == "" {
 		return wasi.EPERM
 	}
