@@ -50,6 +50,7 @@ var layers = map[string]int{
 	"protocol/rawjson":                0,
 	"protocol/schema":                 0,
 	"protocol/sealed":                 0,
+	"runtime/enginetest":              1,
 	"runtime/image":                   0,
 	"runtime/wasmbin":                 0,
 	"runtime/wasmbin/rewrite":         0,
