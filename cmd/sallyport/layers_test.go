@@ -63,14 +63,15 @@ var layers = map[string]int{
 
 // beside lists the imports within one height that the design wants, upwards in the folder tree.
 var beside = map[string][]string{
-	"cmd/sallyport":     {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/settings"},
-	"hostfuncs":         {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi"},
-	"hostfuncs/tree":    {"hostfuncs/wasi"},
-	"hostfuncs/overlay": {"hostfuncs/tree", "hostfuncs/wasi"},
-	"runtime/native":    {"runtime"},
-	"runtime/extism":    {"runtime"},
-	"protocol/jsonrpc":  {"protocol/rawjson"},
-	"protocol/schema":   {"protocol/rawjson"},
+	"runtime/enginetest": {"runtime"},
+	"cmd/sallyport":      {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/settings"},
+	"hostfuncs":          {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi"},
+	"hostfuncs/tree":     {"hostfuncs/wasi"},
+	"hostfuncs/overlay":  {"hostfuncs/tree", "hostfuncs/wasi"},
+	"runtime/native":     {"runtime"},
+	"runtime/extism":     {"runtime"},
+	"protocol/jsonrpc":   {"protocol/rawjson"},
+	"protocol/schema":    {"protocol/rawjson"},
 
 	"hostfuncs/argument": {"protocol/rawjson"},
 	"registry/folder":    {"registry/stamp"},
