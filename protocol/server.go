@@ -31,6 +31,9 @@ type Options struct {
 	Version      string // "" is 0.0.0
 	Instructions string // guidance for the model, part of the handshake; "" leaves it out
 
+	// Search lists two tools, one to search for tools and one to call them by name, in place of all.
+	Search bool
+
 	// PageSize is how many entries a page of a list has at most; 0 is 1000. Many clients read
 	// only the first page.
 	PageSize int

@@ -21,6 +21,12 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if body, done, err := r.searching(name); done || err != nil {
+		return body, err
+	}
+	if name, err = r.member("name"); err != nil {
+		return nil, err
+	}
 	t, v, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Tool, bool) { return s.Tool(name) })
 	if !ok {
 		return nil, invalidParams("unknown tool: %s", clip(name))

@@ -5,17 +5,19 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/search"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
 // view is what this package makes of one snapshot of the catalogue: everything that need not be
 // done again for each request. It never changes.
 type view struct {
-	snapshot  *registry.Snapshot
-	tools     list
-	resources list
-	templates list
-	prompts   list
+	snapshot   *registry.Snapshot
+	tools      list
+	resources  list
+	templates  list
+	prompts    list
+	searchable []search.Tool // with Options.Search; as snapshot.Tools
 	// free holds the tools whose arguments need no check beyond being an object.
 	free map[*registry.Tool]bool
 	// headers holds the tools that have header params, by public name.
@@ -44,8 +46,16 @@ func (s *Server) newView(snap *registry.Snapshot) *view {
 	v := &view{snapshot: snap, free: map[*registry.Tool]bool{}, headers: map[string][]HeaderParam{}}
 	var tools, resources, templates, prompts entries
 	for _, t := range snap.Tools {
-		tools.add(s, t.Name, t.Definition, legacyTool)
+		if !s.opts.Search {
+			tools.add(s, t.Name, t.Definition, legacyTool)
+		}
 		v.learn(t)
+	}
+	if s.opts.Search {
+		v.searchable = searchable(snap.Tools)
+		for _, definition := range searchDefinitions() {
+			tools.add(s, "", definition, unchanged)
+		}
 	}
 	for _, r := range snap.Resources {
 		resources.add(s, r.URI, r.Definition, unchanged)

@@ -38,6 +38,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 //	@connect [mute] [eve]  begins a new conn; mute has no way to notify
 //	@page N                 makes a new server with pages of N entries
+//	@search                 makes a new server that lists two tools for all
 //	@add NAME TOOL…         adds a plugin with tools
 //	@sleep DURATION         lets time pass
 //	@end                    ends the conn's subscriptions
@@ -140,6 +141,9 @@ func (p *player) directive(name string, args []string) {
 	case "@page":
 		n, _ := strconv.Atoi(args[0])
 		p.serve(&Options{Name: "test", Version: "1", PageSize: n})
+		p.connect(ConnOptions{})
+	case "@search":
+		p.serve(&Options{Name: "test", Version: "1", Search: true})
 		p.connect(ConnOptions{})
 	case "@add":
 		addTools(p.t, p.catalog, p.obey, args[0], args[1:])

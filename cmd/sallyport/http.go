@@ -30,6 +30,7 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*web, error) {
 	o := &streamable.Options{
 		Addr:        s.Text("http.addr"),
 		Path:        s.Text("http.path"),
+		LegacySSE:   s.Bool("http.legacy_sse"),
 		Origins:     s.List("http.origins"),
 		TLSCert:     s.Text("http.tls_cert"),
 		TLSKey:      s.Text("http.tls_key"),

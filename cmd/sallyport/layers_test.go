@@ -49,6 +49,7 @@ var layers = map[string]int{
 	"protocol/paramheader":            0,
 	"protocol/rawjson":                0,
 	"protocol/schema":                 0,
+	"protocol/search":                 0,
 	"protocol/sealed":                 0,
 	"runtime/enginetest":              1,
 	"runtime/image":                   0,

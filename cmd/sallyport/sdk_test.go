@@ -82,6 +82,40 @@ func TestSDK(t *testing.T) {
 	}
 }
 
+// TestSDK_LegacySSE is the official SDK's client of the oldest HTTP transport.
+func TestSDK_LegacySSE(t *testing.T) {
+	t.Parallel()
+	dir := allBundled(t)
+	url := strings.TrimSuffix(serveURL(t, bareConformance, dir, "--legacy-sse", "--no-token"), "/mcp") + "/sse"
+	c := newSDK(t, "2024-11-05", &mcp.SSEClientTransport{Endpoint: url})
+	c.use()
+	c.hearOfChange(dir)
+	if err := c.session.Close(); err != nil {
+		t.Error(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestSDK_Search uses the two tools that stand for all.
+func TestSDK_Search(t *testing.T) {
+	t.Parallel()
+	c := newSDK(t, "2026-07-28", &mcp.CommandTransport{Command: program(t, bareConformance, "serve", allBundled(t), "--search")})
+	if got := c.toolNames(); got != "sallyport-call sallyport-search" {
+		t.Error(got)
+	}
+	found := call(t, c.session, "sallyport-search", map[string]any{"query": "time zone convert", "limit": 1})
+	if got := text(found); !strings.HasPrefix(got, `{"tools":[{"name":"time-convert",`) {
+		t.Error(got)
+	}
+	inner := map[string]any{"name": "time-now", "arguments": map[string]any{}}
+	if got := call(t, c.session, "sallyport-call", inner); got.IsError || got.StructuredContent.(map[string]any)["unix"] == nil {
+		t.Errorf("%+v", got)
+	}
+	if err := c.session.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // sdk is a client of the official SDK, and what it heard.
 type sdk struct {
 	*testing.T

@@ -34,6 +34,8 @@ func newServe(std stdio) *cobra.Command {
 	c.Flags().Bool("no-token", false, "answer without a token; loopback and unix sockets only")
 	c.Flags().String("tls-cert", "", "certificate chain, PEM `file`")
 	c.Flags().String("tls-key", "", "private key, PEM `file`")
+	c.Flags().Bool("search", false, "list two tools, to search and to call, in place of all")
+	c.Flags().Bool("legacy-sse", false, "serve clients of 2024-11-05 too, at /sse")
 	c.Flags().Bool("behind-proxy", false, "a proxy in front ends TLS")
 	return c
 }
@@ -77,7 +79,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	followed := make(chan struct{})
 	go func() { defer close(followed); followSettings(follow, s, h, log) }()
 	defer func() { stop(); <-followed }()
-	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Logger: log})
+	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Search: s.Bool("search"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)

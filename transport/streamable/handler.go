@@ -129,7 +129,8 @@ func (x *exchange) serve() *refusal {
 	if f := checks(x.origin, x.host); f != nil {
 		return f
 	}
-	if x.r.URL.Path != x.h.options.Path {
+	old, isOld := x.oldSSE()
+	if x.r.URL.Path != x.h.options.Path && !isOld {
 		return refuse(http.StatusNotFound, "there is nothing here: the endpoint is %s", x.h.options.Path)
 	}
 	if x.r.Method == http.MethodOptions {
@@ -137,6 +138,9 @@ func (x *exchange) serve() *refusal {
 	}
 	if f := checks(x.addressRate, x.authenticate, x.principalRate, x.open); f != nil {
 		return f
+	}
+	if isOld {
+		return old()
 	}
 	switch x.r.Method {
 	case http.MethodPost:

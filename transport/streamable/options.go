@@ -51,6 +51,8 @@ type Options struct {
 	Addr string
 	// Path is the endpoint; "" is /mcp.
 	Path string
+	// LegacySSE serves the transport of 2024-11-05 too, at /sse and /messages.
+	LegacySSE bool
 	// Origins are the web origins, such as https://app.example.com, whose pages may call. Pages of
 	// this machine may call a loopback listener anyway.
 	Origins []string

@@ -1,0 +1,89 @@
+package streamable
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// The two endpoints of the transport of 2024-11-05, if Options.LegacySSE is set: one stream for all that
+// the server says, and an address to post to, which the stream's first event names.
+const (
+	ssePath      = "/sse"
+	messagesPath = "/messages"
+)
+
+// oldSSE serves the two endpoints; false if the request is for neither.
+func (x *exchange) oldSSE() (serve func() *refusal, ok bool) {
+	if !x.h.options.LegacySSE {
+		return nil, false
+	}
+	switch x.r.URL.Path {
+	case ssePath:
+		return x.sse, true
+	case messagesPath:
+		return x.message, true
+	}
+	return nil, false
+}
+
+// sse opens a session, which lasts as long as the stream. All answers come on it.
+func (x *exchange) sse() *refusal {
+	if x.r.Method != http.MethodGet {
+		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "GET")
+	}
+	s := x.newSession()
+	if x.h.sessions.add(x.h.ctx, s) == nil {
+		s.conn.Close()
+		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
+	}
+	x.h.sessions.hold(s)
+	defer x.h.sessions.remove(s.id, s.principal)
+	defer x.h.sessions.release(s)
+	x.rc.SetReadDeadline(time.Time{})
+	reader := s.standing.Attach()
+	defer reader.Close()
+	first := "event: endpoint\ndata: " + messagesPath + "?sessionId=" + url.QueryEscape(s.id) + "\n\n"
+	c := &carrier{x: x, session: s, reader: reader, until: x.h.quiet.Done(), first: []byte(first)}
+	c.carry()
+	return nil
+}
+
+// message takes one message in; whatever it is answered comes on the session's stream.
+func (x *exchange) message() *refusal {
+	if x.r.Method != http.MethodPost {
+		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "POST")
+	}
+	if f := checks(x.contentType, x.read); f != nil {
+		return f
+	}
+	s := x.h.sessions.acquire(x.r.URL.Query().Get("sessionId"), x.principal)
+	if s == nil {
+		return refuse(http.StatusNotFound, "there is no such session (any more): begin with GET %s", ssePath)
+	}
+	m, err := jsonrpc.Parse(x.body)
+	if err != nil {
+		x.h.sessions.release(s)
+		return malformed(m.ID, err)
+	}
+	if protocol.IsModern(&m) {
+		x.h.sessions.release(s)
+		return refuse(http.StatusBadRequest, "this endpoint is for clients of older versions: post to %s", x.h.options.Path)
+	}
+	take := func() {
+		defer x.h.sessions.release(s)
+		if body := s.conn.Handle(s.ctx, &m, s.standing.Send).Body; body != nil {
+			s.standing.Send(body)
+		}
+	}
+	if m.IsRequest() && m.Method != "initialize" {
+		go take() // which conn.Close waits for
+	} else {
+		take() // in the order it came
+	}
+	x.w.WriteHeader(http.StatusAccepted)
+	return nil
+}
