@@ -98,7 +98,7 @@ func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Questio
 	if err == nil {
 		err = g.pass(ctx, e)
 	}
-	q.Params = params
+	q.Params = g.Redact(params)
 	return q, err
 }
 

@@ -133,6 +133,9 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 		}
 		return serve(g, ctx, params, s)
 	}
+	if name == "secrets/get" { // a value is read again, and never kept
+		return serve(g, ctx, params, s)
+	}
 	if name == "http/fetch" {
 		return g.journaledFetch(ctx, params, s)
 	}

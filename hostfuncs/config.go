@@ -17,6 +17,9 @@ func (g *Gate) Config(name string) (string, bool) {
 	if value, ok := g.policy.plugin.Config[name]; ok {
 		return value, true
 	}
+	if value, ok := g.policy.secrets[name]; ok {
+		return value, true
+	}
 	value, ok := g.policy.plugin.Grants.Config()[name]
 	return value, ok
 }
@@ -25,6 +28,8 @@ func (g *Gate) Config(name string) (string, bool) {
 // host's own environment is in it. It is sorted, and the same for each call.
 func (p *Policy) environment() []string {
 	values := p.plugin.Grants.Config()
+	p.secrets = p.configured()
+	maps.Copy(values, p.secrets)
 	maps.Copy(values, p.plugin.Config)
 	env := []string{"PWD=" + workDir}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -117,13 +117,15 @@ func methods() map[string]method {
 		"notifications/resources/updated":      changed("notifications/resources/updated"),
 		"client/release":                       (*Gate).release,
 		"http/fetch":                           (*Gate).fetch,
+		"secrets/list":                         (*Gate).listSecrets,
+		"secrets/get":                          (*Gate).revealSecret,
 	}
 	for name := range questions() {
 		m[name] = asked(name)
 	}
 	for _, name := range []string{
 		"kv/get", "kv/set", "kv/delete", "kv/list",
-		"secrets/list", "tools/call",
+		"tools/call",
 	} {
 		m[name] = unavailable(name)
 	}
@@ -268,7 +270,7 @@ func lineOf(g *grant.Grant) string {
 
 // deny records a refusal and makes the error of it.
 func (g *Gate) deny(e effect, r *refusal) error {
-	act := cut(printable(e.act), maxAct)
+	act := g.redact(cut(printable(e.act), maxAct))
 	err := askErrorf(runtime.KindDenied, "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
 	err.Hint = r.hint
 	g.mu.Lock()
@@ -347,7 +349,7 @@ func (g *Gate) onClose(f func()) {
 }
 
 // Stderr returns the end of what the guest wrote to its standard error.
-func (g *Gate) Stderr() []byte { return g.stderr.Tail() }
+func (g *Gate) Stderr() []byte { return g.Redact(g.stderr.Tail()) }
 
 // Close ends the call: requests under way are cancelled, files closed, and whatever the guest still
 // asks for is refused. It may be called again.

@@ -81,7 +81,6 @@ func TestGate_UnknownMethods(t *testing.T) {
 		"":                                 `this host has no method ""`,
 		strings.Repeat("é", 100):           `this host has no method "` + strings.Repeat("é", 32) + `…"`,
 		"kv/get":                           "kv/get is not available in this version",
-		"secrets/list":                     "secrets/list is not available in this version",
 		"tools/call":                       "tools/call is not available in this version",
 		"notifications/tools/list_changed": "notifications/tools/list_changed is not taken here",
 	} {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -52,6 +53,9 @@ type Options struct {
 	TLS *tls.Config
 	// UserAgent is what requests carry unless the guest sets its own; empty is "sallyport".
 	UserAgent string
+	// Seed makes the placeholders of secrets; who has the same makes the same. Empty is one of this host
+	// alone.
+	Seed []byte
 }
 
 // Host makes the policies of plugins and owns what they share. It is safe for concurrent use.
@@ -69,6 +73,7 @@ type Host struct {
 	tls          *tls.Config
 	agent        string
 	ranges       table
+	seed         []byte
 	maxBody      int64             // of an answer, in bytes
 	methods      map[string]method // never changed after NewHost
 	questions    map[string]question
@@ -104,6 +109,9 @@ func NewHost(o *Options) *Host {
 		policies:  map[*Policy]struct{}{},
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
+	if h.seed = slices.Clone(o.Seed); len(h.seed) == 0 {
+		h.seed = newSeed()
+	}
 	h.setDefaults()
 	h.Protect(o.Protected)
 	return h

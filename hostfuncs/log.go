@@ -75,6 +75,7 @@ func (g *Gate) mayLog(n int) bool {
 }
 
 func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.RawMessage) {
+	params, data = g.Redact(params), g.Redact(data)
 	text, ok := rawjson.String(data)
 	if !ok {
 		text = string(data)
@@ -146,7 +147,8 @@ func (o *output) emit() {
 		o.gate.log(slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
 		return
 	}
-	o.gate.log(slog.LevelInfo, printable(string(bytes.TrimSuffix(line, []byte("\r")))), "stream", o.name)
+	text := o.gate.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
+	o.gate.log(slog.LevelInfo, printable(text), "stream", o.name)
 }
 
 func (o *output) flush() {

@@ -35,6 +35,7 @@ type request struct {
 	body   *payload // nil if there is none
 	origin *url.URL // the first one, if a redirect led here
 	from   string   // the address that redirected here
+	secret bool     // the host put a value into it
 	via    string   // what a receipt adds to it
 }
 

@@ -5,20 +5,22 @@ import (
 	"io"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // body is the body of an answer as the guest reads it: decompressed, counted and bounded. Closing it
 // ends the request.
 type body struct {
-	from  io.ReadCloser
-	gzip  bool      // still to be undone
-	in    io.Reader // from, or what undoes its compression
-	left  int64     // bytes the guest may still read
-	limit int64     // of all that it may read
-	read  func(n int)
-	done  func()
-	once  sync.Once
+	from   io.ReadCloser
+	gzip   bool             // still to be undone
+	redact *secret.Redactor // of what is read, after decompression; nil leaves it alone
+	in     io.Reader        // from, or what undoes its compression
+	left   int64            // bytes the guest may still read
+	limit  int64            // of all that it may read
+	read   func(n int)
+	done   func()
+	once   sync.Once
 }
 
 // Read reads on; beyond the bound it fails.
@@ -43,6 +45,7 @@ func (b *body) open() {
 	}
 	b.in = b.from
 	if !b.gzip {
+		b.clean()
 		return
 	}
 	z, err := gzip.NewReader(b.from)
@@ -57,7 +60,11 @@ func (b *body) open() {
 		return
 	}
 	b.in = z
+	b.clean()
 }
+
+// clean takes values of secrets out of what is read.
+func (b *body) clean() { b.in = b.redact.Reader(io.NopCloser(b.in)) }
 
 // failing is a reader that cannot.
 type failing struct{ err error }

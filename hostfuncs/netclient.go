@@ -97,10 +97,18 @@ func (g *Gate) send(ctx context.Context, r *request, d grant.Decision) (*respons
 	}
 	ctx, cancel := g.fetchContext(ctx)
 	done := func() { cancel(); release() }
-	res, err := g.policy.net.transport(d.Named).RoundTrip(r.build(ctx, data, g.policy.host.agent))
+	out := r.build(ctx, data, g.policy.host.agent)
+	if r.secret, err = g.inject(out, r, data); err != nil {
+		defer done()
+		return nil, err
+	}
+	if r.secret {
+		out.Header.Set("Accept-Encoding", "identity") // what is encoded cannot be looked through
+	}
+	res, err := g.policy.net.transport(d.Named).RoundTrip(out)
 	if err != nil {
 		defer done()
-		return nil, r.failure(ctx, err)
+		return nil, g.redactError(r.failure(ctx, err))
 	}
 	g.count("net", r.target(), 0, int64(len(data)), 0)
 	return g.receive(r, res, done)
@@ -149,6 +157,17 @@ func (r *request) wantsGzip() bool {
 	return r.method != http.MethodHead && r.header.Get("Accept-Encoding") == "" && r.header.Get("Range") == ""
 }
 
+// redactError takes values out of what an error says.
+func (g *Gate) redactError(err error) error {
+	var ask *runtime.AskError
+	if errors.As(err, &ask) {
+		clean := *ask
+		clean.Message = g.redact(ask.Message)
+		return &clean
+	}
+	return err
+}
+
 // receive takes the answer's header and prepares its body.
 func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, error) {
 	if res.StatusCode == http.StatusSwitchingProtocols {
@@ -157,7 +176,13 @@ func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, 
 		return nil, askErrorf(runtime.KindUnavailable, "%s answers in another protocol", r.url.Host)
 	}
 	limit := g.policy.host.maxBody
-	b := &body{from: res.Body, left: limit, limit: limit}
+	if encoding := res.Header.Get("Content-Encoding"); r.secret && encoding != "" && !strings.EqualFold(encoding, "identity") {
+		res.Body.Close()
+		done()
+		return nil, askErrorf(runtime.KindUnavailable, "%s answers in an encoding that was not asked for", r.url.Host)
+	}
+	g.redactHeader(res.Header)
+	b := &body{from: res.Body, redact: g.policy.vault.redactor.Load(), left: limit, limit: limit}
 	stop := context.AfterFunc(g.stop, func() { b.Close() }) // should nobody else close it
 	b.done = func() { stop(); done() }
 	b.read = func(n int) { g.count("net", r.target(), 0, 0, int64(n)) }
@@ -168,6 +193,9 @@ func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, 
 	} else if res.ContentLength > limit && r.method != http.MethodHead {
 		b.Close()
 		return nil, askErrorf(runtime.KindLimit, "the answer of %s is longer than %d bytes", r.url.Host, limit)
+	}
+	if b.redact != nil {
+		res.Header.Del("Content-Length") // it may differ
 	}
 	dropConnectionFields(res.Header)
 	return &response{status: res.StatusCode, url: r.url.String(), header: res.Header, body: b}, nil

@@ -36,14 +36,17 @@ type Policy struct {
 	env    []string
 	asks   bool // it may ask the client something
 	net    *client
-	varies bool // the grants differ from call to call
+	vault  *vault
+	// secrets are the config values that stand for secrets.
+	secrets map[string]string
+	varies  bool // the grants differ from call to call
 }
 
 // Plugin makes the policy of one plugin.
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: newClient(h)}
+	policy := &Policy{host: h, plugin: p, net: newClient(h), vault: newVault(h, p.Name)}
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.asks = asks(p.Grants)

@@ -28,7 +28,7 @@ func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime
 	}
 	err := g.pass(ctx, effect{family: "progress", act: "report progress", do: func(ctx context.Context, _ grant.Decision) error {
 		if g.call.Client != nil {
-			g.call.Client.Progress(ctx, params)
+			g.call.Client.Progress(ctx, g.Redact(params))
 		}
 		return nil
 	}})

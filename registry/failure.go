@@ -31,6 +31,10 @@ func (e *Failure) Unwrap() error { return e.Err }
 
 // newFailure takes from the gate of a call what helps to understand its failure.
 func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *Failure {
+	var guest *runtime.GuestError
+	if errors.As(err, &guest) {
+		err = &runtime.GuestError{Code: guest.Code, Message: string(gate.Redact([]byte(guest.Message))), Data: gate.Redact(guest.Data)}
+	}
 	f := &Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
 	gate.Ended(outcome(err))
 	for _, d := range gate.Denials() {

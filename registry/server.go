@@ -43,6 +43,7 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
+	result = gate.Redact(result)
 	if err := c.settle(ctx, gate, result); err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}

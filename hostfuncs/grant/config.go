@@ -12,29 +12,50 @@ const (
 )
 
 // parseConfig reads the names and values of a config line.
-func parseConfig(n Node) (map[string]string, error) {
+func parseConfig(n Node) (values, secrets map[string]string, err error) {
 	if n.Kind != Map {
-		return nil, failf(n.Line, "config takes names and values: write config: {name: value}")
+		return nil, nil, failf(n.Line, "config takes names and values: write config: {name: value}")
 	}
 	if len(n.Nodes) > maxValues {
-		return nil, failf(n.Line, "more than %d config values", maxValues)
+		return nil, nil, failf(n.Line, "more than %d config values", maxValues)
 	}
-	values := make(map[string]string, len(n.Nodes))
+	values, secrets = map[string]string{}, map[string]string{}
 	for _, m := range n.Nodes {
 		if err := checkValue(m); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if _, twice := values[m.Key]; twice {
-			return nil, failf(m.Line, "%q is there twice", m.Key)
+		_, twice := values[m.Key]
+		if _, secret := secrets[m.Key]; twice || secret {
+			return nil, nil, failf(m.Line, "%q is there twice", m.Key)
 		}
-		values[m.Key] = m.Value
+		if m.Kind == Map {
+			secrets[m.Key] = m.Nodes[0].Value
+		} else {
+			values[m.Key] = m.Value
+		}
 	}
-	return values, nil
+	return values, secrets, nil
+}
+
+// configString writes what parseConfig reads.
+func (g *Grant) configString() string {
+	parts := map[string]string{}
+	for key, value := range g.config {
+		parts[key] = formatWord(value)
+	}
+	for key, name := range g.secrets {
+		parts[key] = "{secret: " + formatWord(name) + "}"
+	}
+	return joinMap(parts)
 }
 
 func checkValue(n Node) error {
 	if n.Kind == Map && len(n.Nodes) == 1 && n.Nodes[0].Key == "secret" {
-		return failf(n.Line, "secrets are not available in this version: remove %q", n.Key)
+		if problem := CheckConfig(n.Key, ""); problem != "" {
+			return failf(n.Line, "%s", problem)
+		}
+		_, err := parseSecret(n.Nodes[0])
+		return err
 	}
 	if n.Kind != Scalar {
 		return failf(n.Line, "the value of %q is plain text or a number", n.Key)

@@ -19,17 +19,19 @@ const (
 	Sampling    Family = "sampling"    // answers of the client's model
 	Elicitation Family = "elicitation" // forms and addresses that the client shows to its user
 	Roots       Family = "roots"       // which folders the client works in
+
+	SecretFamily Family = "secret" // values that the host puts into requests
 )
 
 // families are the words a line may begin with, in the order errors name them.
 func families() []Family {
-	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling}
+	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling, SecretFamily}
 }
 
 // later are the families of the language that this version does not enforce.
 func later(f Family) bool {
 	switch f {
-	case KV, "secret", "tools", "clock", "random", "ui", "links":
+	case KV, "tools", "clock", "random", "ui", "links":
 		return true
 	}
 	return false
@@ -78,6 +80,8 @@ func example(f Family) string {
 		return "elicitation: {url: https://accounts.example.com/**}"
 	case Roots:
 		return "roots"
+	case SecretFamily:
+		return "secret: API_TOKEN {to: https://api.example.com/**, as: \"Authorization: Bearer {secret}\"}"
 	case Config:
 		return "config: {name: value}"
 	}

@@ -23,9 +23,12 @@ type Grant struct {
 	net    netRule
 	fs     fsRule
 	config map[string]string
-	url    *netRule // of elicitation; nil is forms
-	budget budget   // of sampling
-	size   int64    // of kv, in bytes
+	secret Secret
+	// secrets are the config values that are those of secrets, by name.
+	secrets map[string]string
+	url     *netRule // of elicitation; nil is forms
+	budget  budget   // of sampling
+	size    int64    // of kv, in bytes
 }
 
 // String writes the grant as ParseLine reads it, in canonical form.
@@ -52,7 +55,9 @@ func (g *Grant) value() string {
 	case FS:
 		return g.fs.String()
 	case Config:
-		return formatMap(g.config)
+		return g.configString()
+	case SecretFamily:
+		return g.secret.Name
 	case Sampling:
 		return g.budget.String()
 	case KV:

@@ -59,7 +59,7 @@ func Parse(nodes []Node) (*Set, error) {
 		}
 		s.grants = append(s.grants, g)
 	}
-	return s, nil
+	return s, s.checkSecrets()
 }
 
 // held refuses a line that this version would not hold.
@@ -147,7 +147,7 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 func (g *Grant) parseValue(n Node) (err error) {
 	switch g.Family {
 	case Config:
-		g.config, err = parseConfig(n)
+		g.config, g.secrets, err = parseConfig(n)
 		return err
 	case Sampling:
 		g.budget, err = parseBudget(n)
@@ -164,6 +164,8 @@ func (g *Grant) parseValue(n Node) (err error) {
 		g.net, err = parseNet(n.Value, n.Line)
 	case FS:
 		g.fs, err = parseFS(n.Value, n.Line)
+	case SecretFamily:
+		g.secret, err = parseSecret(n)
 	case KV:
 		if g.size, err = ParseSize(n.Value); err != nil {
 			err = failf(n.Line, "kv takes a size, such as 16MiB")

@@ -47,8 +47,8 @@ func TestParse_Errors(t *testing.T) {
 		node grant.Node
 		want string
 	}{
-		{mapping(2, "", scalar(2, "nett", "x")), `line 2: unknown grant "nett": write one of config, elicitation, fs, net, roots, sampling or deny`},
-		{mapping(2, ""), `line 2: empty grant: write one of config, elicitation, fs, net, roots, sampling or deny`},
+		{mapping(2, "", scalar(2, "nett", "x")), `line 2: unknown grant "nett": write one of ` + grant.Words()},
+		{mapping(2, ""), `line 2: empty grant: write one of ` + grant.Words()},
 		{grant.Node{Line: 4, Kind: grant.List}, `line 4: a grant is one line, not a list: write one element for each`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "fs", "read /")), `line 3: one grant cannot be both "net" and "fs": write two elements`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "bodi", "1")), `line 3: unknown option "bodi" of net: write one of ask, body, for, redirects, within`},
@@ -56,7 +56,8 @@ func TestParse_Errors(t *testing.T) {
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "net", "GET https://a/")), `line 3: "net" is there twice`},
 		{mapping(2, "", grant.Node{Line: 2, Key: "net", Kind: grant.List}), `line 2: "net" takes one line of text, such as "net: GET https://api.example.com/v1/**"`},
 		{mapping(2, "", scalar(2, "fs", "read /a"), grant.Node{Line: 3, Key: "within", Kind: grant.List}), `line 3: within is a list of texts, such as [a, b]`},
-		{mapping(2, "", mapping(2, "config", mapping(3, "key", scalar(3, "secret", "NAME")))), `line 3: secrets are not available in this version: remove "key"`},
+		{mapping(2, "", mapping(2, "config", mapping(3, "key", scalar(3, "secret", "NAME")))), `line 2: config "key" is the secret "NAME", which no line grants: add secret: NAME with to: an address`},
+		{mapping(2, "", mapping(2, "config", mapping(3, "key", scalar(3, "secret", "NA ME")))), `line 3: secret takes a name of letters, digits and _ . -, such as "secret: API_TOKEN {to: https://api.example.com/**, as: \"Authorization: Bearer {secret}\"}"`},
 		{mapping(2, "", mapping(2, "config", scalar(3, "PWD", "/"))), `line 3: config name "PWD" is set by the host: choose another`},
 		{mapping(2, "", scalar(2, "deny", "net: GET https://a/"), scalar(3, "ask", "true")), `line 3: a deny line takes no option "ask": remove it`},
 		{scalar(9, "", "fs: read x"), `line 9: path "x" begins neither with / nor with ~/: write the whole path`},

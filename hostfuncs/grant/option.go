@@ -21,7 +21,11 @@ func options() map[string]option {
 		"quota": {[]Family{FS}, sizeOption(func(g *Grant) *int64 { return &g.fs.quota }),
 			writeSize(func(g *Grant) int64 { return g.fs.quota })},
 		"files":     {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
-		"for":       {[]Family{Net, FS, KV, Sampling, Elicitation, Roots}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
+		"to":        {[]Family{SecretFamily}, (*Grant).readTo, (*Grant).writeTo},
+		"as":        {[]Family{SecretFamily}, (*Grant).readAs, (*Grant).writeAs},
+		"from":      {[]Family{SecretFamily}, (*Grant).readFrom, (*Grant).writeFrom},
+		"reveal":    {[]Family{SecretFamily}, (*Grant).readReveal, (*Grant).writeReveal},
+		"for":       {[]Family{Net, FS, KV, Sampling, Elicitation, Roots, SecretFamily}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
 		"within":    {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
 		"redirects": {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
 		"mode":      {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
@@ -76,6 +80,8 @@ func optionsOf(f Family) string {
 // check finds options that do not go with what the line allows.
 func (g *Grant) check() error {
 	switch {
+	case g.Family == SecretFamily:
+		return g.checkSecret()
 	case g.Family == FS && g.fs.base == roots && len(g.fs.within) == 0:
 		return failf(g.Line, "{roots} come from the client: write within: [~/work], the folders that they are cut to")
 	case g.Family == FS && g.fs.base != roots && len(g.fs.within) > 0:

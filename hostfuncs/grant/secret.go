@@ -1,0 +1,227 @@
+package grant
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Secret is a line that lets the host put a value into requests of the plugin.
+type Secret struct {
+	Line int
+	Name string
+	// From says where the value is: "env NAME", "file PATH", "keyring SERVICE/USER"; empty is the variable
+	// of the name, else the entry of the name in the keyring's service "sallyport".
+	From string
+	// Header and Query name the field that the value goes into, one of them or none; Text is the field, in
+	// which Placeholder stands for the value.
+	Header, Query, Text string
+	// Reveal lets the plugin have the value itself.
+	Reveal bool
+
+	to []netRule
+}
+
+// Placeholder is what stands for the value in Secret.Text.
+const Placeholder = "{secret}"
+
+// Covers reports whether the value may go to an address, which is canonical.
+func (s *Secret) Covers(method string, u *url.URL) bool {
+	return slices.ContainsFunc(s.to, func(r netRule) bool { return r.covers(method, u) })
+}
+
+// Targets are the patterns that the value may go to, with their methods.
+func (s *Secret) Targets() []string {
+	out := make([]string, len(s.to))
+	for i := range s.to {
+		out[i] = s.to[i].String()
+	}
+	return out
+}
+
+// maxSecretName bounds a name, which stands in every place of an echo.
+const maxSecretName = 128
+
+func parseSecret(n Node) (Secret, error) {
+	s := Secret{Line: n.Line, Name: n.Value}
+	word := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	if n.Kind != Scalar || n.Value == "" || strings.Trim(n.Value, word) != "" || len(n.Value) > maxSecretName {
+		return s, failf(n.Line, "secret takes a name of letters, digits and _ . -, such as %q", example(SecretFamily))
+	}
+	return s, nil
+}
+
+func (g *Grant) readTo(n Node) error {
+	nodes, err := texts(n)
+	for _, e := range nodes {
+		if err != nil {
+			break
+		}
+		text := e.Value
+		if first, _, _ := strings.Cut(text, "://"); !strings.Contains(first, " ") {
+			text = "GET " + text
+		}
+		var r netRule
+		if strings.Contains(text, "{") {
+			return failf(e.Line, "to: holds no braces: write the addresses themselves")
+		}
+		r, err = parseNet(text, e.Line)
+		g.secret.to = append(g.secret.to, r)
+	}
+	return err
+}
+
+func (g *Grant) writeTo() string { return listed(g.secret.Targets()) }
+
+// readAs reads "Header: text {secret}" or "?key={secret}".
+func (g *Grant) readAs(n Node) error {
+	const usage = `as says where the value goes: write such as as: "Authorization: Bearer {secret}" or as: "?key={secret}"`
+	s := &g.secret
+	if n.Kind != Scalar || strings.Count(n.Value, Placeholder) != 1 {
+		return failf(n.Line, usage)
+	}
+	if key, found := strings.CutPrefix(n.Value, "?"); found {
+		key, text, pair := strings.Cut(key, "=")
+		if !pair || text != Placeholder || key == "" || strings.Trim(key, wordBytes) != "" {
+			return failf(n.Line, usage)
+		}
+		s.Query, s.Text = key, text
+		return nil
+	}
+	name, text, found := strings.Cut(n.Value, ":")
+	if !found || name == "" || strings.Trim(name, wordBytes) != "" || !strings.Contains(text, Placeholder) {
+		return failf(n.Line, usage)
+	}
+	if hostHeader(name) {
+		return failf(n.Line, "header %s is the host's own: the value cannot go there", name)
+	}
+	s.Header, s.Text = name, strings.TrimSpace(text)
+	return nil
+}
+
+// wordBytes are those of names of fields, as far as services use them.
+const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+
+// hostHeader are the fields that frame a message or belong to its connection.
+func hostHeader(name string) bool {
+	return slices.Contains([]string{"host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
+		"accept-encoding", "expect", "keep-alive"}, strings.ToLower(name))
+}
+
+func (g *Grant) writeAs() string {
+	switch s := g.secret; {
+	case s.Header != "":
+		return formatWord(s.Header + ": " + s.Text)
+	case s.Query != "":
+		return formatWord("?" + s.Query + "=" + s.Text)
+	}
+	return ""
+}
+
+func (g *Grant) readFrom(n Node) error {
+	kind, name, _ := strings.Cut(n.Value, " ")
+	service, user, pair := strings.Cut(name, "/")
+	ok := n.Kind == Scalar && name != "" && (kind == "env" || kind == "file" && (name[0] == '/' || isDrive(name) || strings.HasPrefix(name, "~/")) ||
+		kind == "keyring" && pair && service != "" && user != "")
+	if !ok {
+		return failf(n.Line, "from says where the value is: write env NAME, file ~/PATH or keyring SERVICE/USER")
+	}
+	g.secret.From = n.Value
+	return nil
+}
+
+func (g *Grant) writeFrom() string {
+	if g.secret.From == "" {
+		return ""
+	}
+	return formatWord(g.secret.From)
+}
+
+func (g *Grant) readReveal(n Node) error {
+	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+		return failf(n.Line, "reveal is true or false")
+	}
+	g.secret.Reveal = n.Value == "true"
+	return nil
+}
+
+func (g *Grant) writeReveal() string {
+	if g.secret.Reveal {
+		return "true"
+	}
+	return ""
+}
+
+// checkSecret finds a line that says nothing.
+func (g *Grant) checkSecret() error {
+	s := &g.secret
+	switch {
+	case len(s.to) == 0 && !s.Reveal:
+		return failf(g.Line, "a secret goes somewhere: write to: https://api.example.com/**")
+	case s.Text != "" && len(s.to) == 0:
+		return failf(g.Line, "as needs to: the addresses that the value goes to")
+	}
+	return nil
+}
+
+// Secrets returns the lines of secrets that the set holds and no ceiling takes away, in their order.
+func (s *Set) Secrets() []Secret {
+	var out []Secret
+	for _, g := range s.all() {
+		if g.Family == SecretFamily && s.mayHave(g.secret.Name) {
+			out = append(out, g.secret)
+		}
+	}
+	return out
+}
+
+func (s *Set) mayHave(name string) bool {
+	for _, c := range s.ceilings() {
+		if !slices.ContainsFunc(c.all(), func(g Grant) bool { return g.Family == SecretFamily && g.secret.Name == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// SecretsFor returns the lines whose value may go to an address, which is canonical. A ceiling's line of
+// the same name has to let it go there too.
+func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
+	var out []Secret
+	for _, line := range s.Secrets() {
+		allowed := line.Covers(method, u)
+		for _, c := range s.ceilings() {
+			allowed = allowed && slices.ContainsFunc(c.all(), func(g Grant) bool {
+				return g.Family == SecretFamily && g.secret.Name == line.Name && g.secret.Covers(method, u)
+			})
+		}
+		if allowed {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// ConfigSecrets returns the names of config lines whose value is that of a secret, with the secret's.
+func (s *Set) ConfigSecrets() map[string]string {
+	out := map[string]string{}
+	for _, g := range s.all() {
+		for name, secret := range g.secrets {
+			out[name] = secret
+		}
+	}
+	return out
+}
+
+// checkSecrets finds config values whose secret no line grants.
+func (s *Set) checkSecrets() error {
+	for _, g := range s.grants {
+		for _, key := range sorted(g.secrets) {
+			name := g.secrets[key]
+			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.Family == SecretFamily && o.secret.Name == name }) {
+				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)
+			}
+		}
+	}
+	return nil
+}

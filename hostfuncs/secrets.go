@@ -1,0 +1,204 @@
+package hostfuncs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// configured are the config values that stand for secrets: placeholders, or for a line with reveal the
+// value itself.
+func (p *Policy) configured() map[string]string {
+	out := map[string]string{}
+	lines := p.plugin.Grants.Secrets()
+	for name, of := range p.plugin.Grants.ConfigSecrets() {
+		i := slices.IndexFunc(lines, func(s grant.Secret) bool { return s.Name == of })
+		if i < 0 {
+			continue
+		}
+		out[name] = p.vault.placeholder(of)
+		if !lines[i].Reveal {
+			continue
+		}
+		if text, err := p.vault.value(lines[i]); err == nil {
+			out[name] = text
+		} else {
+			p.host.logger.Warn("a config value has a placeholder", "plugin", p.plugin.Name, "name", name, "reason", asAskError(err).Message)
+		}
+	}
+	return out
+}
+
+// inject puts the values that lines send to this address into a request, and reports whether there are any.
+// What was matched is the request as the guest asked for it.
+func (g *Gate) inject(out *http.Request, r *request, data []byte) (bool, error) {
+	lines := g.grants.SecretsFor(r.method, r.url)
+	if len(lines) == 0 {
+		return false, nil
+	}
+	used := map[string]bool{}
+	for _, line := range lines {
+		placeholder := g.policy.vault.placeholder(line.Name)
+		held := carries(out, data, placeholder)
+		if !held && (line.Text == "" || used[strings.ToLower(line.Header)+"?"+line.Query]) {
+			continue
+		}
+		value, err := g.policy.vault.value(line)
+		if err != nil {
+			return false, err
+		}
+		if held {
+			data = replaceIn(out, data, placeholder, value)
+		}
+		g.put(out, line, value)
+		used[strings.ToLower(line.Header)+"?"+line.Query] = true
+		g.count("secret", line.Name, 1, 0, 0)
+	}
+	return true, nil
+}
+
+// put writes the field of a line.
+func (g *Gate) put(out *http.Request, line grant.Secret, value string) {
+	text := strings.ReplaceAll(line.Text, grant.Placeholder, value)
+	switch {
+	case line.Header != "":
+		out.Header.Set(line.Header, text)
+	case line.Query != "":
+		u := *out.URL
+		u.RawQuery = withoutKey(u.RawQuery, line.Query)
+		if u.RawQuery != "" {
+			u.RawQuery += "&"
+		}
+		u.RawQuery += url.QueryEscape(line.Query) + "=" + url.QueryEscape(text)
+		out.URL = &u
+	}
+}
+
+// withoutKey takes a key out of a query, however it is written.
+func withoutKey(query, key string) string {
+	var kept []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); pair != "" && (err != nil || plain != key) {
+			kept = append(kept, pair)
+		}
+	}
+	return strings.Join(kept, "&")
+}
+
+// carries reports whether a request has a placeholder in it.
+func carries(out *http.Request, data []byte, placeholder string) bool {
+	if strings.Contains(out.URL.RawQuery, placeholder) || bytes.Contains(data, []byte(placeholder)) {
+		return true
+	}
+	for _, values := range out.Header {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, placeholder) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceIn puts a value where its placeholder is: in fields, the query and the body.
+func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte {
+	for name, values := range out.Header {
+		values = slices.Clone(values)
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, placeholder, value)
+		}
+		out.Header[name] = values
+	}
+	u := *out.URL
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, placeholder, url.QueryEscape(value))
+	out.URL = &u
+	if !bytes.Contains(data, []byte(placeholder)) {
+		return data
+	}
+	data = bytes.ReplaceAll(data, []byte(placeholder), []byte(value))
+	out.ContentLength = int64(len(data))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	out.Body, _ = out.GetBody()
+	return data
+}
+
+// Redact returns text without the values of the plugin's secrets, as far as they are looked for: see
+// package secret. It is for whatever the guest says.
+func (g *Gate) Redact(text []byte) []byte { return g.policy.vault.redactor.Load().Text(text) }
+
+func (g *Gate) redact(text string) string { return g.policy.vault.redactor.Load().String(text) }
+
+// redactHeader takes values out of the fields of an answer.
+func (g *Gate) redactHeader(h http.Header) {
+	if g.policy.vault.redactor.Load() == nil {
+		return
+	}
+	for name, values := range h {
+		for i, v := range values {
+			values[i] = g.redact(v)
+		}
+		h[name] = values
+	}
+}
+
+// listSecrets serves secrets/list: {secrets: [{name, to?, config?}]}, the names of what the host puts
+// into requests of the plugin, never values.
+func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	if err := g.alive(ctx); err != nil {
+		return nil, err
+	}
+	type entry struct {
+		Name   string   `json:"name"`
+		To     []string `json:"to,omitempty"`
+		Config []string `json:"config,omitempty"`
+	}
+	config := g.grants.ConfigSecrets()
+	list := []entry{}
+	for _, s := range g.grants.Secrets() {
+		e := entry{Name: s.Name, To: s.Targets()}
+		for _, name := range slices.Sorted(maps.Keys(config)) {
+			if config[name] == s.Name {
+				e.Config = append(e.Config, name)
+			}
+		}
+		list = append(list, e)
+	}
+	return json.Marshal(map[string]any{"secrets": list})
+}
+
+// revealSecret serves secrets/get {name} → {value}, for lines with reveal only.
+func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	name, _ := rawjson.String(rawjson.Get(params, "name"))
+	var value string
+	err := g.pass(ctx, effect{
+		family: "secret", act: "read the secret " + cut(name, maxMethod), target: "reveal " + cut(name, maxMethod),
+		decide: func(s *grant.Set) grant.Decision { return revealed(s, name) },
+		do: func(context.Context, grant.Decision) (err error) {
+			for _, line := range g.grants.Secrets() {
+				if line.Name == name && line.Reveal {
+					value, err = g.policy.vault.value(line)
+				}
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.Object{{Key: "value", Value: rawjson.AppendString(nil, value)}}.Append(nil), nil
+}
+
+// revealed decides whether a plugin may have a value. No line is suggested: giving a value away is not
+// what a plugin can talk its operator into.
+func revealed(s *grant.Set, name string) grant.Decision {
+	return grant.Decision{Allowed: slices.ContainsFunc(s.Secrets(), func(l grant.Secret) bool { return l.Name == name && l.Reveal })}
+}

@@ -1,0 +1,195 @@
+package hostfuncs_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const secretValue = "k-0123456789/abc+def"
+
+// echo answers with everything it was sent, in several encodings.
+func echo(t *testing.T, seen *[]string) string {
+	t.Helper()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*seen = append(*seen, fmt.Sprintf("%s %s|%s|%s", r.Method, r.URL, r.Header.Get("Authorization"), body))
+		if to := r.URL.Query().Get("to"); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(302)
+			return
+		}
+		if r.URL.Path == "/gzip" {
+			w.Header().Set("Content-Encoding", "br")
+		}
+		all := r.Header.Get("Authorization") + r.URL.RawQuery + string(body)
+		w.Header().Set("X-Echo", all)
+		for _, text := range []string{all, base64.StdEncoding.EncodeToString([]byte(all)), fmt.Sprintf("%x", all), url.QueryEscape(all)} {
+			io.WriteString(w, text+"\n")
+			w.(http.Flusher).Flush()
+		}
+	})
+	return s.URL
+}
+
+func TestSecret_ReachesTheServerAndNeverTheGuest(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	var seen []string
+	at := echo(t, &seen)
+	var log bytes.Buffer
+	client := &listener{}
+	h := hostfuncs.NewHost(&hostfuncs.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	t.Cleanup(h.Close)
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET,POST "+at+"/**",
+		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+at+`/v1/**, as: "Authorization: Bearer {secret}"}`,
+	)}).NewGate(hostfuncs.Call{ID: "c1", Client: client})
+	t.Cleanup(g.Close)
+	a, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/v1/x","headers":{"Authorization":"mine","Accept-Encoding":"br"}}`, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "GET /v1/x|Bearer " + secretValue + "|"; len(seen) != 1 || seen[0] != want {
+		t.Errorf("the server saw %q, want %q", seen, want)
+	}
+	guest := a.text + fmt.Sprint(a.Headers)
+	noEcho(t, "the guest", guest)
+	if strings.Count(guest, "[secret:KEY]") != 5 {
+		t.Errorf("the guest got %q", guest)
+	}
+	// Whatever the guest says with the value in it, should it get hold of one, is cleaned too.
+	for _, params := range []string{`{"level":"info","data":"got ` + secretValue + `"}`, `{"level":"info","data":{"x":"` + base64.StdEncoding.EncodeToString([]byte("a"+secretValue)) + `"}}`} {
+		if _, err := g.Ask(t.Context(), "notifications/message", json.RawMessage(params), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(`{"progress":1,"message":"`+secretValue+`"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = fetch(t, g, get("http://elsewhere.example/"+url.PathEscape(secretValue)))
+	noEcho(t, "a refusal", err.Error())
+	io.WriteString(g.Output(), "stderr "+secretValue+"\n")
+	noEcho(t, "stderr", string(g.Stderr()))
+	receipt, _ := json.Marshal(g.Receipt())
+	noEcho(t, "the receipt", string(receipt))
+	noEcho(t, "the log", log.String())
+	noEcho(t, "the client", fmt.Sprint(client.messages, client.progress, client.denied))
+	noEcho(t, "a result", string(g.Redact([]byte(`{"content":[{"type":"text","text":"`+secretValue+`"}]}`))))
+	if !strings.Contains(string(receipt), `"family":"secret","target":"KEY"`) {
+		t.Errorf("the receipt does not name it: %s", receipt)
+	}
+}
+
+// noEcho fails if text holds the value, plain or encoded.
+func noEcho(t *testing.T, who, text string) {
+	t.Helper()
+	for _, form := range []string{secretValue, base64.StdEncoding.EncodeToString([]byte(secretValue))[:20], fmt.Sprintf("%x", secretValue), url.QueryEscape(secretValue)} {
+		if strings.Contains(text, form) {
+			t.Errorf("%s holds the value: %q", who, text)
+		}
+	}
+}
+
+func TestSecret_GoesNowhereElse(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	var seen, others []string
+	at, other := echo(t, &seen), echo(t, &others)
+	g := newGate(t, nil, "net: GET,POST "+at+"/**", "net: GET "+other+"/**",
+		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+at+`/v1/**, as: "Authorization: Bearer {secret}"}`)
+	for _, params := range []string{
+		get(at + "/v2"), get(at + "/v1%2fx"), get(at + "/v1/../v2"), get(other + "/v1/x"), get(at + "/v2?to=" + other + "/v1/x"),
+		fmt.Sprintf(`{"method":"POST","url":"%s/v1/x"}`, at), get(at + "/v1/x?to=" + other + "/v1/y"),
+	} {
+		seen = nil
+		if _, err := fetch(t, g, params); err != nil {
+			t.Errorf("%s: %v", params, err)
+		}
+		if !strings.Contains(params, "/v1/x?to=") {
+			noEcho(t, params, fmt.Sprint(seen))
+		}
+	}
+	noEcho(t, "another server", fmt.Sprint(others))
+	if len(others) != 3 {
+		t.Errorf("the other server saw %q", others)
+	}
+	if _, err := fetch(t, g, get(at+"/v2?to="+url.QueryEscape(at+"/v1/x"))); err != nil || !strings.Contains(seen[len(seen)-1], secretValue) {
+		t.Errorf("a redirect to where it goes does not carry it: %q, %v", seen, err)
+	}
+}
+
+func TestSecret_Placeholder(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	var seen []string
+	at := echo(t, &seen)
+	h := hostfuncs.NewHost(nil)
+	t.Cleanup(h.Close)
+	set, err := grant.Parse([]grant.Node{
+		{Kind: grant.Map, Nodes: []grant.Node{{Key: "config", Kind: grant.Map, Nodes: []grant.Node{
+			{Key: "API_KEY", Kind: grant.Map, Nodes: []grant.Node{{Key: "secret", Value: "KEY"}}}}}}},
+		{Value: "secret: KEY {from: env SALLYPORT_TEST_KEY, to: [" + at + "/v1/**, \"POST " + at + "/v1/**\"]}"},
+		{Value: "net: GET,POST " + at + "/**"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: set})
+	g := p.NewGate(hostfuncs.Call{ID: "c1"})
+	t.Cleanup(g.Close)
+	holder, ok := g.Config("API_KEY")
+	if !ok || len(holder) < 40 || strings.Contains(fmt.Sprint(p.Env()), secretValue) || !strings.Contains(fmt.Sprint(p.Env()), "API_KEY="+holder) {
+		t.Fatalf("the configuration has %q, the environment %q", holder, p.Env())
+	}
+	a, err := fetch(t, g, fmt.Sprintf(`{"method":"POST","url":"%s/v1/x?k=%s","headers":{"Authorization":"Basic %s"},"body":"{\"key\":\"%s\"}"}`, at, holder, holder, holder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "POST /v1/x?k=" + url.QueryEscape(secretValue) + "|Basic " + secretValue + `|{"key":"` + secretValue + `"}`
+	if seen[0] != want {
+		t.Errorf("the server saw %q, want %q", seen[0], want)
+	}
+	noEcho(t, "the guest", a.text+fmt.Sprint(a.Headers))
+	if _, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/v2?k=%s"}`, at, holder)); err != nil || !strings.Contains(seen[1], holder) {
+		t.Errorf("elsewhere the server saw %q, %v", seen[1], err)
+	}
+	raw, err := g.Ask(t.Context(), "secrets/list", nil, nil)
+	if want := `{"secrets":[{"name":"KEY","to":["GET ` + at + `/v1/**","POST ` + at + `/v1/**"],"config":["API_KEY"]}]}`; err != nil || string(raw) != want {
+		t.Errorf("listed as %s, %v", raw, err)
+	}
+	_, err = g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"KEY"}`), nil)
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
+}
+
+func TestSecret_Particulars(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	var seen []string
+	at := echo(t, &seen)
+	g := newGate(t, nil, "net: GET "+at+"/**",
+		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+at+`/q, as: "?key={secret}"}`,
+		`secret: NONE {from: env SALLYPORT_TEST_NONE, to: `+at+`/none, as: "X: {secret}"}`,
+		`secret: OPEN {from: env SALLYPORT_TEST_KEY, reveal: true}`,
+		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+at+`/gzip, as: "X: {secret}"}`)
+	if _, err := fetch(t, g, get(at+"/q?a=1&k%65y=mine&b=2")); err != nil || seen[0] != "GET /q?a=1&b=2&key="+url.QueryEscape(secretValue)+"||" {
+		t.Errorf("the server saw %q, %v", seen, err)
+	}
+	_, err := fetch(t, g, get(at+"/none"))
+	wantAsk(t, err, runtime.KindUnavailable, "the secret NONE cannot be had: env SALLYPORT_TEST_NONE: it is not set", "")
+	if len(seen) != 1 {
+		t.Errorf("without its secret the request left: %q", seen)
+	}
+	_, err = fetch(t, g, get(at+"/gzip"))
+	wantAsk(t, err, runtime.KindUnavailable, strings.TrimPrefix(at, "http://")+" answers in an encoding that was not asked for", "")
+	raw, err := g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"OPEN"}`), nil)
+	if err != nil || string(raw) != `{"value":"`+secretValue+`"}` {
+		t.Errorf("revealed as %s, %v", raw, err)
+	}
+}

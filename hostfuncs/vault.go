@@ -1,0 +1,110 @@
+package hostfuncs
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// valueAge is how long a value is kept before its place is looked at again: a rotated token is in use
+	// within a minute, and the keyring is not asked for every request.
+	valueAge = time.Minute
+	// maxRemembered bounds the values of one plugin that echoes are looked for, old ones included.
+	maxRemembered = 64
+	// keyringService is where values are kept that have no other place.
+	keyringService = "sallyport"
+)
+
+// vault holds the secrets of one plugin. It is safe for concurrent use.
+type vault struct {
+	home     string
+	key      []byte // placeholders are made with it
+	plugin   string
+	redactor atomic.Pointer[secret.Redactor] // of every value that was read
+
+	mu     sync.Mutex
+	values map[string]kept
+	seen   []secret.Value
+}
+
+type kept struct {
+	text string
+	at   time.Time
+}
+
+func newVault(h *Host, plugin string) *vault {
+	return &vault{home: h.places.Home, key: h.seed, plugin: plugin, values: map[string]kept{}}
+}
+
+// newSeed is a key that no other process has.
+func newSeed() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
+}
+
+// value returns the value of a line. The error is an *AskError that says where it should be.
+func (v *vault) value(line grant.Secret) (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := line.Name + "\x00" + line.From
+	if k, ok := v.values[key]; ok && time.Since(k.at) < valueAge {
+		return k.text, nil
+	}
+	text, err := v.read(line)
+	if err != nil {
+		return "", askErrorf(runtime.KindUnavailable, "the secret %s cannot be had: %v", line.Name, err)
+	}
+	v.values[key] = kept{text, time.Now()}
+	v.remember(secret.Value{Name: line.Name, Text: text})
+	return text, nil
+}
+
+func (v *vault) read(line grant.Secret) (string, error) {
+	if line.From != "" {
+		from, err := secret.ParseSource(line.From)
+		if err != nil {
+			return "", err
+		}
+		return from.Read(v.home)
+	}
+	text, err := secret.Source{Kind: secret.Env, Name: line.Name}.Read(v.home)
+	if err == nil {
+		return text, nil
+	}
+	text, other := secret.Source{Kind: secret.Keyring, Name: keyringService + "/" + line.Name}.Read(v.home)
+	if other == nil {
+		return text, nil
+	}
+	return "", err
+}
+
+// remember has a value looked for in what comes back from now on.
+func (v *vault) remember(value secret.Value) {
+	if slices.Contains(v.seen, value) {
+		return
+	}
+	if len(v.seen) >= maxRemembered {
+		v.seen = v.seen[1:]
+	}
+	v.seen = append(v.seen, value)
+	v.redactor.Store(secret.NewRedactor(v.seen...))
+}
+
+// placeholder is what a plugin has in its configuration in place of a value: the same for this plugin as
+// long as the host runs, and of use to nobody else.
+func (v *vault) placeholder(name string) string {
+	mac := hmac.New(sha256.New, v.key)
+	mac.Write([]byte(v.plugin + "\x00" + name))
+	return "sallyport-" + hex.EncodeToString(mac.Sum(nil)[:20])
+}
