@@ -2,7 +2,6 @@ package hostfuncs
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -46,23 +45,24 @@ func (g *Gate) finish() {
 		r.Audit = mark.String()
 	}
 	if l, ok := g.call.Client.(ReceiptListener); ok {
-		r.Counts = !h.fullReceipts && !local(g.call.Principal)
+		r.Counts = !h.fullReceipts && !isLocal(g.call.Principal)
 		l.Receipt(r)
 	}
 }
 
-// local reports whether a principal is this machine's own user, who may see paths.
-func local(principal string) bool {
-	return principal == "cli" || strings.HasPrefix(principal, "stdio:") || strings.HasPrefix(principal, "socket:")
-}
-
 // wouldWrite lists what the call would change of files.
 func (g *Gate) wouldWrite() []string {
-	if !g.call.DryRun || g.files == nil {
+	if !g.call.DryRun {
 		return nil
 	}
-	f := &files{gate: g}
 	var list []string
+	if n := len(g.kept.writes); n > 0 {
+		list = append(list, fmt.Sprintf("keep or remove %d keys", n))
+	}
+	if g.files == nil {
+		return list
+	}
+	f := &files{gate: g}
 	for _, e := range g.files.Effects() {
 		if len(list) >= maxEffects {
 			break

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -73,6 +74,7 @@ type Gate struct {
 	closed   bool
 	closers  []func()         // what a WASI state needs closed
 	files    *overlay.Overlay // what it writes; nil before it asked for files
+	kept     pending          // keys that it changes
 	landed   int              // how many of its writes last
 	outcome  string
 	removed  int      // characters cleaned out of its answer
@@ -123,8 +125,8 @@ func methods() map[string]method {
 	for name := range questions() {
 		m[name] = asked(name)
 	}
+	maps.Copy(m, keyMethods())
 	for _, name := range []string{
-		"kv/get", "kv/set", "kv/delete", "kv/list",
 		"tools/call",
 	} {
 		m[name] = unavailable(name)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
 // Resolver finds the addresses of a host name. *net.Resolver is one.
@@ -35,6 +36,8 @@ type Options struct {
 	Audit *audit.Log
 	// FullReceipts tells callers over HTTP too what was touched, not only how often.
 	FullReceipts bool
+	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
+	Store *store.Store
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
 	// system's folder for temporary files.
 	State string
@@ -64,6 +67,7 @@ type Host struct {
 	places grant.Places
 	state  string
 	audit  *audit.Log
+	store  *store.Store
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected]
@@ -94,6 +98,7 @@ func NewHost(o *Options) *Host {
 		places: placesOf(o.Home),
 		state:  o.State,
 		audit:  o.Audit,
+		store:  o.Store,
 
 		fullReceipts: o.FullReceipts,
 

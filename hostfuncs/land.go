@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -22,19 +23,29 @@ func (h *Host) Recover() error {
 // guest's last effect: a gate that is closed without it drops its writes. The error is an *EndError; ctx ends
 // the waiting for other calls that write the same files.
 func (g *Gate) Land(ctx context.Context) error {
+	if g.call.DryRun {
+		return nil
+	}
+	if err := g.commit(ctx, func() error { return g.landFiles(ctx) }); err != nil {
+		return g.notLanded(err)
+	}
+	return nil
+}
+
+func (g *Gate) landFiles(ctx context.Context) error {
 	g.mu.Lock()
 	held := g.files
 	g.mu.Unlock()
-	if held == nil || g.call.DryRun {
+	if held == nil {
 		return nil
 	}
 	changes, release, err := held.Changes()
 	if err != nil {
-		return g.notLanded(err)
+		return err
 	}
 	defer release()
 	if err := landing.Land(ctx, filepath.Join(g.policy.host.state, landingFolder), changes); err != nil {
-		return g.notLanded(err)
+		return err
 	}
 	g.mu.Lock()
 	g.landed = len(changes)
@@ -50,7 +61,14 @@ func (g *Gate) notLanded(err error) error {
 	if errors.As(err, &at) {
 		name = printable(cut((&files{gate: g}).shown(at.Path), maxAct))
 	}
+	var key *store.ConflictError
 	switch {
+	case errors.As(err, &key):
+		end.Kind = runtime.KindConflict
+		end.Message = fmt.Sprintf("key %q was changed by another call, and nothing was written", cut(key.Key, maxMethod))
+	case errors.Is(err, store.ErrFull):
+		end.Kind = runtime.KindLimit
+		end.Message = fmt.Sprintf("it keeps more than the %d bytes that it was granted, and nothing was written", g.kept.quota)
 	case errors.Is(err, landing.ErrHalf):
 		end.Kind, end.Message = runtime.KindInternal, landing.ErrHalf.Error()
 	case errors.Is(err, landing.ErrConflict):

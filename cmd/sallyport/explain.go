@@ -52,7 +52,7 @@ func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments str
 	if i >= 0 {
 		p = s.Plugins[i]
 	}
-	gates := newGates(s, slog.New(slog.DiscardHandler), nil, nil)
+	gates := newGates(s, slog.New(slog.DiscardHandler), nil, &host{})
 	defer gates.Close()
 	policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: p.Grants, Workspace: p.Workspace})
 	x, err := policy.Explain(hostfuncs.Call{

@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -28,6 +29,7 @@ type host struct {
 	engine   *runtime.Engine
 	gates    *hostfuncs.Host
 	audit    *audit.Log
+	store    *store.Store
 	registry *registry.Registry
 }
 
@@ -52,8 +54,8 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	if err != nil {
 		return nil, err
 	}
-	h := &host{engine: engine, audit: newAuditLog(s, log)}
-	h.gates = newGates(s, log, files, h.audit)
+	h := &host{engine: engine, audit: newAuditLog(s, log), store: store.New(store.Options{Dir: state})}
+	h.gates = newGates(s, log, files, h)
 	if err := h.gates.Recover(); err != nil {
 		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
 	}
@@ -65,7 +67,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 }
 
 // newGates keeps Sallyport's own files out of every plugin's reach.
-func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, kept *audit.Log) *hostfuncs.Host {
+func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *host) *hostfuncs.Host {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // "~/" in a grant then matches nothing
@@ -74,7 +76,8 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, kep
 		Logger: log,
 		Home:   home,
 		State:  s.Text("state"),
-		Audit:  kept,
+		Audit:  h.audit,
+		Store:  h.store,
 
 		FullReceipts: s.Text("receipt") == "full",
 
@@ -173,7 +176,7 @@ func (h *host) close(ctx context.Context) error {
 		err = h.registry.Close(ctx)
 	}
 	h.gates.Close()
-	return errors.Join(err, h.audit.Close(), h.engine.Close(ctx))
+	return errors.Join(err, h.audit.Close(), h.store.Close(), h.engine.Close(ctx))
 }
 
 // grants reads the --grant lines of a command.

@@ -31,7 +31,7 @@ func families() []Family {
 // later are the families of the language that this version does not enforce.
 func later(f Family) bool {
 	switch f {
-	case KV, "tools", "clock", "random", "ui", "links":
+	case "tools", "clock", "random", "ui", "links":
 		return true
 	}
 	return false

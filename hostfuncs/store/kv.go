@@ -74,11 +74,9 @@ func (e *ConflictError) Error() string { return fmt.Sprintf("key %q has changed"
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // Commit makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: the
-// space would hold more than quota bytes of keys and values.
-func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write) error {
-	if len(writes) == 0 {
-		return nil
-	}
+// space would hold more than quota bytes of keys and values. When all holds then is called, and an error of
+// it undoes everything; nil is nothing to do. Nobody else can write meanwhile.
+func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for _, w := range writes {
 			if err := s.apply(ctx, tx, sp, w); err != nil {
@@ -88,10 +86,15 @@ func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Writ
 		var size int64
 		err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM kv
 			WHERE plugin = ? AND principal = ? AND expires > ?`, sp.Plugin, sp.Principal, stampOf(s.now())).Scan(&size)
-		if err == nil && size > quota {
+		switch {
+		case err != nil:
+			return err
+		case size > quota:
 			return ErrFull
+		case then != nil:
+			return then()
 		}
-		return err
+		return nil
 	})
 }
 

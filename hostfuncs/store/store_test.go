@@ -226,7 +226,7 @@ func TestRecord_bounds(t *testing.T) {
 func TestKV(t *testing.T) {
 	s, c, _ := open(t)
 	ctx, sp := t.Context(), store.Space{Plugin: "p", Principal: "a"}
-	set := func(w ...store.Write) error { return s.Commit(ctx, sp, 100, w) }
+	set := func(w ...store.Write) error { return s.Commit(ctx, sp, 100, w, nil) }
 	value := func(sp store.Space, key string) string {
 		item, err := s.Value(ctx, sp, key)
 		if errors.Is(err, store.ErrNotFound) {
@@ -261,6 +261,10 @@ func TestKV(t *testing.T) {
 	if err := set(store.Write{Key: "big", Value: make([]byte, 96)}); !errors.Is(err, store.ErrFull) || value(sp, "big") != "-" {
 		t.Error("over the quota:", err)
 	}
+	failed := errors.New("failed")
+	if err := s.Commit(ctx, sp, 100, []store.Write{{Key: "k", Value: []byte("4")}}, func() error { return failed }); !errors.Is(err, failed) || value(sp, "k") != "3" {
+		t.Error("kept although what comes with it failed:", err)
+	}
 	c.pass(time.Second)
 	if got := value(sp, "l"); got != "-" {
 		t.Errorf("expired: %s", got)
@@ -277,7 +281,7 @@ func TestKV_keys(t *testing.T) {
 	for _, k := range []string{"a/1", "a/2", "a/3", "a%", "b", "A/1", "ä/1"} {
 		writes = append(writes, store.Write{Key: k, Value: []byte("v")})
 	}
-	if err := s.Commit(ctx, sp, 1<<20, writes); err != nil {
+	if err := s.Commit(ctx, sp, 1<<20, writes, nil); err != nil {
 		t.Fatal(err)
 	}
 	list := func(prefix, after string, n int) (keys string) {
@@ -390,7 +394,7 @@ func count(dir string) int {
 			fmt.Println(err)
 			return 1
 		}
-		err = s.Commit(context.Background(), sp, 1<<20, []store.Write{{Key: "n", Value: append(item.Value, '.'), If: &item.Version}})
+		err = s.Commit(context.Background(), sp, 1<<20, []store.Write{{Key: "n", Value: append(item.Value, '.'), If: &item.Version}}, nil)
 		switch {
 		case err == nil:
 			done++

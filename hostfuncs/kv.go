@@ -1,0 +1,261 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Limits of keys and values: a store for notes and cursors, not for files.
+const (
+	maxKey    = 1 << 10 // bytes of a key
+	maxValue  = 1 << 20 // bytes of a value
+	maxWrites = 10_000  // keys that one call changes
+	maxKeys   = 1000    // of one answer of kv/list
+	// maxTTL is how long a key may be kept that is kept for a time: ten years.
+	maxTTL = 10 * 365 * 24 * time.Hour
+)
+
+// anonymous is the principal that nobody can be told from: nothing is kept for it.
+const anonymous = "anonymous"
+
+// pending are the keys that a call has changed. They are kept when it has succeeded, as its files are.
+type pending struct {
+	writes  map[string]*pendingWrite
+	bytes   int64
+	quota   int64
+	version int64 // of the last change, counted down from 0: the store's versions are above
+}
+
+type pendingWrite struct {
+	store.Write
+	version int64
+}
+
+// keys serves kv/get, kv/set, kv/delete and kv/list.
+func keys(act string, serve func(*Gate, context.Context, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
+	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (result json.RawMessage, err error) {
+		e := effect{family: "kv", act: act, target: act, decide: (*grant.Set).KV,
+			do: func(ctx context.Context, d grant.Decision) (err error) {
+				result, err = serve(g, ctx, params, d)
+				return err
+			}}
+		if g.policy.host.store == nil || g.call.Principal == anonymous {
+			return nil, askErrorf(runtime.KindUnsupported, "nothing is kept for this caller")
+		}
+		return result, g.pass(ctx, e)
+	}
+}
+
+func keyMethods() map[string]method {
+	return map[string]method{
+		"kv/get":    keys("read a key", (*Gate).getKey),
+		"kv/set":    keys("keep a key", (*Gate).setKey),
+		"kv/delete": keys("remove a key", (*Gate).deleteKey),
+		"kv/list":   keys("list keys", (*Gate).listKeys),
+	}
+}
+
+// space is where the keys of this plugin are for this caller.
+func (g *Gate) space() store.Space {
+	return store.Space{Plugin: g.policy.plugin.Name, Principal: g.call.Principal}
+}
+
+func keyOf(params json.RawMessage) (string, error) {
+	key, ok := rawjson.String(rawjson.Get(params, "key"))
+	if !ok || key == "" || len(key) > maxKey {
+		return "", askErrorf(runtime.KindInvalid, "key is a text of 1 to %d bytes", maxKey)
+	}
+	return key, nil
+}
+
+// getKey answers {value, version}; a key that holds nothing is {value: null, version: 0}.
+func (g *Gate) getKey(ctx context.Context, params json.RawMessage, _ grant.Decision) (json.RawMessage, error) {
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	item, err := g.value(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if item.Value == nil {
+		item.Value = []byte("null")
+	}
+	g.count("kv", "read a key", 0, 0, int64(len(item.Value)))
+	return fmt.Appendf(nil, `{"value":%s,"version":%d}`, item.Value, item.Version), nil
+}
+
+// value is what a key holds as the call sees it; the zero item if nothing.
+func (g *Gate) value(ctx context.Context, key string) (store.Item, error) {
+	if w := g.kept.writes[key]; w != nil {
+		if w.Delete {
+			return store.Item{Key: key}, nil
+		}
+		return store.Item{Key: key, Value: w.Value, Version: w.version}, nil
+	}
+	item, err := g.policy.host.store.Value(ctx, g.space(), key)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Item{Key: key}, nil
+	}
+	return item, g.storeError(err)
+}
+
+func (g *Gate) storeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	g.policy.host.logger.Error("the store failed", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
+	return askErrorf(runtime.KindUnavailable, "what is kept cannot be reached")
+}
+
+func (g *Gate) setKey(ctx context.Context, params json.RawMessage, d grant.Decision) (json.RawMessage, error) {
+	value := rawjson.Get(params, "value")
+	if value == nil || len(value) > maxValue {
+		return nil, askErrorf(runtime.KindInvalid, "value is JSON of at most %d bytes", maxValue)
+	}
+	w := store.Write{Value: slices.Clone(value)}
+	if raw := rawjson.Get(params, "ttlMs"); !rawjson.IsNull(raw) {
+		ms, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil || ms <= 0 || ms > maxTTL.Milliseconds() {
+			return nil, askErrorf(runtime.KindInvalid, "ttlMs is a whole number of milliseconds above zero")
+		}
+		w.Expires = time.Now().Add(time.Duration(ms) * time.Millisecond)
+	}
+	return g.changeKey(ctx, params, w, d)
+}
+
+func (g *Gate) deleteKey(ctx context.Context, params json.RawMessage, d grant.Decision) (json.RawMessage, error) {
+	return g.changeKey(ctx, params, store.Write{Delete: true}, d)
+}
+
+// changeKey holds a change back until the call has succeeded. With ifVersion the key must have that version
+// now, and still when the change is made.
+func (g *Gate) changeKey(ctx context.Context, params json.RawMessage, w store.Write, d grant.Decision) (json.RawMessage, error) {
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	w.Key = key
+	before := g.kept.writes[key]
+	if before != nil {
+		w.If = before.If
+	}
+	if raw := rawjson.Get(params, "ifVersion"); !rawjson.IsNull(raw) {
+		want, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
+			return nil, askErrorf(runtime.KindInvalid, "ifVersion is a version that was answered, or 0 for a key that holds nothing")
+		}
+		item, err := g.value(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if item.Version != want {
+			return nil, askErrorf(runtime.KindConflict, "key %q has version %d", cut(key, maxMethod), item.Version)
+		}
+		if before == nil {
+			w.If = &want
+		}
+	}
+	return g.keep(w, before, d)
+}
+
+func (g *Gate) keep(w store.Write, before *pendingWrite, d grant.Decision) (json.RawMessage, error) {
+	more := int64(len(w.Key) + len(w.Value))
+	if before != nil {
+		more -= int64(len(before.Key) + len(before.Value))
+	}
+	if g.kept.bytes+more > d.Size || before == nil && len(g.kept.writes) >= maxWrites {
+		return nil, askErrorf(runtime.KindLimit, "plugin %q keeps more than the %d bytes that it was granted", g.policy.plugin.Name, d.Size)
+	}
+	g.kept.bytes += more
+	g.kept.version--
+	if g.kept.writes == nil {
+		g.kept.writes = map[string]*pendingWrite{}
+	}
+	g.kept.writes[w.Key] = &pendingWrite{Write: w, version: g.kept.version}
+	g.kept.quota = d.Size
+	g.count("kv", "keep a key", 0, int64(len(w.Value)), 0)
+	if w.Delete {
+		return json.RawMessage(`{"version":0}`), nil
+	}
+	return fmt.Appendf(nil, `{"version":%d}`, g.kept.version), nil
+}
+
+// listKeys answers {keys: [{key, version}], more}: those that begin with prefix and come behind after.
+func (g *Gate) listKeys(ctx context.Context, params json.RawMessage, _ grant.Decision) (json.RawMessage, error) {
+	prefix, _ := rawjson.String(rawjson.Get(params, "prefix"))
+	after, _ := rawjson.String(rawjson.Get(params, "after"))
+	limit := maxKeys
+	if n, err := strconv.Atoi(string(rawjson.Get(params, "limit"))); err == nil && n > 0 {
+		limit = min(n, maxKeys)
+	}
+	all, more, err := g.listed(ctx, prefix, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := []byte(`{"keys":[`)
+	for i, item := range all {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = rawjson.AppendString(append(out, `{"key":`...), item.Key)
+		out = fmt.Appendf(out, `,"version":%d}`, item.Version)
+	}
+	return fmt.Appendf(out, `],"more":%v}`, more), nil
+}
+
+// listed is a page of the keys as the call sees them: as many of the store's as the call may have removed
+// are read besides.
+func (g *Gate) listed(ctx context.Context, prefix, after string, limit int) (page []store.Item, more bool, err error) {
+	found := map[string]int64{}
+	last, whole := after, false
+	for len(found) <= limit && !whole {
+		items, err := g.policy.host.store.Keys(ctx, g.space(), prefix, last, maxKeys)
+		if err != nil {
+			return nil, false, g.storeError(err)
+		}
+		for _, item := range items {
+			if g.kept.writes[item.Key] == nil {
+				found[item.Key] = item.Version
+			}
+			last = item.Key
+		}
+		whole = len(items) < maxKeys
+	}
+	for key, w := range g.kept.writes {
+		if !w.Delete && strings.HasPrefix(key, prefix) && key > after && (whole || key <= last) {
+			found[key] = w.version
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if len(page) == limit {
+			return page, true, nil
+		}
+		page = append(page, store.Item{Key: key, Version: found[key]})
+	}
+	return page, !whole, nil
+}
+
+// commit keeps the keys that the call changed, if then, which lands its files, succeeds.
+func (g *Gate) commit(ctx context.Context, then func() error) error {
+	if len(g.kept.writes) == 0 {
+		return then()
+	}
+	var writes []store.Write
+	for _, key := range slices.Sorted(maps.Keys(g.kept.writes)) {
+		writes = append(writes, g.kept.writes[key].Write)
+	}
+	return g.policy.host.store.Commit(ctx, g.space(), g.kept.quota, writes, then)
+}
