@@ -15,6 +15,8 @@ type callContext struct {
 	gate Gate
 	turn turn
 	in   *Instance // set while a guest runs for the call
+	// hostCalls is how many the guest made; it makes one at a time.
+	hostCalls int
 
 	cause error // why the call ends when its time is over
 

@@ -18,6 +18,9 @@ const (
 	slice = 100_000
 	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
 	maxDepth = 1 << 16
+	// lookEvery is after how many host calls somebody looks whether the call is over: a slice has room for
+	// thousands of them, each of which may take a while.
+	lookEvery = 16
 )
 
 // tank is the fuel of an instance. A unit is about one instruction; what a call needs is the same each time
@@ -56,6 +59,14 @@ func (t *tank) refill() (int64, error) {
 	return next, nil
 }
 
+// drain takes what is left of the slice, so that the guest looks up as soon as it can. What is spent stays as it is.
+func (t *tank) drain() {
+	if left := int64(t.fuel.Get()); left >= 0 {
+		t.granted -= left + 1
+		t.fuel.Set(^uint64(0)) // -1
+	}
+}
+
 // registerRefill offers the function that the code of every guest calls when its fuel is used up.
 func registerRefill(ctx context.Context, r wazero.Runtime) error {
 	_, err := r.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
@@ -78,6 +89,13 @@ func refill(ctx context.Context, stack []uint64) {
 		Abort(err)
 	}
 	stack[0] = uint64(next)
+}
+
+// asked counts a host call. A guest whose call is over then comes to refill soon, whatever slice it has left.
+func (c *callContext) asked(ctx context.Context) {
+	if c.hostCalls++; c.hostCalls%lookEvery == 0 && c.in != nil && c.overdue(ctx) != nil {
+		c.in.tank.drain()
+	}
 }
 
 // overdue tells whether the call is over. It looks at the clock itself: a timer comes late when all processors are

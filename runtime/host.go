@@ -64,6 +64,9 @@ func bridge(f HostFunc) api.GoModuleFunc {
 	return func(ctx context.Context, m api.Module, stack []uint64) {
 		clear(stack[min(params, len(stack)):])
 		f.Call(ctx, memoryOf(m), stack)
+		if c := callOf(ctx); c != nil {
+			c.asked(ctx)
+		}
 	}
 }
 

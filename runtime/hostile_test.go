@@ -76,13 +76,11 @@ func TestHostile(t *testing.T) {
 	if raceEnabled {
 		t.Skip("memory and time are other ones under the race detector")
 	}
+	a := &arena{T: t}
+	a.open()
+	a.close() // what the process opens only once is open from here on
 	before := held()
-	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &arena{T: t, engine: e}
-	a.neighbour = runtime.NewPool(compile(t, e, guest(w.I32Const(42))), run{}, nil)
+	a.open()
 	attacks := hostileFiles()
 	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets()} {
 		attacks = append(attacks, more...)
@@ -90,13 +88,35 @@ func TestHostile(t *testing.T) {
 	for i := range attacks {
 		a.attack(&attacks[i])
 	}
-	if err := errors.Join(a.neighbour.Close(context.Background()), e.Close(context.Background())); err != nil {
-		t.Error(err)
-	}
+	a.close()
 	a.lookForLeaks(before)
 	t.Logf("\n%s\n%d guests: %d hangs, %d crashes, %d leaks", strings.Join(a.rows, "\n"), len(attacks), a.hangs, a.crashes, a.leaks)
 	if len(attacks) < 60 {
 		t.Errorf("only %d guests", len(attacks))
+	}
+}
+
+// open makes the engine and the neighbour, who answers once.
+func (a *arena) open() {
+	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost()})
+	if err != nil {
+		a.Fatal(err)
+	}
+	a.engine = e
+	a.neighbour = runtime.NewPool(compile(a.T, e, guest(w.I32Const(42))), run{}, nil)
+	a.greet("the start")
+}
+
+func (a *arena) close() {
+	if err := errors.Join(a.neighbour.Close(context.Background()), a.engine.Close(context.Background())); err != nil {
+		a.Error(err)
+	}
+}
+
+// greet calls the neighbour, who must not have noticed anything.
+func (a *arena) greet(after string) {
+	if next, err := a.neighbour.Call(context.Background(), runtime.Request{}, nil); string(next) != "42" {
+		a.Errorf("after %s the neighbour got %s, %v", after, next, err)
 	}
 }
 
@@ -129,9 +149,7 @@ func (a *arena) attack(x *attack) {
 		a.Errorf("%s: %d MiB", x.name, peak>>20)
 	}
 	a.rows = append(a.rows, fmt.Sprintf("%-28.28s %6d ms %5d MiB  %.110s", x.name, took.Milliseconds(), max(peak, 0)>>20, got))
-	if next, err := a.neighbour.Call(context.Background(), runtime.Request{}, nil); string(next) != "42" {
-		a.Errorf("after %s the neighbour got %s, %v", x.name, next, err)
-	}
+	a.greet(x.name)
 }
 
 // play compiles a guest and makes its calls.

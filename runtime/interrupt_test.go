@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -57,5 +58,22 @@ func TestPool_Call_interruptible(t *testing.T) {
 	}
 	if err := callErr(runtime.NewPool(compile(t, newEngine(t, nil), doubling(18)), run{}, nil)); err != nil {
 		t.Errorf("a module with stops that ends in time: %v", err)
+	}
+}
+
+// TestPool_Call_hostCallsAfterTheEnd: a guest whose call is over does not go on with the slice of fuel that it has.
+func TestPool_Call_hostCallsAfterTheEnd(t *testing.T) {
+	calls := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	e := hostF(t, func(context.Context, runtime.Memory, []uint64) {
+		if calls++; calls == 100 {
+			cancel()
+		}
+	})
+	p := runtime.NewPool(compile(t, e, guest(w.LoopVoid, w.Call(0), w.Drop, w.Br(0), w.End, w.Unreachable)), run{}, nil)
+	_, err := p.Call(ctx, runtime.Request{}, nil)
+	wantEnd(t, err, runtime.KindCancelled, "the call was cancelled")
+	if calls > 120 {
+		t.Errorf("%d host calls", calls)
 	}
 }

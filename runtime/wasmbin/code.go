@@ -194,6 +194,12 @@ func (f *function) instruction() {
 	}
 }
 
+// isBulk tells whether what follows 0xfc fills or copies memory or tables, or grows a table.
+func isBulk(code []byte) bool {
+	op := (&reader{b: code}).u32()
+	return op == 8 || op == 10 || op == 11 || op == 12 || op >= 14 && op != 16
+}
+
 // immediate passes what follows an opcode that does not touch the flow of control.
 func (c *checker) immediate(r *reader, op byte, at int) {
 	in := Instruction{Op: op, Begin: at - r.base}

@@ -61,7 +61,7 @@ func (a *analysis) instruction() {
 		a.run += a.calledRun(in.X)
 	case 0x11: // call_indirect
 		a.f.calls++
-		a.costs[slot] += callCost
+		a.costs[slot] += tableCost
 		a.run += hostCallRun
 		a.knownType(in.X)
 	case 0x20, 0x21, 0x22: // local.get, set, tee

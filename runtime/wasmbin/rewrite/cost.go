@@ -2,8 +2,10 @@ package rewrite
 
 // What an instruction costs beyond the one unit that each has.
 const (
-	// callCost is for calls to the host or through a table: nobody knows how long the function is.
-	callCost = 10
+	// tableCost is for calls through a table: nobody knows how long the function is.
+	tableCost = 10
+	// hostCost is for calls to the host: the least that one takes, in the time of so many instructions.
+	hostCost = 200
 	// pageShift is for each page that memory.grow asks for, as a shift to the left: 1,024.
 	pageShift = 10
 	// byteShift is for instructions on many bytes, as a shift to the right: 1 for 16 bytes.
@@ -34,7 +36,7 @@ func (w *rewriter) addCalls() {
 				continue
 			}
 			if e.arg < imported {
-				w.costs[e.costSlot] += callCost
+				w.costs[e.costSlot] += hostCost
 			} else if callee := &w.code[e.arg-imported]; w.cheap(callee) {
 				w.costs[e.costSlot] += w.costs[callee.straight]
 			}
