@@ -33,6 +33,10 @@ func (g *Gate) held(what string) {
 // finish writes the call into the audit log and gives the caller its receipt.
 func (g *Gate) finish() {
 	h := g.policy.host
+	chain := g.call.Chain
+	if h.audit == nil && chain != nil && chain.receipt != nil {
+		chain.receipt(g.Receipt())
+	}
 	if h.audit == nil || g.call.Method == "plugin/describe" {
 		return
 	}
@@ -43,6 +47,10 @@ func (g *Gate) finish() {
 		h.logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
 	} else {
 		r.Audit = mark.String()
+	}
+	if chain != nil && chain.receipt != nil {
+		chain.receipt(r)
+		return
 	}
 	if l, ok := g.call.Client.(ReceiptListener); ok {
 		r.Counts = !h.fullReceipts && !isLocal(g.call.Principal)

@@ -45,6 +45,8 @@ type Call struct {
 	Values func(path []string) []string
 	// DryRun holds back whatever would last: files, keys and requests that are not safe.
 	DryRun bool
+	// Chain is what stands above a call that another call makes; nil if a client makes it.
+	Chain *Chain
 	// Client is who called; nil if nobody listens.
 	Client Client
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
@@ -81,7 +83,8 @@ type Gate struct {
 	would    []string // what was held back
 	record   record
 	usage    runtime.Usage
-	logged   int // bytes of log messages
+	nested   []Receipt // of calls that this one made
+	logged   int       // bytes of log messages
 	progress float64
 	moved    bool // progress is set
 	sampled  sampled
@@ -94,7 +97,7 @@ var (
 
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
-	g := &Gate{policy: p, call: c, grants: p.bind(c)}
+	g := &Gate{policy: p, call: c, grants: c.Chain.bound(p.bind(c))}
 	if p.asks {
 		g.journal = c.Journal
 	}
@@ -107,8 +110,7 @@ func (p *Policy) NewGate(c Call) *Gate {
 // method is what serves one thing a guest asks for.
 type method func(g *Gate, ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error)
 
-// methods is the table of all that a guest may ask for. Families that are not there yet refuse with
-// their name, so that a plugin can tell them from a misspelt method.
+// methods is the table of all that a guest may ask for.
 func methods() map[string]method {
 	m := map[string]method{
 		"notifications/message":                (*Gate).message,
@@ -119,6 +121,7 @@ func methods() map[string]method {
 		"notifications/resources/updated":      changed("notifications/resources/updated"),
 		"client/release":                       (*Gate).release,
 		"http/fetch":                           (*Gate).fetch,
+		"tools/call":                           (*Gate).callTool,
 		"secrets/list":                         (*Gate).listSecrets,
 		"secrets/get":                          (*Gate).revealSecret,
 	}
@@ -126,19 +129,7 @@ func methods() map[string]method {
 		m[name] = asked(name)
 	}
 	maps.Copy(m, keyMethods())
-	for _, name := range []string{
-		"tools/call",
-	} {
-		m[name] = unavailable(name)
-	}
 	return m
-}
-
-// unavailable is the place of a method that a later version serves.
-func unavailable(name string) method {
-	return func(*Gate, context.Context, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
-		return nil, askErrorf(runtime.KindUnsupported, "%s is not available in this version", name)
-	}
 }
 
 // maxMethod bounds the part of an unknown method that an error repeats.
@@ -310,7 +301,7 @@ func (g *Gate) Receipt() Receipt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Receipt{
-		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest,
+		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Calls: slices.Clone(g.nested),
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
 		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Would: slices.Concat(g.wouldWrite(), g.would),

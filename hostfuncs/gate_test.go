@@ -80,7 +80,7 @@ func TestGate_UnknownMethods(t *testing.T) {
 		"nope":                             `this host has no method "nope"`,
 		"":                                 `this host has no method ""`,
 		strings.Repeat("é", 100):           `this host has no method "` + strings.Repeat("é", 32) + `…"`,
-		"tools/call":                       "tools/call is not available in this version",
+		"tools/call":                       "tools/call is not available here",
 		"notifications/tools/list_changed": "notifications/tools/list_changed is not taken here",
 	} {
 		_, err := g.Ask(t.Context(), method, nil, nil)

@@ -78,6 +78,7 @@ type Host struct {
 	agent        string
 	ranges       table
 	seed         []byte
+	caller       atomic.Pointer[Caller]
 	maxBody      int64             // of an answer, in bytes
 	methods      map[string]method // never changed after NewHost
 	questions    map[string]question

@@ -32,7 +32,9 @@ type Receipt struct {
 	Landed  int      `json:"landed,omitempty"`  // files and folders that it changed
 	Removed int      `json:"removed,omitempty"` // characters that were cleaned out of its answer
 	Would   []string `json:"would,omitempty"`   // what was held back in a call that only tries
-	Audit   string   `json:"audit,omitempty"`   // its line in the audit log: chain/number/mac
+	// Calls are the receipts of the calls that it made, in the order they ended.
+	Calls []Receipt `json:"calls,omitempty"`
+	Audit string    `json:"audit,omitempty"` // its line in the audit log: chain/number/mac
 
 	// Counts says that whoever gets it sees numbers, not what was touched.
 	Counts bool `json:"-"`
@@ -93,7 +95,7 @@ func (r *Receipt) details(b []byte) []byte {
 		value any
 	}{
 		{`,"effects":`, len(r.Effects) > 0, r.Effects}, {`,"denials":`, len(r.Denials) > 0, r.Denials},
-		{`,"would":`, len(r.Would) > 0, r.Would},
+		{`,"would":`, len(r.Would) > 0, r.Would}, {`,"calls":`, len(r.Calls) > 0, r.Calls},
 	} {
 		if !d.there {
 			continue

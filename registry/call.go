@@ -28,6 +28,8 @@ type Call struct {
 	// Check looks at the answer before anything that the call wrote is made to last; an error ends the call.
 	// Nil takes any answer, and one with isError for a failure.
 	Check func(answer json.RawMessage) (Verdict, error)
+	// Chain is what stands above a call that another call makes; nil if a client makes it.
+	Chain *hostfuncs.Chain
 	// DryRun holds back whatever would last.
 	DryRun bool
 	// Journal is what the plugin was answered when this call ran before, or a new one; nil if the call is

@@ -130,6 +130,7 @@ func newRegistry(o Options) (*Registry, error) {
 	if r.places = r.host.Places(); r.places.Home == "" {
 		r.places.Home = home()
 	}
+	r.host.SetCaller(r)
 	r.snapshot.Store(&Snapshot{})
 	return r, nil
 }

@@ -94,6 +94,8 @@ func (c *Call) replace(g Grant, b *binding, v string) (Grant, bool) {
 	switch g.Family {
 	case Net:
 		ok = g.net.fill(b, v, c.URL)
+	case Tools:
+		ok = g.fillTools(b, v)
 	case FS:
 		ok = g.fs.fill(b, v, c.Home)
 	}
@@ -116,6 +118,11 @@ func (g *Grant) bindings() []*binding {
 	}
 	for _, p := range g.net.query {
 		add(p.bind)
+	}
+	for _, r := range g.tools {
+		for _, a := range r.args {
+			add(a.bind)
+		}
 	}
 	return all
 }

@@ -1,5 +1,7 @@
 package grant
 
+import "slices"
+
 // Under returns the set below one more ceiling: an effect that no line of the ceiling covers is refused,
 // whatever the set allows. A nil ceiling is none; an empty one refuses everything.
 func (s *Set) Under(ceiling *Set) *Set {
@@ -10,6 +12,8 @@ func (s *Set) Under(ceiling *Set) *Set {
 }
 
 // Ceilings returns what the set is under.
+func (s *Set) Ceilings() []*Set { return slices.Clone(s.ceilings()) }
+
 func (s *Set) ceilings() []*Set {
 	if s == nil {
 		return nil

@@ -19,19 +19,20 @@ const (
 	Sampling    Family = "sampling"    // answers of the client's model
 	Elicitation Family = "elicitation" // forms and addresses that the client shows to its user
 	Roots       Family = "roots"       // which folders the client works in
+	Tools       Family = "tools"       // tools of other plugins
 
 	SecretFamily Family = "secret" // values that the host puts into requests
 )
 
 // families are the words a line may begin with, in the order errors name them.
 func families() []Family {
-	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling, SecretFamily}
+	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling, SecretFamily, Tools}
 }
 
 // later are the families of the language that this version does not enforce.
 func later(f Family) bool {
 	switch f {
-	case "tools", "clock", "random", "ui", "links":
+	case "clock", "random", "ui", "links":
 		return true
 	}
 	return false
@@ -66,7 +67,7 @@ func isHead(key string) bool {
 func bare(f Family) bool { return f == Elicitation || f == Roots || f == Sampling }
 
 // structured reports whether what a line of the family allows may be a map or a list.
-func structured(f Family) bool { return f == Config || f == Elicitation || f == Sampling }
+func structured(f Family) bool { return f == Config || f == Elicitation || f == Sampling || f == Tools }
 
 func example(f Family) string {
 	switch f {
@@ -80,6 +81,8 @@ func example(f Family) string {
 		return "elicitation: {url: https://accounts.example.com/**}"
 	case Roots:
 		return "roots"
+	case Tools:
+		return "tools: [time-now, {forge-get: {owner: \"{args.owner}\"}}]"
 	case SecretFamily:
 		return "secret: API_TOKEN {to: https://api.example.com/**, as: \"Authorization: Bearer {secret}\"}"
 	case Config:

@@ -23,6 +23,7 @@ type Grant struct {
 	net    netRule
 	fs     fsRule
 	config map[string]string
+	tools  []toolRule
 	secret Secret
 	// secrets are the config values that are those of secrets, by name.
 	secrets map[string]string
@@ -58,6 +59,8 @@ func (g *Grant) value() string {
 		return g.configString()
 	case SecretFamily:
 		return g.secret.Name
+	case Tools:
+		return g.toolsString()
 	case Sampling:
 		return g.budget.String()
 	case KV:

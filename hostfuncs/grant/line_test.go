@@ -138,7 +138,7 @@ func TestParseLine_Errors(t *testing.T) {
 		{"net: GET https://a/ [ask]", "an address holds no # and no blank: write %23 or %20"},
 		{"net: GET https://a/ {ask: {{{{{{{{{{{{a: b}}}}}}}}}}}}}", "options are written {name: value, name: value}"},
 		{"config: {a: [[[[[[[[[[b]]]]]]]]]]}", "braces nest deeper than 8"},
-		{"tools: x", `"tools" grants are not available in this version: remove the line`},
+		{"clock: frozen", `"clock" grants are not available in this version: remove the line`},
 		{"deny: deny: net: GET https://a/", "deny is there twice"},
 		{"deny: config: {a: b}", "config cannot be denied: remove the value"},
 		{"deny: net: GET https://a/ {ask: true}", "a deny line takes no options: remove them"},

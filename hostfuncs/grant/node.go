@@ -152,6 +152,9 @@ func (g *Grant) parseValue(n Node) (err error) {
 	case Sampling:
 		g.budget, err = parseBudget(n)
 		return err
+	case Tools:
+		g.tools, err = parseTools(n)
+		return err
 	case Elicitation:
 		g.url, err = parseElicitation(n)
 		return err
@@ -189,7 +192,7 @@ func parseDeny(n Node, options map[string]Node) (Grant, error) {
 		return g, failf(n.Line, "deny is there twice")
 	case g.Family == Config:
 		return g, failf(n.Line, "config cannot be denied: remove the value")
-	case g.Family != Net && g.Family != FS:
+	case g.Family != Net && g.Family != FS && g.Family != Tools:
 		return g, failf(n.Line, "%s cannot be denied: remove the line that grants it", g.Family)
 	case len(g.bindings()) > 0 || g.fs.base == roots:
 		return g, failf(n.Line, "a deny line holds for every call: write the value itself in place of braces")

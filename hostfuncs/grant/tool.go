@@ -1,0 +1,201 @@
+package grant
+
+import (
+	"slices"
+	"strings"
+)
+
+// toolRule is one tool of a tools line.
+type toolRule struct {
+	name string // public
+	args []toolArg
+	any  bool // other arguments too
+}
+
+// toolArg is what an argument must be.
+type toolArg struct {
+	key  string
+	text string
+	bind *binding // the value of an argument of this call; nil if text is it
+}
+
+// maxTools bounds the tools of one line.
+const maxTools = 256
+
+// parseTools reads a name, a list of names and {name: {argument: value}}, or such a map alone.
+func parseTools(n Node) ([]toolRule, error) {
+	usage := failf(n.Line, "tools takes names: write such as %q", example(Tools))
+	switch n.Kind {
+	case Map:
+		var rules []toolRule
+		for _, m := range n.Nodes {
+			r, err := parseTool(m)
+			if err != nil {
+				return nil, err
+			}
+			rules = append(rules, r)
+		}
+		if rules == nil {
+			return nil, usage
+		}
+		return rules, nil
+	case List:
+		var rules []toolRule
+		for _, e := range n.Nodes {
+			if e.Kind == List {
+				return nil, usage
+			}
+			more, err := parseTools(e)
+			if err != nil {
+				return nil, err
+			}
+			if rules = append(rules, more...); len(rules) > maxTools {
+				return nil, failf(n.Line, "more than %d tools in one line", maxTools)
+			}
+		}
+		if rules == nil {
+			return nil, usage
+		}
+		return rules, nil
+	}
+	if !isToolName(n.Value) {
+		return nil, usage
+	}
+	return []toolRule{{name: n.Value}}, nil
+}
+
+// isToolName reports whether s can be a public name.
+func isToolName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+func parseTool(n Node) (toolRule, error) {
+	r := toolRule{name: n.Key}
+	if !isToolName(n.Key) || n.Kind != Map && n.Value != "" {
+		return r, failf(n.Line, "%q is no tool with its arguments: write such as %q", n.Key, example(Tools))
+	}
+	for _, m := range n.Nodes {
+		if m.Kind != Scalar {
+			return r, failf(m.Line, "the argument %q is one text, number or {args.NAME}", m.Key)
+		}
+		a := toolArg{key: m.Key, text: m.Value}
+		if isBinding(m.Value) {
+			b, rest, err := parseBinding(m.Value, m.Line, oneStep)
+			if err == nil && rest != "" {
+				err = notAlone(m.Value, m.Line)
+			}
+			if err != nil {
+				return r, err
+			}
+			a.bind, a.text = b, ""
+		}
+		r.args = append(r.args, a)
+	}
+	return r, nil
+}
+
+func (g *Grant) readAny(n Node) error {
+	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+		return failf(n.Line, "any is true or false")
+	}
+	for i := range g.tools {
+		g.tools[i].any = n.Value == "true"
+	}
+	return nil
+}
+
+func (g *Grant) writeAny() string {
+	if len(g.tools) > 0 && g.tools[0].any {
+		return "true"
+	}
+	return ""
+}
+
+func (g *Grant) toolsString() string {
+	words := make([]string, len(g.tools))
+	for i, r := range g.tools {
+		words[i] = r.String()
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// String writes the rule as parseTools reads it.
+func (r toolRule) String() string {
+	if len(r.args) == 0 {
+		return formatWord(r.name)
+	}
+	args := map[string]string{}
+	for _, a := range r.args {
+		args[a.key] = formatWord(a.text)
+		if a.bind != nil {
+			args[a.key] = formatWord(a.bind.String())
+		}
+	}
+	return "{" + formatWord(r.name) + ": " + joinMap(args) + "}"
+}
+
+// fill puts a value of the call into arguments. Whatever the value is, it is compared as a whole.
+func (g *Grant) fillTools(b *binding, v string) bool {
+	g.tools = slices.Clone(g.tools)
+	for i := range g.tools {
+		r := &g.tools[i]
+		r.args = slices.Clone(r.args)
+		for j, a := range r.args {
+			if b.equal(a.bind) {
+				r.args[j] = toolArg{key: a.key, text: v}
+			}
+		}
+	}
+	return v != ""
+}
+
+func (r *toolRule) covers(name string, args map[string]string) bool {
+	if r.name != name {
+		return false
+	}
+	for _, a := range r.args {
+		if got, given := args[a.key]; a.bind != nil || given && got != a.text {
+			return false
+		}
+	}
+	if r.any {
+		return true
+	}
+	for key := range args {
+		if !slices.ContainsFunc(r.args, func(a toolArg) bool { return a.key == key }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Structured is the text of an argument that is no text, number or boolean: no line fits it by value.
+const Structured = "\x00structured"
+
+// Tool decides whether another plugin's tool may be called by its public name, with these arguments as
+// text.
+func (s *Set) Tool(name string, args map[string]string) Decision {
+	d := s.decide(Tools, func(g *Grant) bool {
+		return slices.ContainsFunc(g.tools, func(r toolRule) bool { return r.covers(name, args) })
+	})
+	if d.Grant == nil && !d.Beyond {
+		d.Suggest = suggestTool(name, args)
+	}
+	return d
+}
+
+func suggestTool(name string, args map[string]string) string {
+	r := toolRule{name: name}
+	for _, key := range sorted(args) {
+		if args[key] == Structured {
+			return ""
+		}
+		r.args = append(r.args, toolArg{key: key, text: args[key]})
+	}
+	line := paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	g, err := ParseLine(line)
+	if err != nil || !g.tools[0].covers(name, args) {
+		return ""
+	}
+	return line
+}

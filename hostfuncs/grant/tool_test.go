@@ -1,0 +1,67 @@
+package grant_test
+
+import (
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+func TestTools_Lines(t *testing.T) {
+	for line, want := range map[string]string{
+		"tools: time-now":                                "tools: [time-now]",
+		"tools: [a-b, c-d]":                              "tools: [a-b, c-d]",
+		"tools: {a-b: {x: 1}}":                           "tools: [{a-b: {x: 1}}]",
+		`tools: [{a-b: {x: "{args.y}", z: "q r"}}, c-d]`: `tools: [{a-b: {x: "{args.y}", z: "q r"}}, c-d]`,
+		"tools: [a-b] {any: true}":                       "tools: [a-b] {any: true}",
+		"tools: a-b {any: true, for: [s]}":               "tools: [a-b] {any: true, for: [s]}",
+		"deny: tools: a-b {any: true}":                   "",
+		"tools: []":                                      "",
+		"tools: [[a]]":                                   "",
+		"tools: a b":                                     "",
+		"tools: {a-b: x}":                                "",
+		"tools: {a-b: {x: [1]}}":                         "",
+		`tools: {a-b: {x: "{args.y}z"}}`:                 "",
+		`tools: {a-b: {x: "{args.y:url}"}}`:              "",
+	} {
+		g, err := grant.ParseLine(line)
+		switch {
+		case (err != nil) != (want == ""):
+			t.Errorf("%s: %s, %v", line, g, err)
+		case err == nil && g.String() != want:
+			t.Errorf("%s: got %s, want %s", line, g, want)
+		}
+	}
+}
+
+func TestSet_Tool(t *testing.T) {
+	s := mustSet(t, `tools: [time-now, {forge-get: {owner: "{args.owner}", kind: issue}}]`, "tools: free-all {any: true}", "deny: tools: free-none")
+	bound := s.Bind(call(map[string][]string{"owner": {"me"}}))
+	for _, tt := range []struct {
+		name string
+		args map[string]string
+		want bool
+	}{
+		{"time-now", nil, true},
+		{"time-now", map[string]string{"zone": "UTC"}, false},
+		{"time-later", nil, false},
+		{"forge-get", map[string]string{"owner": "me", "kind": "issue"}, true},
+		{"forge-get", map[string]string{"owner": "me"}, true},
+		{"forge-get", map[string]string{"owner": "you"}, false},
+		{"forge-get", map[string]string{"owner": "me", "repo": "x"}, false},
+		{"forge-get", map[string]string{"owner": grant.Structured}, false},
+		{"free-all", map[string]string{"x": grant.Structured}, true},
+	} {
+		d := bound.Tool(tt.name, tt.args)
+		if d.Allowed != tt.want {
+			t.Errorf("%s %v is %v", tt.name, tt.args, d.Allowed)
+		}
+		if tt.args["owner"] == grant.Structured && d.Suggest != "" {
+			t.Errorf("suggests %s", d.Suggest)
+		} else if !tt.want && d.Suggest != "" && !mustSet(t, d.Suggest).Tool(tt.name, tt.args).Allowed {
+			t.Errorf("%s does not allow it", d.Suggest)
+		}
+	}
+	if s.Bind(call(nil)).Tool("forge-get", nil).Allowed {
+		t.Error("a line without its value allows")
+	}
+}

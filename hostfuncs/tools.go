@@ -1,0 +1,181 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Limits of calls within calls.
+const (
+	// maxDepth is how many calls stand on each other: a composition, not a recursion.
+	maxDepth = 8
+	// maxNested is how many calls one call makes, those of its callees included.
+	maxNested = 100
+)
+
+// Caller calls the tools of plugins; the registry is one. It is safe for concurrent use.
+type Caller interface {
+	// CallTool calls a tool by its public name for a running call. The context is the guest's, so that
+	// the callee is held to the same deadline. Errors are those of any call.
+	CallTool(ctx context.Context, n Nested) (json.RawMessage, error)
+}
+
+// Nested is a call that a call makes.
+type Nested struct {
+	Tool      string // public name
+	Arguments json.RawMessage
+	Principal string // of the outermost call
+	DryRun    bool   // as the outermost call
+	Client    Client
+	Chain     *Chain
+}
+
+// Chain is what a nested call has above it. A nil chain is an outermost call.
+type Chain struct {
+	depth int
+	under []*grant.Set  // the ceilings of the callers
+	calls *atomic.Int32 // of the whole tree
+	// receipts take what the callee did.
+	receipt func(Receipt)
+}
+
+// Depth is how many calls stand above this one.
+func (c *Chain) Depth() int {
+	if c == nil {
+		return 0
+	}
+	return c.depth
+}
+
+// bound puts the ceilings of the callers over a set.
+func (c *Chain) bound(s *grant.Set) *grant.Set {
+	if c != nil {
+		for _, ceiling := range c.under {
+			s = s.Under(ceiling)
+		}
+	}
+	return s
+}
+
+// next is the chain of a call that g makes.
+func (g *Gate) next() *Chain {
+	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.nest}
+	if g.call.Chain != nil {
+		c.under, c.calls = slices.Clone(g.call.Chain.under), g.call.Chain.calls
+	} else {
+		c.calls = &atomic.Int32{}
+		g.call.Chain = &Chain{calls: c.calls}
+	}
+	c.under = append(c.under, g.policy.plugin.Grants.Ceilings()...)
+	return c
+}
+
+// nest keeps the receipt of a call that this one made.
+func (g *Gate) nest(r Receipt) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.nested) < maxNested {
+		g.nested = append(g.nested, r)
+	}
+}
+
+// callTool serves tools/call {name, arguments?}: another plugin's tool by its public name, under that
+// plugin's own grants and the ceilings of this one. The line that grants it binds its arguments.
+func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	caller := g.policy.host.caller.Load()
+	name, ok := rawjson.String(rawjson.Get(params, "name"))
+	switch {
+	case caller == nil:
+		return nil, askErrorf(runtime.KindUnsupported, "tools/call is not available here")
+	case !ok:
+		return nil, askErrorf(runtime.KindInvalid, "a call needs the name of a tool")
+	case len(params) > maxQuestion:
+		return nil, askErrorf(runtime.KindLimit, "the arguments of a call are longer than %d bytes", maxQuestion)
+	}
+	arguments := rawjson.Get(params, "arguments")
+	texts, err := argumentTexts(arguments)
+	if err != nil {
+		return nil, err
+	}
+	if rawjson.IsNull(arguments) {
+		arguments = json.RawMessage("{}")
+	}
+	var result json.RawMessage
+	err = g.pass(ctx, effect{
+		family: "tools", act: "call " + cut(name, maxMethod), target: cut(name, maxMethod),
+		decide: func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
+		do: func(ctx context.Context, _ grant.Decision) error {
+			chain := g.next()
+			if chain.depth > maxDepth {
+				return askErrorf(runtime.KindLimit, "calls within calls are more than %d deep", maxDepth)
+			}
+			if chain.calls.Add(1) > maxNested {
+				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
+			}
+			result, err = (*caller).CallTool(ctx, Nested{
+				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, Client: g.call.Client, Chain: chain,
+			})
+			return nestedError(name, err)
+		},
+	})
+	return result, err
+}
+
+// argumentTexts are the arguments as a line compares them.
+func argumentTexts(raw json.RawMessage) (map[string]string, error) {
+	if rawjson.IsNull(raw) {
+		return nil, nil
+	}
+	if path, twice := rawjson.DuplicateKey(raw); twice {
+		return nil, askErrorf(runtime.KindInvalid, "the arguments have %s twice", cut(path, maxMethod))
+	}
+	members, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return nil, askErrorf(runtime.KindInvalid, "arguments are an object")
+	}
+	values := argument.Values(raw)
+	texts := make(map[string]string, len(members))
+	for _, m := range members {
+		texts[m.Key] = grant.Structured
+		if v := values([]string{m.Key}); len(v) == 1 && len(m.Value) > 0 && m.Value[0] != '[' {
+			texts[m.Key] = v[0]
+		}
+	}
+	return texts, nil
+}
+
+// nestedError is the failure of a callee as its caller is told.
+func nestedError(name string, err error) error {
+	var ask *runtime.AskError
+	var end *runtime.EndError
+	var guest *runtime.GuestError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ask):
+		return ask
+	case errors.As(err, &end):
+		kind := end.Kind
+		switch kind {
+		case runtime.KindTrap, runtime.KindExit, runtime.KindGuest, runtime.KindInternal, runtime.KindCancelled:
+			kind = runtime.KindUnavailable
+		case runtime.KindDeadline:
+			kind = runtime.KindTimeout
+		}
+		return askErrorf(kind, "the tool %s failed: %s", name, end.Message)
+	case errors.As(err, &guest):
+		return askErrorf(runtime.KindInvalid, "the tool %s answers with error %d: %s", name, guest.Code, printable(cut(guest.Message, maxAct)))
+	}
+	return askErrorf(runtime.KindUnavailable, "the tool %s failed", name)
+}
+
+// SetCaller says who calls tools for plugins; without one they cannot be called.
+func (h *Host) SetCaller(c Caller) { h.caller.Store(&c) }

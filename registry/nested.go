@@ -1,0 +1,35 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+var _ hostfuncs.Caller = (*Registry)(nil)
+
+// CallTool calls a tool for a call that runs. The callee has its own grants, bound to these arguments; what
+// its caller may do adds nothing to them.
+func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
+	tool, ok := r.Snapshot().Tool(n.Tool)
+	if !ok {
+		return nil, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("there is no tool %q", n.Tool)}
+	}
+	input, err := tool.Input()
+	if err != nil {
+		return nil, &runtime.AskError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("the schema of %s cannot be used", n.Tool)}
+	}
+	if input != nil {
+		if err := input.Validate(n.Arguments); err != nil {
+			return nil, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("the arguments of %s do not fit: %v", n.Tool, err)}
+		}
+	}
+	params := rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
+	return tool.Call(ctx, Call{
+		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, Chain: n.Chain,
+	})
+}

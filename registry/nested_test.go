@@ -1,0 +1,109 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const nestedManifest = `{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"who":{"type":"string"},"n":{"type":"integer"}}}}]}`
+
+// passing asks for another tool, by the params that make gives, and answers what came of it.
+func passing(to func(params json.RawMessage) string) GoFunc {
+	return func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+		raw, err := runtime.GateFrom(ctx).Ask(ctx, "tools/call", json.RawMessage(to(params)), nil)
+		var ask *runtime.AskError
+		if errors.As(err, &ask) {
+			return json.Marshal(map[string]string{"kind": string(ask.Kind), "why": ask.Message, "hint": ask.Hint})
+		}
+		return raw, err
+	}
+}
+
+// receipts keeps what a client is told that calls did.
+type receipts struct {
+	Client
+	all []hostfuncs.Receipt
+}
+
+func (c *receipts) Receipt(r hostfuncs.Receipt) { c.all = append(c.all, r) }
+
+func nestedRegistry(t *testing.T, configs map[string]Config, ask string) *Registry {
+	t.Helper()
+	log := audit.New(t.TempDir(), audit.Options{})
+	t.Cleanup(func() { log.Close() })
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log})
+	t.Cleanup(h.Close)
+	r := open(t, Options{Plugins: configs, Host: h})
+	inner := func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+		_, err := runtime.GateFrom(ctx).Ask(ctx, "http/fetch", json.RawMessage(`{"url":"http://127.0.0.1:1/me"}`), noStreams{})
+		var e *runtime.AskError
+		if !errors.As(err, &e) {
+			return nil, errors.New("it was allowed to go out")
+		}
+		return json.Marshal(map[string]string{"inner": string(e.Kind), "why": e.Message})
+	}
+	for name, serve := range map[string]GoFunc{"outer": passing(func(json.RawMessage) string { return ask }), "inner": inner} {
+		if err := r.AddGo(name, []byte(nestedManifest), serve); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func TestNested_UnderBothGrants(t *testing.T) {
+	out := grantsOf(t, "net: GET http://127.0.0.1:1/{args.who}")
+	for _, tt := range []struct {
+		name  string
+		outer *grant.Set
+		inner *grant.Set
+		ask   string
+		want  string
+	}{
+		{"nothing granted", nil, out, `{"name":"inner-go","arguments":{"who":"me"}}`, `"kind":"denied"`},
+		{"the callee's own line", grantsOf(t, `tools: {inner-go: {who: "{args.who}"}}`), out, `{"name":"inner-go","arguments":{"who":"me"}}`, `"inner":"unavailable"`},
+		{"bound to the nested arguments", grantsOf(t, `tools: inner-go {any: true}`), out, `{"name":"inner-go","arguments":{"who":"you"}}`, `"inner":"denied"`},
+		{"another argument", grantsOf(t, `tools: {inner-go: {who: "{args.who}"}}`), out, `{"name":"inner-go","arguments":{"who":"you"}}`, `"kind":"denied"`},
+		{"an argument that the line does not name", grantsOf(t, `tools: {inner-go: {who: "{args.who}"}}`), out, `{"name":"inner-go","arguments":{"who":"me","n":1}}`, `"kind":"denied"`},
+		{"the caller's grants add nothing", grantsOf(t, `tools: inner-go {any: true}`, "net: GET http://127.0.0.1:1/**"), nil, `{"name":"inner-go","arguments":{"who":"me"}}`, `"inner":"denied"`},
+		{"the caller's ceiling", grantsOf(t, `tools: inner-go {any: true}`).Under(grantsOf(t, "tools: inner-go {any: true}")), out, `{"name":"inner-go","arguments":{"who":"me"}}`, "max_grants does not reach it"},
+		{"arguments that do not fit", grantsOf(t, `tools: inner-go {any: true}`), out, `{"name":"inner-go","arguments":{"who":7}}`, `"kind":"invalid"`},
+		{"twice the same", grantsOf(t, `tools: inner-go {any: true}`), out, `{"name":"inner-go","arguments":{"who":"me","who":"you"}}`, `"kind":"invalid"`},
+		{"no such tool", grantsOf(t, `tools: none-go {any: true}`), out, `{"name":"none-go"}`, `there is no tool`},
+	} {
+		r := nestedRegistry(t, map[string]Config{"outer": {Grants: tt.outer}, "inner": {Grants: tt.inner}}, tt.ask)
+		tool, _ := r.Snapshot().Tool("outer-go")
+		client := &receipts{}
+		raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{"arguments":{"who":"me"}}`), Client: client})
+		if err != nil || !strings.Contains(string(raw), tt.want) {
+			t.Errorf("%s: got %s, %v, want %s", tt.name, raw, err, tt.want)
+		}
+		if strings.Contains(tt.want, "inner") && (len(client.all) != 1 || len(client.all[0].Calls) != 1 || client.all[0].Calls[0].Plugin != "inner") {
+			t.Errorf("%s: receipts are %+v", tt.name, client.all)
+		}
+	}
+}
+
+func TestNested_DepthIsBounded(t *testing.T) {
+	r := open(t, Options{Plugins: map[string]Config{"loop": {Grants: grantsOf(t, "tools: loop-go {any: true}")}}})
+	calls := 0
+	if err := r.AddGo("loop", []byte(nestedManifest), passing(func(json.RawMessage) string {
+		calls++
+		return fmt.Sprintf(`{"name":"loop-go","arguments":{"n":%d}}`, calls)
+	})); err != nil {
+		t.Fatal(err)
+	}
+	tool, _ := r.Snapshot().Tool("loop-go")
+	raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{}`)})
+	if err != nil || calls != 9 || !strings.Contains(string(raw), "more than 8 deep") {
+		t.Errorf("%d calls, %s, %v", calls, raw, err)
+	}
+}
