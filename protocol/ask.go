@@ -50,17 +50,13 @@ func (r *request) declared() abilities {
 	return abilities{}
 }
 
-// undeclared is the answer to a question that the client did not declare, nil if it did. It is
-// remembered: a call that ends for it says so to the client in the way of its era.
-func (r *request) undeclared(c abilities, q runtime.Question) *runtime.AskError {
+// undeclared is the answer to a question that the client did not declare, nil if it did.
+func (c abilities) undeclared(q runtime.Question) *runtime.AskError {
 	required, name := c.lacks(q)
 	if required == nil {
 		return nil
 	}
-	r.mu.Lock()
-	r.required = required
-	r.mu.Unlock()
-	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name}
+	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name, Requires: required}
 }
 
 // askLegacy sends a request for each question and waits for all answers.
@@ -73,7 +69,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	waits := make([]*outgoing, len(round))
 	declared := r.declared()
 	for i, q := range round {
-		if refused := r.undeclared(declared, q); refused != nil {
+		if refused := declared.undeclared(q); refused != nil {
 			answers[i].Err = refused
 			continue
 		}

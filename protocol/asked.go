@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -55,11 +56,8 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 // missing answers a call that a plugin ended since the client cannot be asked what it has to know. The
 // modern era has an error for it.
 func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
-	r.mu.Lock()
-	required := r.required
-	r.mu.Unlock()
-	text, unsupported := unsupported(err)
-	if required == nil || !unsupported {
+	text, required := requires(err)
+	if required == nil {
 		return nil, nil, false
 	}
 	if !r.modern {
@@ -71,23 +69,26 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 	return body, wire, true
 }
 
-// unsupported reports whether a call ended for something that cannot be done here, and what the plugin
-// says of it.
-func unsupported(err error) (text string, ok bool) {
+// maxRequires bounds what a plugin repeats of the capabilities that it was told are missing, in bytes.
+const maxRequires = 1 << 10
+
+// requires returns what a client should have declared for a call that ended for that, and what the plugin
+// says of it; nil if it ended for something else. A plugin gives back the data that it was given.
+func requires(err error) (text string, required json.RawMessage) {
 	var guest *runtime.GuestError
-	var end *runtime.EndError
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &guest):
 		if rawjson.Valid(guest.Data) != nil {
-			return "", false
+			return "", nil
 		}
-		kind, _ := rawjson.String(rawjson.Get(guest.Data, "kind"))
-		return guest.Message, kind == string(runtime.KindUnsupported)
-	case errors.As(err, &end):
-		return end.Message, end.Kind == runtime.KindUnsupported
+		required = rawjson.Get(guest.Data, "requiredCapabilities")
+		if !isObject(required) || len(required) > maxRequires {
+			return "", nil
+		}
+		return guest.Message, required
 	case errors.As(err, &ask):
-		return ask.Message, ask.Kind == runtime.KindUnsupported
+		return ask.Message, ask.Requires
 	}
-	return "", false
+	return "", nil
 }

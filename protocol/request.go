@@ -44,7 +44,6 @@ type request struct {
 	denials  int               // effects that the gate refused
 	denial   *runtime.AskError // the first of them
 	denied   string            // what the last of them said
-	required json.RawMessage   // what the client should have declared for the last question it did not get
 	finished bool
 	receipt  *hostfuncs.Receipt // of the call, when it is over
 }

@@ -99,7 +99,7 @@ func (r *request) again() error {
 	declared := r.declared()
 	for _, p := range m.state.Pending {
 		if p.open() {
-			if err := r.undeclared(declared, runtime.Question{Method: p.Method, Params: p.Params}); err != nil {
+			if err := declared.undeclared(runtime.Question{Method: p.Method, Params: p.Params}); err != nil {
 				return err
 			}
 		}
@@ -177,8 +177,8 @@ func (r *request) questions(round []runtime.Question) (list []pending, complete 
 			p.Key = fmt.Sprintf("ask-%d-%d", r.resumption.round, i+1)
 		}
 		keys[p.Key] = true
-		if refused := r.undeclared(declared, q); refused != nil {
-			p.Refused = refused.Message
+		if refused := declared.undeclared(q); refused != nil {
+			p.Refused, p.Requires = refused.Message, refused.Requires
 		} else if named {
 			p.Answer = r.resumption.given.Get(p.Key)
 		}
@@ -210,7 +210,7 @@ func answersOf(list []pending, n int) ([]runtime.Answer, error) {
 	for i, p := range list {
 		answers[i].Result = p.Answer
 		if p.Refused != "" {
-			answers[i] = runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnsupported, Message: p.Refused}}
+			answers[i] = runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnsupported, Message: p.Refused, Requires: p.Requires}}
 		}
 	}
 	return answers, nil

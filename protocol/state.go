@@ -41,8 +41,9 @@ type pending struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 	// Refused says why it was not asked: the client did not declare it.
-	Refused string          `json:"no,omitempty"`
-	Answer  json.RawMessage `json:"answer,omitempty"`
+	Refused  string          `json:"no,omitempty"`
+	Requires json.RawMessage `json:"needs,omitempty"`
+	Answer   json.RawMessage `json:"answer,omitempty"`
 }
 
 // open reports whether the client still has to answer it.

@@ -363,8 +363,9 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 		for _, a := range runtime.GateFrom(ctx).(runtime.Rounds).AskRound(ctx, round, nil) {
 			var refused *runtime.AskError
 			switch {
-			case errors.As(a.Err, &refused) && refused.Kind == runtime.KindUnsupported && len(round) == 1:
-				return nil, &runtime.GuestError{Code: -1, Message: refused.Message, Data: json.RawMessage(`{"kind":"unsupported"}`)}
+			case errors.As(a.Err, &refused) && refused.Requires != nil && len(round) == 1:
+				return nil, &runtime.GuestError{Code: -1, Message: refused.Message,
+					Data: rawjson.Object{{Key: "requiredCapabilities", Value: refused.Requires}}.Append(nil)}
 			case errors.As(a.Err, &refused):
 				told = append(told, refused.Error())
 			case a.Err != nil:

@@ -35,6 +35,9 @@ type AskError struct {
 	Hint string
 	// RetryAfterMs is how long to wait before asking again, in milliseconds; 0 says nothing.
 	RetryAfterMs int64
+	// Requires is what the client would have to declare to be asked this, an MCP ClientCapabilities
+	// object; nil if that is not the reason.
+	Requires json.RawMessage
 }
 
 func (e *AskError) Error() string { return string(e.Kind) + ": " + e.Message }

@@ -29,6 +29,9 @@ type AskError struct {
 	Hint       string        // what an operator can write or type to allow it; may be empty
 	RetryAfter time.Duration // how long to wait before asking again; 0 says nothing
 	Code       int           // the JSON-RPC code, for those who must know
+	// Requires is what the client would have to declare to be asked this, as MCP writes capabilities; nil
+	// if that is not the reason. A handler that returns the error tells the client so.
+	Requires json.RawMessage
 }
 
 func (e *AskError) Error() string {
@@ -50,7 +53,7 @@ func KindOf(err error) Kind {
 // of Sallyport's own such as kv/get, and decodes the result into result, a pointer, unless that is nil.
 // A refusal or failure is an [*AskError].
 func (c *Call) Ask(method string, params, result any) error {
-	request, err := askJSON(method, params)
+	request, err := askJSON(method, "", params)
 	if err != nil {
 		return err
 	}
@@ -64,9 +67,10 @@ func (c *Call) Ask(method string, params, result any) error {
 // Asking is one request of a [Call.Round].
 type Asking struct {
 	Method string
-	Params any   // encoded as JSON; nil for none
-	Result any   // a pointer for the result; nil to drop it
-	Err    error // set by Round: an *AskError if this request was refused or failed
+	Key    string // names the request for the client, if it goes there; "" lets the host choose
+	Params any    // encoded as JSON; nil for none
+	Result any    // a pointer for the result; nil to drop it
+	Err    error  // set by Round: an *AskError if this request was refused or failed
 }
 
 // Round asks for several things at once, so that a person is asked once. Each request gets its Result
@@ -74,7 +78,7 @@ type Asking struct {
 func (c *Call) Round(asks ...*Asking) error {
 	requests := make([][]byte, len(asks))
 	for i, a := range asks {
-		raw, err := askJSON(a.Method, a.Params)
+		raw, err := askJSON(a.Method, a.Key, a.Params)
 		if err != nil {
 			return err
 		}
@@ -101,9 +105,10 @@ func decodeRound(raw []byte, asks []*Asking) error {
 	return nil
 }
 
-func askJSON(method string, params any) ([]byte, error) {
+func askJSON(method, key string, params any) ([]byte, error) {
 	var o jsontext.Object
 	o.Text("method", method)
+	o.Optional("key", key)
 	if params != nil {
 		if err := o.Value("params", params); err != nil {
 			return nil, err
@@ -116,6 +121,7 @@ func askJSON(method string, params any) ([]byte, error) {
 func (c *Call) exchange(request []byte) ([]byte, error) {
 	n := c.host.Call(request)
 	if n < 0 {
+		c.ended(Errno(-n))
 		return nil, Errno(-n)
 	}
 	stream, size := uint32(n>>32), n&0xFFFFFFFF
@@ -137,6 +143,8 @@ type answer struct {
 			Kind         Kind   `json:"kind"`
 			Hint         string `json:"hint"`
 			RetryAfterMs int64  `json:"retryAfterMs"`
+
+			Requires json.RawMessage `json:"requiredCapabilities"`
 		} `json:"data"`
 	} `json:"error"`
 }
@@ -148,7 +156,7 @@ func decodeAnswer(raw []byte, result any) error {
 	}
 	if e := a.Error; e != nil {
 		return &AskError{
-			Kind: e.Data.Kind, Message: e.Message, Hint: e.Data.Hint, Code: e.Code,
+			Kind: e.Data.Kind, Message: e.Message, Hint: e.Data.Hint, Code: e.Code, Requires: e.Data.Requires,
 			RetryAfter: time.Duration(e.Data.RetryAfterMs) * time.Millisecond,
 		}
 	}

@@ -11,6 +11,8 @@ type Call struct {
 	params  params
 	meta    map[string]json.RawMessage
 	hasMeta bool
+	done    chan struct{} // of Context; nil until it is wanted
+	over    bool          // the host does nothing for the call any more
 }
 
 // params are the members of a request that this package reads.

@@ -53,5 +53,17 @@ func kindData(err error) json.RawMessage {
 	}
 	var data jsontext.Object
 	data.Text("kind", string(kind))
+	if required := requires(err); required != nil {
+		data.Raw("requiredCapabilities", required)
+	}
 	return data.Bytes()
+}
+
+// requires is what the client should have declared for what the host refused; nil if it refused nothing
+// for that.
+func requires(err error) json.RawMessage {
+	if a, ok := errors.AsType[*AskError](err); ok {
+		return a.Requires
+	}
+	return nil
 }

@@ -107,5 +107,8 @@ func errorResult(err error) ([]byte, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return nil, e
 	}
+	if requires(err) != nil { // which is about the client, not about what the tool was asked to do
+		return nil, &Error{Code: CodeInternal, Message: err.Error(), Data: kindData(err)}
+	}
 	return jsontext.Marshal(Result{Content: []Content{Text(err.Error())}, IsError: true})
 }

@@ -13,6 +13,7 @@ func prompts() []sallyport.Item {
 			sallyport.Completion("arg1", completeArg1)),
 		sallyport.Prompt("test_prompt_with_embedded_resource", "A prompt that holds a resource.", promptWithResource),
 		sallyport.Prompt("test_prompt_with_image", "A prompt that holds an image.", promptWithImage),
+		sallyport.Prompt("test_input_required_result_prompt", "A prompt that asks first.", promptWithQuestion),
 	}
 }
 

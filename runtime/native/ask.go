@@ -215,7 +215,7 @@ func limitError(format string, args ...any) *runtime.AskError {
 	return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(format, args...)}
 }
 
-// appendAskError writes {"error":{"code","message","data":{"kind","hint","retryAfterMs"}}}.
+// appendAskError writes {"error":{"code","message","data":{"kind","hint","retryAfterMs","requiredCapabilities"}}}.
 func appendAskError(dst []byte, e *runtime.AskError) []byte {
 	dst = append(dst, `{"error":{"code":`...)
 	dst = strconv.AppendInt(dst, CodeAsk, 10)
@@ -230,6 +230,10 @@ func appendAskError(dst []byte, e *runtime.AskError) []byte {
 	if e.RetryAfterMs > 0 {
 		dst = append(dst, `,"retryAfterMs":`...)
 		dst = strconv.AppendInt(dst, e.RetryAfterMs, 10)
+	}
+	if e.Requires != nil {
+		dst = append(dst, `,"requiredCapabilities":`...)
+		dst = append(dst, e.Requires...)
 	}
 	return append(dst, "}}}"...)
 }

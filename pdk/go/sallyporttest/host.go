@@ -158,6 +158,9 @@ func refusal(err error) map[string]any {
 	if a.Hint != "" {
 		data["hint"] = a.Hint
 	}
+	if a.Requires != nil {
+		data["requiredCapabilities"] = a.Requires
+	}
 	if a.RetryAfter > 0 {
 		data["retryAfterMs"] = a.RetryAfter.Milliseconds()
 	}
