@@ -144,7 +144,7 @@ func node(t *testing.T, env []string, args ...string) (stdout, stderr string, co
 }
 
 // steps are what each script does, before the step that its transport has of its own.
-const steps = "hello tools calls content errors progress cancel concurrent resources prompts complete header logging listChanged updated "
+const steps = "hello tools calls content errors progress asking cancel concurrent resources prompts complete header logging listChanged updated "
 
 // runScript runs testdata/clients/NAME.mjs.
 func runScript(t *testing.T, name, version, transport string) {
@@ -198,7 +198,7 @@ var inspections = []struct {
 	{"resources", []string{"--method", "resources/list"}, "sallyport://plugins test://static-binary test://static-text test://watched-resource"},
 	{"templates", []string{"--method", "resources/templates/list"}, "test://template/{id}/data"},
 	{"prompts", []string{"--method", "prompts/list"},
-		"test_prompt_with_arguments test_prompt_with_embedded_resource test_prompt_with_image test_simple_prompt"},
+		"test_input_required_result_prompt test_prompt_with_arguments test_prompt_with_embedded_resource test_prompt_with_image test_simple_prompt"},
 }
 
 // legacyInspections are the first of them, which the older era is asked too.

@@ -17,14 +17,18 @@ import (
 )
 
 // bareConformance publishes the conformance plugin's tools without a prefix.
-const bareConformance = "plugins: {conformance: {prefix: false}}\n"
+const bareConformance = "plugins: {conformance: {prefix: false, grants: [elicitation, {sampling: {calls: 5, tokens: 1000}}, roots]}}\n"
 
 // bundledTools are the names of what the bundled plugins publish under bareConformance.
 const bundledTools = "fetch-fetch files-edit files-list files-read files-search files-write " +
-	"git-diff git-log git-refs git-show json_schema_2020_12_tool test_audio_content test_embedded_resource " +
-	"test_error_handling test_image_content test_logging_tool test_multiple_content_types test_reconnection test_simple_text " +
-	"test_tool_with_logging test_tool_with_progress test_trigger_prompt_change test_trigger_resource_update " +
-	"test_trigger_tool_change test_x_mcp_header " +
+	"git-diff git-log git-refs git-show json_schema_2020_12_tool test_audio_content " +
+	"test_elicitation test_elicitation_sep1034_defaults test_elicitation_sep1330_enums test_embedded_resource " +
+	"test_error_handling test_image_content test_input_required_result_capabilities test_input_required_result_elicitation " +
+	"test_input_required_result_list_roots test_input_required_result_multi_round test_input_required_result_multiple_inputs " +
+	"test_input_required_result_request_state test_input_required_result_sampling test_input_required_result_tampered_state " +
+	"test_logging_tool test_missing_capability test_multiple_content_types test_reconnection test_sampling test_simple_text " +
+	"test_streaming_elicitation test_tool_with_logging test_tool_with_progress test_trigger_prompt_change " +
+	"test_trigger_resource_update test_trigger_tool_change test_x_mcp_header " +
 	"time-add time-convert time-difference time-now time-zones"
 
 // allBundled is a folder with every bundled plugin but those named.
@@ -130,8 +134,11 @@ func newSDK(t *testing.T, version string, transport mcp.Transport) *sdk {
 	c := &sdk{T: t, progress: make(chan *mcp.ProgressNotificationParams, 9), changed: make(chan struct{}, 9)}
 	c.client = mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.progress <- r.Params },
+		ElicitationHandler:          c.fillIn,
+		CreateMessageHandler:        c.complete,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
 	})
+	c.client.AddRoots(&mcp.Root{URI: "file:///home/ada", Name: "home"})
 	var err error
 	if c.session, err = c.client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}); err != nil {
 		t.Fatal(err)
@@ -150,6 +157,7 @@ func (c *sdk) use() {
 	c.callTools()
 	c.readAndPrompt()
 	c.followProgress()
+	c.answer()
 }
 
 func (c *sdk) toolNames() string {
@@ -218,6 +226,47 @@ func (c *sdk) followProgress() {
 	for _, want := range []float64{0, 50, 100} {
 		if p := soon(c.T, c.progress); p.Progress != want || p.Total != 100 || p.ProgressToken != "token" {
 			c.Errorf("progress %+v, want %v", p, want)
+		}
+	}
+}
+
+// fillIn is the user.
+func (c *sdk) fillIn(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	if !strings.HasPrefix(r.Params.Message, "Plugin conformance asks: ") {
+		c.Errorf("a question from nobody: %s", r.Params.Message)
+	}
+	person := map[string]any{"username": "ada", "email": "ada@example.com", "name": "Ada", "color": "blue"}
+	content := map[string]any{}
+	for field := range r.Params.RequestedSchema.(map[string]any)["properties"].(map[string]any) {
+		content[field] = person[field]
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+// complete is the model.
+func (c *sdk) complete(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	prompt := r.Params.Messages[0].Content.(*mcp.TextContent).Text
+	return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "to " + prompt}}, nil
+}
+
+// answer has the plugin ask: singly, several things at once, and more than once.
+func (c *sdk) answer() {
+	c.Helper()
+	for tool, want := range map[string]string{
+		"test_sampling":    "LLM response: to you",
+		"test_elicitation": `User response: action=accept, content={"username":"ada","email":"ada@example.com"}`,
+		"test_input_required_result_multiple_inputs": `to Generate a greeting Ada of [{"uri":"file:///home/ada","name":"home"}]`,
+		"test_input_required_result_multi_round":     "Ada likes blue",
+	} {
+		args := map[string]any{}
+		switch tool {
+		case "test_sampling":
+			args["prompt"] = "you"
+		case "test_elicitation":
+			args["message"] = "Who?"
+		}
+		if got := text(call(c.T, c.session, tool, args)); got != want {
+			c.Errorf("%s: %s", tool, got)
 		}
 	}
 }

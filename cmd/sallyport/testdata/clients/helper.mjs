@@ -15,6 +15,23 @@ export const stdioOptions = { command: spec.command, args: spec.args, env: spec.
 /** httpOptions are those of a transport that shows token. */
 export const httpOptions = (token) => ({ requestInit: { headers: token ? { Authorization: `Bearer ${token}` } : {} } })
 
+/** declared is what each client can be asked. */
+export const declared = { elicitation: { form: {} }, sampling: {}, roots: {} }
+
+const person = { username: 'ada', email: 'ada@example.com', name: 'Ada', color: 'blue' }
+
+/** answer lets a client answer what it is asked; on(method, f) sets a handler. */
+export function answer(on) {
+  on('elicitation/create', async ({ params }) => {
+    assert.match(params.message, /^Plugin conformance asks: /)
+    const fields = Object.keys(params.requestedSchema.properties)
+    return { action: 'accept', content: Object.fromEntries(fields.map((f) => [f, person[f]])) }
+  })
+  on('sampling/createMessage', async ({ params }) => (
+    { role: 'assistant', model: 'm', content: { type: 'text', text: `to ${params.messages[0].content.text}` } }))
+  on('roots/list', async () => ({ roots: [{ uri: 'file:///home/ada', name: 'home' }] }))
+}
+
 const within = 15_000 // milliseconds that a change may take to be told
 
 const image = /^iVBORw0KGgo/ // a PNG in base64
@@ -51,11 +68,21 @@ export function changes() {
  * resource.
  */
 export async function drive(c) {
-  for (const step of [hello, tools, calls, content, errors, progress, cancel, concurrent, resources, prompts, complete, header, logging, listChanged, updated]) {
+  for (const step of [hello, tools, calls, content, errors, progress, asking, cancel, concurrent, resources, prompts, complete, header, logging, listChanged, updated]) {
     await step(c)
     console.log('ok', step.name)
   }
   await (http ? refused : ended)(c)
+}
+
+async function asking({ call }) {
+  const text = async (name, args) => (await call({ name, arguments: args ?? {} })).content[0].text
+  assert.equal(await text('test_sampling', { prompt: 'you' }), 'LLM response: to you')
+  assert.equal(await text('test_elicitation', { message: 'Who?' }),
+    'User response: action=accept, content={"username":"ada","email":"ada@example.com"}')
+  assert.equal(await text('test_input_required_result_multiple_inputs'),
+    'to Generate a greeting Ada of [{"uri":"file:///home/ada","name":"home"}]')
+  assert.equal(await text('test_input_required_result_multi_round'), 'Ada likes blue')
 }
 
 function hello({ client, negotiated }) {
@@ -150,7 +177,7 @@ async function resources({ client }) {
 async function prompts({ client }) {
   const { prompts } = await client.listPrompts()
   assert.deepEqual(prompts.map((p) => p.name), [
-    'test_prompt_with_arguments', 'test_prompt_with_embedded_resource', 'test_prompt_with_image', 'test_simple_prompt',
+    'test_input_required_result_prompt', 'test_prompt_with_arguments', 'test_prompt_with_embedded_resource', 'test_prompt_with_image', 'test_simple_prompt',
   ])
   const { messages } = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: { arg1: 'a', arg2: 'ü "b"' } })
   assert.deepEqual(messages, [{ role: 'user', content: { type: 'text', text: `Prompt with arguments: arg1='a', arg2='ü "b"'` } }])

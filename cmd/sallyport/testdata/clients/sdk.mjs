@@ -1,15 +1,22 @@
 // The TypeScript SDK that speaks the era of initialize only.
-import { changes, drive, http, httpOptions, load, spec, stdioOptions } from './helper.mjs'
+import { answer, changes, declared, drive, http, httpOptions, load, spec, stdioOptions } from './helper.mjs'
 
 const { Client } = load('@modelcontextprotocol/sdk/client/index.js')
 const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js')
 const { StreamableHTTPClientTransport } = load('@modelcontextprotocol/sdk/client/streamableHttp.js')
+const types = load('@modelcontextprotocol/sdk/types.js')
 
 const told = changes()
-const create = () => new Client({ name: 'sdk', version: '1' }, { listChanged: told.options })
+const create = () => new Client({ name: 'sdk', version: '1' }, { capabilities: declared, listChanged: told.options })
 const over = (token) => http ? new StreamableHTTPClientTransport(new URL(spec.url), httpOptions(token)) : new StdioClientTransport(stdioOptions)
 
 const client = create()
+const schemas = {
+  'elicitation/create': types.ElicitRequestSchema,
+  'sampling/createMessage': types.CreateMessageRequestSchema,
+  'roots/list': types.ListRootsRequestSchema,
+}
+answer((method, f) => client.setRequestHandler(schemas[method], f))
 const transport = over(spec.token)
 let negotiated
 const set = transport.setProtocolVersion?.bind(transport)
