@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling and roots are deprecated by the newest revision, and served all the same
+
 package main
 
 import (
