@@ -37,6 +37,9 @@ func (r *Registry) plans() []*plan {
 	} else {
 		plans = r.folderPlans()
 	}
+	for _, p := range plans {
+		p.asDocument()
+	}
 	for name, code := range r.gos {
 		c := r.configs[name]
 		c.Source = ""
@@ -126,7 +129,7 @@ func hold(plans []*plan) {
 }
 
 func (p *plan) where() string {
-	if p.code != nil {
+	if p.path == "" {
 		return "the host's own"
 	}
 	return filepath.Base(p.path)
@@ -297,14 +300,14 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.State = StateDisabled
 	case p.held != nil:
 		s.fail(StateHeld, p.held)
-	case p.code != nil:
+	case p.path == "":
 		s.Dialect = "go"
 	case p.file == nil:
 		s.fail(StateFailed, p.missing())
 	case p.file.err != nil && g == nil:
 		s.fail(StateFailed, p.file.err)
 	case p.file.err != nil:
-		s.Error = fmt.Sprintf("the new file does not serve, the old module does: %v", p.file.err)
+		s.Error = fmt.Sprintf("the new file does not serve, the old one does: %v", p.file.err)
 	case g == nil:
 		s.State = StateLoading
 	}
@@ -320,6 +323,9 @@ func (s *Status) fail(state State, err error) { s.State, s.Error = state, err.Er
 func (s *Status) describe(g *generation) {
 	s.Version = g.manifest.Version
 	s.Warnings = slices.Clone(g.entries.Load().problems)
+	if g.module == nil && s.File != "" {
+		s.Dialect = "text"
+	}
 	if g.module != nil {
 		s.Digest, s.Dialect = g.module.Digest, g.module.Dialect.Name()
 	}

@@ -17,6 +17,7 @@ type file struct {
 	stamp  stamp.Stamp    // of the bytes that were looked at last
 	module *module.Module // what serves; nil if nothing does
 	err    error          // why the newest bytes do not serve
+	code   *goPlugin      // what serves of a document; nil in other files
 	extism *extismFile    // what serves of an Extism manifest; nil in other files
 }
 
@@ -72,6 +73,8 @@ func (r *Registry) apply(l loaded) {
 	switch {
 	case l.extism != nil:
 		f.extism = l.extism
+	case l.code != nil:
+		f.code = l.code
 	case l.fresh:
 		f.serve(l.module)
 		r.warmUp(l.module)

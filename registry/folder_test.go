@@ -147,7 +147,7 @@ func TestFolder_BrokenReplacement(t *testing.T) {
 		writeFile(t, dir, "p.wasm", bad)
 		eventually(t, name, func() bool { e := status(r, "p").Error; return e != "" && e != before })
 		s := status(r, "p")
-		if s.State != StateLoaded || !strings.Contains(s.Error, "the old module does") {
+		if s.State != StateLoaded || !strings.Contains(s.Error, "the old one does") {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "old" {

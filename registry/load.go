@@ -15,6 +15,7 @@ type loaded struct {
 	fresh  bool // the module was made for this result, which owns it
 	stamp  stamp.Stamp
 	err    error
+	code   *goPlugin   // of a document, which has no module
 	extism *extismFile // of an Extism manifest, which has no module
 }
 
@@ -31,6 +32,9 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 	st, err := stamp.Of(path)
 	if err != nil {
 		return loaded{path: path, err: stamp.Plain(err)}
+	}
+	if d, ok := documentOf(path); ok {
+		return loadDocument(path, d)
 	}
 	if isExtismFile(path) {
 		return r.loadExtismFile(path)

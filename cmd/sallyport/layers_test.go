@@ -32,6 +32,8 @@ var layers = map[string]int{
 	"registry/extismfile":             1,
 	"registry/cache":                  0,
 	"registry/folder":                 0,
+	"registry/frontmatter":            0,
+	"registry/promptfile":             0,
 	"registry/manifest":               0,
 	"registry/names":                  0,
 	"registry/stamp":                  0,
@@ -77,8 +79,12 @@ var beside = map[string][]string{
 
 	"hostfuncs/argument": {"protocol/rawjson"},
 	"registry/folder":    {"registry/stamp"},
-	"registry":           {"registry/module"},
-	"registry/cache":     {"protocol/rawjson", "registry/manifest", "registry/stamp"},
+
+	"registry/frontmatter": {"protocol/rawjson"},
+	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
+
+	"registry":       {"registry/module"},
+	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
 	"registry/manifest":    {"protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
@@ -97,7 +103,7 @@ var homes = map[string][]string{
 	"github.com/fsnotify/fsnotify":           {"registry/folder"},
 	"github.com/spf13/viper":                 {"cmd/sallyport/internal/settings"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
-	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings"},
+	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings", "registry/frontmatter"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport"},
 	"golang.org/x/net":                       {"hostfuncs"},

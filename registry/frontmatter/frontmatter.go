@@ -1,0 +1,169 @@
+// Package frontmatter splits a text file into the YAML between its first two lines of three dashes and
+// the rest.
+//
+//	---
+//	name: review
+//	---
+//	Please review {{file}}.
+//
+// The YAML may hold what JSON can, and is given as JSON: no anchors, no tags of its own, no key twice.
+package frontmatter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+const (
+	// maxYAML bounds the YAML, in bytes: a description and some dozen arguments.
+	maxYAML = 64 << 10
+	// maxDepth bounds how deep it nests.
+	maxDepth = 16
+)
+
+// Error is a mistake at a line of the file, from 1.
+type Error struct {
+	Line    int
+	Problem string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
+
+// File is a file in its two parts.
+type File struct {
+	Values rawjson.Object // in the order of the file
+	Body   string
+	Line   int // of the file, on which Body begins
+}
+
+// Split reads a file. The error is an *Error where it is about a line.
+func Split(raw []byte) (*File, error) {
+	if !utf8.Valid(raw) {
+		return nil, errors.New("the file is not UTF-8")
+	}
+	raw = bytes.ReplaceAll(bytes.TrimPrefix(raw, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	rest, ok := bytes.CutPrefix(raw, []byte("---\n"))
+	if !ok {
+		return nil, &Error{1, "the file does not begin with a line of three dashes"}
+	}
+	head, body, ok := cut(rest)
+	if !ok {
+		return nil, &Error{1, "there is no second line of three dashes"}
+	}
+	if len(head) > maxYAML {
+		return nil, fmt.Errorf("what is between the dashes is over %d KiB", maxYAML>>10)
+	}
+	values, err := parse(head)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Values: values, Body: string(body), Line: bytes.Count(head, []byte{'\n'}) + 3}, nil
+}
+
+// cut splits at the second line of dashes.
+func cut(rest []byte) (head, body []byte, ok bool) {
+	rest = append([]byte{'\n'}, rest...) // so that an empty head is no exception
+	head, body, ok = bytes.Cut(rest, []byte("\n---\n"))
+	if !ok {
+		head, ok = bytes.CutSuffix(rest, []byte("\n---"))
+	}
+	return bytes.TrimPrefix(append(head, '\n'), []byte{'\n'}), body, ok
+}
+
+// parse reads the YAML, with a line in front of it so that its lines are those of the file.
+func parse(head []byte) (rawjson.Object, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(append([]byte{'\n'}, head...), &doc); err != nil {
+		return nil, fmt.Errorf("what is between the dashes is no YAML: %w", err)
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	if doc.Content[0].Kind != yaml.MappingNode {
+		return nil, &Error{2, "write key: value lines between the dashes"}
+	}
+	value, err := encode(doc.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.ParseObject(value)
+}
+
+// encode is a node as JSON.
+func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
+	fail := func(problem string) error { return &Error{n.Line, problem} }
+	switch {
+	case depth > maxDepth:
+		return nil, fail("this nests too deep")
+	case n.Anchor != "" || n.Kind == yaml.AliasNode:
+		return nil, fail("anchors and aliases are not read")
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return scalar(n, fail)
+	case yaml.SequenceNode:
+		out := []byte{'['}
+		for i, item := range n.Content {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			v, err := encode(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v...)
+		}
+		return append(out, ']'), nil
+	case yaml.MappingNode:
+		return mapping(n, depth, fail)
+	}
+	return nil, fail("this is no value")
+}
+
+func mapping(n *yaml.Node, depth int, fail func(string) error) (json.RawMessage, error) {
+	var o rawjson.Object
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+			return nil, fail("a key must be a word")
+		}
+		if o.Get(key.Value) != nil {
+			return nil, &Error{key.Line, fmt.Sprintf("%q is there twice", key.Value)}
+		}
+		v, err := encode(n.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, rawjson.Member{Key: key.Value, Value: v})
+	}
+	return o.Append(nil), nil
+}
+
+// scalar keeps numbers that JSON has; what else YAML takes for one, and dates, are text.
+func scalar(n *yaml.Node, fail func(string) error) (json.RawMessage, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return json.RawMessage("null"), nil
+	case "!!bool":
+		var b bool
+		if n.Decode(&b) != nil {
+			return nil, fail("this is neither true nor false")
+		}
+		return strconv.AppendBool(nil, b), nil
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return json.RawMessage(n.Value), nil
+		}
+	case "!!binary":
+		return nil, fail("binary values are not read")
+	}
+	return rawjson.AppendString(nil, n.Value), nil
+}

@@ -1,0 +1,266 @@
+// Package promptfile reads prompts that are text files and need no code.
+//
+//	---
+//	name: review
+//	description: Reviews a change.
+//	arguments:
+//	  - name: file
+//	    description: what to look at
+//	    required: true
+//	  - name: tone
+//	    values: [kind, strict]
+//	---
+//	Please review {{file}}.
+//	{{if tone == "strict"}}
+//	Spare nobody.
+//	{{end}}
+//	@assistant
+//	I will look at {{file}} first.
+//
+// A line @user or @assistant begins a message of that role; what comes before the first is the user's. A
+// template has values {{name}}, conditions {{if name}}, {{if not name}}, {{if name == "x"}} and
+// {{if name != "x"}} with {{else}} and {{end}}, and loops {{each item in name}} … {{end}} over the lines of
+// an argument, or over what is between its commas. There is nothing else in it, so a template always ends.
+package promptfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+)
+
+// Error is a mistake at a line of the file.
+type Error = frontmatter.Error
+
+// Suffix ends the names of prompt files.
+const Suffix = ".prompt.md"
+
+// maxCompletions is how many values MCP lets a completion have.
+const maxCompletions = 100
+
+// Prompt is one prompt file, checked.
+type Prompt struct {
+	Name string
+	// Definition is the prompt as lists show it.
+	Definition json.RawMessage
+
+	arguments []argument
+	messages  []message
+}
+
+type argument struct {
+	name     string
+	required bool
+	values   []string
+}
+
+type message struct {
+	role  string
+	parts []part
+}
+
+// Parse reads a prompt file. A prompt without a name of its own has the one given.
+func Parse(raw []byte, name string) (*Prompt, error) {
+	if len(raw) > maxFile {
+		return nil, fmt.Errorf("the file is over %d KiB", maxFile>>10)
+	}
+	f, err := frontmatter.Split(raw)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prompt{Name: name}
+	if err := p.head(f.Values); err != nil {
+		return nil, err
+	}
+	return p, p.body(f.Body, f.Line)
+}
+
+// head reads the values in front. What is not known here is passed on to clients.
+func (p *Prompt) head(values rawjson.Object) error {
+	definition := slices.Clone(values)
+	if raw := values.Get("name"); raw != nil {
+		name, ok := rawjson.String(raw)
+		if !ok || name == "" {
+			return fmt.Errorf("name must be a text")
+		}
+		p.Name = name
+	}
+	definition.Set("name", rawjson.AppendString(nil, p.Name))
+	for _, key := range []string{"title", "description"} {
+		if raw := values.Get(key); raw != nil {
+			if _, ok := rawjson.String(raw); !ok {
+				return fmt.Errorf("%s must be a text", key)
+			}
+		}
+	}
+	if raw := values.Get("arguments"); !rawjson.IsNull(raw) {
+		shown, err := p.readArguments(raw)
+		if err != nil {
+			return err
+		}
+		definition.Set("arguments", shown)
+	}
+	p.Definition = definition.Append(nil)
+	return nil
+}
+
+// readArguments reads the list of arguments: names, or objects as MCP has them, with values to choose from.
+func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
+	list, err := rawjson.Elements(raw)
+	if err != nil {
+		return nil, fmt.Errorf("arguments must be a list")
+	}
+	var shown []string
+	for _, item := range list {
+		if name, ok := rawjson.String(item); ok {
+			item = rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, name)}}.Append(nil)
+		}
+		o, err := rawjson.ParseObject(item)
+		if err != nil {
+			return nil, fmt.Errorf("an argument is a name, or name, description, required and values")
+		}
+		a := argument{required: string(o.Get("required")) == "true"}
+		if a.name, _ = rawjson.String(o.Get("name")); !isName(a.name) {
+			return nil, fmt.Errorf("the argument name %q is not of letters, digits, - and _", a.name)
+		}
+		values, err := rawjson.Elements(o.Get("values"))
+		if err != nil && !rawjson.IsNull(o.Get("values")) {
+			return nil, fmt.Errorf("the values of %q must be a list", a.name)
+		}
+		for _, v := range values {
+			text, ok := rawjson.String(v)
+			if !ok {
+				text = string(v)
+			}
+			a.values = append(a.values, text)
+		}
+		p.arguments = append(p.arguments, a)
+		o.Delete("values")
+		shown = append(shown, string(o.Append(nil)))
+	}
+	return json.RawMessage("[" + strings.Join(shown, ",") + "]"), nil
+}
+
+// isName holds an argument's name to what can stand in a template and is no word of it.
+func isName(name string) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return name != "" && !slices.Contains([]string{"if", "not", "else", "end", "each", "in"}, name)
+}
+
+// body reads the messages. Roles are found before values are put in, so that no value can speak as another.
+func (p *Prompt) body(text string, line int) error {
+	role, begin := "user", line
+	var lines []string
+	end := func() error {
+		text := strings.Trim(strings.Join(lines, "\n"), "\n")
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		for i := 0; i < len(lines) && strings.TrimSpace(lines[i]) == ""; i++ {
+			begin++
+		}
+		in := &parser{rest: text, line: begin}
+		for _, a := range p.arguments {
+			in.known = append(in.known, a.name)
+		}
+		parts, _, err := in.parse()
+		p.messages = append(p.messages, message{role, parts})
+		return err
+	}
+	for l := range strings.SplitSeq(text, "\n") {
+		line++
+		next, ok := roleOf(l)
+		if !ok {
+			lines = append(lines, l)
+			continue
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		role, begin, lines = next, line, nil
+	}
+	if err := end(); err != nil {
+		return err
+	}
+	if len(p.messages) == 0 {
+		return &Error{Line: line - 1, Problem: "the prompt has no text"}
+	}
+	return nil
+}
+
+func roleOf(line string) (role string, ok bool) {
+	switch strings.TrimRight(line, " \t") {
+	case "@user":
+		return "user", true
+	case "@assistant":
+		return "assistant", true
+	}
+	return "", false
+}
+
+// Get is the result of prompts/get for arguments, which are an object of texts or nil.
+func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
+	values, err := p.values(arguments)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{left: maxOutput}
+	var messages []string
+	for _, m := range p.messages {
+		w.out.Reset()
+		if err := w.write(m.parts, values); err != nil {
+			return nil, err
+		}
+		text := rawjson.AppendString(nil, strings.Trim(w.out.String(), "\n"))
+		messages = append(messages, fmt.Sprintf(`{"role":%q,"content":{"type":"text","text":%s}}`, m.role, text))
+	}
+	o := rawjson.Object{{Key: "messages", Value: json.RawMessage("[" + strings.Join(messages, ",") + "]")}}
+	if d := rawjson.Get(p.Definition, "description"); d != nil {
+		o.Set("description", d)
+	}
+	return o.Append(nil), nil
+}
+
+// values holds arguments to what the prompt says of them.
+func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
+	values := map[string]string{}
+	for _, a := range p.arguments {
+		raw := rawjson.Get(arguments, a.name)
+		text, ok := rawjson.String(raw)
+		switch {
+		case raw == nil && a.required:
+			return nil, fmt.Errorf("the argument %q is missing", a.name)
+		case raw != nil && !ok:
+			return nil, fmt.Errorf("the argument %q must be a text", a.name)
+		case len(a.values) > 0 && text != "" && !slices.Contains(a.values, text):
+			return nil, fmt.Errorf("the argument %q must be one of %s", a.name, strings.Join(a.values, ", "))
+		}
+		values[a.name] = text
+	}
+	return values, nil
+}
+
+// Complete is the result of completion/complete for the beginning of an argument's value.
+func (p *Prompt) Complete(name, typed string) json.RawMessage {
+	fit := []byte{'['}
+	count := 0
+	for _, a := range p.arguments {
+		for _, v := range a.values {
+			if a.name == name && strings.HasPrefix(v, typed) && count < maxCompletions {
+				if count++; count > 1 {
+					fit = append(fit, ',')
+				}
+				fit = rawjson.AppendString(fit, v)
+			}
+		}
+	}
+	return append(append([]byte(`{"completion":{"values":`), fit...), "]}}"...)
+}
