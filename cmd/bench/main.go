@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"text/tabwriter"
+	"time"
 )
 
 // row is one number of the table.
@@ -23,8 +24,11 @@ type row struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	note  string
+	note  string  // beside: only in the file
 }
+
+// beside is the note of a row that the table shows in the note of another.
+const beside = "\x00"
 
 // suite is one group of measurements.
 type suite struct {
@@ -34,17 +38,18 @@ type suite struct {
 
 // options hold for every suite.
 type options struct {
-	rounds int // how often each server is measured, in turn
-	calls  int // calls of one round
+	rounds int           // how often each server is measured, in turn
+	calls  int           // calls of one round
+	slice  time.Duration // of one round, where the rate is measured
 }
 
 func suites() []suite {
-	return []suite{{"stdio", benchStdio}, {"start", benchStart}, {"meter", benchMeter}}
+	return []suite{{"stdio", benchStdio}, {"kept", benchKept}, {"peers", benchPeers}, {"start", benchStart}, {"meter", benchMeter}}
 }
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == "role" {
-		fail(serveRole(os.Args[2]))
+		fail(serveRole(os.Args[2:]))
 		return
 	}
 	out := flag.String("o", "", "write the numbers to this `file` as JSON")
@@ -66,9 +71,9 @@ func bench(out, only string, quick bool) error {
 	if err != nil {
 		return err
 	}
-	o := options{rounds: 7, calls: 20_000}
+	o := options{rounds: 7, calls: 20_000, slice: peerSlice}
 	if quick {
-		o = options{rounds: 3, calls: 2_000}
+		o = options{rounds: 3, calls: 2_000, slice: quickSlice}
 	}
 	var rows []row
 	for _, s := range suites() {
@@ -91,6 +96,9 @@ func bench(out, only string, quick bool) error {
 func print(rows []row) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
+		if r.note == beside {
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%.3g\t%s\t%s\n", r.Name, r.Value, r.Unit, r.note)
 	}
 	return w.Flush()

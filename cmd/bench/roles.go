@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	goruntime "runtime"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,7 +26,11 @@ type statsLine struct {
 }
 
 // serveRole is a server on standard input and output that ends with its input.
-func serveRole(role string) error {
+func serveRole(words []string) error {
+	role := words[0]
+	if name, ok := strings.CutPrefix(role, "peer-"); ok && len(words) > 1 {
+		return servePeer(name, words[1])
+	}
 	var err error
 	switch role {
 	case "floor":

@@ -26,13 +26,16 @@ const (
 // of 200 distinct packed plugins of some 3 MB: never seen before, and with their digests known but
 // nothing compiled.
 func benchStart(ctx context.Context, o options) ([]row, error) {
+	if err := buildGuests(ctx); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "sallyport-bench-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	plugins, state := filepath.Join(dir, "plugins"), filepath.Join(dir, "state")
-	size, err := writePlugins(plugins, "build/plugins/time.wasm")
+	size, err := writePlugins(plugins, guestFile("nativepdk"))
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +62,14 @@ func benchStart(ctx context.Context, o options) ([]row, error) {
 	}, nil
 }
 
-// writePlugins fills dir with copies of one plugin that differ in a custom section.
+// writePlugins packs one plugin, and fills dir with copies of it that differ in a custom section.
 func writePlugins(dir, from string) (size int, err error) {
 	wasm, err := os.ReadFile(from)
 	if err != nil {
-		return 0, fmt.Errorf("%w; run make plugins first", err)
+		return 0, err
+	}
+	if wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, []byte(benchManifest)); err != nil {
+		return 0, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err

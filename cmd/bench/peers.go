@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// peerNames are what is compared, in the order of the table: the official SDK, this host with a native and
+// with an Extism plugin, the SDK of Extism behind the least server there is, mcp-go, and this host with
+// a plugin that decodes its arguments with the PDK. Each has an equal tool.
+func peerNames() []string {
+	return []string{"gosdk", "native", "extism", "extismsdk", "mcpgo", "nativepdk"}
+}
+
+const (
+	// peerSlice is how long a server is measured at a time, and quickSlice with -quick.
+	peerSlice  = 400 * time.Millisecond
+	quickSlice = 40 * time.Millisecond
+	// peerRounds is how often, in turn.
+	peerRounds = 5
+)
+
+// setting is one way to call all of them.
+type setting struct {
+	transport string
+	inFlight  int
+	size      int // bytes of the text
+}
+
+func (s setting) String() string {
+	size := fmt.Sprintf("%dB", s.size)
+	if s.size >= 1000 {
+		size = fmt.Sprintf("%dkB", s.size/1000)
+	}
+	return fmt.Sprintf("%s_%s_%d", s.transport, size, s.inFlight)
+}
+
+// benchPeers measures each server in each setting: calls a second, and how long and how much memory
+// one takes.
+func benchPeers(ctx context.Context, o options) ([]row, error) {
+	if err := buildGuests(ctx); err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, transport := range []string{"stdio", "http"} {
+		for _, size := range []int{100, 100_000} {
+			for _, inFlight := range []int{1, 16} {
+				more, err := benchSetting(ctx, o, setting{transport, inFlight, size})
+				if err != nil {
+					return nil, err
+				}
+				rows = append(rows, more...)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// measured is what came of one server in one setting.
+type measured struct {
+	rates     []float64 // calls a second, round by round
+	latencies []time.Duration
+	calls     int
+	bytes     uint64 // allocated by the server meanwhile
+}
+
+func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
+	servers := map[string]*server{}
+	defer func() {
+		for _, p := range servers {
+			p.stop()
+		}
+	}()
+	results := map[string]*measured{}
+	for _, name := range peerNames() {
+		p, err := launch(ctx, name, s.transport)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", name, s.transport, err)
+		}
+		servers[name], results[name] = p, &measured{}
+		if err := p.measure(s, o.slice/4, &measured{}); err != nil { // warm
+			return nil, fmt.Errorf("%s, %s: %w", name, s, err)
+		}
+	}
+	for range min(o.rounds, peerRounds) {
+		for _, name := range peerNames() {
+			if err := servers[name].measure(s, o.slice, results[name]); err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", name, s, err)
+			}
+		}
+	}
+	var rows []row
+	for _, name := range peerNames() {
+		rows = append(rows, results[name].rows(s.String()+"_"+name)...)
+	}
+	return rows, nil
+}
+
+// measure calls for a while and adds what it saw.
+func (p *server) measure(s setting, slice time.Duration, m *measured) error {
+	before, err := p.allocated()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	latencies, err := p.wire.calls(payload(s.size), s.inFlight, slice)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	after, err := p.allocated()
+	if err != nil {
+		return err
+	}
+	m.rates = append(m.rates, float64(len(latencies))/took.Seconds())
+	m.latencies = append(m.latencies, latencies...)
+	m.calls += len(latencies)
+	m.bytes += after - before
+	return nil
+}
+
+// rows are the calls a second, with the rest beside them.
+func (m *measured) rows(name string) []row {
+	slices.Sort(m.latencies)
+	at := func(part float64) float64 {
+		return float64(m.latencies[int(part*float64(len(m.latencies)-1))]) / float64(time.Microsecond)
+	}
+	p50, p99, garbage := at(0.5), at(0.99), float64(m.bytes)/float64(m.calls)
+	note := fmt.Sprintf("p50 %.4g µs, p99 %.4g µs, %.3g B/call", p50, p99, garbage)
+	return []row{
+		{Name: name, Value: median(m.rates), Unit: "calls/s", note: note},
+		{Name: name + "_p50", Value: p50, Unit: "µs", note: beside},
+		{Name: name + "_p99", Value: p99, Unit: "µs", note: beside},
+		{Name: name + "_garbage", Value: garbage, Unit: "B/call", note: beside},
+	}
+}
+
+// guestFile is where a guest of the bench is built.
+func guestFile(name string) string { return filepath.Join("build", "bench", name, "echo.wasm") }
+
+// buildGuests builds the echo plugins of both dialects.
+func buildGuests(ctx context.Context) error {
+	for _, name := range []string{"native", "nativepdk", "extism"} {
+		out, err := filepath.Abs(guestFile(name))
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, ".")
+		cmd.Dir = filepath.Join("cmd", "bench", "testdata", name)
+		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("guest %s: %w\n%s", name, err, text)
+		}
+	}
+	return nil
+}

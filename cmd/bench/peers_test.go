@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+)
+
+// answering answers like a server: a call with its text, or with wrong.
+func answering(wrong string) func([]byte) []byte {
+	return func(message []byte) []byte {
+		m, err := jsonrpc.Parse(message)
+		if err != nil || m.ID == nil {
+			return nil
+		}
+		text := string(message)
+		if wrong != "" && m.Method == "tools/call" {
+			text = wrong
+		}
+		return jsonrpc.AppendResult(nil, m.ID, []byte(`{"content":`+quote(text)+`}`))
+	}
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(strings.TrimSpace(s), `"`, "'") + `"` }
+
+// TestPipe: many calls in flight, small and large, are answered and measured; a wrong answer is an error.
+func TestPipe(t *testing.T) {
+	for _, size := range []int{100, 100_000} {
+		toServer, in := io.Pipe()
+		out, fromServer := io.Pipe()
+		go func() { _ = lines(toServer, fromServer, answering("")) }()
+		p, err := newPipe(in, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		latencies, err := p.calls(payload(size), 16, 20*time.Millisecond)
+		if err != nil || len(latencies) != p.sent || p.sent == 0 {
+			t.Errorf("%d of %d calls: %v", len(latencies), p.sent, err)
+		}
+		_ = in.Close()
+	}
+	toServer, in := io.Pipe()
+	out, fromServer := io.Pipe()
+	go func() { _ = lines(toServer, fromServer, answering("something else")) }()
+	p, err := newPipe(in, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.calls(payload(100), 4, time.Second); err == nil || !strings.Contains(err.Error(), "unexpected answer") {
+		t.Error(err)
+	}
+	_ = in.Close()
+}
+
+// TestWeb does the same over HTTP, where the session is kept.
+func TestWeb(t *testing.T) {
+	answer := answering("")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), "initialize") && r.Header.Get("Mcp-Session-Id") != "one" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Mcp-Session-Id", "one")
+		_, _ = w.Write(answer(body))
+	}))
+	defer srv.Close()
+	w, err := dialHTTP(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if latencies, err := w.calls(payload(100), 4, 10*time.Millisecond); err != nil || len(latencies) < 4 {
+		t.Errorf("%d calls: %v", len(latencies), err)
+	}
+	w.session = "another"
+	if _, err := w.calls(payload(100), 1, time.Millisecond); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Error(err)
+	}
+}
+
+func TestIDOf(t *testing.T) {
+	for line, want := range map[string]int{
+		`{"jsonrpc":"2.0","id":17,"result":{}}`:                             17,
+		`{"jsonrpc":"2.0","result":{"text":"` + payload(200) + `"},"id":9}`: 9,
+	} {
+		if got := idOf([]byte(line)); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+}

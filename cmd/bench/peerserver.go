@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// wire is how a server is called.
+type wire interface {
+	// calls calls the tool for a while, with so many in flight, checks each answer, and returns how long
+	// each took.
+	calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error)
+}
+
+// server is a process of a role that was initialized.
+type server struct {
+	wire  wire
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	stats net.Conn
+}
+
+// places is the line that a role writes to standard error first.
+type places struct {
+	Stats string `json:"stats"`         // answers each byte with how many were allocated
+	URL   string `json:"url,omitempty"` // where it serves HTTP
+}
+
+// launch starts a role on a transport.
+func launch(ctx context.Context, role, transport string) (*server, error) {
+	p := &server{cmd: exec.CommandContext(ctx, os.Args[0], "role", "peer-"+role, transport)}
+	errs, err := p.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(errs)
+	first, err := lines.ReadString('\n')
+	var at places
+	if err == nil {
+		err = json.Unmarshal([]byte(first), &at)
+	}
+	if err != nil {
+		rest, _ := io.ReadAll(lines)
+		p.stop()
+		return nil, fmt.Errorf("%w: %s%s", err, first, rest)
+	}
+	go func() { _, _ = io.Copy(os.Stderr, lines) }() // ends with the process
+	if p.stats, err = net.Dial("tcp", at.Stats); err != nil {
+		p.stop()
+		return nil, err
+	}
+	if transport == "http" {
+		p.wire, err = dialHTTP(at.URL)
+	} else {
+		p.wire, err = newPipe(p.in, out)
+	}
+	if err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// stop ends the server, whose input is over.
+func (p *server) stop() {
+	if p.stats != nil {
+		_ = p.stats.Close() // only read
+	}
+	_ = p.in.Close()
+	timer := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = p.cmd.Wait() // how it ended says nothing about what was measured
+}
+
+// allocated is how many bytes the server has allocated so far.
+func (p *server) allocated() (uint64, error) {
+	if _, err := p.stats.Write([]byte{0}); err != nil {
+		return 0, err
+	}
+	var n [8]byte
+	_, err := io.ReadFull(p.stats, n[:])
+	return binary.BigEndian.Uint64(n[:]), err
+}
+
+// The handshake, which every server here understands.
+const (
+	helloRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
+	helloNotice  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
+// appendCall writes one call of the tool.
+func appendCall(dst []byte, id int, text string) []byte {
+	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"text":"%s"}}}`, id, peerTool, text)
+}
+
+// peerTool is the tool of every server here.
+const peerTool = "echo"
+
+// isAnswer tells whether bytes are the answer that is due.
+func isAnswer(answer []byte, text string) bool {
+	return len(answer) > len(text) && strings.Contains(string(answer[:min(len(answer), 4<<10)]), text[:100]) && !strings.Contains(string(answer[:min(len(answer), 4<<10)]), `"isError":true`)
+}
