@@ -88,6 +88,14 @@ func hostileFiles() []attack {
 		{name: "exceptions", wasm: sections(1, "\x01\x60\x00\x00", 13, "\x01\x00\x00"), want: "refused: unsupported WebAssembly feature: exceptions (a tag section at offset 14)"},
 		{name: "a tail call", wasm: body(none, b(0x12, 0)), want: "refused: unsupported WebAssembly feature: instruction 0x12 at offset 32"},
 		{name: "an atomic instruction", wasm: body(none, b(0xfe, 3, 0)), want: "refused: unsupported WebAssembly feature: instruction 0xfe at offset 32"},
+		{name: "a name of the host's own", wasm: times(1, func(m *w.Module) { m.Memory(1, 1); m.ExportRaw("sallyport:fuel", 2, 0) }), want: `refused: reserved name: the module exports "sallyport:fuel"`},
+		{name: "a function of the host's own", wasm: times(1, func(m *w.Module) { m.Import("sallyport:engine", "refill", nil, []byte{w.I64}) }), want: "refused: missing imports: this host does not offer sallyport:engine.refill"},
+		{name: "a reference that changes", wasm: times(1, func(m *w.Module) { m.GlobalRaw(w.FuncRef, 1, b(0xd0, 0x70)) }), want: "refused: unsupported WebAssembly feature: global 0 is a reference that changes, which cannot be kept in a snapshot"},
+		{name: "8,000 loops", wasm: body(none, w.Repeat(8000, w.LoopVoid, w.End)), want: limit + "the work to compile it, up to and with the code of function 0…"},
+		{name: "8,000 fills", wasm: times(1, func(m *w.Module) {
+			m.Memory(1, 1)
+			m.Func(nil, nil, nil, w.Repeat(8000, numbers(0, 0, 0), b(0xfc, 11, 0)))
+		}), want: limit + "the work to compile it, up to and with the code of function 0…"},
 		{name: "an import of nobody's", wasm: times(1, func(m *w.Module) { m.Import("env", "system", []byte{w.I32}, nil) }), want: "refused: missing imports: this host does not offer env.system"},
 		{name: "an import of another type", wasm: times(1, func(m *w.Module) { m.Import("h", "f", []byte{w.I64}, nil) }), want: "refused: missing imports: this host does not offer h.f as (i64) -> () (it is () -> i32)"},
 		{name: "an imported memory", wasm: times(1, func(m *w.Module) { m.ImportRaw("h", "memory", 2, 0, 1) }), want: "refused: missing imports: this host does not offer h.memory (a memory)"},

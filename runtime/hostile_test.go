@@ -77,10 +77,10 @@ func TestHostile(t *testing.T) {
 		t.Skip("memory and time are other ones under the race detector")
 	}
 	a := &arena{T: t}
-	a.open()
+	a.open(runtime.RestoreFastest)
 	a.close() // what the process opens only once is open from here on
 	before := held()
-	a.open()
+	a.open(runtime.RestoreFastest)
 	attacks := hostileFiles()
 	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets()} {
 		attacks = append(attacks, more...)
@@ -96,9 +96,23 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestHostile_secrets: no call finds what another one kept, in whichever way memories are made clean.
+func TestHostile_secrets(t *testing.T) {
+	for _, way := range runtime.Restores() {
+		t.Run(string(way), func(t *testing.T) {
+			a := &arena{T: t}
+			a.open(way)
+			defer a.close()
+			for _, x := range hostileSecrets() {
+				a.attack(&x)
+			}
+		})
+	}
+}
+
 // open makes the engine and the neighbour, who answers once.
-func (a *arena) open() {
-	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost()})
+func (a *arena) open(way runtime.Restore) {
+	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost(), Restore: way})
 	if err != nil {
 		a.Fatal(err)
 	}

@@ -144,41 +144,6 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 	}
 }
 
-// Go's own tests of its file packages and clocks, run by this WASI. The full os tests are listed
-// with what this host refuses on purpose.
-func TestGuest_goroot(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("compiles and runs Go's own tests")
-	}
-	root := goroot(t)
-	skip := map[string]string{
-		// A guest makes no link that goes up after it went down ("a/../b"), and there is no /dev/null.
-		"os": "^TestRootMulti|^TestOpenFileDevNull$|^TestDevNullFile$",
-		// These pass too, after minutes: they load Go's own scheduler more than this host.
-		"time": "^Test(ResetResult|StopResult|TimerGC|Chan|MultiWakeupTicker|ZeroTimer|LongAdjustTimers|TruncateRound|TimerStopStress)$",
-	}
-	for _, pkg := range []string{"os", "io/fs", "path/filepath", "time"} {
-		t.Run(pkg, func(t *testing.T) {
-			guest := goBuild(t, "test", "-c", pkg)
-			dir := t.TempDir()
-			files := tree.New([]tree.Mount{{Host: root}, {Host: dir, Guest: "/tmp"}}, everything{})
-			defer files.Close()
-			args := []string{pkg + ".test", "-test.short"}
-			if s := skip[pkg]; s != "" {
-				args = append(args, "-test.skip="+s)
-			}
-			var out bytes.Buffer
-			err := run(t, guest, runtime.Limits{Memory: 1 << 30, Deadline: 5 * time.Minute}, wasi.Options{
-				Args: args, Tree: files, Stdout: &out, Stderr: &out,
-				Env: []string{"PWD=" + tree.GuestPath(filepath.Join(root, "src", pkg)), "TMPDIR=/tmp", "HOME=/tmp", "GOROOT=" + tree.GuestPath(root)},
-			})
-			if exitCode(err) != 0 {
-				t.Errorf("%v\n%s", err, &out)
-			}
-		})
-	}
-}
-
 // Guests of other toolchains, which come with the engine's module: C, Rust, TinyGo and Zig.
 func TestGuest_otherToolchains(t *testing.T) {
 	text, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()

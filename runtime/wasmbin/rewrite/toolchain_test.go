@@ -1,0 +1,114 @@
+package rewrite_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// moduleDir is where the sources of a Go module are.
+func moduleDir(t testing.TB, module string) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestToolchains_same: programs of other compilers say the same, rewritten or not.
+func TestToolchains_same(t *testing.T) {
+	guests := filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "wasi_snapshot_preview1", "testdata")
+	for _, name := range []string{"zig-cc", "cargo-wasi", "tinygo", "zig"} {
+		wasm, err := os.ReadFile(filepath.Join(guests, name, "wasi.wasm"))
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, args := range [][]string{{"stat"}, {"ls", "."}, {"poll"}, {"nothing"}, {}} {
+			plain, rewritten := runWASI(t, wasm, guests, args, false), runWASI(t, wasm, guests, args, true)
+			if plain != rewritten || plain == "" {
+				t.Errorf("%s %q:\n got %s\nwant %s", name, args, rewritten, plain)
+			}
+		}
+	}
+}
+
+// runWASI runs a program and returns what it wrote and how it ended.
+func runWASI(t *testing.T, wasm []byte, dir string, args []string, rewritten bool) string {
+	t.Helper()
+	ctx := context.Background()
+	h, err := newHost(ctx, wazero.NewRuntimeConfigInterpreter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(ctx)
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, h); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	config := wazero.NewModuleConfig().WithArgs(append([]string{"wasi"}, args...)...).WithStdout(&out).WithStderr(&out).
+		WithFSConfig(wazero.NewFSConfig().WithReadOnlyDirMount(dir, "/")).WithStartFunctions()
+	m, err := h.InstantiateWithConfig(ctx, wasm, config)
+	if rewritten {
+		_ = m.Close(ctx)
+		g, err := h.load(ctx, wasm, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m = g.Module
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ExportedFunction("_start").Call(ctx); err != nil {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		out.WriteString(text)
+	}
+	return out.String()
+}
+
+// TestToolchains_valid: the guests that come with other hosts stay valid, and whether they can be reset in place is known.
+func TestToolchains_valid(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/extism/go-sdk"), "wasm", "*.wasm"))
+	more, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "*", "testdata", "*", "*.wasm"))
+	checked, inPlace := 0, 0
+	for _, file := range append(files, more...) {
+		wasm, err := os.ReadFile(file)
+		if err != nil || len(wasm) > 600<<10 { // the larger ones are of the compilers of smaller ones
+			continue
+		}
+		b, err := wasmbin.Read(wasm)
+		if err == nil {
+			err = wasmbin.Check(b, wasmbin.Limits{})
+		}
+		if err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+			continue
+		}
+		out, info, err := rewrite.Rewrite(wasm, both)
+		if err == nil {
+			err = valid(t, out)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+			continue
+		}
+		checked++
+		if info.InPlace() {
+			inPlace++
+		}
+	}
+	t.Logf("%d guests, of which %d can be reset in place", checked, inPlace)
+	if checked == 0 {
+		t.Skip("no guests")
+	}
+}
