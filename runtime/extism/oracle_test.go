@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -96,6 +97,7 @@ func TestOracle(t *testing.T) {
 	t.Cleanup(func() { *http.DefaultClient = client })
 	missing := everyGuest(t)
 	var runs, equal int
+	table := map[string]*tally{}
 	for _, g := range oracleGuests() {
 		delete(missing, g.file+".wasm")
 		g.cache, g.cacheDir = cache, cacheDir
@@ -103,14 +105,38 @@ func TestOracle(t *testing.T) {
 			compare(t, g, sdkFile(t, "wasm/"+g.file+".wasm"))
 		})
 		runs++
-		if ok {
+		row := table[g.file]
+		if row == nil {
+			row = &tally{exports: map[string]bool{}}
+			table[g.file] = row
+		}
+		if row.add(g.steps, ok); ok {
 			equal++
 		}
 	}
 	for file := range missing {
 		t.Errorf("%s is not called", file)
 	}
-	t.Logf("%d guests, %d ways to call them, %d equal", len(everyGuest(t)), runs, equal)
+	for _, file := range slices.Sorted(maps.Keys(table)) {
+		t.Logf("%-18s %2d calls, %2d equal  %s", file, table[file].calls, table[file].equal, strings.Join(slices.Sorted(maps.Keys(table[file].exports)), " "))
+	}
+	t.Logf("%d guests, %d ways to call them, %d equal, %d not called", len(everyGuest(t)), runs, equal, len(missing))
+}
+
+// tally is how often a guest was called.
+type tally struct {
+	exports      map[string]bool
+	calls, equal int
+}
+
+func (y *tally) add(steps []step, equal bool) {
+	for _, s := range steps {
+		y.exports[s.export] = true
+	}
+	y.calls += len(steps)
+	if equal {
+		y.equal += len(steps)
+	}
 }
 
 // quiet prepares the SDK, which tells standard error what it detects.

@@ -176,6 +176,9 @@ func (s *script) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Requ
 
 func outcomeOf(out []byte, err error) outcome {
 	o := outcome{failed: err != nil, output: string(out)}
+	if err != nil {
+		o.text = err.Error()
+	}
 	if end, ok := err.(*runtime.EndError); ok {
 		o.code, o.text = end.Code, end.Message
 	}
