@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -71,6 +72,8 @@ type Gate struct {
 	stop    context.Context // done when the call is over
 	cancel  context.CancelFunc
 	wasi    func() *wasi.State
+
+	sent, received atomic.Int64 // bytes of requests and answers, where they are limited
 
 	mu       sync.Mutex
 	closed   bool
@@ -145,7 +148,11 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 	result, err := g.journaled(ctx, name, params, s, serve)
 	var end *runtime.EndError
 	if err != nil && !errors.As(err, &end) {
-		return nil, asAskError(err)
+		ask := asAskError(err)
+		if l, ok := g.call.Client.(RetryListener); ok && ask.RetryAfterMs > 0 {
+			l.RetryAfter(ask.RetryAfterMs)
+		}
+		return nil, ask
 	}
 	return result, err
 }

@@ -13,12 +13,12 @@ import (
 // ends the request.
 type body struct {
 	from   io.ReadCloser
-	gzip   bool             // still to be undone
-	redact *secret.Redactor // of what is read, after decompression; nil leaves it alone
-	in     io.Reader        // from, or what undoes its compression
-	left   int64            // bytes the guest may still read
-	limit  int64            // of all that it may read
-	read   func(n int)
+	gzip   bool              // still to be undone
+	redact *secret.Redactor  // of what is read, after decompression; nil leaves it alone
+	in     io.Reader         // from, or what undoes its compression
+	left   int64             // bytes the guest may still read
+	limit  int64             // of all that it may read
+	read   func(n int) error // what was read counts; it may be too much
 	done   func()
 	once   sync.Once
 }
@@ -34,7 +34,9 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.in.Read(p)
 	b.left -= int64(n)
-	b.read(n)
+	if over := b.read(n); over != nil {
+		return 0, over
+	}
 	return n, err
 }
 

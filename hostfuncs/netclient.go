@@ -91,6 +91,9 @@ func (g *Gate) send(ctx context.Context, r *request, d grant.Decision) (*respons
 	if err != nil {
 		return nil, err
 	}
+	if err := g.overSent(int64(len(data))); err != nil {
+		return nil, err
+	}
 	release, err := g.policy.net.acquire()
 	if err != nil {
 		return nil, err
@@ -181,11 +184,15 @@ func (g *Gate) receive(r *request, res *http.Response, done func()) (*response, 
 		done()
 		return nil, askErrorf(runtime.KindUnavailable, "%s answers in an encoding that was not asked for", r.url.Host)
 	}
+	g.noteRetry(res.StatusCode, res.Header)
 	g.redactHeader(res.Header)
 	b := &body{from: res.Body, redact: g.policy.vault.redactor.Load(), left: limit, limit: limit}
 	stop := context.AfterFunc(g.stop, func() { b.Close() }) // should nobody else close it
 	b.done = func() { stop(); done() }
-	b.read = func(n int) { g.count("net", r.target(), 0, 0, int64(n)) }
+	b.read = func(n int) error {
+		g.count("net", r.target(), 0, 0, int64(n))
+		return g.overReceived(int64(n))
+	}
 	if r.wantsGzip() && strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
 		b.gzip = true
 		res.Header.Del("Content-Encoding")

@@ -17,6 +17,8 @@ type Plugin struct {
 	Digest string // of its bytes; grants are bound to it
 	// Grants is what it may do; nil is nothing.
 	Grants *grant.Set
+	// Limits bound how much it is used.
+	Limits Limits
 	// Workspace is the absolute folder that {workspace} stands for; empty is none.
 	Workspace string
 	// Config are its values beside those of config grants, and before them; names and values that
@@ -37,6 +39,7 @@ type Policy struct {
 	asks   bool // it may ask the client something
 	net    *client
 	vault  *vault
+	quota  *quota
 	// secrets are the config values that stand for secrets.
 	secrets map[string]string
 	varies  bool // the grants differ from call to call
@@ -46,7 +49,7 @@ type Policy struct {
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: newClient(h), vault: newVault(h, p.Name)}
+	policy := &Policy{host: h, plugin: p, net: newClient(h), vault: newVault(h, p.Name), quota: newQuota(p.Limits)}
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.asks = asks(p.Grants)

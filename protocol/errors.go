@@ -141,6 +141,11 @@ func (f *failure) data(call string) json.RawMessage {
 // ended shows a failure as the method's clients can use it: the model sees a tool's.
 func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	r.log(f)
+	r.mu.Lock()
+	if f.retryAfterMs == 0 && f.kind != runtime.KindInvalid && f.kind != runtime.KindDenied {
+		f.retryAfterMs = r.later
+	}
+	r.mu.Unlock()
 	if r.method != "tools/call" {
 		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
 	}

@@ -44,6 +44,8 @@ type request struct {
 	denials  int               // effects that the gate refused
 	denial   *runtime.AskError // the first of them
 	denied   string            // what the last of them said
+	later    int64             // milliseconds until something that failed may be tried again; 0 is not known
+	required json.RawMessage   // what the client should have declared for the last question it did not get
 	finished bool
 	receipt  *hostfuncs.Receipt // of the call, when it is over
 }

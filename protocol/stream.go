@@ -108,6 +108,14 @@ func (r *request) Denied(e *runtime.AskError) {
 	r.denied = e.Message
 }
 
+// RetryAfter notes when something that failed may be tried again, for a call that fails. The gate looks
+// for this method by its name.
+func (r *request) RetryAfter(ms int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.later = max(r.later, ms)
+}
+
 // threshold is the least level that the client wants to see; levelUnset is none at all.
 func (r *request) threshold() level {
 	if r.modern {

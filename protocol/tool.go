@@ -47,8 +47,9 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if _, err := t.Call(ctx, call); err != nil {
 		return nil, err
 	}
+	cleanMeta(&o)
 	r.finishTool(&o)
-	return r.reply(o, false), nil
+	return r.frame(o, false), nil
 }
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's
@@ -141,6 +142,23 @@ func (r *request) finishTool(o *rawjson.Object) {
 	if refused := r.refusal(""); refused != nil {
 		appendBlock(o, refused)
 	}
+	if f := r.ownFailure(); f != nil {
+		setMeta(o, metaError, f.data(r.call))
+	}
+}
+
+// ownFailure is what the host knows about a failure that the tool itself tells: that it was refused
+// something, or that a server asked to be left alone for a while; nil if it knows nothing.
+func (r *request) ownFailure() *failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.denial != nil:
+		return &failure{kind: runtime.KindDenied}
+	case r.later > 0:
+		return &failure{kind: runtime.KindUnavailable, retryAfterMs: r.later}
+	}
+	return nil
 }
 
 // hasText reports whether one of the content blocks is a text that says just this value.

@@ -238,7 +238,7 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	g := &generation{
 		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
 	}
-	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace, Limits: p.config.Use}
 	if p.code != nil {
 		g.manifest = p.code.manifest
 		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -22,6 +23,8 @@ type Config struct {
 	Hide     []string       // do not publish: local names, URIs and templates
 	Limits   runtime.Limits // zero fields are the defaults
 	Grants   *grant.Set     // nil grants nothing
+	// Use bounds how much the plugin is used, and what its calls send and receive.
+	Use hostfuncs.Limits
 	// Workspace is the absolute folder that {workspace} stands for; "" is none.
 	Workspace string
 	Values    map[string]string // the plugin's configuration

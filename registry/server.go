@@ -33,6 +33,11 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
+	release, err := s.policy.Admit(c.Principal)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	gate := s.policy.NewGate(gateCall(c, r, changed))
 	defer gate.Close()
 	pool, err := s.ready(ctx)

@@ -156,6 +156,10 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Grants:   p.Grants,
 
 		Workspace: p.Workspace,
+		Use: hostfuncs.Limits{
+			Rate: p.Limits.Rate, PrincipalRate: p.Limits.PrincipalRate, PrincipalCalls: p.Limits.PrincipalCalls,
+			Sent: p.Limits.Sent, Received: p.Limits.Received,
+		},
 	}
 }
 

@@ -36,6 +36,10 @@ type Limits struct {
 	Deadline    time.Duration
 	Output      int64 // bytes
 	Concurrency int
+
+	Rate, PrincipalRate float64 // calls a second
+	PrincipalCalls      int     // of one principal at the same time
+	Sent, Received      int64   // bytes of one call
 }
 
 // readPlugins reads the plugins section.
@@ -123,8 +127,19 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 			l.Output, err = grant.ParseSize(text)
 		case "concurrency":
 			l.Concurrency, err = ParseCount(text)
+		case "rate":
+			l.Rate, err = ParseRate(text)
+		case "principal_rate":
+			l.PrincipalRate, err = ParseRate(text)
+		case "principal_calls":
+			l.PrincipalCalls, err = ParseCount(text)
+		case "sent":
+			l.Sent, err = grant.ParseSize(text)
+		case "received":
+			l.Received, err = grant.ParseSize(text)
 		default:
-			return at(k.Line, "unknown key %q in %s; known are memory, deadline, output, concurrency", k.Value, what)
+			return at(k.Line, "unknown key %q in %s; known are memory, deadline, output, concurrency, rate, principal_rate, "+
+				"principal_calls, sent, received", k.Value, what)
 		}
 		if err != nil {
 			return at(v.Line, "%s.%s: %w", what, k.Value, err)

@@ -28,6 +28,15 @@ func ParseCount(s string) (int, error) {
 	return n, nil
 }
 
+// ParseRate reads calls a second, such as 10 or 0.5.
+func ParseRate(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f > 0) || f > 1e6 {
+		return 0, fmt.Errorf("%q is not a number of calls a second; write such as 10 or 0.5", s)
+	}
+	return f, nil
+}
+
 // check says whether text can be read as kind.
 func check(kind Kind, text string) error {
 	var err error
