@@ -93,6 +93,9 @@ func (f *files) Allow(op tree.Op, path string) error {
 }
 
 func (f *files) forbidden(op tree.Op, path string) string {
+	if op == tree.Write && f.gate.call.ReadOnly {
+		return saysReadOnly
+	}
 	return f.forbiddenTo(op == tree.Write, path)
 }
 
@@ -124,3 +127,6 @@ func (f *files) shown(path string) string {
 	}
 	return "~" + filepath.ToSlash(rest)
 }
+
+// saysReadOnly is why a tool with the hint readOnlyHint changes nothing, whatever is granted.
+const saysReadOnly = "the tool says of itself that it changes nothing"

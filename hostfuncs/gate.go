@@ -48,6 +48,8 @@ type Call struct {
 	DryRun bool
 	// Chain is what stands above a call that another call makes; nil if a client makes it.
 	Chain *Chain
+	// ReadOnly says that the tool says of itself that it changes nothing: nothing that would is allowed.
+	ReadOnly bool
 	// Client is who called; nil if nobody listens.
 	Client Client
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run

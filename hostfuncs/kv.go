@@ -44,9 +44,15 @@ type pendingWrite struct {
 }
 
 // keys serves kv/get, kv/set, kv/delete and kv/list.
-func keys(act string, serve func(*Gate, context.Context, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
+func keys(act string, changes bool, serve func(*Gate, context.Context, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
 	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (result json.RawMessage, err error) {
 		e := effect{family: "kv", act: act, target: act, decide: (*grant.Set).KV,
+			forbid: func() string {
+				if g.call.ReadOnly && changes {
+					return saysReadOnly
+				}
+				return ""
+			},
 			do: func(ctx context.Context, d grant.Decision) (err error) {
 				result, err = serve(g, ctx, params, d)
 				return err
@@ -60,10 +66,10 @@ func keys(act string, serve func(*Gate, context.Context, json.RawMessage, grant.
 
 func keyMethods() map[string]method {
 	return map[string]method{
-		"kv/get":    keys("read a key", (*Gate).getKey),
-		"kv/set":    keys("keep a key", (*Gate).setKey),
-		"kv/delete": keys("remove a key", (*Gate).deleteKey),
-		"kv/list":   keys("list keys", (*Gate).listKeys),
+		"kv/get":    keys("read a key", false, (*Gate).getKey),
+		"kv/set":    keys("keep a key", true, (*Gate).setKey),
+		"kv/delete": keys("remove a key", true, (*Gate).deleteKey),
+		"kv/list":   keys("list keys", false, (*Gate).listKeys),
 	}
 }
 

@@ -73,6 +73,13 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 	if err != nil {
 		return nil, err
 	}
+	if g.call.ReadOnly && r.method != http.MethodGet && r.method != http.MethodHead {
+		return nil, g.deny(effect{family: "net", act: r.method + " " + r.url.String()}, &refusal{reason: saysReadOnly})
+	}
+	if g.call.DryRun && r.method != http.MethodGet && r.method != http.MethodHead {
+		g.held(r.method + " " + r.url.Redacted())
+		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.method)
+	}
 	return g.follow(ctx, r)
 }
 

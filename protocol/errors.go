@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -220,7 +221,8 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 	if g.Code == codeResourceNotFound && r.method == "resources/read" {
 		return r.resourceNotFound(g.Message)
 	}
-	e := &jsonrpc.Error{Code: guestCode(g.Code), Message: g.Message}
+	message, _ := clean.Text(g.Message)
+	e := &jsonrpc.Error{Code: guestCode(g.Code), Message: message}
 	if rawjson.Valid(g.Data) == nil {
 		e.Data = g.Data
 	}

@@ -39,6 +39,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err := eachObject(o, "messages", checkMessage); err != nil {
 		return nil, err
 	}
+	cleanMessages(&o)
 	return r.reply(o, false), nil
 }
 

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry"
 )
@@ -14,6 +15,9 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	uri, err := r.member("uri")
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(uri, resultURI) {
+		return r.readResult(ctx, uri)
 	}
 	reader, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (registry.Reader, bool) { return s.Resource(uri) })
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -44,6 +45,9 @@ type Options struct {
 	Keys *sealed.Keys
 	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
+	// Store keeps answers that are too large to be sent at once, and those of calls with an idempotency key;
+	// nil keeps none. The server does not close it.
+	Store *store.Store
 	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
 	Logger *slog.Logger
 }

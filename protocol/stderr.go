@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -27,7 +28,8 @@ func stderr(err error) string {
 // lastWords are the last lines that a guest wrote before its call failed. A stack is left out: it
 // tells a client nothing but where the guest's parts lie.
 func lastWords(err error) string {
-	lines := strings.Split(strings.TrimSpace(clean(withoutStack(stderr(err)))), "\n")
+	text, _ := clean.Text(withoutStack(stderr(err)))
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	said := strings.Join(lines[max(0, len(lines)-maxWordLines):], "\n")
 	if len(said) > maxWords {
 		said = strings.ToValidUTF8(said[len(said)-maxWords:], "")
@@ -50,14 +52,4 @@ func withoutStack(text string) string {
 		end += len(line)
 	}
 	return text
-}
-
-// clean drops control characters, and so what would steer a terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -48,6 +48,7 @@ func (r *request) Progress(_ context.Context, params json.RawMessage) {
 		return
 	}
 	o.Set("progressToken", r.token)
+	cleanText(&o, "message")
 	cleanMeta(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,6 +79,7 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	if logger := o.Get("logger"); logger != nil && !isString(logger) {
 		o.Delete("logger")
 	}
+	cleanText(&o, "logger", "data")
 	cleanMeta(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,18 +38,46 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := v.checkArguments(t, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
-	var o rawjson.Object
-	call.Check = func(answer json.RawMessage) (v registry.Verdict, err error) {
-		o, err = checkToolResult(t, answer)
-		v.Failed = string(o.Get("isError")) == "true"
-		return v, err
-	}
-	if _, err := t.Call(ctx, call); err != nil {
+	w, err := r.wishes()
+	if err != nil {
 		return nil, err
 	}
-	cleanMeta(&o)
+	call.DryRun = w.dryRun
+	run := func() (rawjson.Object, error) { return runTool(ctx, t, call) }
+	if w.once != "" && !w.dryRun {
+		first := run
+		run = func() (rawjson.Object, error) { return r.once(ctx, t.Name, w.once, first) }
+	}
+	o, err := run()
+	if err != nil {
+		return nil, err
+	}
 	r.finishTool(&o)
+	r.bound(ctx, &o, lower(t.Limit(), w.maxBytes))
 	return r.frame(o, false), nil
+}
+
+// lower is the lesser of two bounds, of which 0 is none.
+func lower(a, b int) int {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// runTool has the plugin run the tool. Its answer is checked and cleaned before anything it wrote lasts.
+func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjson.Object, err error) {
+	call.Check = func(answer json.RawMessage) (v registry.Verdict, err error) {
+		if o, err = checkToolResult(t, answer); err != nil {
+			return v, err
+		}
+		v.Removed = cleanContent(&o)
+		cleanMeta(&o)
+		v.Failed = string(o.Get("isError")) == "true"
+		return v, nil
+	}
+	_, err = t.Call(ctx, call)
+	return o, err
 }
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's

@@ -247,9 +247,16 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	g.module = p.file.module
 	g.manifest = g.module.Manifest
 	policy.Digest = g.module.Digest
-	g.server = newModuleServer(g.module, r.host.Plugin(policy), orDefaults(p.config.Limits, r.opts.Defaults))
+	limits := orDefaults(p.config.Limits, r.opts.Defaults)
+	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
+	limits.Output = max(g.output, maxAnswer)
+	g.server = newModuleServer(g.module, r.host.Plugin(policy), limits)
 	return g
 }
+
+// maxAnswer is how long an answer a plugin may give, in bytes. What of it is more than its output limit does
+// not go to the caller at once, but is kept to be read in pages.
+const maxAnswer = 8 << 20
 
 func orDefaults(l, d runtime.Limits) runtime.Limits {
 	l.Memory = cmp.Or(l.Memory, d.Memory)

@@ -25,6 +25,7 @@ type Tool struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
 
+	readOnly      bool            // it says that it changes nothing, and is held to that
 	local         json.RawMessage // Local as JSON
 	from          *generation
 	input, output func() (*schema.Schema, error)
@@ -32,6 +33,7 @@ type Tool struct {
 
 func newTool(name, local string, definition json.RawMessage, from *generation) *Tool {
 	t := &Tool{Name: name, Local: local, Plugin: from.plugin.name, Definition: definition, from: from}
+	t.readOnly = string(rawjson.Get(definition, "annotations", "readOnlyHint")) == "true"
 	t.local = rawjson.AppendString(nil, local)
 	t.input = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("inputSchema") })
 	t.output = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("outputSchema") })
@@ -44,6 +46,17 @@ func (t *Tool) Input() (*schema.Schema, error) { return t.input() }
 // Output returns the schema of the tool's structured content, compiled at the first use; nil if the
 // tool has none.
 func (t *Tool) Output() (*schema.Schema, error) { return t.output() }
+
+// Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
+func (t *Tool) Limit() int { return t.from.output }
+
+// Digest is that of the plugin's bytes; empty for a plugin of this process.
+func (t *Tool) Digest() string {
+	if t.from.module == nil {
+		return ""
+	}
+	return t.from.module.Digest
+}
 
 func (t *Tool) compile(key string) (*schema.Schema, error) {
 	raw := rawjson.Get(t.Definition, key)
@@ -62,7 +75,7 @@ func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params, values: arguments(params)})
+	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params, values: arguments(params), readOnly: t.readOnly})
 }
 
 // arguments is the look-up of values that grants may bind.

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // server answers the requests of one plugin.
@@ -27,12 +28,13 @@ type server interface {
 
 // request is one call after its name was turned into the plugin's own.
 type request struct {
-	method string
-	kind   manifest.Kind
-	entry  string // what must still be published: a local name, a URI or a template
-	uri    string // what a template was matched with; "" elsewhere
-	params json.RawMessage
-	values func(path []string) []string // of the arguments; nil: there are none
+	readOnly bool // a tool says so of itself, and is held to it
+	method   string
+	kind     manifest.Kind
+	entry    string // what must still be published: a local name, a URI or a template
+	uri      string // what a template was matched with; "" elsewhere
+	params   json.RawMessage
+	values   func(path []string) []string // of the arguments; nil: there are none
 }
 
 // what names the entry for the caller.
@@ -49,6 +51,7 @@ const reloadWait = 5 * time.Second
 // generation is one version of one plugin: a manifest and a server under one configuration. Calls
 // hold it; when it is retired it is closed after the last of them.
 type generation struct {
+	output   int // bytes of an answer that go to the caller at once; 0 is no bound
 	plugin   *plugin
 	config   Config
 	manifest *manifest.Manifest
@@ -164,7 +167,12 @@ func (g *generation) once(ctx context.Context, c Call, r request) (json.RawMessa
 	if !g.publishes(r) {
 		return nil, gone(g.plugin.name, r.what())
 	}
-	return g.server.serve(ctx, c, r, g.changed)
+	answer, err := g.server.serve(ctx, c, r, g.changed)
+	if err == nil && r.kind != manifest.Tool && g.output > 0 && len(answer) > g.output {
+		return nil, &runtime.EndError{Kind: runtime.KindLimit,
+			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(answer), g.output)}
+	}
+	return answer, err
 }
 
 // publishes holds the operator's publish lines at call time: against entries of an older

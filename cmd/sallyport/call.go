@@ -94,7 +94,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	if err != nil {
 		return err
 	}
-	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version()})
+	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store})
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()

@@ -50,6 +50,7 @@ var layers = map[string]int{
 	"protocol/jsonrpc":                0,
 	"protocol/paramheader":            0,
 	"protocol/rawjson":                0,
+	"protocol/clean":                  0,
 	"protocol/schema":                 0,
 	"protocol/search":                 0,
 	"protocol/sealed":                 0,
@@ -87,7 +88,8 @@ var beside = map[string][]string{
 	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
-	"registry/manifest":    {"protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
+	"protocol/clean":       {"protocol/rawjson"},
+	"registry/manifest":    {"protocol/clean", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth", "transport/outbox"},
 

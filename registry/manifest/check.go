@@ -62,6 +62,7 @@ func (c *check) run(own func(*check)) {
 	c.takeHidden()
 	c.cleanMeta()
 	c.cleanIcons()
+	c.cleanTexts()
 	own(c)
 }
 

@@ -4,11 +4,36 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // maxIcons bounds the icons of one entry; sizes and themes make a handful.
 const maxIcons = 16
+
+// literal are members whose values mean what they are: of a schema, what arguments are compared with.
+func literal(member string) bool {
+	switch member {
+	case "enum", "const", "default", "pattern", "examples", "name", "uri", "uriTemplate", "_meta", "icons":
+		return true
+	}
+	return false
+}
+
+// cleanTexts takes out of what people and models read what they do not see.
+func (c *check) cleanTexts() {
+	removed := 0
+	for i := range c.Members {
+		if m := &c.Members[i]; !literal(m.Key) {
+			var n int
+			m.Value, n = clean.JSON(m.Value, literal)
+			removed += n
+		}
+	}
+	if removed > 0 {
+		c.warn("%d characters that nobody sees were taken out of its texts", removed)
+	}
+}
 
 // cleanMeta takes the keys out of _meta that are not a plugin's to set.
 func (c *check) cleanMeta() {
