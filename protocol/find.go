@@ -15,7 +15,7 @@ type Loading interface {
 
 // loadingWait is how long a request for a name that nobody knows waits for plugins that are still being
 // loaded: a client that kept its list calls as soon as the host is started.
-const loadingWait = 5 * time.Second
+const loadingWait = 30 * time.Second
 
 // find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
 // the one that was looked at last.

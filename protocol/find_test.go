@@ -31,7 +31,7 @@ func TestFind_waitsForPluginsThatAreLoading(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration
 		ok   bool
-	}{{3 * time.Second, true}, {time.Minute, false}} {
+	}{{20 * time.Second, true}, {time.Minute, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newCatalog(t, (&player{t: t}).obey)
 			catalog := &lateCatalog{Registry: r, late: c.late}

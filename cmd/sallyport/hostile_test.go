@@ -352,7 +352,7 @@ ask "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["=invalid
 ask "{\"method\":\"stream/open\",\"param"=invalid
 ask "{\"method\":\"stream/open\",\"param"=invalid
 ask "{\"method\":\"stream/open\",\"param"=invalid
-ask "{\"method\":\"tools/call\",\"params"=unsupported
+ask "{\"method\":\"tools/call\",\"params"=invalid
 ask "                              "=limit`
 
 func TestHostile_contract(t *testing.T) {
