@@ -66,9 +66,9 @@ func kernelGuest(asks []ask1) []byte {
 	return m.Bytes()
 }
 
-// signature is what a function of the kernel gives and takes.
+// signature is what a function gives and takes.
 func signature(name string) (results, params []byte) {
-	for _, f := range importable() {
+	for _, f := range append(importable(), userFuncs()...) {
 		if f.Name == name {
 			return f.Results, f.Params
 		}

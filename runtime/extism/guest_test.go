@@ -15,6 +15,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
+// compiled is a folder in which all tests keep compiled modules.
+var compiled string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "extism-test-*")
+	if err != nil {
+		panic(err)
+	}
+	compiled = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir) // the system's own folder for such
+	os.Exit(code)
+}
+
 // built compiles a plugin in testdata, which is a module of its own.
 func built(t *testing.T, name string) []byte {
 	t.Helper()

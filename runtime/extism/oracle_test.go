@@ -37,7 +37,7 @@ func oracleGuests() []guest {
 	run := func(inputs ...string) []step { return steps("run_test", inputs...) }
 	vowels := []string{"hello world", "aaaaaa", "", "bbbbbbb", strings.Repeat("abcdefgh", 40000)}
 	return []guest{
-		{file: "alloc", steps: run("", "")},
+		{file: "alloc", steps: run("")},
 		{file: "config", steps: run("")},
 		{file: "config", config: map[string]string{"thing": "hello"}, steps: run("")},
 		{file: "count_vowels", steps: steps("count_vowels", vowels...)},
@@ -151,7 +151,7 @@ func oracle(t *testing.T) (wazero.CompilationCache, string) {
 	quiet(t)
 	cache := wazero.NewCompilationCache()
 	t.Cleanup(func() { _ = cache.Close(context.Background()) })
-	return cache, t.TempDir()
+	return cache, compiled
 }
 
 // TestOracle_pdk: a plugin built with Extism's PDK for Go answers the same in both.

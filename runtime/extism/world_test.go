@@ -117,7 +117,7 @@ func (w *world) fetch(ctx context.Context, params json.RawMessage, s runtime.Str
 // pool compiles a module for calls through a dialect; more are host functions beside ours.
 func pool(t testing.TB, wasm []byte, d runtime.Dialect, l runtime.Limits, more ...runtime.HostFunc) (*runtime.Pool, error) {
 	t.Helper()
-	return cachedPool(t, "", wasm, d, l, more...)
+	return cachedPool(t, compiled, wasm, d, l, more...)
 }
 
 func cachedPool(t testing.TB, cache string, wasm []byte, d runtime.Dialect, l runtime.Limits, more ...runtime.HostFunc) (*runtime.Pool, error) {
