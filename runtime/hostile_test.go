@@ -90,7 +90,7 @@ func TestHostile(t *testing.T) {
 	}
 	a.close()
 	a.lookForLeaks(before)
-	t.Logf("\n%s\n%d guests: %d hangs, %d crashes, %d leaks", strings.Join(a.rows, "\n"), len(attacks), a.hangs, a.crashes, a.leaks)
+	t.Logf("guest, its time, its memory, the neighbour's slowest call meanwhile, its end\n%s\n%d guests: %d hangs, %d crashes, %d leaks", strings.Join(a.rows, "\n"), len(attacks), a.hangs, a.crashes, a.leaks)
 	if len(attacks) < 60 {
 		t.Errorf("only %d guests", len(attacks))
 	}
@@ -143,13 +143,7 @@ func (a *arena) attack(x *attack) {
 	begin := time.Now()
 	done := make(chan string, 1)
 	go func() { done <- a.play(x) }()
-	var got string
-	select {
-	case got = <-done:
-	case <-time.After(hangAfter):
-		a.hangs++
-		a.Fatalf("%s: it runs on", x.name)
-	}
+	got, slowest := a.meanwhile(x, done)
 	took, peak := time.Since(begin), status("VmHWM:")-resident
 	a.last = peak
 	prefix, open := strings.CutSuffix(x.want, "…")
@@ -162,8 +156,27 @@ func (a *arena) attack(x *attack) {
 	if peak > mostMemory {
 		a.Errorf("%s: %d MiB", x.name, peak>>20)
 	}
-	a.rows = append(a.rows, fmt.Sprintf("%-28.28s %6d ms %5d MiB  %.110s", x.name, took.Milliseconds(), max(peak, 0)>>20, got))
+	a.rows = append(a.rows, fmt.Sprintf("%-28.28s %6d ms %5d MiB %6d ms  %.110s",
+		x.name, took.Milliseconds(), max(peak, 0)>>20, slowest.Milliseconds(), got))
 	a.greet(x.name)
+}
+
+// meanwhile calls the neighbour until an attack is over. It returns how that ended, and the neighbour's slowest call.
+func (a *arena) meanwhile(x *attack, done <-chan string) (got string, slowest time.Duration) {
+	hang := time.After(hangAfter)
+	for {
+		select {
+		case got = <-done:
+			return got, slowest
+		case <-hang:
+			a.hangs++
+			a.Fatalf("%s: it runs on", x.name)
+		case <-time.After(10 * time.Millisecond):
+			begin := time.Now()
+			a.greet(x.name)
+			slowest = max(slowest, time.Since(begin))
+		}
+	}
 }
 
 // play compiles a guest and makes its calls.
