@@ -10,7 +10,7 @@ ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race fuzz cross goroot bench challenges conformance clients clean FORCE
+.PHONY: help build plugins install run test test-all check race fuzz cross goroot spec bench challenges conformance clients clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -43,7 +43,7 @@ test: $(BIN) plugins ## every test that needs only Go and make
 	cd pdk/go && go test ./...
 	cd plugins && go test ./...
 
-test-all: check race cross goroot clients conformance fuzz challenges ## everything else, with what it needs
+test-all: check race cross goroot spec clients conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
@@ -73,6 +73,9 @@ cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 
 goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
 	go test -tags goroot ./hostfuncs/wasi -run TestGoroot -count=1 -v
+
+spec: ## the WebAssembly specification's own tests, of both versions, with modules as they are and rewritten
+	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2 | grep -v '^ *--- PASS\|^=== '
 
 bench: $(BIN) plugins ## one table of numbers, and build/bench.json
 	go run ./cmd/bench -o build/bench.json

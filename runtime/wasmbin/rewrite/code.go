@@ -7,8 +7,7 @@ func (w *rewriter) writeCode(out []byte) []byte {
 	out = binary.AppendUvarint(out, uint64(len(w.code)+len(w.getSet)))
 	var scratch []byte
 	for i := range w.code {
-		f := &w.code[i]
-		scratch = w.writeFunction(scratch[:0], f)
+		scratch = w.writeFunction(scratch[:0], i)
 		out = appendBytes(out, scratch)
 	}
 	for _, a := range w.getSet {
@@ -18,15 +17,18 @@ func (w *rewriter) writeCode(out []byte) []byte {
 }
 
 // writeFunction writes a function with the changes noted.
-func (w *rewriter) writeFunction(out []byte, f *function) []byte {
+func (w *rewriter) writeFunction(out []byte, i int) []byte {
+	f := &w.code[i]
 	if !w.o.Meter {
 		return append(out, f.body...)
 	}
+	w.analyseFunction(i)
+	w.addCalls(f)
 	c := coder{rewriter: w, f: f, out: out, temp: f.locals}
 	c.locals()
 	c.enter()
 	from := uint32(f.first)
-	for i := f.events[0]; i < f.events[1]; i++ {
+	for i := range w.events {
 		from = c.change(&w.events[i], from, i == f.early)
 	}
 	c.out = append(c.out, f.body[from:]...)
@@ -69,7 +71,7 @@ func (c *coder) enter() {
 	}
 	if f.early < 0 {
 		c.load(0)
-		c.take(c.costs[f.straight])
+		c.take(c.costs[straight])
 	}
 	if f.calls == 0 {
 		c.refillIf(c.pushTemp)

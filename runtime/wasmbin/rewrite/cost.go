@@ -27,23 +27,20 @@ const (
 )
 
 // addCalls adds to the cost of each call what the function called does not count itself.
-func (w *rewriter) addCalls() {
+func (w *rewriter) addCalls(f *function) {
 	imported := uint32(w.b.ImportedFuncs())
-	for i := range w.code {
-		f := &w.code[i]
-		for _, e := range w.events[f.events[0]:f.events[1]] {
-			if e.kind != callFunc {
-				continue
-			}
-			if e.arg < imported {
-				w.costs[e.costSlot] += hostCost
-			} else if callee := &w.code[e.arg-imported]; w.cheap(callee) {
-				w.costs[e.costSlot] += w.costs[callee.straight]
-			}
+	for _, e := range w.events {
+		if e.kind != callFunc {
+			continue
 		}
-		f.checks = f.checks || !w.cheap(f)
-		w.joinEarly(f)
+		if e.arg < imported {
+			w.costs[e.costSlot] += hostCost
+		} else if callee := &w.code[e.arg-imported]; w.cheap(callee) {
+			w.costs[e.costSlot] += callee.cost
+		}
 	}
+	f.checks = f.checks || !w.cheap(f)
+	w.joinEarly(f)
 }
 
 // joinEarly lets the first loop pay for the function's straight part, if it comes to that in any case and
@@ -53,16 +50,16 @@ func (w *rewriter) joinEarly(f *function) {
 		return
 	}
 	loop := w.events[f.early].costSlot
-	if f.calls == 0 || w.costs[loop] < w.costs[f.straight] {
+	if f.calls == 0 || w.costs[loop] < w.costs[straight] {
 		f.early = -1
 		return
 	}
-	w.costs[loop] += w.costs[f.straight]
+	w.costs[loop] += w.costs[straight]
 }
 
 // cheap tells whether a function's straight part is paid for by its callers.
 func (w *rewriter) cheap(f *function) bool {
-	return f.calls == 0 && w.costs[f.straight] <= int64(w.o.Leaf)
+	return f.calls == 0 && f.cost <= int64(w.o.Leaf)
 }
 
 // weight is what a call of the function takes from the depth.

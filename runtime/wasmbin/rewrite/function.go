@@ -12,19 +12,19 @@ const maxLocals = 1 << 20
 // function is one function that the module defines.
 type function struct {
 	body         []byte
+	at           int    // where the body is in the file
 	groups       uint32 // of locals
 	groupsAt     int    // where they begin
 	first        int    // where the instructions begin
 	locals       uint32 // with parameters
 	results      []byte
-	events       [2]int // which of rewriter.events
-	straight     int    // which of rewriter.costs is that of its own straight part
+	cost         int64 // of its own straight part
 	instructions int
 	vectors      int  // how many of them are on vectors
 	calls        int  // how many calls it makes
 	checks       bool // something in it looks at the fuel
 	pays         bool // something in it pays by an operand
-	early        int  // the event of a loop that every call comes to before anything else, or -1
+	early        int  // which of rewriter.events is a loop that every call comes to before anything else, or -1
 	blockType    []byte
 }
 
@@ -48,7 +48,11 @@ const (
 	pause // before an instruction in a long straight part
 )
 
-// analyse walks the code once and notes what is to be changed, and what each straight part costs.
+// straight is which of rewriter.costs is that of a function's own straight part.
+const straight = 0
+
+// analyse walks the code once, to see whether it can be rewritten, and what the functions cost that their callers pay for.
+// What is to be changed is found anew for one function at a time when it is written, or else large files would take many times their size.
 func (w *rewriter) analyse() {
 	n := 0
 	for _, s := range w.b.Sections() {
@@ -62,16 +66,14 @@ func (w *rewriter) analyse() {
 			size := d.U32()
 			at := d.Offset()
 			if body := d.Bytes(size); d.Err() == nil {
-				w.analyseFunction(i, body, at)
+				w.code = append(w.code, function{body: body, at: at})
+				w.analyseFunction(i)
 			}
 		}
 		w.ends(d)
 	}
 	if w.err == nil && n != w.b.Funcs {
 		w.malformed("%d functions are declared but %d have code", w.b.Funcs, n)
-	}
-	if w.err == nil && w.o.Meter {
-		w.addCalls()
 	}
 }
 
@@ -82,16 +84,17 @@ func (w *rewriter) ends(d *wasmbin.Decoder) {
 		w.malformed("a section has bytes too many at offset %d", d.Offset())
 	}
 }
-func (w *rewriter) analyseFunction(i int, body []byte, at int) {
+
+// analyseFunction walks one function and notes what is to be changed and what each straight part costs, in events and costs.
+func (w *rewriter) analyseFunction(i int) {
 	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
 	params, results, _ := w.b.Signature(typ)
-	w.code = append(w.code, function{body: body, results: results, straight: len(w.costs), locals: uint32(len(params)), early: -1})
 	f := &w.code[i]
-	f.events[0] = len(w.events)
-	w.costs = append(w.costs, 1)
-	d := wasmbin.NewDecoder(body, at, "a function body")
+	*f = function{body: f.body, at: f.at, results: results, locals: uint32(len(params)), early: -1}
+	w.events, w.costs = w.events[:0], append(w.costs[:0], 1)
+	d := wasmbin.NewDecoder(f.body, f.at, "a function body")
 	w.readLocals(d, f)
-	a := analysis{rewriter: w, f: f, open: []block{{slot: uint32(f.straight), event: -1}}}
+	a := analysis{rewriter: w, f: f, open: append(w.open[:0], block{slot: straight, event: -1})}
 	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&a.in) {
 		f.instructions++
 		a.instruction()
@@ -99,7 +102,8 @@ func (w *rewriter) analyseFunction(i int, body []byte, at int) {
 	if w.note(d.Err()); w.err == nil && (len(a.open) > 0 || !d.Done()) {
 		w.malformed("a function does not end where its body does, at offset %d", d.Offset())
 	}
-	f.events[1] = len(w.events)
+	w.open = a.open
+	f.cost = w.costs[straight]
 	if w.o.Meter && f.calls > 0 && len(results) > 1 {
 		f.blockType = appendS64(nil, int64(w.typeOf("", string(results))))
 	}

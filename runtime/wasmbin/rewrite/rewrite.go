@@ -120,8 +120,9 @@ type rewriter struct {
 	declared    bool  // the start function's reference is taken outside of code
 	startTaken  bool  // and in code
 	code        []function
-	events      []event // of all functions
-	costs       []int64 // of all straight parts
+	events      []event // of the function that is walked
+	costs       []int64 // of its straight parts
+	open        []block // room for its open blocks
 	blockTypes  map[string]uint32
 	extraTypes  []byte // types added
 	nExtraTypes uint32

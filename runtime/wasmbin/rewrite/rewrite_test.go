@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -270,5 +271,24 @@ func TestRewrite_v128(t *testing.T) {
 	}
 	if n, _ := g.Memory().ReadUint32Le(20); n != 42 {
 		t.Errorf("the start function wrote %d", n)
+	}
+}
+
+// TestRewrite_memory: a file that is nothing but places to change takes a few times its size.
+func TestRewrite_memory(t *testing.T) {
+	var m w.Module
+	typ := m.Type(nil, nil)
+	for range 20 {
+		m.FuncRaw(typ, []byte{0}, w.Repeat(100_000, w.Call(0)), w.End)
+	}
+	wasm := m.Bytes()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, _, err := rewrite.Rewrite(wasm, both); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 10*uint64(len(wasm)) {
+		t.Errorf("%d bytes for a file of %d", n, len(wasm))
 	}
 }
