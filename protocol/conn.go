@@ -19,6 +19,9 @@ const MaxInFlight = 256
 type ConnOptions struct {
 	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
 	Principal string
+	// Session names the connection, if it is one client's from its beginning to its end: what a plugin keeps
+	// for a session is found by it. Empty keeps nothing.
+	Session string
 	// Notify sends a message that belongs to no request; nil means that there is no way to. It may be
 	// called from any goroutine, must not wait long and must not call back into the Conn. A call
 	// that has begun may outlast Close.

@@ -158,7 +158,7 @@ func (r *request) unambiguous() error {
 // forward makes the registry's form of this request, which is about subject.
 func (r *request) forward(subject string) (registry.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
-	call := registry.Call{Principal: r.conn.opts.Principal, Params: r.params, Client: r}
+	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.conn.opts.Session, Params: r.params, Client: r}
 	var err error
 	if r.modern && asks(r.method) {
 		err = r.resume(&call)

@@ -238,7 +238,8 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	g := &generation{
 		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
 	}
-	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace, Limits: p.config.Use}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace, Limits: p.config.Use,
+		Frozen: p.config.Frozen, Seed: p.config.Seed}
 	if p.code != nil {
 		g.manifest = p.code.manifest
 		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}
@@ -250,7 +251,7 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	limits := orDefaults(p.config.Limits, r.opts.Defaults)
 	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
 	limits.Output = max(g.output, maxAnswer)
-	g.server = newModuleServer(g.module, r.host.Plugin(policy), limits)
+	g.server = newModuleServer(g.module, r.host.Plugin(policy), limits, p.config.State)
 	return g
 }
 

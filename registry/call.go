@@ -23,6 +23,7 @@ type Client = hostfuncs.Client
 type Call struct {
 	ID        string          // names the call in logs; empty makes one
 	Principal string          // whose call it is
+	Session   string          // whose kept instance serves it, under runtime.StateSession; empty is an instance of its own
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
 	Client    Client          // nil: nobody listens
 	// Check looks at the answer before anything that the call wrote is made to last; an error ends the call.

@@ -28,6 +28,9 @@ type Config struct {
 	// Workspace is the absolute folder that {workspace} stands for; "" is none.
 	Workspace string
 	Values    map[string]string // the plugin's configuration
+	State     runtime.State     // how long an instance lives; "" is what the plugin asks for, if it may have that
+	Frozen    bool              // its clocks stand still
+	Seed      string            // what its random numbers are made of; "" is random
 }
 
 func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }

@@ -17,6 +17,7 @@ type moduleServer struct {
 	module *module.Module
 	policy *hostfuncs.Policy
 	limits runtime.Limits
+	state  runtime.State
 
 	mu   sync.Mutex
 	pool *runtime.Pool
@@ -24,9 +25,25 @@ type moduleServer struct {
 
 var _ server = (*moduleServer)(nil)
 
-func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits) *moduleServer {
+func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits, s runtime.State) *moduleServer {
 	m.Retain()
-	return &moduleServer{module: m, policy: p, limits: l}
+	return &moduleServer{module: m, policy: p, limits: l, state: stateOf(m, s)}
+}
+
+// stateOf is how long instances of a module live: as the operator says, or else as the plugin asks. One instance for
+// all callers is the operator's to give. Extism plugins often keep something in theirs, as they may where each
+// client has its own host: so each session has its own instance.
+func stateOf(m *module.Module, wanted runtime.State) runtime.State {
+	asked := runtime.State(m.Manifest.State)
+	switch {
+	case wanted != "":
+		return wanted
+	case asked == runtime.StateSession, asked == runtime.StateFresh, asked == runtime.StateCall:
+		return asked
+	case m.Dialect.Name() == "extism":
+		return runtime.StateSession
+	}
+	return runtime.StateCall
 }
 
 func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
@@ -44,7 +61,7 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, notReady(err))
 	}
-	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params}, gate)
+	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params, Session: c.Session}, gate)
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
@@ -64,7 +81,7 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pool == nil {
-		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{Limits: s.limits, Start: s.start})
+		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{Limits: s.limits, State: s.state, Start: s.start})
 	}
 	return s.pool, nil
 }

@@ -19,6 +19,7 @@ import (
 
 func newCall(std stdio) *cobra.Command {
 	var lines []string
+	var seed string
 	c := &cobra.Command{
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
@@ -36,10 +37,11 @@ The result is printed as JSON. Exit code 1: the tool failed; 2: the host did.`,
 			if err != nil {
 				return err
 			}
-			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines}, args[1], arguments)
+			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed}, args[1], arguments)
 		},
 	}
 	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; again for more")
+	c.Flags().StringVar(&seed, "seed", "", "make the call the same each time: frozen clocks, and random numbers made of this `text`")
 	return c
 }
 
@@ -47,6 +49,7 @@ The result is printed as JSON. Exit code 1: the tool failed; 2: the host did.`,
 type onePlugin struct {
 	file   string
 	grants []string
+	seed   string // "" is a call like any other
 }
 
 // open loads the plugin, and fails where it cannot be.
@@ -56,9 +59,10 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 		return nil, err
 	}
 	bare := false
+	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed}
 	h, err := openHost(ctx, s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json")), registry.File{
 		Path:   p.file,
-		Config: registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{})},
+		Config: config,
 	})
 	if err != nil {
 		return nil, err

@@ -154,6 +154,9 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Hide:     p.Hide,
 		Limits:   limits(s, p.Limits),
 		Grants:   p.Grants,
+		State:    runtime.State(p.State),
+		Frozen:   p.Frozen,
+		Seed:     seedOf(p),
 
 		Workspace: p.Workspace,
 		Use: hostfuncs.Limits{
@@ -161,6 +164,14 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 			Sent: p.Limits.Sent, Received: p.Limits.Received,
 		},
 	}
+}
+
+// seedOf makes random numbers the same in each call, but not those of another plugin.
+func seedOf(p settings.Plugin) string {
+	if !p.Seeded {
+		return ""
+	}
+	return "plugin " + p.Name
 }
 
 // limits are those of a plugin, with the host's own where it has none.

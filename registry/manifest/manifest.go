@@ -124,9 +124,9 @@ func (m *Manifest) labels(o rawjson.Object) {
 		}
 	}
 	switch m.State {
-	case "", "call":
-	case "session", "plugin":
-		m.problem("asks for state %q, which is not available yet: every call gets a clean instance", m.State)
+	case "", "call", "fresh", "session":
+	case "plugin":
+		m.problem("asks for state %q, which only the configuration gives: every call gets a clean instance", m.State)
 	default:
 		m.problem("asks for state %q, which does not exist: every call gets a clean instance", m.State)
 	}

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"crypto/rand"
 	"net/http"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 func (x *exchange) newSession() *session {
 	s := &session{principal: x.principal, box: outbox.New()}
 	s.standing = s.box.Stream()
-	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Notify: s.standing.Send})
+	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Session: rand.Text(), Notify: s.standing.Send})
 	return s
 }
 

@@ -2,6 +2,8 @@ package settings
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -22,6 +24,9 @@ type Plugin struct {
 	Only     []string // publish nothing else; nil is everything
 	Hide     []string // do not publish these
 	Limits   Limits
+	State    string // how long an instance lives; "" is as the plugin asks
+	Frozen   bool   // its clocks stand still
+	Seeded   bool   // its random numbers are the same in each call
 	// Grants is what it may do, under the ceilings of the file and its own.
 	Grants *grant.Set
 	// Workspace is what {workspace} stands for in its grants, absolute; "" is nothing.
@@ -85,7 +90,11 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "limits":
 		err = p.Limits.read(v, what)
 	case "state":
-		err = isolation(v, what)
+		p.State, err = oneOf(v, what, "call", "fresh", "session", "plugin")
+	case "clock":
+		p.Frozen, err = special(v, what, "real", "frozen")
+	case "random":
+		p.Seeded, err = special(v, what, "real", "seeded")
 	case "workspace":
 		p.Workspace, err = scalar(v, what)
 	case "grants":
@@ -93,7 +102,7 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
 	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, workspace, grants, max_grants", k.Value, p.Name)
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }
@@ -148,13 +157,19 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 	})
 }
 
-// isolation accepts the one isolation that is held today.
-func isolation(n *yaml.Node, what string) error {
+// oneOf reads a word out of a few.
+func oneOf(n *yaml.Node, what string, words ...string) (string, error) {
 	text, err := scalar(n, what)
-	if err == nil && text != "call" {
-		err = at(n.Line, "%s: only %q is available in this version, not %q", what, "call", text)
+	if err == nil && !slices.Contains(words, text) {
+		err = at(n.Line, "%s: %q is none of %s", what, text, strings.Join(words, ", "))
 	}
-	return err
+	return text, err
+}
+
+// special reads a word out of two, and tells whether it is the second.
+func special(n *yaml.Node, what, usual, other string) (bool, error) {
+	text, err := oneOf(n, what, usual, other)
+	return text == other, err
 }
 
 func boolean(n *yaml.Node, what string) (bool, error) {
