@@ -28,6 +28,8 @@ type Plugin struct {
 	Frozen bool
 	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
 	Seed string
+
+	starting bool // it is the policy under which the plugin starts
 }
 
 // Policy is what one plugin may do. It never changes, and any number of gates share it; a new policy

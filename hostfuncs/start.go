@@ -11,9 +11,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// frozenTime is where frozen clocks stand.
-var frozenTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
 var (
 	_ runtime.Accountant = (*Gate)(nil)
 	_ runtime.Seeder     = (*Gate)(nil)
@@ -26,7 +23,7 @@ func (p *Policy) StartGate() *Gate {
 	config := p.plugin.Grants.Config()
 	maps.Copy(config, p.plugin.Config)
 	bare := &Policy{host: p.host, env: p.env, net: p.net, plugin: Plugin{
-		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest,
+		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true,
 	}}
 	return bare.NewGate(Call{ID: "start", Method: "start"})
 }
@@ -34,7 +31,11 @@ func (p *Policy) StartGate() *Gate {
 // settle makes clocks and random numbers the same for each call, as far as the operator wants that.
 func (g *Gate) settle(o *wasi.Options) {
 	if g.policy.plugin.Frozen {
-		o.Frozen = frozenTime
+		clock := &frozen{base: time.Hour} // as every call's
+		if g.policy.plugin.starting {
+			clock.base = time.Second
+		}
+		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}
 	if seed := g.policy.plugin.Seed; seed != "" {
 		o.Random = rand.NewChaCha8(sha256.Sum256([]byte(seed)))

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -61,6 +64,8 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, notReady(err))
 	}
+	ctx, cancel := shortened(ctx, c.Params)
+	defer cancel()
 	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params, Session: c.Session}, gate)
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
@@ -70,6 +75,17 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
 	return result, nil
+}
+
+// timeoutMember is where a caller says how many milliseconds it waits; the plugin's own deadline holds all the same.
+const timeoutMember = "dev.sallyport/timeoutMs"
+
+func shortened(ctx context.Context, params json.RawMessage) (context.Context, context.CancelFunc) {
+	ms, err := strconv.ParseUint(string(rawjson.Get(params, "_meta", timeoutMember)), 10, 31)
+	if err != nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
 }
 
 // ready returns the pool, which the first call makes.

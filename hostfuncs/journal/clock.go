@@ -13,10 +13,11 @@ func (j *Journal) Now() time.Time {
 	return time.Unix(0, j.base+j.now)
 }
 
-// Monotonic is the same clock counted from one second before the call.
+// Monotonic is the same clock counted from one hour before the call: a plugin that slept when it started must not
+// see it go back.
 func (j *Journal) Monotonic() int64 {
 	j.now += int64(tick)
-	return int64(time.Second) + j.now
+	return int64(time.Hour) + j.now
 }
 
 // Sleep moves the clock on, and returns how long to wait for it: what was waited for before is not

@@ -35,7 +35,7 @@ type subscription struct {
 }
 
 // pollOneoff waits until one subscription at least is ready, and writes an event for each that is.
-// It sleeps for real, unless the clocks are frozen; a sleep ends on the clock's next tick after it is over.
+// It sleeps as long as Options.Sleep says; a sleep ends on the clock's next tick after it is over.
 //
 //	poll_oneoff(subscriptions, events ptr, count i32, result ptr) -> errno
 //

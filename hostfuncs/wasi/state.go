@@ -52,10 +52,6 @@ type Options struct {
 	// Sleep is asked how long a poll really waits that waits for so much of the clock; nil is as long.
 	Sleep func(time.Duration) time.Duration
 
-	// Frozen, unless it is zero, is where both clocks stand instead. A sleep takes no time and moves them, so
-	// that what the guest sees is the same each time.
-	Frozen time.Time
-
 	// Random is the source of random_get; nil is crypto/rand.
 	Random io.Reader
 }
@@ -68,7 +64,6 @@ type State struct {
 	now       func() time.Time
 	monotonic func() int64
 	sleep     func(time.Duration) time.Duration
-	frozen    *frozen // nil: the clocks run
 	random    io.Reader
 	files     table
 	streams   [3]*stream
@@ -84,10 +79,6 @@ func NewState(o Options) *State {
 		monotonic: o.Monotonic,
 		sleep:     o.Sleep,
 		random:    o.Random,
-	}
-	if !o.Frozen.IsZero() {
-		s.frozen = &frozen{begin: o.Frozen}
-		s.now, s.monotonic = s.frozen.now, s.frozen.monotonic
 	}
 	s.setDefaults()
 	s.streams = [3]*stream{inputStream(o.Stdin), outputStream(orDiscard(o.Stdout)), outputStream(orDiscard(o.Stderr))}

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 	"unsafe"
 )
 
@@ -102,9 +104,24 @@ func tools() map[string]func(string) int32 {
 			}
 			return text(string(b))
 		},
+		"remember": func(s string) int32 {
+			before := remembered
+			remembered = s
+			return text(before)
+		},
+		"facts": func(string) int32 {
+			random := make([]byte, 8)
+			_, _ = rand.Read(random)
+			before := time.Now()
+			time.Sleep(time.Hour)
+			return text(fmt.Sprintf("%x at %v, slept %v", random, before.UTC(), time.Since(before).Round(time.Second)))
+		},
 		"environ": func(string) int32 { return text(strings.Join(os.Environ(), "\n")) },
 	}
 }
+
+// remembered is what a later call in the same instance would find.
+var remembered string
 
 func describe() string {
 	var list []string

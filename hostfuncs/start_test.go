@@ -1,0 +1,64 @@
+package hostfuncs
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// TestFrozen: the clock moves by what is slept and by looks, and never beyond its range.
+func TestFrozen(t *testing.T) {
+	f := &frozen{base: time.Second}
+	if a, b := f.monotonic(), f.monotonic(); a != int64(time.Second+look) || b != a+int64(look) {
+		t.Errorf("%d, %d", a, b)
+	}
+	before := f.now()
+	if wait := f.sleep(time.Hour); wait != 0 || f.now().Sub(before) != time.Hour+look {
+		t.Errorf("it waits %v", wait)
+	}
+	if wait := f.sleep(math.MaxInt64); wait != math.MaxInt64 || f.now().Sub(before) > 2*time.Hour {
+		t.Errorf("who waits for no time waits %v", wait)
+	}
+	for range 5 {
+		f.sleep(math.MaxInt64 - 1)
+	}
+	if f.monotonic() < 0 || f.now().Year() < 2100 || f.passed != maxPassed {
+		t.Errorf("%v", f.passed)
+	}
+}
+
+// TestPolicy_StartGate: a plugin starts with its configuration, and may do nothing.
+func TestPolicy_StartGate(t *testing.T) {
+	g, err := grant.ParseLine("net: GET https://a.example/**")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(g), Config: map[string]string{"k": "v"}})
+	start, call := p.StartGate(), p.NewGate(Call{})
+	defer start.Close()
+	defer call.Close()
+	if v, ok := start.Config("k"); !ok || v != "v" {
+		t.Errorf("%q", v)
+	}
+	if start.policy.Grants() != nil || call.policy.Grants() == nil {
+		t.Error("it may do something at the start")
+	}
+	lo, hi, ok := start.Seed()
+	again := p.StartGate()
+	defer again.Close()
+	if lo2, hi2, _ := again.Seed(); !ok || lo != lo2 || hi != hi2 {
+		t.Error("it does not start alike")
+	}
+	if _, _, ok := call.Seed(); ok {
+		t.Error("calls are alike")
+	}
+	call.Used(runtime.Usage{Fuel: 7, Memory: 8})
+	if r := call.Receipt(); r.Fuel != 7 || r.Memory != 8 {
+		t.Errorf("%+v", r)
+	}
+}
