@@ -54,7 +54,10 @@ func (s *Server) instruct(o *rawjson.Object) {
 func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
 
 // modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
-func modernCapabilities() json.RawMessage { return capabilities("true") }
+func modernCapabilities() json.RawMessage {
+	all := capabilities("true")
+	return append(all[:len(all)-1], `,"extensions":{"`+tasksExtension+`":{}}}`...)
+}
 
 // capabilities is a server that tells of changes, or not: "true" or "false".
 func capabilities(tells string) json.RawMessage {

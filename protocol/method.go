@@ -69,8 +69,12 @@ func lookup(name string) (m method, known bool) {
 		return method{eras: legacy, handle: unsubscribe, quick: true}, true
 	case "subscriptions/listen":
 		return method{eras: modern, handle: listen}, true
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return method{eras: modern}, true
+	case "tasks/get":
+		return method{eras: modern, handle: getTask}, true
+	case "tasks/update":
+		return method{eras: modern, handle: updateTask}, true
+	case "tasks/cancel":
+		return method{eras: modern, handle: cancelTask}, true
 	}
 	return method{}, false
 }

@@ -35,6 +35,7 @@ type request struct {
 
 	capabilities json.RawMessage // of a modern request
 	resumption   resumption      // of a modern request that may ask
+	inTask       bool            // nobody waits for the answer
 
 	stop      context.CancelFunc
 	abandoned atomic.Bool // the client wants no answer

@@ -27,6 +27,7 @@ type resumption struct {
 	meta      json.RawMessage // of the first request
 	claim     *claim
 	suspended bool
+	lasts     time.Duration // how long the state is good for, if that is longer than usual
 }
 
 // errSuspended ends the run of a call that asks.
@@ -252,7 +253,7 @@ func (r *request) seal() (string, error) {
 	} else {
 		s.Journal = m.journal.Append(nil)
 	}
-	s.Expires = r.server.now().Add(r.server.opts.AskTime).Unix()
+	s.Expires = r.server.now().Add(max(m.lasts, r.server.opts.AskTime)).Unix()
 	plain, err := s.encode()
 	if err != nil {
 		return "", err

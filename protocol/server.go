@@ -45,8 +45,8 @@ type Options struct {
 	Keys *sealed.Keys
 	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
-	// Store keeps answers that are too large to be sent at once, and those of calls with an idempotency key;
-	// nil keeps none. The server does not close it.
+	// Store keeps tasks, answers that are too large to be sent at once, and those of calls with an idempotency
+	// key; nil keeps tasks in memory and no answers. The server does not close it.
 	Store *store.Store
 	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
 	Logger *slog.Logger
@@ -76,6 +76,7 @@ type Server struct {
 	spent spent
 	now   func() time.Time
 
+	tasks     *tasks
 	stopWatch func()
 
 	mu     sync.Mutex
@@ -95,6 +96,7 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.meta = rawjson.Object{{Key: metaServerInfo, Value: s.info}}.Append(nil)
 	s.discover = s.discoverResult()
 	s.callPrefix = callPrefix()
+	s.tasks = newTasks(s)
 	s.stopWatch = c.Watch(s.changed)
 	return s
 }
@@ -190,6 +192,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.stopWatch()
+	s.tasks.close()
 	conns := s.open()
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {

@@ -31,6 +31,9 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if !ok {
 		return nil, invalidParams("unknown tool: %s", clip(name))
 	}
+	if body, done, err := r.asTask(ctx, t); done || err != nil {
+		return body, err
+	}
 	call, err := r.forward(t.Name)
 	if err != nil {
 		return nil, err

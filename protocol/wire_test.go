@@ -44,9 +44,11 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
 //	@grant LINE             grants the plugin t this too
+//	@tasks                  gives the plugin t tools whose calls can be tasks
 //
 // $CAPS in a line are a modern _meta whose client declares everything, $STATE1 is the first requestState
-// that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter.
+// that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter. $TASKS are $CAPS of
+// a client that knows tasks, and $TASK1 is the first taskId.
 //
 // Each line is handled until all that runs is blocked; then comes the next one.
 func TestWire(t *testing.T) {
@@ -100,6 +102,7 @@ type player struct {
 	mu     sync.Mutex
 	out    bytes.Buffer
 	states []string
+	tasks  []string
 }
 
 func play(t *testing.T, script []byte) []byte {
@@ -158,6 +161,14 @@ func (p *player) directive(name string, args []string) {
 		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
+	case "@tasks":
+		manifest, err := os.ReadFile("testdata/tasks.json")
+		if err == nil {
+			err = p.catalog.AddGo("t", manifest, p.obey)
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
 	case "@grant":
 		p.grant(strings.Join(args, " "))
 	default:
@@ -210,9 +221,13 @@ func (p *player) message(line string) {
 
 // expand fills in what a line stands for.
 func (p *player) expand(line string) string {
-	line = strings.ReplaceAll(strings.ReplaceAll(line, "$M", modernMeta), "$CAPS", askableMeta)
+	taskMeta := strings.Replace(askableMeta, `"roots":{}`, `"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}`, 1)
+	line = strings.NewReplacer("$M", modernMeta, "$CAPS", askableMeta, "$TASKS", taskMeta).Replace(line)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for i, id := range p.tasks {
+		line = strings.ReplaceAll(line, fmt.Sprintf("$TASK%d", i+1), id)
+	}
 	return stateName.ReplaceAllStringFunc(line, func(name string) string {
 		name, changed := strings.CutSuffix(name[len("$STATE"):], "~")
 		n, _ := strconv.Atoi(name)
@@ -224,8 +239,20 @@ func (p *player) expand(line string) string {
 	})
 }
 
+// hideTasks writes the names of tasks in their place.
+func (p *player) hideTasks(msg []byte) []byte {
+	return taskID.ReplaceAllFunc(msg, func(member []byte) []byte {
+		id := string(taskID.FindSubmatch(member)[1])
+		if !slices.Contains(p.tasks, id) {
+			p.tasks = append(p.tasks, id)
+		}
+		return fmt.Appendf(nil, `"taskId":"TASK%d"`, slices.Index(p.tasks, id)+1)
+	})
+}
+
 // hideStates writes the names of states in their place.
 func (p *player) hideStates(msg []byte) []byte {
+	msg = p.hideTasks(msg)
 	return sealedState.ReplaceAllFunc(msg, func(member []byte) []byte {
 		state := string(sealedState.FindSubmatch(member)[1])
 		n := slices.Index(p.states, state)
@@ -238,6 +265,7 @@ func (p *player) hideStates(msg []byte) []byte {
 }
 
 var (
+	taskID      = regexp.MustCompile(`"taskId":"([^"]*)"`)
 	stateName   = regexp.MustCompile(`\$STATE\d+~?`)
 	sealedState = regexp.MustCompile(`"requestState":"([^"]*)"`)
 )

@@ -24,6 +24,7 @@ type Tool struct {
 	Local      string          // what the plugin calls it
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
+	AsksFirst  bool            // it asks its client before it begins what takes long
 
 	readOnly      bool            // it says that it changes nothing, and is held to that
 	local         json.RawMessage // Local as JSON

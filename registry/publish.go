@@ -61,7 +61,9 @@ func (p *publisher) tool(d manifest.Entry) {
 	if !ok {
 		return
 	}
-	p.tools = append(p.tools, newTool(name, d.ID, renamed(d.Members, name), p.from))
+	t := newTool(name, d.ID, renamed(d.Members, name), p.from)
+	t.AsksFirst = d.AsksFirst
+	p.tools = append(p.tools, t)
 }
 
 func (p *publisher) prompt(d manifest.Entry) {

@@ -166,7 +166,7 @@ func runScript(t *testing.T, name, version, transport string) {
 		Add       plugin   `json:"add"`
 	}{
 		reach(t, transport, dir), version, transport, npm(t) + "/",
-		strings.Fields(strings.TrimPrefix(bundledTools, "fetch-fetch ")),
+		strings.Fields(strings.Replace(bundledTools, "fetch-fetch ", "", 1)),
 		plugin{bundled(t, "fetch"), filepath.Join(dir, "fetch.wasm"), "fetch-fetch"},
 	})
 	if err != nil {

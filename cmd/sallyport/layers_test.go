@@ -53,6 +53,7 @@ var layers = map[string]int{
 	"protocol/clean":                  0,
 	"protocol/schema":                 0,
 	"protocol/search":                 0,
+	"protocol/task":                   3,
 	"protocol/sealed":                 0,
 	"runtime/enginetest":              1,
 	"runtime/image":                   0,

@@ -45,6 +45,8 @@ type definition struct {
 	input, output            json.RawMessage
 	arguments                []promptArgument
 	hidden                   bool
+	taskSupport              string // of a tool; "" is none
+	asksFirst                bool
 
 	serve       func(c *Call) ([]byte, error)
 	template    *uritemplate.Template
@@ -85,6 +87,23 @@ func Meta(key string, value any) Option {
 // Hidden leaves the entry out of lists until [Call.ToolsChanged] and its like name it.
 func Hidden() Option {
 	return Option{"Hidden", anyKind, func(d *definition) { d.hidden = true }}
+}
+
+// Task says that a call of the tool may go on after its answer: a client that can is given a handle, asks
+// how it stands, and may answer questions days later. Other clients wait.
+func Task() Option {
+	return Option{"Task", kindTool, func(d *definition) { d.taskSupport = "optional" }}
+}
+
+// TaskOnly is [Task] for a tool that takes too long to wait for: clients that cannot are refused.
+func TaskOnly() Option {
+	return Option{"TaskOnly", kindTool, func(d *definition) { d.taskSupport = "required" }}
+}
+
+// AsksFirst says of a [Task] that it asks its caller something before it begins: that is asked while the
+// caller waits, and the task begins with the answer.
+func AsksFirst() Option {
+	return Option{"AsksFirst", kindTool, func(d *definition) { d.asksFirst = true }}
 }
 
 // ReadOnly says that the tool changes nothing.
@@ -202,6 +221,12 @@ func (d *definition) jsonRest(o *jsontext.Object) {
 	}
 	if !d.meta.Empty() {
 		o.Raw("_meta", d.meta.Bytes())
+	}
+	if d.taskSupport != "" {
+		mustValue(o, "execution", map[string]string{"taskSupport": d.taskSupport})
+	}
+	if d.asksFirst {
+		o.Raw("asksFirst", []byte("true"))
 	}
 	if d.hidden {
 		o.Raw("hidden", []byte("true"))

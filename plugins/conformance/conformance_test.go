@@ -136,3 +136,13 @@ func TestPrompts(t *testing.T) {
 		t.Errorf("%v %v", values, err)
 	}
 }
+
+func TestLongRunning(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	if got := h.Call("greet", `{"name":"Ada"}`).Text(); got != "Hello, Ada!" {
+		t.Error(got)
+	}
+	if got := h.Call("slow_compute", `{"seconds":0,"label":"x"}`).Text(); got != `Computed "x" in 0 s.` {
+		t.Error(got)
+	}
+}

@@ -11,6 +11,7 @@ func items() []sallyport.Item {
 	all := []sallyport.Item{sallyport.Description("Fixtures of the public MCP conformance suite.")}
 	all = append(all, tools()...)
 	all = append(all, changes()...)
+	all = append(all, longRunning()...)
 	all = append(all, asking()...)
 	all = append(all, resources()...)
 	return append(all, prompts()...)

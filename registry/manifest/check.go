@@ -59,23 +59,26 @@ func (c *check) run(own func(*check)) {
 			}
 		}
 	}
-	c.takeHidden()
+	c.Hidden = c.take("hidden")
+	c.AsksFirst = c.take("asksFirst")
 	c.cleanMeta()
 	c.cleanIcons()
 	c.cleanTexts()
 	own(c)
 }
 
-// takeHidden reads "hidden", which is between plugin and host.
-func (c *check) takeHidden() {
-	switch raw := c.Members.Get("hidden"); string(raw) {
+// take reads a member that is between plugin and host: true or false.
+func (c *check) take(key string) bool {
+	raw := c.Members.Get(key)
+	c.Members.Delete(key)
+	switch string(raw) {
 	case "", "null", "false":
 	case "true":
-		c.Hidden = true
+		return true
 	default:
-		c.refuse("hidden is neither true nor false")
+		c.refuse("%s is neither true nor false", key)
 	}
-	c.Members.Delete("hidden")
+	return false
 }
 
 // checkSchema refuses what is too large, too deep or not a schema.

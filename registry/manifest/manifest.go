@@ -65,10 +65,12 @@ const (
 
 // Entry is one checked entry of a list.
 type Entry struct {
-	ID      string                // its local name, URI or template
-	Members rawjson.Object        // its definition
-	Hidden  bool                  // not published until the plugin shows it
-	Pattern *uritemplate.Template // of a Template only
+	ID      string         // its local name, URI or template
+	Members rawjson.Object // its definition
+	Hidden  bool           // not published until the plugin shows it
+	// AsksFirst says of a Tool that it asks its client before it begins what takes long.
+	AsksFirst bool
+	Pattern   *uritemplate.Template // of a Template only
 }
 
 // Of returns a manifest of entries that need no check: the host's own.

@@ -1,0 +1,199 @@
+package task
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+const (
+	// maxActive is how many tasks of one principal may go on at once.
+	maxActive = 64
+	// maxKept is how many tasks of one principal a Book without a store keeps; the oldest that are over go.
+	maxKept = 256
+	// keptInMemory is how long a task is there in a Book without a store.
+	keptInMemory = time.Hour
+	// keptInStore is how long it is there in one with a store: a person may be away for days.
+	keptInStore = 7 * 24 * time.Hour
+	// Lease is how long a task counts as running since its process last said so.
+	Lease = 2 * time.Minute
+)
+
+var (
+	// ErrUnknown is the error for a task that is not there (any more), or is somebody else's.
+	ErrUnknown = errors.New("unknown task")
+	// ErrTooMany is the error for a principal with too many tasks.
+	ErrTooMany = fmt.Errorf("more than %d tasks are going on", maxActive)
+	// ErrChanged is the error for a task that is another than the caller thinks.
+	ErrChanged = errors.New("the task has changed")
+)
+
+// Book holds tasks. It is safe for concurrent use.
+type Book struct {
+	owner string // names this process
+	store *store.Store
+	now   func() time.Time
+
+	mu    sync.Mutex
+	tasks map[string]*Task // those of this process; with a store, only those that go on
+}
+
+// NewBook returns a book that keeps tasks in s, or only in memory if that is nil. Now is the time.
+func NewBook(s *store.Store, now func() time.Time) *Book {
+	return &Book{owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}}
+}
+
+// Open begins a task for a principal. It is kept when Open returns. A task that is not durable is in
+// memory, whether there is a store or not.
+func (b *Book) Open(ctx context.Context, principal string, durable bool, params json.RawMessage) (Task, error) {
+	now := b.now()
+	t := Task{
+		ID: rand.Text(), Principal: principal, Owner: b.owner, Status: Working,
+		Created: now, Updated: now, TTL: keptInMemory, Params: params,
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep(principal)
+	active := 0
+	for _, other := range b.tasks {
+		if other.Principal == principal && !other.Status.Over() {
+			active++
+		}
+	}
+	if active >= maxActive {
+		return Task{}, ErrTooMany
+	}
+	if durable && b.store != nil {
+		t.TTL = keptInStore
+		r, err := b.store.Add(ctx, store.Task, t.record())
+		if err != nil {
+			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
+		}
+		t.version = r.Version
+	}
+	b.tasks[t.ID] = &t
+	return t, nil
+}
+
+func (t *Task) record() store.Record {
+	data, err := json.Marshal(t)
+	if err != nil {
+		data = nil // texts, numbers and JSON that was checked always encode
+	}
+	return store.Record{ID: t.ID, Principal: t.Principal, Data: data, Expires: t.Expires(), Version: t.version}
+}
+
+// Durable reports whether the task is in the store.
+func (t *Task) Durable() bool { return t.version != 0 }
+
+// sweep forgets what has expired, and of what is over in memory the oldest beyond the bound.
+func (b *Book) sweep(principal string) {
+	kept, now := 0, b.now()
+	var oldest *Task
+	for id, t := range b.tasks {
+		if t.Expires().Before(now) && t.Status.Over() {
+			delete(b.tasks, id)
+			continue
+		}
+		if t.Principal != principal {
+			continue
+		}
+		kept++
+		if t.Status.Over() && (oldest == nil || t.Created.Before(oldest.Created)) {
+			oldest = t
+		}
+	}
+	if kept >= maxKept && oldest != nil {
+		delete(b.tasks, oldest.ID)
+	}
+}
+
+// Get returns a task of a principal.
+func (b *Book) Get(ctx context.Context, principal, id string) (Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.get(ctx, principal, id)
+}
+
+func (b *Book) get(ctx context.Context, principal, id string) (Task, error) {
+	t, err := b.load(ctx, id)
+	if err != nil {
+		return Task{}, err
+	}
+	if t.Principal != principal || t.Expires().Before(b.now()) {
+		return Task{}, ErrUnknown
+	}
+	if t.Status == Working && t.Owner != b.owner && b.now().Sub(t.Updated) > Lease {
+		t.Status, t.Message = Failed, "the host that ran this task has gone; what it did last is not known"
+		t.Error = json.RawMessage(`{"code":-32603,"message":"the host that ran this task has gone: its outcome is not known","data":{"kind":"unavailable","unknown_outcome":true}}`)
+		return b.keep(ctx, t)
+	}
+	return t, nil
+}
+
+func (b *Book) load(ctx context.Context, id string) (Task, error) {
+	if t := b.tasks[id]; t != nil && !t.Durable() {
+		return *t, nil
+	}
+	if b.store == nil {
+		return Task{}, ErrUnknown
+	}
+	r, err := b.store.Get(ctx, store.Task, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return Task{}, ErrUnknown
+	} else if err != nil {
+		return Task{}, err
+	}
+	var t Task
+	if err := json.Unmarshal(r.Data, &t); err != nil {
+		return Task{}, fmt.Errorf("the task cannot be read: %w", err)
+	}
+	t.version = r.Version
+	return t, nil
+}
+
+// keep writes a changed task down.
+func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
+	t.Updated = b.now()
+	if t.Durable() {
+		r, err := b.store.Replace(ctx, store.Task, t.record())
+		if errors.Is(err, store.ErrConflict) {
+			return Task{}, ErrChanged
+		} else if err != nil {
+			return Task{}, err
+		}
+		t.version = r.Version
+		if t.Status.Over() || t.Status == Input {
+			delete(b.tasks, t.ID)
+			return t, nil
+		}
+	}
+	b.tasks[t.ID] = &t
+	return t, nil
+}
+
+// Change changes a task that is not over, by a function of how it is now; one that is over stays as it is.
+// Another process may change it at the same time: then f is called again.
+func (b *Book) Change(ctx context.Context, principal, id string, f func(*Task)) (Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		t, err := b.get(ctx, principal, id)
+		if err != nil || t.Status.Over() {
+			return t, err
+		}
+		f(&t)
+		if t, err = b.keep(ctx, t); !errors.Is(err, ErrChanged) {
+			return t, err
+		}
+	}
+}
+
+// Take makes this process the one that runs the task.
+func (b *Book) Take(t *Task) { t.Owner, t.Status = b.owner, Working }

@@ -1,0 +1,95 @@
+// Package task keeps calls that go on after their answer: what each is about, how it stands, and what
+// came of it. It runs nothing.
+//
+//	working ──▶ completed | failed | cancelled
+//	   ▲ │
+//	   │ └──▶ input_required        waits for answers, as long as it is kept, with nothing running
+//	   └───────────┘
+//
+// A Book holds the tasks of one process, and keeps them in a Store if it has one: then a task is there for
+// every process that shares the store, and after a restart.
+package task
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Status is how a task stands.
+type Status string
+
+// The statuses of MCP.
+const (
+	Working   Status = "working"
+	Input     Status = "input_required"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Over reports whether the task will not change any more.
+func (s Status) Over() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// Task is one call that goes on after its answer. A value of it is a copy: changing it changes nothing.
+type Task struct {
+	ID        string        `json:"id"`
+	Principal string        `json:"who"`
+	Owner     string        `json:"owner"` // the process that runs it
+	Status    Status        `json:"status"`
+	Message   string        `json:"message,omitempty"`
+	Created   time.Time     `json:"created"`
+	Updated   time.Time     `json:"updated"`
+	TTL       time.Duration `json:"ttl"` // from Created
+
+	// Params are those of the call, as its client sent them, without answers.
+	Params json.RawMessage `json:"params"`
+	// State is where the call stopped to ask; "" at its beginning.
+	State string `json:"state,omitempty"`
+	// Requests are the questions without an answer, by key, and Answers those that came.
+	Requests map[string]json.RawMessage `json:"requests,omitempty"`
+	Answers  map[string]json.RawMessage `json:"answers,omitempty"`
+
+	Result json.RawMessage `json:"result,omitempty"` // of a completed one
+	Error  json.RawMessage `json:"error,omitempty"`  // of a failed one
+
+	version int64 // of its record
+}
+
+// Expires is when the task is not kept any more.
+func (t *Task) Expires() time.Time { return t.Created.Add(t.TTL) }
+
+// Answer takes in answers, of which those to no open question are ignored, and reports whether all
+// questions are answered now.
+func (t *Task) Answer(given map[string]json.RawMessage) bool {
+	requests, answers := maps.Clone(t.Requests), maps.Clone(t.Answers)
+	if answers == nil {
+		answers = map[string]json.RawMessage{}
+	}
+	for key, answer := range given {
+		if _, open := requests[key]; open {
+			delete(requests, key)
+			answers[key] = answer
+		}
+	}
+	t.Requests, t.Answers = requests, answers
+	return len(requests) == 0
+}
+
+// Next are the params with which the call goes on: those it began with, where it stopped, and the answers.
+func (t *Task) Next() json.RawMessage {
+	o, err := rawjson.ParseObject(t.Params)
+	if err != nil {
+		return t.Params
+	}
+	var answers rawjson.Object
+	for _, key := range slices.Sorted(maps.Keys(t.Answers)) {
+		answers = append(answers, rawjson.Member{Key: key, Value: t.Answers[key]})
+	}
+	o.Set("inputResponses", answers.Append(nil))
+	o.Set("requestState", rawjson.AppendString(nil, t.State))
+	return o.Append(nil)
+}
