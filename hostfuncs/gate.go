@@ -102,7 +102,7 @@ var (
 
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
-	g := &Gate{policy: p, call: c, grants: c.Chain.bound(p.bind(c))}
+	g := &Gate{policy: p, call: c, begun: time.Now(), grants: c.Chain.bound(p.bind(c))}
 	if p.asks {
 		g.journal = c.Journal
 	}
