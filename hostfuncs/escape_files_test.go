@@ -29,9 +29,9 @@ const canary = "CANARY-5f2c"
 // do is one step of the guest: see its source in cmd/sallyport/testdata/effects.
 type do map[string]any
 
-// escape is one way out of what was granted. In paths W is the folder that the guest may write, R the one
+// fileEscape is one way out of what was granted. In paths W is the folder that the guest may write, R the one
 // that it may read, S one that it may not touch, H the home with Sallyport's own files.
-type escape struct {
+type fileEscape struct {
 	name  string
 	steps []do
 	// prepare makes what the operator, or another program, has put there.
@@ -44,11 +44,11 @@ type escape struct {
 }
 
 // fileEscapes are the ways that have to fail. Those of one class have a twin in fileTwins.
-func fileEscapes() []escape {
+func fileEscapes() []fileEscape {
 	link := func(target, name string) func(*escapeWorld) error {
 		return func(w *escapeWorld) error { return os.Symlink(w.path(target), w.path(name)) }
 	}
-	return []escape{
+	return []fileEscape{
 		{name: ".. from a granted folder", steps: []do{{"do": "read", "path": "W/../secret/key"}}},
 		{name: ".. out of the root", steps: []do{{"do": "read", "path": "W/../../../../../../../../S/key"}}},
 		{name: ".. to write", steps: []do{{"do": "write", "path": "W/../secret/key", "text": "x"}}},
@@ -97,8 +97,8 @@ func fileEscapes() []escape {
 }
 
 // fileTwins are what the same guest does under a grant: each has to succeed.
-func fileTwins() []escape {
-	return []escape{
+func fileTwins() []fileEscape {
+	return []fileEscape{
 		{name: "read", steps: []do{{"do": "read", "path": "W/ok"}, {"do": "read", "path": "W/../work/ok"}, {"do": "list", "path": "W"}, {"do": "stat", "path": "R/page"}}},
 		{name: "write", steps: []do{{"do": "write", "path": "W/n", "text": "x"}, {"do": "append", "path": "W/n", "text": "y"}, {"do": "truncate", "path": "W/n"}, {"do": "chtimes", "path": "W/n"}}},
 		{name: "links inside", steps: []do{{"do": "symlink", "path": "W/l", "to": "ok"}, {"do": "read", "path": "W/l"}, {"do": "link", "path": "W/ok", "to": "W/k"}, {"do": "read", "path": "W/k"}}},
@@ -206,7 +206,7 @@ func (w *escapeWorld) outside(t *testing.T) map[string]string {
 
 // run has the guest do the steps, as a call does that succeeds whatever came of each, and returns what the
 // guest says of each, and the line of the audit log.
-func (w *escapeWorld) run(t *testing.T, e escape) (said, line string) {
+func (w *escapeWorld) run(t *testing.T, e fileEscape) (said, line string) {
 	t.Helper()
 	kept := audit.New(w.audit, audit.Options{})
 	defer kept.Close()
@@ -343,7 +343,7 @@ func TestEscape_files(t *testing.T) {
 }
 
 // alongside runs the guest beside what else happens.
-func (w *escapeWorld) alongside(t *testing.T, e escape) (said, line string) {
+func (w *escapeWorld) alongside(t *testing.T, e fileEscape) (said, line string) {
 	t.Helper()
 	if e.meanwhile == nil {
 		return w.run(t, e)
