@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -52,6 +53,9 @@ var ErrSuspended = errors.New("the call waits for answers")
 
 // diverged is the end of a call that did something else when it was run again.
 func (g *Gate) diverged(err error) error {
+	if errors.Is(err, journal.ErrChanged) {
+		return &runtime.EndError{Kind: runtime.KindConflict, Message: err.Error(), Err: err}
+	}
 	return &runtime.EndError{
 		Kind:    runtime.KindGuest,
 		Message: "plugin " + g.policy.plugin.Name + " does not do the same when it is run again after a question: " + err.Error(),
@@ -135,6 +139,11 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 	}
 	if name == "secrets/get" { // a value is read again, and never kept
 		return serve(g, ctx, params, s)
+	}
+	if strings.HasPrefix(name, "kv/") {
+		result, err := serve(g, ctx, params, s)
+		j.Observe([]byte(name), params, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}))
+		return result, err
 	}
 	if name == "http/fetch" {
 		return g.journaledFetch(ctx, params, s)

@@ -34,6 +34,9 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	g.onClose(t.Close)
 	g.onClose(held.Close)
 	o.Tree = held
+	if g.journal != nil {
+		o.Tree = &observed{Tree: held, journal: g.journal}
+	}
 }
 
 // direct says whether the operator lets a path be written in place. A call that only tries writes nothing.

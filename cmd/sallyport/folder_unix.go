@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// openToOthers reports whether others can read a file of this mode.
+func openToOthers(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }
+
 // private reports whether a folder belongs to this user, and nobody else can write to it.
 func private(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)

@@ -90,7 +90,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 // protected are the files and folders that no grant reaches: who may write them could grant itself
 // the rest, at the latest at the next start.
 func protected(s *settings.Settings, files []registry.File) []string {
-	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.Text("http.tokens"), s.Text("http.tls_key"))
+	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
 	if file, err := settings.DefaultFile(); err == nil {
 		paths = append(paths, filepath.Dir(file)) // also where there is none yet
 	}

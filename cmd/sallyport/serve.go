@@ -79,7 +79,12 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	followed := make(chan struct{})
 	go func() { defer close(followed); followSettings(follow, s, h, log) }()
 	defer func() { stop(); <-followed }()
-	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store, Search: s.Bool("search"), Logger: log})
+	keys, err := stateKeys(s)
+	if err != nil {
+		return err
+	}
+	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store,
+		Search: s.Bool("search"), Keys: keys, Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)

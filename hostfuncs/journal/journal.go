@@ -19,6 +19,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	gohash "hash"
 	"math/rand/v2"
 	"time"
 )
@@ -34,6 +35,9 @@ var ErrFull = fmt.Errorf("the call did too much before it asked: more than %d by
 
 // ErrOther says that a journal was kept under another plugin, or under other grants.
 var ErrOther = errors.New("the plugin or its grants are others now")
+
+// ErrChanged says that what the guest looked at before is not the same any more.
+var ErrChanged = errors.New("files or keys that the call had read have changed since it asked")
 
 // DivergedError says that a guest did something else when it was run again.
 type DivergedError struct {
@@ -82,7 +86,9 @@ type Journal struct {
 	next    int // the entry that is replayed next
 	size    int
 	full    bool
-	effects int // entries of this run that were effects
+	effects int         // entries of this run that were effects
+	seen    gohash.Hash // of what was observed since the last entry
+	looks   int         // how often
 
 	now    int64 // the clock, nanoseconds since base
 	real   func() time.Time
@@ -119,12 +125,48 @@ func (j *Journal) Bind(binding []byte) error {
 // Replaying reports whether the guest is still where it was before: what it says now was said already.
 func (j *Journal) Replaying() bool { return j.next < len(j.entries) }
 
+// observations is the family of entries that stand for everything that was observed between two others.
+const observations = "looking at files and keys"
+
+// Observe takes in what the guest saw of something that is looked at again when the call runs again, in
+// place of keeping it: its contents must be the same then.
+func (j *Journal) Observe(parts ...[]byte) {
+	if j.seen == nil {
+		j.seen = sha256.New()
+	}
+	h := sum(parts)
+	j.seen.Write(h[:])
+	j.looks++
+}
+
+// look makes an entry of what was observed, or holds it against the one that is there.
+func (j *Journal) look() error {
+	if j.looks == 0 {
+		return nil
+	}
+	var h hash
+	copy(h[:], j.seen.Sum(nil))
+	j.seen, j.looks = nil, 0
+	if !j.Replaying() {
+		j.add(entry{family: observations, request: h, at: j.now})
+		return nil
+	}
+	switch e := &j.entries[j.next]; {
+	case e.family != observations:
+		return &DivergedError{Index: j.next + 1, Was: e.family, Is: observations}
+	case e.request != h:
+		return ErrChanged
+	}
+	j.next++
+	return nil
+}
+
 // Next looks for the answer to a request, of which family is the name. If replay is true the outcome is
 // what was recorded; else the request is to be performed, and then recorded. The error is a
-// *DivergedError.
+// *DivergedError or ErrChanged.
 func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay bool, err error) {
-	if !j.Replaying() {
-		return nil, false, nil
+	if err := j.look(); err != nil || !j.Replaying() {
+		return nil, false, err
 	}
 	e := &j.entries[j.next]
 	if h := sum(request); e.family != family || e.request != h {

@@ -1,0 +1,119 @@
+package hostfuncs
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// observed is a tree that tells the call's journal what the guest sees of it. When the call runs again the
+// files are looked at again, and must be what they were: the journal keeps no contents.
+type observed struct {
+	wasi.Tree
+	journal *journal.Journal
+}
+
+var _ wasi.Tree = (*observed)(nil)
+
+// saw tells the journal about one look: what was asked, and what came back.
+func saw(j *journal.Journal, op, path string, e wasi.Errno, seen ...[]byte) {
+	j.Observe(append([][]byte{[]byte(op), []byte(path), binary.BigEndian.AppendUint16(nil, uint16(e))}, seen...)...)
+}
+
+// shape is what of a description stays the same: times differ where the call itself has written.
+func shape(s wasi.Stat) []byte {
+	if s.Type == wasi.TypeDirectory {
+		s.Size = 0
+	}
+	return binary.BigEndian.AppendUint64([]byte{byte(s.Type)}, uint64(s.Size))
+}
+
+// Open tells whether there was something to open.
+func (o *observed) Open(path string, how wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	f, e := o.Tree.Open(path, how)
+	saw(o.journal, "open", path, e)
+	if f == nil || e != wasi.ESUCCESS {
+		return f, e
+	}
+	return &observedFile{File: f, journal: o.journal}, e
+}
+
+// Stat tells kind and size.
+func (o *observed) Stat(path string, follow bool) (wasi.Stat, wasi.Errno) {
+	s, e := o.Tree.Stat(path, follow)
+	saw(o.journal, "stat", path, e, shape(s))
+	return s, e
+}
+
+// Readlink tells the target.
+func (o *observed) Readlink(path string) (string, wasi.Errno) {
+	target, e := o.Tree.Readlink(path)
+	saw(o.journal, "readlink", path, e, []byte(target))
+	return target, e
+}
+
+// Mkdir tells whether it went well.
+func (o *observed) Mkdir(path string) wasi.Errno {
+	e := o.Tree.Mkdir(path)
+	saw(o.journal, "mkdir", path, e)
+	return e
+}
+
+// Rename tells whether it went well.
+func (o *observed) Rename(from, to string) wasi.Errno {
+	e := o.Tree.Rename(from, to)
+	saw(o.journal, "rename", from, e, []byte(to))
+	return e
+}
+
+// Unlink tells whether it went well.
+func (o *observed) Unlink(path string) wasi.Errno {
+	e := o.Tree.Unlink(path)
+	saw(o.journal, "unlink", path, e)
+	return e
+}
+
+// Rmdir tells whether it went well.
+func (o *observed) Rmdir(path string) wasi.Errno {
+	e := o.Tree.Rmdir(path)
+	saw(o.journal, "rmdir", path, e)
+	return e
+}
+
+// observedFile is an open file of an observed tree.
+type observedFile struct {
+	wasi.File
+	journal *journal.Journal
+}
+
+// Stat tells kind and size.
+func (f *observedFile) Stat() (wasi.Stat, wasi.Errno) {
+	s, e := f.File.Stat()
+	saw(f.journal, "stat", f.Path(), e, shape(s))
+	return s, e
+}
+
+// ReadAt tells the bytes.
+func (f *observedFile) ReadAt(p []byte, off int64) (int, wasi.Errno) {
+	n, e := f.File.ReadAt(p, off)
+	saw(f.journal, "read", f.Path(), e, binary.BigEndian.AppendUint64(nil, uint64(off)), p[:max(n, 0)])
+	return n, e
+}
+
+// ReadDir tells the names, in an order of its own: that of the file system is not the same each time.
+func (f *observedFile) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
+	entries, e := f.File.ReadDir(n)
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name
+	}
+	slices.Sort(names)
+	seen := make([][]byte, len(names))
+	for i, name := range names {
+		seen[i] = []byte(name)
+	}
+	saw(f.journal, "list", f.Path(), e, seen...)
+	return entries, e
+}
