@@ -1,0 +1,227 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// begun is a journal that began at a fixed time.
+func begun(now *time.Time) *Journal {
+	j := &Journal{real: func() time.Time { return *now }}
+	if err := j.Bind([]byte("plugin")); err != nil {
+		panic(err)
+	}
+	return j
+}
+
+// again is the journal as a later run gets it.
+func again(t *testing.T, j *Journal) *Journal {
+	t.Helper()
+	raw := j.Append(nil)
+	if len(raw) > j.Size() {
+		t.Errorf("%d bytes, and Size says %d", len(raw), j.Size())
+	}
+	next, err := Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.real = j.real
+	if got := next.Append(nil); !bytes.Equal(got, raw) {
+		t.Errorf("decoded and encoded again it is\n%x\nand was\n%x", got, raw)
+	}
+	return next
+}
+
+func do(t *testing.T, j *Journal, family, request string) (outcome string, replay bool) {
+	t.Helper()
+	raw, replay, err := j.Next(family, []byte(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw), replay
+}
+
+func TestJournal_replay(t *testing.T) {
+	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+	j := begun(&now)
+	if _, replay := do(t, j, "fetch", "a"); replay {
+		t.Error("the first run replays")
+	}
+	now = now.Add(time.Second)
+	j.Record(true, []byte("answer"), "fetch", []byte("a"))
+	if j.Effects() != 1 || j.Replaying() {
+		t.Errorf("%d effects, replaying %v", j.Effects(), j.Replaying())
+	}
+	do(t, j, "ask", "q")
+	if err := j.Open("ask", []byte("q")); err != nil {
+		t.Fatal(err)
+	}
+
+	now = now.Add(time.Hour)
+	j = again(t, j)
+	if outcome, replay := do(t, j, "fetch", "a"); !replay || outcome != "answer" {
+		t.Errorf("replayed %v %q", replay, outcome)
+	}
+	if !j.Replaying() {
+		t.Error("the question is no part of the replay")
+	}
+	if _, replay := do(t, j, "ask", "q"); replay || j.Replaying() {
+		t.Error("an open question was answered")
+	}
+	j.Record(false, []byte("yes"), "ask", []byte("q"))
+	if j.Effects() != 0 {
+		t.Error("effects of the first run count in the second")
+	}
+	if got := j.Now().Sub(now).Abs(); got > time.Millisecond {
+		t.Errorf("the clock is %v off after the question", got)
+	}
+	j = again(t, j)
+	do(t, j, "fetch", "a")
+	if outcome, replay := do(t, j, "ask", "q"); !replay || outcome != "yes" {
+		t.Errorf("the answer: %v %q", replay, outcome)
+	}
+}
+
+// Both runs see the same time and the same random bytes, however long the second comes after the first.
+func TestJournal_world(t *testing.T) {
+	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+	live := func(j *Journal) (seen []string) {
+		note := func() {
+			var p [8]byte
+			j.Read(p[:])
+			seen = append(seen, j.Now().String(), time.Duration(j.Monotonic()).String(), string(p[:]))
+		}
+		note()
+		wait := j.Sleep(time.Minute)
+		if !j.Replaying() && wait != time.Minute || j.Replaying() && wait != 0 {
+			t.Errorf("waits %v, replaying %v", wait, j.Replaying())
+		}
+		note()
+		if _, replay := do(t, j, "fetch", "a"); !replay {
+			now = now.Add(3 * time.Minute)
+			j.Record(true, nil, "fetch", []byte("a"))
+		}
+		note()
+		return seen
+	}
+	j := begun(&now)
+	first := live(j)
+	if err := j.Open("ask"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(24 * time.Hour)
+	if second := live(again(t, j)); strings.Join(first, "\n") != strings.Join(second, "\n") {
+		t.Errorf("first  %q\nsecond %q", first, second)
+	}
+	if other := live(begun(&now)); other[2] == first[2] {
+		t.Error("two calls have the same random numbers")
+	}
+}
+
+func TestJournal_diverged(t *testing.T) {
+	now := time.Now()
+	j := begun(&now)
+	j.Record(true, nil, "fetch", []byte("a"))
+	if err := j.Open("ask", []byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ family, request, want string }{
+		{"ask", "q", "its call 1 is ask when it is run again, and was fetch"},
+		{"fetch", "b", "its call 1, fetch, has other contents when it is run again"},
+	} {
+		_, _, err := again(t, j).Next(tt.family, []byte(tt.request))
+		var diverged *DivergedError
+		if !errors.As(err, &diverged) || err.Error() != tt.want {
+			t.Errorf("got %v, want %s", err, tt.want)
+		}
+	}
+	j = again(t, j)
+	do(t, j, "fetch", "a")
+	if _, _, err := j.Next("ask", []byte("another")); err == nil {
+		t.Error("another question was taken for the one that was asked")
+	}
+}
+
+func TestJournal_observed(t *testing.T) {
+	now := time.Now()
+	j := begun(&now)
+	for _, look := range []string{"a", "b", "a"} {
+		j.Observe([]byte("read"), []byte(look))
+	}
+	do(t, j, "ask", "q")
+	if err := j.Open("ask", []byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	if size := len(j.Append(nil)); size > 200 {
+		t.Errorf("three looks make %d bytes", size)
+	}
+	for looks, want := range map[string]error{"a b a": nil, "a b c": ErrChanged, "a b": ErrChanged, "": errors.New("its call 1 is ask when it is run again, and was looking at files and keys")} {
+		k := again(t, j)
+		for _, look := range strings.Fields(looks) {
+			k.Observe([]byte("read"), []byte(look))
+		}
+		_, _, err := k.Next("ask", []byte("q"))
+		if (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+			t.Errorf("%q: %v, want %v", looks, err, want)
+		}
+	}
+}
+
+func TestJournal_full(t *testing.T) {
+	now := time.Now()
+	j := begun(&now)
+	j.Record(true, make([]byte, j.Reserve()-100), "fetch")
+	if err := j.Open("ask"); err != nil {
+		t.Errorf("just fits: %v", err)
+	}
+	j.Record(true, make([]byte, j.Reserve()+1), "fetch")
+	if j.Reserve() != 0 || j.Replaying() {
+		t.Errorf("full: %d bytes of room", j.Reserve())
+	}
+	j.Record(true, nil, "fetch") // the call goes on
+	if err := j.Open("ask"); err != ErrFull {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestJournal_Bind(t *testing.T) {
+	now := time.Now()
+	j := begun(&now)
+	if err := again(t, j).Bind([]byte("plugin")); err != nil {
+		t.Error(err)
+	}
+	if err := again(t, j).Bind([]byte("another")); err != ErrOther {
+		t.Errorf("got %v", err)
+	}
+	if New().Bound() || !j.Bound() {
+		t.Error("a new journal is bound, or one that was kept is not")
+	}
+}
+
+// Whatever is decoded is encoded the same, and nothing panics.
+func FuzzDecode(f *testing.F) {
+	now := time.Unix(0, 0)
+	j := begun(&now)
+	j.Record(true, []byte("answer"), "fetch", []byte("a"))
+	_ = j.Open("ask", []byte("q"))
+	f.Add(j.Append(nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		j, err := Decode(raw)
+		if err != nil {
+			return
+		}
+		again, err := Decode(j.Append(nil))
+		if err != nil || !bytes.Equal(again.Append(nil), j.Append(nil)) {
+			t.Errorf("%x is decoded to another journal: %v", raw, err)
+		}
+		for range 3 {
+			if _, replay, err := j.Next("fetch", []byte("a")); !replay && err == nil {
+				j.Record(true, nil, "fetch", []byte("a"))
+			}
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package sealed
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func keysOf(t *testing.T, secrets ...string) *Keys {
+	t.Helper()
+	var all [][]byte
+	for _, s := range secrets {
+		all = append(all, bytes.Repeat([]byte(s), KeySize))
+	}
+	k, err := NewKeys(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestSeal(t *testing.T) {
+	k := keysOf(t, "a")
+	for _, plain := range []string{"", "x", strings.Repeat("long ", 10_000)} {
+		text := k.Seal([]byte(plain))
+		if got, err := k.Open(text); err != nil || string(got) != plain {
+			t.Errorf("%.9q: %.9q, %v", plain, got, err)
+		}
+		if text == k.Seal([]byte(plain)) {
+			t.Error("the same text twice")
+		}
+		if plain != "" && strings.Contains(text, base64.RawURLEncoding.EncodeToString([]byte(plain))) {
+			t.Error("it can be read")
+		}
+	}
+}
+
+func TestOpen_changed(t *testing.T) {
+	k := keysOf(t, "a")
+	box, _ := base64.RawURLEncoding.DecodeString(k.Seal([]byte("text")))
+	for i := range box {
+		changed := bytes.Clone(box)
+		changed[i] ^= 1
+		if _, err := k.Open(base64.RawURLEncoding.EncodeToString(changed)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("byte %d changed: %v", i, err)
+		}
+		if _, err := k.Open(base64.RawURLEncoding.EncodeToString(box[:i])); !errors.Is(err, ErrInvalid) {
+			t.Errorf("cut at %d: %v", i, err)
+		}
+	}
+	text := base64.RawURLEncoding.EncodeToString(box)
+	for _, other := range []string{"", "-", text + "A", text + "-TAMPERED", text + "=", " " + text, strings.ToLower(text)} {
+		if _, err := k.Open(other); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%.20q: %v", other, err)
+		}
+	}
+}
+
+// A new key goes in front, the old one behind it, and then away.
+func TestKeys_rotate(t *testing.T) {
+	before, both, after := keysOf(t, "a"), keysOf(t, "b", "a"), keysOf(t, "b")
+	old, young := before.Seal([]byte("old")), both.Seal([]byte("young"))
+	for _, tt := range []struct {
+		keys *Keys
+		text string
+		ok   bool
+	}{{before, old, true}, {both, old, true}, {after, old, false}, {before, young, false}, {both, young, true}, {after, young, true}, {Random(), old, false}} {
+		if _, err := tt.keys.Open(tt.text); (err == nil) != tt.ok {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+func TestNewKeys(t *testing.T) {
+	if _, err := NewKeys(); err == nil {
+		t.Error("no keys are keys")
+	}
+	if _, err := NewKeys(RandomKey(), make([]byte, KeySize-1)); err == nil || err.Error() != "key 2 has 31 bytes: a key has 32 at least" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := NewKeys(make([][]byte, MaxKeys+1)...); err == nil {
+		t.Error("too many keys")
+	}
+}
