@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+)
+
+// example builds an example of the Go PDK, packed: it is listed at once, however slow the compiler is.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), name+".wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./examples/"+name)
+	cmd.Dir = filepath.Join("..", "..", "pdk", "go")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if text, err := program(t, "", "pack", out).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+}
+
+// shop takes orders, and knows how often each came.
+type shop struct {
+	mu     sync.Mutex
+	orders map[string]int
+}
+
+func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.orders[r.FormValue("number")]++
+	fmt.Fprintf(w, "order %s of %s", r.FormValue("count"), r.FormValue("item"))
+}
+
+// round is what a modern client gets: questions, or a result.
+type round struct {
+	Result struct {
+		ResultType    string
+		RequestState  string
+		InputRequests map[string]struct{ Params struct{ Message string } }
+		Content       []struct{ Text string }
+	}
+	Error *struct{ Message string }
+}
+
+// post sends one request of the modern era that calls order-order.
+func post(url string, id int, more map[string]any) (r round, err error) {
+	params := map[string]any{"name": "order-order", "_meta": map[string]any{
+		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}},
+	}}
+	for key, value := range more {
+		params[key] = value
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+	if err != nil {
+		return r, err
+	}
+	q, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return r, err
+	}
+	q.Header = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"order-order"},
+	}
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return r, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(raw, &r); err != nil || r.Error != nil {
+		return r, fmt.Errorf("status %d: %s", answer.StatusCode, raw)
+	}
+	return r, nil
+}
+
+// place makes one order and answers its questions. Each request goes to another of the hosts.
+func place(hosts []string, first int, shop string) error {
+	item := "item " + strconv.Itoa(first)
+	more := map[string]any{"arguments": map[string]any{"shop": shop, "item": item}}
+	answers := []map[string]any{{"count": 2}, {"stars": 5}}
+	for i := 0; ; i++ {
+		r, err := post(hosts[(first+i)%len(hosts)], i+1, more)
+		if err != nil {
+			return err
+		}
+		if r.Result.ResultType == "complete" {
+			if got, want := r.Result.Content[0].Text, "2 of "+item+", order 2 of "+item+", 5 stars"; got != want || i != 2 {
+				return fmt.Errorf("after %d rounds: %q, want %q", i, got, want)
+			}
+			return nil
+		}
+		given := map[string]any{}
+		for key := range r.Result.InputRequests {
+			given[key] = map[string]any{"action": "accept", "content": answers[i]}
+		}
+		more["inputResponses"], more["requestState"] = given, r.Result.RequestState
+	}
+}
+
+// Two processes that share nothing but their keys serve the rounds of a call in turn. A request that changes
+// something, made between two questions, is made once.
+func TestReplicas(t *testing.T) {
+	up := &shop{orders: map[string]int{}}
+	upstream := httptest.NewServer(up)
+	defer upstream.Close()
+	keys := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(keys, []byte(base64.StdEncoding.EncodeToString(sealed.RandomKey())+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("state_keys: %s\nplugins: {order: {limits: {concurrency: 2, deadline: 60s}, grants: [elicitation, 'net: POST %s/**']}}\n", keys, upstream.URL)
+	dir := folder(t, example(t, "order"))
+	hosts := []string{serveURL(t, config, dir, "--no-token"), serveURL(t, config, dir, "--no-token")}
+
+	calls := 40
+	if n, err := strconv.Atoi(os.Getenv("SALLYPORT_CALLS")); err == nil {
+		calls = n
+	}
+	var wait sync.WaitGroup
+	errs := make(chan error, calls)
+	for worker := range 4 {
+		wait.Go(func() {
+			for i := worker; i < calls; i += 4 {
+				if err := place(hosts, i, upstream.URL+"/orders"); err != nil {
+					errs <- fmt.Errorf("call %d: %w", i, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+	if len(up.orders) != calls {
+		t.Errorf("%d orders of %d calls", len(up.orders), calls)
+	}
+	for number, n := range up.orders {
+		if n != 1 {
+			t.Errorf("order %s came %d times", number, n)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// A host with other keys does not take up what it did not seal.
+func TestReplicas_otherKeys(t *testing.T) {
+	dir := folder(t, example(t, "order"))
+	config := func(name string) string {
+		keys := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(keys, []byte(base64.StdEncoding.EncodeToString(sealed.RandomKey())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "state_keys: " + keys + "\nplugins: {order: {grants: [elicitation]}}\n"
+	}
+	one, other := serveURL(t, config("a"), dir, "--no-token"), serveURL(t, config("b"), dir, "--no-token")
+	err := place([]string{one, other}, 0, "http://shop.example/")
+	if err == nil || !strings.Contains(err.Error(), "requestState was not made by this server, or was changed") {
+		t.Errorf("got %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestStateKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state-keys")
+	if err := renewKeys(file); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(file); openToOthers(info.Mode()) {
+		t.Errorf("mode %v", info.Mode())
+	}
+	if err := renewKeys(file); err != nil { // which leaves it
+		t.Fatal(err)
+	}
+	if again, _ := os.ReadFile(file); !bytes.Equal(again, first) {
+		t.Error("a young key was replaced")
+	}
+	before, err := readKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, month := before.Seal([]byte("text")), time.Now().Add(-ownKeyAge)
+	if err := os.Chtimes(file, month, month); err != nil {
+		t.Fatal(err)
+	}
+	if err := renewKeys(file); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := readKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Open(old); err != nil {
+		t.Errorf("the old key opens nothing any more: %v", err)
+	}
+	left, _ := os.ReadDir(filepath.Dir(file))
+	if len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestReadKeys(t *testing.T) {
+	good := base64.StdEncoding.EncodeToString(sealed.RandomKey())
+	for text, want := range map[string]string{
+		"# the new one\n" + good + "\n\n" + good: "",
+		"":                                       "0 keys: give 1 to 16",
+		"short":                                  "line 1 is not base64",
+		"c2hvcnQ=":                               "key 1 has 5 bytes: a key has 32 at least",
+		strings.Repeat("#", maxKeysFile+1):       "is longer than 16384 bytes",
+	} {
+		file := filepath.Join(t.TempDir(), "keys")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readKeys(file)
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte(good), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readKeys(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
+		t.Error("a file that others can read is taken")
+	}
+}
