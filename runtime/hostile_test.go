@@ -39,7 +39,11 @@ const (
 // attackGate is the world of an attack's call: WASI without files, and nothing to ask for.
 type attackGate struct {
 	wasi   *wasi.State
-	cancel context.CancelFunc
+	cancel func()
+}
+
+func newAttackGate(cancel func()) *attackGate {
+	return &attackGate{wasi.NewState(wasi.Options{Args: []string{"guest"}, Env: []string{"PWD=/"}}), cancel}
 }
 
 func (g *attackGate) WASI() *wasi.State { return g.wasi }
@@ -90,10 +94,16 @@ func TestHostile(t *testing.T) {
 	}
 	a.close()
 	a.lookForLeaks(before)
-	t.Logf("guest, its time, its memory, the neighbour's slowest call meanwhile, its end\n%s\n%d guests: %d hangs, %d crashes, %d leaks", strings.Join(a.rows, "\n"), len(attacks), a.hangs, a.crashes, a.leaks)
+	a.report(len(attacks))
 	if len(attacks) < 60 {
 		t.Errorf("only %d guests", len(attacks))
 	}
+}
+
+// report prints the table.
+func (a *arena) report(guests int) {
+	a.Logf("guest, its time, its memory, the neighbour's slowest call meanwhile, its end\n%s\n%d guests: %d hangs, %d crashes, %d leaks",
+		strings.Join(a.rows, "\n"), guests, a.hangs, a.crashes, a.leaks)
 }
 
 // TestHostile_secrets: no call finds what another one kept, in whichever way memories are made clean.
@@ -199,7 +209,10 @@ func (a *arena) play(x *attack) string {
 		}
 	}
 	x.limits.Concurrency = 1
-	p := runtime.NewPool(m, x.dialect, &runtime.PoolOptions{Limits: x.limits})
+	p := runtime.NewPool(m, x.dialect, &runtime.PoolOptions{Limits: x.limits, Start: func() (runtime.Gate, func()) {
+		g := newAttackGate(func() {})
+		return g, g.wasi.Close
+	}})
 	ends := a.calls(p, max(x.calls, 1))
 	if err := errors.Join(p.Close(ctx), m.Close()); err != nil {
 		return "close: " + err.Error()
@@ -212,7 +225,7 @@ func (a *arena) calls(p *runtime.Pool, n int) string {
 	var ends []string
 	for range n {
 		ctx, cancel := context.WithCancel(context.Background())
-		g := &attackGate{wasi: wasi.NewState(wasi.Options{}), cancel: cancel}
+		g := newAttackGate(cancel)
 		answer, err := p.Call(ctx, runtime.Request{Method: "plugin/describe"}, g)
 		cancel()
 		g.wasi.Close()
