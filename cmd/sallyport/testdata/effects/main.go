@@ -156,6 +156,10 @@ func perform(s step) (string, error) {
 	case "sleep":
 		time.Sleep(time.Duration(s.Times) * time.Millisecond)
 		return "ok", nil
+	case "environ":
+		return strings.Join(os.Environ(), " "), nil
+	case "fetch":
+		return fetch(s.Params)
 	case "ask":
 		return askFor(s.Text, s.Params)
 	}
@@ -186,6 +190,24 @@ func askFor(method string, params json.RawMessage) (string, error) {
 		return "", fmt.Errorf("errno %d", -id)
 	}
 	return string(readAll(int32(id>>32), int(uint32(id)))), nil
+}
+
+// fetch asks for a page and returns the answer with its body.
+func fetch(params json.RawMessage) (string, error) {
+	head, err := askFor("http/fetch", params)
+	var answer struct {
+		Result struct{ Body map[string]int32 }
+		Body   map[string]int32
+	}
+	if err != nil || json.Unmarshal([]byte(head), &answer) != nil {
+		return head, err
+	}
+	for _, id := range []int32{answer.Result.Body["dev.sallyport/stream"], answer.Body["dev.sallyport/stream"]} {
+		if id > 0 {
+			head += " " + string(readAll(id, 1<<16))
+		}
+	}
+	return head, nil
 }
 
 func readAll(stream int32, size int) []byte {
