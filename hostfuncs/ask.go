@@ -122,6 +122,25 @@ func refuseAll(n int, err error) []runtime.Answer {
 	return slices.Repeat([]runtime.Answer{{Err: err}}, n)
 }
 
+// unasked is a client that hears what a call says, and is not asked by it.
+type unasked struct{ Client }
+
+// Denied passes a refusal on.
+func (u unasked) Denied(e *runtime.AskError) {
+	if l, ok := u.Client.(DenialListener); ok {
+		l.Denied(e)
+	}
+}
+
+// innerClient is the client of a call within this one. Where a question ends the call, so that it is run
+// again with the answer, a call within it cannot ask: the journal knows what came of it, not how.
+func (g *Gate) innerClient() Client {
+	if g.call.Journal == nil || g.call.Client == nil {
+		return g.call.Client
+	}
+	return unasked{g.call.Client}
+}
+
 // families names the methods of a round, for the journal.
 func families(round []runtime.Question) string {
 	names := make([]string, len(round))

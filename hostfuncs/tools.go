@@ -121,7 +121,7 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
 			}
 			result, err = (*caller).CallTool(ctx, Nested{
-				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, Client: g.call.Client, Chain: chain,
+				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, Client: g.innerClient(), Chain: chain,
 			})
 			return nestedError(name, err)
 		},
