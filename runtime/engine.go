@@ -21,6 +21,9 @@ type EngineOptions struct {
 	// CacheDir keeps compiled modules between runs; it is made with mode 0700 and refused if others
 	// can write to it. Empty keeps them in memory.
 	CacheDir string
+	// Compiler compiles a module into CacheDir, in another process that calls Precompile; only one that is not
+	// there yet. Nil compiles here, where nothing can stop it. It is called from several goroutines.
+	Compiler func(ctx context.Context, wasm []byte) error
 	// Host is every function that a guest may import.
 	Host []HostFunc
 	// Logger tells about the cache; nil logs nothing.
@@ -67,6 +70,7 @@ type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	cacheDir string
+	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
 	way      image.Way
@@ -103,7 +107,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	}
 	way := opts.Restore.best()
 	return &Engine{
-		runtime: r, cache: cache, cacheDir: opts.CacheDir, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
+		runtime: r, cache: cache, cacheDir: opts.CacheDir, compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)),
 	}, nil
 }

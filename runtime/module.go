@@ -42,7 +42,7 @@ type exports map[string]wasmbin.Export
 
 // Compile checks a module and compiles it, or takes it from the cache. It refuses what is over a
 // static limit, and a module with imports that no host function answers: the error then names all of
-// them. Compiling cannot be interrupted; ctx ends only the wait for a free processor.
+// them. Compiling here cannot be interrupted: ctx ends the wait for a free processor, and the work of a Compiler.
 func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if ok, _ := e.users.enter(-1); !ok {
 		return nil, fmt.Errorf("engine: %w", ErrClosed)
@@ -67,6 +67,9 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		defer func() { <-e.compiles }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+	if err := e.elsewhere(ctx, wasm); err != nil {
+		return nil, err
 	}
 	compiled, err := e.compileOrRepair(context.WithoutCancel(ctx), wasm)
 	if err != nil {

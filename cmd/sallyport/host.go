@@ -47,7 +47,8 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
-		CacheDir: filepath.Join(state, "compiled"),
+		CacheDir: cacheDir(state),
+		Compiler: compileElsewhere(cacheDir(state)),
 		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
 		Logger:   log,
 	})

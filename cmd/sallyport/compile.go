@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// What the process that compiles a module may use. The largest plugins that are known take a fifth of it.
+const (
+	maxCompileMemory  = 4 << 30         // bytes of address space
+	maxCompileSeconds = 300             // of processor time
+	maxCompileTime    = 5 * time.Minute // in all
+	// maxComplaint is how much of what the compiler says is repeated, in bytes.
+	maxComplaint = 4 << 10
+	// maxPrepared bounds what the compiling process reads: a module of the largest size, rewritten.
+	maxPrepared = 1 << 30
+)
+
+// cacheDir is where compiled modules are kept.
+func cacheDir(state string) string { return filepath.Join(state, "compiled") }
+
+// compileElsewhere compiles modules in this program, run once more with limits.
+func compileElsewhere(cache string) func(context.Context, []byte) error {
+	return func(ctx context.Context, wasm []byte) error {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("compile: %w", err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, maxCompileTime)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, "compile-module", cache)
+		var said complaint
+		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
+		err = cmd.Run()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("compile: it took too long: %w", context.Cause(ctx))
+		case !errors.As(err, &exit):
+			return fmt.Errorf("compile: %w", err)
+		case exit.ExitCode() == exitError:
+			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
+		}
+		return fmt.Errorf("the compiler cannot compile this module within its limits (%v)", exit)
+	}
+}
+
+// complaint keeps the beginning of what is written to it.
+type complaint struct{ bytes.Buffer }
+
+func (t *complaint) Write(p []byte) (int, error) {
+	t.Buffer.Write(p[:min(len(p), maxComplaint-min(maxComplaint, t.Len()))])
+	return len(p), nil
+}
+
+// newCompileModule is what compileElsewhere runs.
+func newCompileModule(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:    "compile-module CACHE",
+		Short:  "compile the module on standard input",
+		Hidden: true,
+		Args:   words(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			limitProcess()
+			wasm, err := io.ReadAll(io.LimitReader(std.in, maxPrepared))
+			if err != nil {
+				return err
+			}
+			return runtime.Precompile(c.Context(), args[0], wasm)
+		},
+	}
+}
+
+func newCompile(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compile [DIR]",
+		Short: "compile the plugins of a folder, so that first calls are fast",
+		Args:  words(0, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, optional(args))
+			if err != nil {
+				return err
+			}
+			if err := checkDir(s.Text("dir")); err != nil {
+				return err
+			}
+			return compileFolder(c.Context(), s, std)
+		},
+	}
+}
+
+// compileFolder compiles every module of the folder, as many at once as there are processors, and tells of each.
+func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
+	files, err := filepath.Glob(filepath.Join(s.Text("dir"), "*.wasm"))
+	if err != nil {
+		return err
+	}
+	if err := makeFolder(s.Text("state")); err != nil {
+		return err
+	}
+	cache := cacheDir(s.Text("state"))
+	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
+		CacheDir: cache,
+		Compiler: compileElsewhere(cache),
+		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
+	})
+	if err != nil {
+		return err
+	}
+	p := progress{out: std.out, of: len(files)}
+	work := make(chan string)
+	var wg sync.WaitGroup
+	for range min(goruntime.GOMAXPROCS(0), max(len(files), 1)) {
+		wg.Go(func() {
+			for file := range work {
+				begin := time.Now()
+				p.tell(file, compileFile(ctx, engine, file), time.Since(begin))
+			}
+		})
+	}
+	for _, file := range files {
+		work <- file
+	}
+	close(work)
+	wg.Wait()
+	if err := engine.Close(ctx); err != nil {
+		return err
+	}
+	if p.failed > 0 {
+		return fmt.Errorf("%d of %d plugins cannot be compiled", p.failed, len(files))
+	}
+	return nil
+}
+
+func compileFile(ctx context.Context, engine *runtime.Engine, file string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	m, err := engine.Compile(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	return m.Close()
+}
+
+// progress writes a line for each file that is done.
+type progress struct {
+	out io.Writer
+	of  int
+
+	mu     sync.Mutex
+	done   int
+	failed int
+}
+
+func (p *progress) tell(file string, err error, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	outcome := took.Round(time.Millisecond).String()
+	if err != nil {
+		p.failed++
+		outcome = "failed: " + printable(err.Error())
+	}
+	fmt.Fprintf(p.out, "%d/%d %s %s\n", p.done, p.of, printable(filepath.Base(file)), outcome)
+}
