@@ -26,6 +26,7 @@ func (r *request) settle(resp *Response, err error) {
 	switch {
 	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.journal.Effects() == 0:
 		c.release()
+		r.unspend(r.resumption.state)
 	case ok:
 		c.settle(&reply{tail: tail, err: resp.Err})
 	default:

@@ -85,9 +85,15 @@ func (r *request) restore(raw json.RawMessage) error {
 	if !complete {
 		return r.again()
 	}
-	if m.claim, err = r.server.spent.claim(s.ID, time.Unix(s.Expires, 0)); err != nil {
+	claim, err := r.server.spent.claim(s.ID, time.Unix(s.Expires, 0))
+	if err != nil {
 		return err
 	}
+	if err := r.spend(s); err != nil {
+		claim.release()
+		return err
+	}
+	m.claim = claim
 	if m.journal, err = journal.Decode(s.Journal); err != nil {
 		return invalidParams("%v", errTampered)
 	}
@@ -142,9 +148,9 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	if complete {
 		return answersOf(list, len(round))
 	}
-	if size := r.stateSize(list); size > MaxState {
+	if size, room := r.stateSize(list), r.roomForState(); size > room {
 		return refuseRound(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
-			"the call did too much before it asked: what it was answered has %d bytes, and a question can wait with %d", size, MaxState)}), nil
+			"the call did too much before it asked: what it was answered has %d bytes, and a question can wait with %d", size, room)}), nil
 	}
 	m.pending, m.suspended = list, true
 	return nil, errSuspended
@@ -255,6 +261,11 @@ func (r *request) seal() (string, error) {
 	}
 	s.Expires = r.server.now().Add(max(m.lasts, r.server.opts.AskTime)).Unix()
 	plain, err := s.encode()
+	if err == nil && len(plain) > MaxState && r.roomForState() > MaxState {
+		if err = r.putAway(s); err == nil {
+			plain, err = s.encode()
+		}
+	}
 	if err != nil {
 		return "", err
 	}

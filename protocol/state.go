@@ -32,6 +32,8 @@ type state struct {
 	Round   int             `json:"round"`
 	Pending []pending       `json:"ask"`
 
+	// Kept is the journal's name in the store; "" if it is in the state itself.
+	Kept    string `json:"kept,omitempty"`
 	Journal []byte `json:"-"`
 }
 
@@ -55,6 +57,7 @@ var (
 	errExpired      = errors.New("requestState has expired: send the request without it")
 	errOtherRequest = errors.New("requestState belongs to another request")
 	errOtherBuild   = errors.New("requestState belongs to another version of the plugin or its grants: send the request without it")
+	errElsewhere    = errors.New("requestState belongs to a call that another process keeps: send the request without it")
 	errUsed         = errors.New("requestState was used already")
 )
 
@@ -98,7 +101,7 @@ func (r *request) openState(text string) (*state, error) {
 	case r.server.now().After(time.Unix(s.Expires, 0)):
 		return nil, errExpired
 	}
-	return s, nil
+	return s, r.fetchJournal(s)
 }
 
 // digestParams is the digest of what a request asks for, without what differs from round to round.

@@ -1,0 +1,93 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// replica is one of several servers with the same keys; kept is nil, or the store that they share.
+func replica(t *testing.T, keys *sealed.Keys, kept *store.Store) func(id int, state, answer string) string {
+	t.Helper()
+	p := &player{t: t}
+	catalog := newCatalog(t, p.obey)
+	roots, err := grant.ParseLine("roots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := catalog.Configure(map[string]registry.Config{"t": {Grants: grant.NewSet(roots)}}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(catalog, &Options{Keys: keys, Store: kept})
+	c := s.Connect(ConnOptions{Principal: "stdio:1"})
+	t.Cleanup(c.Close)
+	return func(id int, state, answer string) string {
+		params := `"name":"t-any","_meta":{` + askableMeta + `,"ask":[[{"Method":"roots/list","Key":"r"}],[{"Method":"roots/list","Key":"r"}]]}`
+		if state != "" {
+			params += fmt.Sprintf(`,"requestState":%q,"inputResponses":{"r":%s}`, state, answer)
+		}
+		return string(handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s}}`, id, params)).Body)
+	}
+}
+
+// stateOf is the requestState of an answer.
+func stateOf(t *testing.T, answer string) string {
+	t.Helper()
+	state, ok := rawjson.String(rawjson.Get(json.RawMessage(answer), "result", "requestState"))
+	if !ok {
+		t.Fatalf("no requestState in %.300s", answer)
+	}
+	return state
+}
+
+// long is an answer that no requestState has room for.
+var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", MaxState) + `"}]}`
+
+// Without a store a call that was told too much cannot ask any more, and goes on. With one it waits, and
+// the client's part stays small.
+func TestState_large(t *testing.T) {
+	alone := replica(t, sealed.Random(), nil)
+	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call did too much before it asked") {
+		t.Errorf("without a store: %.300s", got)
+	}
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	keys := sealed.Random()
+	one, other := replica(t, keys, kept), replica(t, keys, kept)
+	state := stateOf(t, one(2, stateOf(t, one(1, "", "")), long))
+	if len(state) > 4<<10 {
+		t.Errorf("the client keeps %d bytes", len(state))
+	}
+	if got := replica(t, keys, nil)(3, state, `{"roots":[]}`); !strings.Contains(got, errElsewhere.Error()) {
+		t.Errorf("without the store: %.300s", got)
+	}
+	if got := other(3, state, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) || len(got) < MaxState {
+		t.Errorf("another process: %.300s", got)
+	}
+}
+
+// A state is used once, by whichever process is asked first.
+func TestState_onceInAStore(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	keys := sealed.Random()
+	one, other := replica(t, keys, kept), replica(t, keys, kept)
+	state := stateOf(t, one(1, "", ""))
+	next := stateOf(t, one(2, state, `{"roots":[]}`))
+	if got := other(2, state, `{"roots":[]}`); !strings.Contains(got, errUsed.Error()) {
+		t.Errorf("used twice: %.300s", got)
+	}
+	if got := one(4, state, `{"roots":[]}`); stateOf(t, got) != next {
+		t.Errorf("the first process does not say again what it said: %.300s", got)
+	}
+	if got := other(3, next, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) {
+		t.Errorf("the other process: %.300s", got)
+	}
+}
