@@ -22,12 +22,12 @@ import (
 
 // end is all that can be seen of a run.
 type end struct {
-	results      string
-	memory       uint32
-	size         uint32
-	globals      [2]uint64
-	trap         string
-	fuel, checks int64
+	results string
+	memory  uint32
+	size    uint32
+	globals [2]uint64
+	trap    string
+	fuel    int64
 }
 
 // runOnce runs a generated module, as it is or rewritten.
