@@ -53,7 +53,9 @@ func Link(uri, name string) Content {
 }
 
 // MarshalJSON writes the block as MCP has it: an empty text and empty data are written too.
-func (c Content) MarshalJSON() ([]byte, error) {
+func (c Content) MarshalJSON() ([]byte, error) { return c.encode() }
+
+func (c Content) encode() ([]byte, error) {
 	var o jsontext.Object
 	o.Text("type", c.Type)
 	if c.Type == "text" {

@@ -1,8 +1,6 @@
 package sallyport
 
 import (
-	"encoding/json"
-
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
@@ -31,16 +29,22 @@ func (p *Plugin) respond(h Host, request []byte) []byte {
 }
 
 func (p *Plugin) answer(h Host, request []byte) ([]byte, *Error) {
-	var r struct {
-		Method string          `json:"method"`
-		Params json.RawMessage `json:"params"`
-	}
-	if err := json.Unmarshal(request, &r); err != nil {
+	c := &Call{host: h}
+	var params []byte
+	err := jsontext.Members(request, func(key string, value []byte) error {
+		switch key {
+		case "method":
+			c.method, _ = jsontext.Unquote(value) // one that is no text is no method
+		case "params":
+			params = value
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, &Error{Code: CodeInvalidParams, Message: "request: " + err.Error()}
 	}
-	c := &Call{host: h, method: r.Method}
-	if len(r.Params) > 0 {
-		if err := json.Unmarshal(r.Params, &c.params); err != nil {
+	if len(params) > 0 {
+		if err := p.params.Decode(params, &c.params); err != nil {
 			return nil, &Error{Code: CodeInvalidParams, Message: "params: " + err.Error()}
 		}
 	}

@@ -86,7 +86,7 @@ func promptDecode(d *definition, defaults, sent json.RawMessage, into any) error
 			return &Error{Code: CodeInvalidParams, Message: "argument " + a.Name + " is missing"}
 		}
 	}
-	if err := decodeArguments(defaults, sent, into); err != nil {
+	if err := decodeArguments(nil, defaults, sent, into); err != nil {
 		return &Error{Code: CodeInvalidParams, Message: err.Error()}
 	}
 	return nil

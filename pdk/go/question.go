@@ -123,7 +123,7 @@ func (f *Form[F]) take(a *Asking) error {
 		f.Err = f.reply.refused()
 	}
 	if f.Err == nil {
-		f.Err = decodeArguments(schema.Defaults(reflect.TypeFor[F]()), f.reply.Content, &f.Value)
+		f.Err = decodeArguments(nil, schema.Defaults(reflect.TypeFor[F]()), f.reply.Content, &f.Value)
 	}
 	return f.Err
 }

@@ -18,7 +18,10 @@ type Result struct {
 
 // MarshalJSON writes the result as MCP has it: content is there even if empty. Structured content
 // without any content is given as a text too, for clients that read only that.
-func (r Result) MarshalJSON() ([]byte, error) {
+func (r Result) MarshalJSON() ([]byte, error) { return r.encode() }
+
+// encode is MarshalJSON without a second look at what it wrote.
+func (r Result) encode() ([]byte, error) {
 	var o jsontext.Object
 	var structured []byte
 	var err error
@@ -30,12 +33,13 @@ func (r Result) MarshalJSON() ([]byte, error) {
 			r.Content = []Content{Text(string(structured))}
 		}
 	}
-	if r.Content == nil {
-		r.Content = []Content{}
+	blocks := make([][]byte, len(r.Content))
+	for i, c := range r.Content {
+		if blocks[i], err = c.encode(); err != nil {
+			return nil, err
+		}
 	}
-	if err = o.Value("content", r.Content); err != nil {
-		return nil, err
-	}
+	o.Raw("content", jsontext.Array(blocks))
 	if structured != nil {
 		o.Raw("structuredContent", structured)
 	}
@@ -66,23 +70,23 @@ func resultJSON(v any) ([]byte, error) {
 	case RawResult:
 		return rawResult(v)
 	case Result:
-		return jsontext.Marshal(v)
+		return v.encode()
 	case *Result:
 		if v == nil {
-			return jsontext.Marshal(Result{})
+			return Result{}.encode()
 		}
-		return jsontext.Marshal(*v)
+		return v.encode()
 	case string:
-		return jsontext.Marshal(Result{Content: []Content{Text(v)}})
+		return Result{Content: []Content{Text(v)}}.encode()
 	case Content:
-		return jsontext.Marshal(Result{Content: []Content{v}})
+		return Result{Content: []Content{v}}.encode()
 	case []Content:
-		return jsontext.Marshal(Result{Content: v})
+		return Result{Content: v}.encode()
 	case nil:
-		return jsontext.Marshal(Result{})
+		return Result{}.encode()
 	}
 	if isStructured(reflect.TypeOf(v)) {
-		return jsontext.Marshal(Result{Structured: v})
+		return Result{Structured: v}.encode()
 	}
 	raw, err := jsontext.Marshal(v)
 	return textResult(raw, err)
@@ -99,7 +103,7 @@ func textResult(raw []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsontext.Marshal(Result{Content: []Content{Text(string(raw))}})
+	return Result{Content: []Content{Text(string(raw))}}.encode()
 }
 
 // errorResult is the result of a tool that failed; an *Error goes past it.
@@ -110,5 +114,5 @@ func errorResult(err error) ([]byte, error) {
 	if requires(err) != nil { // which is about the client, not about what the tool was asked to do
 		return nil, &Error{Code: CodeInternal, Message: err.Error(), Data: kindData(err)}
 	}
-	return jsontext.Marshal(Result{Content: []Content{Text(err.Error())}, IsError: true})
+	return Result{Content: []Content{Text(err.Error())}, IsError: true}.encode()
 }

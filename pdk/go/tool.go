@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
@@ -45,10 +46,10 @@ type RawResult json.RawMessage
 // error's text; an [*Error] is an MCP error.
 func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
-	defaults := schema.Defaults(in)
+	defaults, plan := schema.Defaults(in), jsontext.PlanOf(in)
 	return newTool(name, description, in, out, func(c *Call) ([]byte, error) {
 		var a A
-		if err := decodeArguments(defaults, c.params.Arguments, &a); err != nil {
+		if err := decodeArguments(plan, defaults, c.params.Arguments, &a); err != nil {
 			return errorResult(err)
 		}
 		r, err := f(c, a)
@@ -81,7 +82,7 @@ func newTool(name, description string, in, out reflect.Type, serve func(*Call) (
 }
 
 // decodeArguments decodes the defaults first and what was sent over them.
-func decodeArguments(defaults, sent json.RawMessage, into any) error {
+func decodeArguments(plan *jsontext.Plan, defaults, sent json.RawMessage, into any) error {
 	if len(sent) == 0 || string(sent) == "null" {
 		sent = json.RawMessage("{}")
 	}
@@ -89,7 +90,7 @@ func decodeArguments(defaults, sent json.RawMessage, into any) error {
 		if len(raw) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(raw, into); err != nil {
+		if err := plan.Decode(raw, into); err != nil {
 			return argumentError(err)
 		}
 	}

@@ -81,9 +81,22 @@ func Marshal(v any) ([]byte, error) {
 
 // Quote is a text as JSON.
 func Quote(s string) []byte {
+	if plainText(s) {
+		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+	}
 	raw, err := Marshal(s)
 	if err != nil { // a string always encodes
 		return []byte(`""`)
 	}
 	return raw
+}
+
+// plainText tells whether a string stands in JSON as it is.
+func plainText(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > 0x7e {
+			return false
+		}
+	}
+	return true
 }
