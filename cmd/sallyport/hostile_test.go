@@ -401,7 +401,7 @@ func TestHostile_contract(t *testing.T) {
 		{"grow", map[string]any{"n": 1000}, "trap"},
 		{"log", map[string]any{"n": 50_000}, "done"},
 		{"progress", map[string]any{"n": 20_000}, "done"},
-		{"denials", map[string]any{"n": 10_000}, "refused: plugin \"hostile\" may not GET https://0.example/: no grant allows it\nto allow it: net: GET https://0.example/\nand 9999 more refused in this call"},
+		{"denials", map[string]any{"n": 10_000}, "denied"},
 		{"stderr", map[string]any{"n": 1000}, "done"},
 	} {
 		if got := outcome(t, s, c.tool, c.args); got != c.want {
