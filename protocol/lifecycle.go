@@ -54,9 +54,14 @@ func (s *Server) instruct(o *rawjson.Object) {
 func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
 
 // modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
-func modernCapabilities() json.RawMessage {
+func modernCapabilities(skills bool) json.RawMessage {
+	o := rawjson.Object{{Key: tasksExtension, Value: json.RawMessage("{}")}}
+	if skills {
+		o.Set(skillsExtension, json.RawMessage(`{"directoryRead":true}`))
+	}
 	all := capabilities("true")
-	return append(all[:len(all)-1], `,"extensions":{"`+tasksExtension+`":{}}}`...)
+	all = append(append(all[:len(all)-1], `,"extensions":`...), o.Append(nil)...)
+	return append(all, '}')
 }
 
 // capabilities is a server that tells of changes, or not: "true" or "false".
@@ -72,11 +77,11 @@ func capabilities(tells string) json.RawMessage {
 	}.Append(nil)
 }
 
-func (s *Server) discoverResult() json.RawMessage {
+func (s *Server) discoverResult(skills bool) json.RawMessage {
 	o := rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
 		{Key: "supportedVersions", Value: stringList(SupportedVersions())},
-		{Key: "capabilities", Value: modernCapabilities()},
+		{Key: "capabilities", Value: modernCapabilities(skills)},
 	}
 	s.instruct(&o)
 	s.cacheable(&o)
@@ -93,7 +98,7 @@ func (s *Server) cacheable(o *rawjson.Object) {
 
 // discover answers a modern client that wants to know what there is.
 func discover(_ context.Context, r *request) ([]byte, error) {
-	return r.prepared(r.server.discover), nil
+	return r.prepared(r.server.current().discover), nil
 }
 
 // ping shows that the server is alive.

@@ -56,6 +56,12 @@ func lookup(name string) (m method, known bool) {
 
 	case "server/discover":
 		return method{eras: modern, handle: discover, quick: true}, true
+	case "skills/list":
+		return method{eras: modern, handle: listSkills, quick: true}, true
+	case "skills/get":
+		return method{eras: modern, handle: getSkill, quick: true}, true
+	case "resources/directory/read":
+		return method{eras: modern, handle: readDirectory, quick: true}, true
 	case "initialize":
 		return method{eras: legacy, handle: initialize, quick: true, early: true}, true
 	case "ping":

@@ -62,9 +62,8 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 
-	info     json.RawMessage // {"name":…,"version":…}
-	meta     json.RawMessage // the _meta of a result that has none of its own
-	discover json.RawMessage
+	info json.RawMessage // {"name":…,"version":…}
+	meta json.RawMessage // the _meta of a result that has none of its own
 
 	callPrefix string // makes call ids of this process differ from those of another
 	calls      atomic.Uint64
@@ -94,7 +93,6 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.log = s.opts.Logger
 	s.info = s.serverInfo()
 	s.meta = rawjson.Object{{Key: metaServerInfo, Value: s.info}}.Append(nil)
-	s.discover = s.discoverResult()
 	s.callPrefix = callPrefix()
 	s.tasks = newTasks(s)
 	s.stopWatch = c.Watch(s.changed)

@@ -17,6 +17,8 @@ type view struct {
 	resources  list
 	templates  list
 	prompts    list
+	skills     list
+	discover   json.RawMessage
 	searchable []search.Tool // with Options.Search; as snapshot.Tools
 	// free holds the tools whose arguments need no check beyond being an object.
 	free map[*registry.Tool]bool
@@ -70,6 +72,8 @@ func (s *Server) newView(snap *registry.Snapshot) *view {
 	v.resources = s.newList("resources", resources)
 	v.templates = s.newList("resourceTemplates", templates)
 	v.prompts = s.newList("prompts", prompts)
+	v.skills = s.skills(snap.Skills)
+	v.discover = s.discoverResult(len(snap.Skills) > 0)
 	return v
 }
 

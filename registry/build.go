@@ -34,6 +34,7 @@ func buildSnapshot(serving []*generation, tell func(g *generation, problem strin
 	s.Templates = unique(templates, claim[*Template]{
 		manifest.Template, func(t *Template) string { return t.pattern.Shape() }, func(t *Template) *generation { return t.from }, tell})
 	s.index()
+	s.Skills = skillsOf(s.Resources)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/promptfile"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -21,7 +22,7 @@ type document struct {
 
 // documentOf tells by its name what kind of document a file is.
 func documentOf(path string) (kind document, ok bool) {
-	for _, d := range []document{{promptfile.Suffix, promptPlugin}} {
+	for _, d := range []document{{promptfile.Suffix, promptPlugin}, {skillfile.Suffix, skillPlugin}} {
 		if strings.HasSuffix(strings.ToLower(path), d.suffix) {
 			return d, true
 		}

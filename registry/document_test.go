@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -57,6 +59,49 @@ func TestPromptFile(t *testing.T) {
 	got, err = p.Complete(t.Context(), Call{Params: json.RawMessage(`{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"tone","value":"s"}}`)})
 	if err != nil || string(got) != `{"completion":{"values":["strict"]}}` {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A skill file publishes its SKILL.md, and its other files by a template.
+func TestSkillFile(t *testing.T) {
+	dir := t.TempDir()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\nx\n", "a/b.bin": "\xff"} {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, "greeting.skill", b.Bytes())
+	writeFile(t, dir, "broken.skill", []byte("x"))
+	r := open(t, options(t, dir))
+	if s := documentStatus(t, r, "broken"); s.State != StateFailed || !strings.Contains(s.Error, "no zip archive") {
+		t.Errorf("%+v", s)
+	}
+	if s := r.Snapshot().Skills; len(s) != 1 || s[0].URI != "skill://hi/SKILL.md" {
+		t.Fatalf("%+v, %+v", s, r.Plugins())
+	}
+	for uri, want := range map[string]string{
+		"skill://hi/SKILL.md": `{"contents":[{"mimeType":"text/markdown","text":"---\nname: hi\ndescription: Says hi.\n---\nx\n","uri":"skill://hi/SKILL.md"}]}`,
+		"skill://hi/a/b.bin":  `{"contents":[{"blob":"/w==","mimeType":"application/octet-stream","uri":"skill://hi/a/b.bin"}]}`,
+		"skill://hi/a":        "unknown resource",
+	} {
+		reader, ok := r.Snapshot().Resource(uri)
+		if !ok {
+			t.Errorf("%s is not there", uri)
+			continue
+		}
+		got, err := reader.Read(t.Context(), Call{Params: json.RawMessage(`{"uri":"` + uri + `"}`)})
+		if text := string(got); text != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %s, %v", uri, got, err)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type goPlugin struct {
 	name     string
 	manifest *manifest.Manifest
 	serve    GoFunc
+	skill    *Skill // that it is about; nil for none
 }
 
 var _ server = (*goServer)(nil)

@@ -15,6 +15,7 @@ type Snapshot struct {
 	Resources []*Resource
 	Templates []*Template
 	Prompts   []*Prompt
+	Skills    []*Skill // sorted by URI
 
 	tools     map[string]*Tool
 	prompts   map[string]*Prompt

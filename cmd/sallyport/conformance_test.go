@@ -3,8 +3,10 @@
 package main
 
 import (
+	"archive/zip"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +37,26 @@ var suites = []struct {
 	{"0.1.16", "conformance-stable/dist", []string{"--suite", "all"}, true},
 	{"2025-11-25", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2025-11-25"}, false},
 	{"2026-07-28", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2026-07-28"}, false},
+	{"skills-directory", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-directory", "--force", "--spec-version", "2026-07-28"}, true},
+	{"skills-enumeration", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-enumeration", "--force", "--spec-version", "2026-07-28"}, true},
+	{"skills-manifest", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-manifest", "--force", "--spec-version", "2026-07-28"}, true},
+}
+
+// skill packs the skill beside the conformance plugin.
+func skill(t *testing.T) string {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "greeting.skill"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(out)
+	if err := w.AddFS(os.DirFS(filepath.Join("..", "..", "plugins", "conformance", "skill"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Close(), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Name()
 }
 
 // TestConformance runs every scenario of the public suite against one server whose only plugin is
@@ -45,7 +67,7 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := serveURL(t, string(config), folder(t, bundled(t, "conformance")), "--no-token")
+	url := serveURL(t, string(config), folder(t, bundled(t, "conformance"), skill(t)), "--no-token")
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

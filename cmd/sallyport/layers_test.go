@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"registry/folder":                 0,
 	"registry/frontmatter":            0,
 	"registry/promptfile":             0,
+	"registry/skillfile":              0,
 	"registry/manifest":               0,
 	"registry/names":                  0,
 	"registry/stamp":                  0,
@@ -84,6 +85,7 @@ var beside = map[string][]string{
 
 	"registry/frontmatter": {"protocol/rawjson"},
 	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
+	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
 
 	"registry":       {"registry/module"},
 	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},

@@ -1,4 +1,4 @@
-// Package folder watches where plugins come from: every .wasm, .json and .prompt.md file of one folder,
+// Package folder watches where plugins come from: every .wasm, .json, .skill and .prompt.md file of one folder,
 // and single files elsewhere. It decides when a file is looked at, once it has stopped changing; the looking is done
 // by its owner.
 package folder
@@ -235,7 +235,7 @@ func (f *Watcher) wanted(path string) bool {
 // isPlugin reports whether a name in the folder is a plugin's.
 func isPlugin(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
-	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
+	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
 }
 
 // mark notes that a path may have changed.

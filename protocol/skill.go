@@ -1,0 +1,64 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// skillsExtension is the extension of texts that teach a model, with the files they speak of.
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+// skills are the entries of skills/list.
+func (s *Server) skills(list []*registry.Skill) list {
+	var all entries
+	for _, skill := range list {
+		all.add(s, skill.Name, skill.Entry, unchanged)
+	}
+	return s.newList("skills", all)
+}
+
+// listSkills serves skills/list.
+func listSkills(_ context.Context, r *request) ([]byte, error) {
+	return r.server.current().skills.answer(r)
+}
+
+// getSkill serves skills/get.
+func getSkill(_ context.Context, r *request) ([]byte, error) {
+	uri, err := r.member("uri")
+	if err != nil {
+		return nil, err
+	}
+	for _, skill := range r.server.current().snapshot.Skills {
+		if skill.URI == uri {
+			return r.frame(rawjson.Object{{Key: "skill", Value: skill.Entry}}, true), nil
+		}
+	}
+	return nil, invalidParams("unknown skill: %s", clip(uri))
+}
+
+// readDirectory serves resources/directory/read: what lies in a folder of a skill.
+func readDirectory(_ context.Context, r *request) ([]byte, error) {
+	uri, err := r.member("uri")
+	if err != nil {
+		return nil, err
+	}
+	for _, skill := range r.server.current().snapshot.Skills {
+		children, ok := skill.Children(uri)
+		if !ok {
+			continue
+		}
+		var list []json.RawMessage
+		for _, c := range children {
+			list = append(list, rawjson.Object{
+				{Key: "uri", Value: rawjson.AppendString(nil, c.URI)},
+				{Key: "name", Value: rawjson.AppendString(nil, c.Name)},
+				{Key: "mimeType", Value: rawjson.AppendString(nil, c.MIMEType)},
+			}.Append(nil))
+		}
+		return r.frame(rawjson.Object{{Key: "resources", Value: joinArray(list)}}, true), nil
+	}
+	return nil, invalidParams("no directory: %s", clip(uri))
+}

@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Skill is what a skill file holds.
+type Skill = skillfile.Skill
+
+// skillPlugin is a plugin of one skill: its SKILL.md is a resource, and a template has its other files.
+func skillPlugin(raw []byte, stem string) (*goPlugin, error) {
+	skill, err := skillfile.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	text := func(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
+	resource := rawjson.Object{
+		{Key: "uri", Value: text(skill.URI)}, {Key: "name", Value: text(skill.Name)},
+		{Key: "description", Value: text(skill.Description)}, {Key: "mimeType", Value: text("text/markdown")},
+	}
+	template := rawjson.Object{
+		{Key: "uriTemplate", Value: text("skill://" + skill.Name + "/{+path}")}, {Key: "name", Value: text(skill.Name)},
+		{Key: "description", Value: text("Files of the skill " + skill.Name + ".")},
+	}
+	p, err := documentPlugin(stem, rawjson.Object{
+		{Key: "resources", Value: json.RawMessage("[" + string(resource.Append(nil)) + "]")},
+		{Key: "resourceTemplates", Value: json.RawMessage("[" + string(template.Append(nil)) + "]")},
+	}, func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+		return readSkill(skill, params)
+	})
+	if err == nil {
+		p.skill = skill
+	}
+	return p, err
+}
+
+// codeNotFound is the error of a resource that is not there; the protocol knows what each client wants of it.
+const codeNotFound = -32002
+
+func readSkill(skill *Skill, params json.RawMessage) (json.RawMessage, error) {
+	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
+	f, ok := skill.Read(uri)
+	if !ok {
+		return nil, &runtime.GuestError{Code: codeNotFound, Message: "unknown resource"}
+	}
+	contents := map[string]any{"uri": f.URI, "mimeType": f.MIMEType, "text": string(f.Data)}
+	if !utf8.Valid(f.Data) {
+		delete(contents, "text")
+		contents["blob"] = f.Data
+	}
+	return json.Marshal(map[string]any{"contents": []any{contents}})
+}
+
+// skillsOf are the skills whose SKILL.md is published.
+func skillsOf(resources []*Resource) (list []*Skill) {
+	for _, r := range resources {
+		if code := r.from.code; code != nil && code.skill != nil && code.skill.URI == r.URI {
+			list = append(list, code.skill)
+		}
+	}
+	return list
+}

@@ -1,0 +1,230 @@
+// Package skillfile reads skills: archives (zip) of a SKILL.md, which says in its front what the skill is
+// for, and the files it speaks of. The files may lie in one folder of the archive.
+package skillfile
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+)
+
+// Suffix ends the names of skill files.
+const Suffix = ".skill"
+
+// Bounds of one skill: those of MCP's extension.
+const (
+	maxFiles       = 512
+	maxBytes       = 16 << 20 // of all files together, unpacked
+	maxName        = 64
+	maxDescription = 1024
+)
+
+// entry is the file that every skill has.
+const entry = "SKILL.md"
+
+// Directory is the MIME type of a folder.
+const Directory = "inode/directory"
+
+// Skill is one archive, checked.
+type Skill struct {
+	Name        string
+	Description string
+	URI         string          // of its SKILL.md
+	Entry       json.RawMessage // as skills/list shows it
+
+	files map[string]*File // by path within the skill
+	order []string         // the paths, sorted
+}
+
+// File is one file of a skill.
+type File struct {
+	URI      string
+	MIMEType string
+	Data     []byte
+}
+
+// Child is an entry of a folder.
+type Child struct{ URI, Name, MIMEType string }
+
+// Parse reads an archive.
+func Parse(raw []byte) (*Skill, error) {
+	archive, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		return nil, fmt.Errorf("the file is no zip archive: %w", err)
+	}
+	contents, err := unpack(archive)
+	if err != nil {
+		return nil, err
+	}
+	contents = withoutFolder(contents)
+	head, err := frontmatter.Split(contents[entry])
+	switch {
+	case contents[entry] == nil:
+		return nil, fmt.Errorf("the archive has no %s", entry)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", entry, err)
+	}
+	s := &Skill{files: map[string]*File{}}
+	if err := s.head(head.Values); err != nil {
+		return nil, fmt.Errorf("%s: %w", entry, err)
+	}
+	s.fill(contents, head.Values)
+	return s, nil
+}
+
+// unpack reads the files of an archive, and never more than is allowed, whatever the archive says.
+func unpack(archive *zip.Reader) (map[string][]byte, error) {
+	contents, left := map[string][]byte{}, int64(maxBytes)
+	for _, f := range archive.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if !f.Mode().IsRegular() || !validPath(f.Name) || contents[f.Name] != nil {
+			return nil, fmt.Errorf("%q is no plain file of its own in the archive", f.Name)
+		}
+		if len(contents) >= maxFiles {
+			return nil, fmt.Errorf("the archive has over %d files", maxFiles)
+		}
+		data, err := read(f, left)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		left -= int64(len(data))
+		contents[f.Name] = data
+	}
+	return contents, nil
+}
+
+func read(f *zip.File, left int64) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, left+1))
+	if err == nil && int64(len(data)) > left {
+		err = fmt.Errorf("the files are over %d MiB", maxBytes>>20)
+	}
+	return slices.Grow(data, 1), err // never nil
+}
+
+// validPath holds a path to what is the same everywhere, and in a URI.
+func validPath(p string) bool {
+	if len(p) > 1<<10 || p != path.Clean(p) || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "..") {
+		return false
+	}
+	for _, c := range p {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_./", c) {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutFolder takes the one folder off that all files are in.
+func withoutFolder(contents map[string][]byte) map[string][]byte {
+	if contents[entry] != nil {
+		return contents
+	}
+	folder, out := "", map[string][]byte{}
+	for name, data := range contents {
+		first, rest, found := strings.Cut(name, "/")
+		if !found || folder != "" && folder != first {
+			return contents
+		}
+		folder, out[rest] = first, data
+	}
+	return out
+}
+
+// head holds the front of SKILL.md to what the extension asks for.
+func (s *Skill) head(values rawjson.Object) error {
+	s.Name, _ = rawjson.String(values.Get("name"))
+	if s.Name == "" || len(s.Name) > maxName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return errors.New("name must be 1 to 64 lower-case letters, digits and dashes")
+	}
+	if s.Description, _ = rawjson.String(values.Get("description")); s.Description == "" || len(s.Description) > maxDescription {
+		return fmt.Errorf("description must be a text of 1 to %d bytes", maxDescription)
+	}
+	return nil
+}
+
+// fill makes what clients see.
+func (s *Skill) fill(contents map[string][]byte, front rawjson.Object) {
+	var resources []string
+	for name := range contents {
+		s.order = append(s.order, name)
+	}
+	slices.Sort(s.order)
+	for _, name := range s.order {
+		f := &File{URI: s.uri(name), MIMEType: typeOf(name, contents[name]), Data: contents[name]}
+		s.files[name] = f
+		sum := sha256.Sum256(f.Data)
+		resources = append(resources, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%s","size":%d}`, f.URI, hex.EncodeToString(sum[:]), len(f.Data)))
+	}
+	s.URI = s.uri(entry)
+	s.Entry = rawjson.Object{
+		{Key: "uri", Value: rawjson.AppendString(nil, s.URI)},
+		{Key: "frontmatter", Value: front.Append(nil)},
+		{Key: "resources", Value: json.RawMessage("[" + strings.Join(resources, ",") + "]")},
+	}.Append(nil)
+}
+
+func (s *Skill) uri(name string) string { return "skill://" + s.Name + "/" + name }
+
+func typeOf(name string, data []byte) string {
+	ext := strings.ToLower(path.Ext(name))
+	switch kind, _, _ := strings.Cut(mime.TypeByExtension(ext), ";"); {
+	case ext == ".md":
+		return "text/markdown"
+	case kind != "":
+		return kind
+	case utf8.Valid(data):
+		return "text/plain"
+	}
+	return "application/octet-stream"
+}
+
+// Read returns a file of the skill by its URI.
+func (s *Skill) Read(uri string) (*File, bool) {
+	name, ok := strings.CutPrefix(uri, s.uri(""))
+	f := s.files[name]
+	return f, ok && f != nil
+}
+
+// Children returns what lies in a folder of the skill, sorted; false if the URI is no folder's.
+func (s *Skill) Children(uri string) ([]Child, bool) {
+	folder, ok := strings.CutPrefix(strings.TrimSuffix(uri, "/")+"/", s.uri(""))
+	if !ok {
+		return nil, false
+	}
+	var list []Child
+	for _, name := range s.order {
+		rest, inside := strings.CutPrefix(name, folder)
+		if !inside {
+			continue
+		}
+		first, _, deeper := strings.Cut(rest, "/")
+		child := Child{URI: s.uri(folder + first), Name: first, MIMEType: Directory}
+		if !deeper {
+			child.MIMEType = s.files[name].MIMEType
+		}
+		if len(list) == 0 || list[len(list)-1].URI != child.URI {
+			list = append(list, child)
+		}
+	}
+	return list, len(list) > 0
+}

@@ -1,0 +1,103 @@
+package skillfile
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pack makes an archive of paths and texts.
+func pack(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i+1 < len(files); i += 2 {
+		f, err := w.Create(files[i])
+		if err == nil {
+			_, err = f.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const front = "---\nname: pdf-forms\ndescription: Fills forms.\nlicense: MIT\n---\nBody.\n"
+
+func TestParse(t *testing.T) {
+	for _, folder := range []string{"", "pdf/"} {
+		s, err := Parse(pack(t, folder+"SKILL.md", front, folder+"references/a.txt", "A", folder+"references/deep/b.bin", "\xff", folder+"z.md", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `{"uri":"skill://pdf-forms/SKILL.md","frontmatter":{"name":"pdf-forms","description":"Fills forms.","license":"MIT"},"resources":[` +
+			`{"uri":"skill://pdf-forms/SKILL.md","digest":"sha256:`
+		if !strings.HasPrefix(string(s.Entry), want) || strings.Count(string(s.Entry), `"digest"`) != 4 || !strings.Contains(string(s.Entry), `"uri":"skill://pdf-forms/references/a.txt","digest":"sha256:559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd","size":1}`) {
+			t.Errorf("%s", s.Entry)
+		}
+		for dir, want := range map[string]string{
+			"skill://pdf-forms":                 "[SKILL.md=text/markdown references=inode/directory z.md=text/markdown]",
+			"skill://pdf-forms/":                "[SKILL.md=text/markdown references=inode/directory z.md=text/markdown]",
+			"skill://pdf-forms/references":      "[a.txt=text/plain deep=inode/directory]",
+			"skill://pdf-forms/references/deep": "[b.bin=application/octet-stream]",
+			"skill://pdf-forms/SKILL.md":        "none",
+			"skill://pdf-forms/ref":             "none",
+			"skill://other":                     "none",
+		} {
+			list, ok := s.Children(dir)
+			var got []string
+			for _, c := range list {
+				got = append(got, c.Name+"="+c.MIMEType)
+			}
+			if text := fmt.Sprint(got); ok != (want != "none") || ok && text != want {
+				t.Errorf("%s: %v", dir, text)
+			}
+		}
+		if f, ok := s.Read("skill://pdf-forms/references/a.txt"); !ok || string(f.Data) != "A" || f.MIMEType != "text/plain" {
+			t.Errorf("%+v", f)
+		}
+		if _, ok := s.Read("skill://pdf-forms/references"); ok {
+			t.Error("a folder was read")
+		}
+	}
+}
+
+func TestParse_Refused(t *testing.T) {
+	many := []string{"SKILL.md", front}
+	for i := range maxFiles {
+		many = append(many, fmt.Sprint(i), "")
+	}
+	for want, raw := range map[string][]byte{
+		"the file is no zip archive: zip: not a valid zip file":                 []byte("text"),
+		"the archive has no SKILL.md":                                           pack(t, "a/x", "", "b/y", ""),
+		"SKILL.md: line 1: the file does not begin with a line of three dashes": pack(t, "SKILL.md", "text"),
+		"SKILL.md: name must be 1 to 64 lower-case letters, digits and dashes":  pack(t, "SKILL.md", "---\nname: Pdf\ndescription: x\n---\n"),
+		"SKILL.md: description must be a text of 1 to 1024 bytes":               pack(t, "SKILL.md", "---\nname: pdf\n---\n"),
+		`"../x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", front, "../x", ""),
+		`"/x" is no plain file of its own in the archive`:                       pack(t, "SKILL.md", front, "/x", ""),
+		`"a\\x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", front, `a\x`, ""),
+		`"x" is no plain file of its own in the archive`:                        pack(t, "SKILL.md", front, "x", "1", "x", "2"),
+		"the archive has over 512 files":                                        pack(t, many...),
+		"bomb: the files are over 16 MiB":                                       pack(t, "SKILL.md", front, "bomb", strings.Repeat("0", maxBytes)),
+	} {
+		if _, err := Parse(raw); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if s, err := Parse(raw); err == nil && !slices.IsSorted(s.order) {
+			t.Error(s.order)
+		}
+	})
+}
