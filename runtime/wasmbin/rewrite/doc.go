@@ -8,7 +8,7 @@
 // The module gets a counter of fuel, a global that it exports as [FuelGlobal]. Every loop takes from
 // it at its head, on each turn, and every function at its entry, as many units as the straight part
 // of the code that begins there has instructions; a part with branches counts as if all of them
-// were taken. Small functions that call nothing are paid for by their callers. Instructions whose time
+// were taken. A long part looks at the counter again on its way. Small functions that call nothing are paid for by their callers. Instructions whose time
 // grows with an operand (memory.fill and the like) pay by that operand, before they run. Whenever
 // the counter falls below zero the code calls [RefillImport], of type () -> i64, and what it
 // returns is the counter's new value. There the host looks at deadlines, cancellation and budgets,
