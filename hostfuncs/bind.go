@@ -1,18 +1,16 @@
 package hostfuncs
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
-
-// RootsLister is met by a Client that can say in which folders its user works.
-type RootsLister interface {
-	// Roots returns absolute paths, or why it cannot.
-	Roots(ctx context.Context) ([]string, error)
-}
 
 // bind returns the grants as they hold for one call.
 func (p *Policy) bind(c Call) *grant.Set {
@@ -28,16 +26,54 @@ func (p *Policy) bind(c Call) *grant.Set {
 // askRoots fills {roots} in when nothing else allows what a plugin wants of files, and reports whether
 // there are lines that it filled. The client is asked once in a call, and only if it speaks for
 // whoever sits at this machine: another's folders are no folders of this one.
-func (g *Gate) askRoots(ctx context.Context, family string) bool {
+func (g *Gate) askRoots(family string) bool {
 	if family != "fs" || !g.grants.NeedsRoots() {
 		return false
 	}
 	var folders []string
-	if l, ok := g.call.Client.(RootsLister); ok && isLocal(g.call.Principal) {
-		folders, _ = l.Roots(ctx) // without an answer there are none
+	if isLocal(g.call.Principal) {
+		folders = g.rootFolders()
 	}
 	g.grants = g.grants.WithRoots(folders)
 	return true
+}
+
+// rootFolders asks the client for its folders; none if it does not say. Where the answer comes with another
+// run of the call, the guest ends here.
+func (g *Gate) rootFolders() []string {
+	a := g.journaledRound(g.stop, []runtime.Question{{Method: "roots/list", Params: json.RawMessage("{}")}})[0]
+	var end *runtime.EndError
+	if errors.As(a.Err, &end) {
+		runtime.Abort(a.Err)
+	}
+	if a.Err != nil {
+		return nil
+	}
+	answer, err := acceptRoots(nil, a.Result)
+	if err != nil {
+		return nil
+	}
+	var folders []string
+	for s := rawjson.ScanArray(rawjson.Get(answer, "roots")); s.Next(); {
+		uri, _ := rawjson.String(rawjson.Get(s.Value, "uri"))
+		if folder, ok := rootFolder(uri); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// rootFolder is the absolute path of a file:// address of this machine.
+func rootFolder(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return "", false
+	}
+	path := u.Path
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // /C:/work
+		path = path[1:]
+	}
+	return path, filepath.IsAbs(filepath.FromSlash(path))
 }
 
 // isLocal reports whether a principal is a process of this machine, not one that came over HTTP.

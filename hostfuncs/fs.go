@@ -115,7 +115,12 @@ func (f *files) Visible(path string, folder bool) bool {
 	if f.guard.covers(path) {
 		return false
 	}
-	return f.gate.grants.Visible(path, folder, f.gate.policy.host.places)
+	places := f.gate.policy.host.places
+	seen := f.gate.grants.Visible(path, folder, places)
+	if !seen && f.gate.grants.NeedsRoots() && f.gate.grants.Above(path, places) && f.gate.askRoots("fs") {
+		seen = f.gate.grants.Visible(path, folder, places)
+	}
+	return seen
 }
 
 // shown is a path as an operator writes it, with ~ for the home.

@@ -236,7 +236,7 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 		return grant.Decision{Allowed: true}, nil
 	}
 	d := e.decide(g.grants)
-	if !d.Allowed && d.Grant == nil && g.askRoots(ctx, e.family) {
+	if !d.Allowed && d.Grant == nil && g.askRoots(e.family) {
 		d = e.decide(g.grants)
 	}
 	if d.Allowed {

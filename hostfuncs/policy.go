@@ -68,7 +68,7 @@ func (p *Policy) Close() {
 
 // asks reports whether a line lets a plugin ask the client something.
 func asks(s *grant.Set) bool {
-	return slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
+	return s.NeedsRoots() || slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
 		return !g.Deny && (g.Family == grant.Elicitation || g.Family == grant.Sampling || g.Family == grant.Roots)
 	})
 }

@@ -1,0 +1,86 @@
+package hostfuncs_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// rooted is a client that works in folders.
+type rooted struct {
+	listener
+	roots string
+	asked int
+}
+
+func (r *rooted) Ask(_ context.Context, round []runtime.Question) ([]runtime.Answer, error) {
+	r.asked += len(round)
+	return []runtime.Answer{{Result: json.RawMessage(r.roots)}}, nil
+}
+
+// {roots} are the client's folders, cut to what the operator wrote; asked for when nothing else allows it.
+func TestRoots_LetFilesBeRead(t *testing.T) {
+	work := t.TempDir()
+	for _, name := range []string{"one/a", "two/a", "open/a"} {
+		file := filepath.Join(work, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		principal, roots string
+		want             map[string]bool
+		asked            int
+	}{
+		{"stdio:1", `{"roots":[{"uri":"file://` + work + `/one"},{"uri":"file:///etc"}]}`, map[string]bool{"/one/a": true, "/two/a": false}, 1},
+		{"stdio:1", `{"roots":[{"uri":"file://` + filepath.Dir(work) + `"}]}`, map[string]bool{"/one/a": true, "/two/a": true}, 1},
+		{"stdio:1", `{"roots":[{"uri":"file://elsewhere` + work + `"}]}`, map[string]bool{"/one/a": false}, 1},
+		{"stdio:1", `{"roots":[]}`, map[string]bool{"/one/a": false, "/two/a": false}, 1},
+		{"stdio:1", `nonsense`, map[string]bool{"/one/a": false}, 1},
+		{"stdio:1", `{"roots":[{"uri":"file://` + work + `/one"}]}`, map[string]bool{"/open/a": true}, 0},
+		{"token:x", `{"roots":[{"uri":"file://` + work + `/one"}]}`, map[string]bool{"/one/a": false}, 0},
+	} {
+		h := hostfuncs.NewHost(nil)
+		client := &rooted{roots: tt.roots}
+		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t,
+			"fs: read {roots}/** {within: ["+work+"]}", "fs: read "+work+"/open/**")}).NewGate(hostfuncs.Call{Principal: tt.principal, Client: client})
+		for path, want := range tt.want {
+			_, errno := g.Files().Stat(work+path, true)
+			if (errno == 0) != want {
+				t.Errorf("%s with %s: %s is %v", tt.principal, tt.roots, path, errno)
+			}
+		}
+		if client.asked != tt.asked {
+			t.Errorf("%s with %s: asked %d times, want %d", tt.principal, tt.roots, client.asked, tt.asked)
+		}
+		g.Close()
+		h.Close()
+	}
+}
+
+// {workspace} is seen as /workspace too, where programs are told that they work.
+func TestWorkspace_IsWhereGuestsWork(t *testing.T) {
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := hostfuncs.NewHost(nil)
+	t.Cleanup(h.Close)
+	for line, want := range map[string]bool{"fs: read {workspace}/**": true, "fs: read " + work + "/**": true, "fs: read /nowhere/**": false} {
+		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Workspace: work, Grants: mustSet(t, line)}).NewGate(hostfuncs.Call{})
+		for _, path := range []string{"/workspace/a", work + "/a"} {
+			if _, errno := g.Files().Stat(path, true); (errno == 0) != want {
+				t.Errorf("%s: %s is %v", line, path, errno)
+			}
+		}
+		g.Close()
+	}
+}
