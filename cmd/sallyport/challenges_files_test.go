@@ -116,3 +116,26 @@ func TestChallenge33_auditTrail(t *testing.T) {
 		t.Errorf("a changed line: %s, %v", out, err)
 	}
 }
+
+func TestChallenge29_workingDirectory(t *testing.T) {
+	dir := hostFiles(t, map[string]string{"a": "of the workspace"})
+	other := hostFiles(t, map[string]string{"b": "elsewhere"})
+	s := connect(t, "workspace: "+dir+"\nplugins: {effects: {grants: ['fs: write {workspace}/**']}}", folder(t, guest(t, "effects")))
+	r := call(t, s, "effects-run", effects("",
+		step{"do": "read", "path": "a"}, // relative to the working folder
+		step{"do": "read", "path": "/workspace/a"},
+		step{"do": "write", "path": "n", "text": "new"},
+		step{"do": "read", "path": dir + "/n"}, // the same file by its other name
+		step{"do": "read", "path": other + "/b"}))
+	for n, want := range []string{"of the workspace", "of the workspace", "ok", "new"} {
+		if got := lineOf(t, r, n); got != want {
+			t.Errorf("step %d: got %q, want %q", n, got, want)
+		}
+	}
+	if got := lineOf(t, r, 4); !strings.HasPrefix(got, "error") {
+		t.Errorf("outside of the workspace: %q", got)
+	}
+	if got := content(dir + "/n"); got != "new" {
+		t.Errorf("the host has %q", got)
+	}
+}
