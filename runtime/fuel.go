@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// slice is how many units of fuel a guest gets at once: it looks up about every 50 µs, at a cost of less
+	// slice is how many units of fuel a guest gets at once: it looks up at least every half a millisecond or so, and
+	// far more often if its compiler makes large functions of which a part runs, as Go does, at a cost of less
 	// than one per cent.
-	slice = 100_000
+	slice = 1_000_000
 	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
 	maxDepth = 1 << 16
 	// lookEvery is after how many host calls somebody looks whether the call is over: a slice has room for
