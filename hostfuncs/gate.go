@@ -83,6 +83,7 @@ type Gate struct {
 	files    *overlay.Overlay // what it writes; nil before it asked for files
 	kept     pending          // keys that it changes
 	landed   int              // how many of its writes last
+	inner    []*Gate          // calls that it made, whose writes land with its own
 	outcome  string
 	removed  int      // characters cleaned out of its answer
 	would    []string // what was held back

@@ -254,14 +254,17 @@ func (g *Gate) listed(ctx context.Context, prefix, after string, limit int) (pag
 	return page, !whole, nil
 }
 
-// commit keeps the keys that the call changed, if then, which lands its files, succeeds.
-func (g *Gate) commit(ctx context.Context, then func() error) error {
-	if len(g.kept.writes) == 0 {
-		return then()
+// batches are the keys that these calls changed.
+func batches(gates []*Gate) (all []store.Batch) {
+	for _, g := range gates {
+		if len(g.kept.writes) == 0 {
+			continue
+		}
+		b := store.Batch{Space: g.space(), Quota: g.kept.quota}
+		for _, key := range slices.Sorted(maps.Keys(g.kept.writes)) {
+			b.Writes = append(b.Writes, g.kept.writes[key].Write)
+		}
+		all = append(all, b)
 	}
-	var writes []store.Write
-	for _, key := range slices.Sorted(maps.Keys(g.kept.writes)) {
-		writes = append(writes, g.kept.writes[key].Write)
-	}
-	return g.policy.host.store.Commit(ctx, g.space(), g.kept.quota, writes, then)
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -22,35 +23,112 @@ func (h *Host) Recover() error {
 // Land makes what the guest wrote last, all of it or nothing. It is for a call that has succeeded, after the
 // guest's last effect: a gate that is closed without it drops its writes. The error is an *EndError; ctx ends
 // the waiting for other calls that write the same files.
+//
+// What a nested call wrote lands with the outermost one: Land leaves it to the caller.
 func (g *Gate) Land(ctx context.Context) error {
 	if g.call.DryRun {
 		return nil
 	}
-	if err := g.commit(ctx, func() error { return g.landFiles(ctx) }); err != nil {
+	if above := g.call.Chain.caller(); above != nil {
+		above.adopt(g)
+		return nil
+	}
+	gates := g.whole()
+	then := func() error { return g.landFiles(ctx, gates) }
+	kept := batches(gates)
+	var err error
+	if len(kept) > 0 {
+		err = g.policy.host.store.CommitAll(ctx, kept, then)
+	} else {
+		err = then()
+	}
+	if err != nil {
 		return g.notLanded(err)
 	}
 	return nil
 }
 
-func (g *Gate) landFiles(ctx context.Context) error {
+// adopt takes over what a call wrote that this one made, and what it holds open for that.
+func (g *Gate) adopt(inner *Gate) {
 	g.mu.Lock()
-	held := g.files
+	g.inner = append(g.inner, inner)
 	g.mu.Unlock()
-	if held == nil {
-		return nil
+	inner.mu.Lock()
+	held := inner.closers
+	inner.closers = nil
+	inner.mu.Unlock()
+	for _, f := range held {
+		g.onClose(f)
 	}
-	changes, release, err := held.Changes()
-	if err != nil {
-		return err
+}
+
+// whole is a call with all that it made, in the order in which they ended.
+func (g *Gate) whole() (all []*Gate) {
+	g.mu.Lock()
+	inner := slices.Clone(g.inner)
+	g.mu.Unlock()
+	for _, i := range inner {
+		all = append(all, i.whole()...)
 	}
-	defer release()
-	if err := landing.Land(ctx, filepath.Join(g.policy.host.state, landingFolder), changes); err != nil {
+	return append(all, g)
+}
+
+func (g *Gate) landFiles(ctx context.Context, gates []*Gate) error {
+	var set changeSet
+	defer set.release()
+	for _, one := range gates {
+		one.mu.Lock()
+		held := one.files
+		one.mu.Unlock()
+		if held == nil {
+			continue
+		}
+		changes, release, err := held.Changes()
+		if err != nil {
+			return err
+		}
+		set.add(changes, release)
+	}
+	if err := landing.Land(ctx, filepath.Join(g.policy.host.state, landingFolder), set.changes); err != nil {
 		return err
 	}
 	g.mu.Lock()
-	g.landed = len(changes)
+	g.landed = len(set.changes)
 	g.mu.Unlock()
 	return nil
+}
+
+// changeSet joins what several calls wrote: of two that wrote one path the later holds, and folders that both
+// made are one.
+type changeSet struct {
+	changes  []landing.Change
+	at       map[string]int
+	releases []func()
+}
+
+func (s *changeSet) add(changes []landing.Change, release func()) {
+	s.releases = append(s.releases, release)
+	if s.at == nil {
+		s.at = map[string]int{}
+	}
+	for _, c := range changes {
+		i, have := s.at[c.Path]
+		if !have {
+			s.at[c.Path] = len(s.changes)
+			s.changes = append(s.changes, c)
+			continue
+		}
+		if old := s.changes[i].Put; old != nil && c.Put != nil && old.Dir && c.Put.Dir {
+			c.Put.Children = append(old.Children, c.Put.Children...)
+		}
+		s.changes[i] = c
+	}
+}
+
+func (s *changeSet) release() {
+	for _, f := range s.releases {
+		f()
+	}
 }
 
 // notLanded is the end of a call whose writes could not be made to last.

@@ -45,6 +45,15 @@ type Chain struct {
 	calls *atomic.Int32 // of the whole tree
 	// receipts take what the callee did.
 	receipt func(Receipt)
+	above   *Gate // the caller's
+}
+
+// caller is the gate of the call that made this one; nil for an outermost call.
+func (c *Chain) caller() *Gate {
+	if c == nil {
+		return nil
+	}
+	return c.above
 }
 
 // Depth is how many calls stand above this one.
@@ -67,7 +76,7 @@ func (c *Chain) bound(s *grant.Set) *grant.Set {
 
 // next is the chain of a call that g makes.
 func (g *Gate) next() *Chain {
-	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.nest}
+	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.nest, above: g}
 	if g.call.Chain != nil {
 		c.under, c.calls = slices.Clone(g.call.Chain.under), g.call.Chain.calls
 	} else {

@@ -139,3 +139,41 @@ func TestChallenge29_workingDirectory(t *testing.T) {
 		t.Errorf("the host has %q", got)
 	}
 }
+
+// What a nested call wrote lands with the outermost one, or not at all.
+func TestChallenge13_atomicity_ofNestedCalls(t *testing.T) {
+	dir := hostFiles(t, nil)
+	wasm, err := os.ReadFile(guest(t, "effects"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := filepath.Join(t.TempDir(), "inner.wasm")
+	if err := os.WriteFile(inner, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write := "['fs: write " + dir + "/**', 'kv: 1KiB'"
+	s := connect(t, "plugins: {effects: {grants: "+write+", 'tools: inner-run {any: true}']}, inner: {grants: "+write+"]}}",
+		folder(t, guest(t, "effects"), inner))
+	steps := []step{
+		{"do": "write", "path": dir + "/outer", "text": "outer"},
+		{"do": "ask", "text": "tools/call", "params": map[string]any{"name": "inner-run", "arguments": effects("",
+			step{"do": "write", "path": dir + "/inner", "text": "inner"},
+			step{"do": "ask", "text": "kv/set", "params": map[string]any{"key": dir, "value": 1}})}},
+	}
+	both := func() string { return content(dir+"/outer") + " " + content(dir+"/inner") }
+	if r := call(t, s, "effects-run", effects("error", steps...)); !strings.Contains(text(r), "write: ok") || both() != "none none" {
+		t.Errorf("after a failure the host has %s: %s", both(), text(r))
+	}
+	kept := func() string {
+		return text(call(t, s, "inner-run", effects("", step{"do": "ask", "text": "kv/get", "params": map[string]any{"key": dir}})))
+	}
+	if got := kept(); !strings.Contains(got, `"value":null`) {
+		t.Errorf("after a failure the key is kept: %s", got)
+	}
+	if r := call(t, s, "effects-run", effects("", steps...)); r.IsError || both() != "outer inner" {
+		t.Errorf("the host has %s: %s", both(), text(r))
+	}
+	if got := kept(); !strings.Contains(got, `"value":1`) {
+		t.Errorf("the key is not kept: %s", got)
+	}
+}

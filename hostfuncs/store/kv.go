@@ -73,29 +73,48 @@ func (e *ConflictError) Error() string { return fmt.Sprintf("key %q has changed"
 // Unwrap returns ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// Commit makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: the
-// space would hold more than quota bytes of keys and values. When all holds then is called, and an error of
-// it undoes everything; nil is nothing to do. Nobody else can write meanwhile.
+// Batch is what is to change in one space.
+type Batch struct {
+	Space
+	Quota  int64 // bytes of keys and values that the space may hold then
+	Writes []Write
+}
+
+// Commit makes all the changes of one space or none: see CommitAll.
 func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
+	return s.CommitAll(ctx, []Batch{{sp, quota, writes}}, then)
+}
+
+// CommitAll makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: a
+// space would hold more than its quota. When all holds then is called, and an error of it undoes everything;
+// nil is nothing to do. Nobody else can write meanwhile.
+func (s *Store) CommitAll(ctx context.Context, batches []Batch, then func() error) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		for _, w := range writes {
-			if err := s.apply(ctx, tx, sp, w); err != nil {
+		for _, b := range batches {
+			if err := s.applyAll(ctx, tx, b); err != nil {
 				return err
 			}
 		}
-		var size int64
-		err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM kv
-			WHERE plugin = ? AND principal = ? AND expires > ?`, sp.Plugin, sp.Principal, stampOf(s.now())).Scan(&size)
-		switch {
-		case err != nil:
-			return err
-		case size > quota:
-			return ErrFull
-		case then != nil:
+		if then != nil {
 			return then()
 		}
 		return nil
 	})
+}
+
+func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
+	for _, w := range b.Writes {
+		if err := s.apply(ctx, tx, b.Space, w); err != nil {
+			return err
+		}
+	}
+	var size int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM kv
+		WHERE plugin = ? AND principal = ? AND expires > ?`, b.Plugin, b.Principal, stampOf(s.now())).Scan(&size)
+	if err == nil && size > b.Quota {
+		return ErrFull
+	}
+	return err
 }
 
 func (s *Store) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error {
