@@ -14,11 +14,13 @@ func (g *Gate) Ended(outcome string) {
 	}
 }
 
-// Cleaned counts characters that were taken out of what the plugin says.
-func (g *Gate) Cleaned(n int) {
+// Cleaned counts characters that were taken out of what the plugin says, and those of their kind that are in
+// data, which stays as it is.
+func (g *Gate) Cleaned(removed, hidden int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.removed += n
+	g.removed += removed
+	g.hidden += hidden
 }
 
 // held notes an effect that a call which only tries would have had.

@@ -86,6 +86,7 @@ type Gate struct {
 	inner    []*Gate          // calls that it made, whose writes land with its own
 	outcome  string
 	removed  int      // characters cleaned out of its answer
+	hidden   int      // characters of that kind that stay in its data
 	would    []string // what was held back
 	record   record
 	usage    runtime.Usage
@@ -314,7 +315,7 @@ func (g *Gate) Receipt() Receipt {
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Calls: slices.Clone(g.nested),
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
-		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Would: slices.Concat(g.wouldWrite(), g.would),
+		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: slices.Concat(g.wouldWrite(), g.would),
 	}
 }
 

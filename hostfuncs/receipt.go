@@ -31,6 +31,7 @@ type Receipt struct {
 	Memory  uint64   `json:"memory,omitempty"`
 	Landed  int      `json:"landed,omitempty"`  // files and folders that it changed
 	Removed int      `json:"removed,omitempty"` // characters that were cleaned out of its answer
+	Hidden  int      `json:"hidden,omitempty"`  // characters of that kind in its structured content, which stay
 	Would   []string `json:"would,omitempty"`   // what was held back in a call that only tries
 	// Calls are the receipts of the calls that it made, in the order they ended.
 	Calls []Receipt `json:"calls,omitempty"`
@@ -66,7 +67,7 @@ func (r *Receipt) members(b []byte) []byte {
 	for _, n := range []struct {
 		key string
 		n   uint64
-	}{{`,"fuel":`, r.Fuel}, {`,"memory":`, r.Memory}, {`,"landed":`, uint64(r.Landed)}, {`,"removed":`, uint64(r.Removed)}} {
+	}{{`,"fuel":`, r.Fuel}, {`,"memory":`, r.Memory}, {`,"landed":`, uint64(r.Landed)}, {`,"removed":`, uint64(r.Removed)}, {`,"hidden":`, uint64(r.Hidden)}} {
 		if n.n > 0 {
 			b = strconv.AppendUint(append(b, n.key...), n.n, 10)
 		}

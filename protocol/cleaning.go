@@ -47,8 +47,11 @@ func cleanMessages(o *rawjson.Object) {
 	}
 }
 
-// suspicious reports whether data that stays as it is holds what a text would lose.
-func suspicious(raw json.RawMessage) bool {
+// hidden counts what data that stays as it is holds of what a text would lose.
+func hidden(raw json.RawMessage) int {
+	if raw == nil {
+		return 0
+	}
 	_, n := clean.JSON(raw, nil)
-	return n > 0
+	return n
 }

@@ -46,7 +46,6 @@ type request struct {
 	denial   *runtime.AskError // the first of them
 	denied   string            // what the last of them said
 	later    int64             // milliseconds until something that failed may be tried again; 0 is not known
-	required json.RawMessage   // what the client should have declared for the last question it did not get
 	finished bool
 	receipt  *hostfuncs.Receipt // of the call, when it is over
 }

@@ -74,7 +74,7 @@ func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjs
 		if o, err = checkToolResult(t, answer); err != nil {
 			return v, err
 		}
-		v.Removed = cleanContent(&o)
+		v.Removed, v.Hidden = cleanContent(&o), hidden(o.Get("structuredContent"))
 		cleanMeta(&o)
 		v.Failed = string(o.Get("isError")) == "true"
 		return v, nil

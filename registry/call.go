@@ -43,6 +43,7 @@ type Call struct {
 type Verdict struct {
 	Failed  bool // the tool says that it failed: what it wrote is dropped
 	Removed int  // characters that were cleaned out of it
+	Hidden  int  // characters of that kind in its data, which stay
 }
 
 // settle makes what a call wrote last, if its answer is a success.
@@ -57,7 +58,7 @@ func (c Call) settle(ctx context.Context, gate *hostfuncs.Gate, answer json.RawM
 	if gate == nil {
 		return nil
 	}
-	gate.Cleaned(v.Removed)
+	gate.Cleaned(v.Removed, v.Hidden)
 	if v.Failed {
 		gate.Ended(hostfuncs.OutcomeTool)
 		return nil

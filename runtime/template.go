@@ -2,8 +2,6 @@ package runtime
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -122,16 +120,6 @@ func (t *template) restore(ctx context.Context, in *Instance) error {
 		return errCannotShrink
 	}
 	return in.setValues(ctx, t.values)
-}
-
-// hash names what instances begin with.
-func (t *template) hash() [sha256.Size]byte {
-	memory := t.image.Hash()
-	b := memory[:]
-	for _, v := range t.values {
-		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, v[0]), v[1])
-	}
-	return sha256.Sum256(b)
 }
 
 func (t *template) close() { t.image.Close() }

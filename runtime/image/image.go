@@ -2,8 +2,6 @@ package image
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"sync"
 	"sync/atomic"
 )
 
@@ -36,9 +34,8 @@ func Ways() []Way {
 type Image struct {
 	size uint64
 	way  Way
-	file file   // the contents, where memories are mappings
-	copy []byte // and where they are not
-	hash func() [sha256.Size]byte
+	file file         // the contents, where memories are mappings
+	copy []byte       // and where they are not
 	refs atomic.Int32 // the owner and each memory
 }
 
@@ -50,13 +47,11 @@ func New(contents []byte, way Way) *Image {
 	if way != Copy {
 		var err error
 		if i.file, err = newFile(contents); err == nil {
-			i.hash = sync.OnceValue(i.hashFile)
 			return i
 		}
 		i.way = Copy
 	}
 	i.copy = bytes.Clone(contents)
-	i.hash = sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(i.copy) })
 	return i
 }
 
@@ -65,15 +60,6 @@ func (i *Image) Size() uint64 { return i.size }
 
 // Way is how memories of the image are restored.
 func (i *Image) Way() Way { return i.way }
-
-// Hash is the SHA-256 of the contents.
-func (i *Image) Hash() [sha256.Size]byte { return i.hash() }
-
-func (i *Image) hashFile() [sha256.Size]byte {
-	m := i.Memory(i.size)
-	defer m.Free()
-	return sha256.Sum256(m.Bytes())
-}
 
 // Memory makes a memory that may grow to limit bytes. It must be freed, and stays valid when the image is closed.
 func (i *Image) Memory(limit uint64) *Memory {

@@ -21,7 +21,7 @@ type scanArg struct {
 }
 
 // region is struct page_region.
-type region struct{ start, end, categories uint64 }
+type region struct{ start, end, _ uint64 }
 
 const (
 	pagemapScan = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
