@@ -21,7 +21,7 @@ func effects(end string, steps ...step) map[string]any {
 func receiptOf(t *testing.T, r *mcp.CallToolResult) (receipt struct {
 	Call, Plugin, Digest, Outcome, Audit string
 	Ms                                   float64
-	Landed, Removed                      int
+	Landed, Removed, Hidden              int
 	Would                                []string
 	Effects                              json.RawMessage
 	Denials                              []struct{ Effect, Reason string }
