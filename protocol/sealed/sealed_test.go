@@ -31,7 +31,7 @@ func TestSeal(t *testing.T) {
 		if text == k.Seal([]byte(plain)) {
 			t.Error("the same text twice")
 		}
-		if plain != "" && strings.Contains(text, base64.RawURLEncoding.EncodeToString([]byte(plain))) {
+		if len(plain) > 8 && strings.Contains(text, base64.RawURLEncoding.EncodeToString([]byte(plain))) {
 			t.Error("it can be read")
 		}
 	}
