@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package terminal
+
+import "golang.org/x/sys/unix"
+
+// flush drops what was typed and not read yet.
+func (t *Terminal) flush() error {
+	return unix.IoctlSetPointerInt(int(t.in.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
+}

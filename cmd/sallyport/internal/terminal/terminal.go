@@ -1,0 +1,92 @@
+// Package terminal asks the person who sits at the terminal that this process belongs to.
+//
+// What decides about grants is never read from standard input, a flag or a variable, since whoever starts a
+// process chooses those, and that may be a model's shell tool:
+//
+//	standard input ──✕
+//	/dev/tty, CONIN$ ──▶ Confirm ──▶ yes or no
+//
+// A process that has no controlling terminal has nobody to ask, and ErrNone says so:
+//
+//	t, err := terminal.Open()
+//	if errors.Is(err, terminal.ErrNone) { … }
+//	defer t.Close()
+//	yes, err := t.Confirm(ctx, "plugin weather wants …", "allow it?")
+//
+// This package is internal to Sallyport: it is not promised to others.
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// ErrNone says that nobody can be asked.
+var ErrNone = errors.New("there is no terminal to ask at")
+
+// maxAnswer bounds what is read of an answer, in bytes: a word, and what a hand on the keyboard adds to it.
+const maxAnswer = 256
+
+// Terminal is the controlling terminal of this process. It serves one goroutine.
+type Terminal struct {
+	in, out *os.File
+}
+
+// Open opens the controlling terminal, whatever standard input and output are. ErrNone: there is none.
+func Open() (*Terminal, error) {
+	in, out, err := open()
+	if err != nil {
+		return nil, ErrNone // the system has many words for it
+	}
+	return &Terminal{in: in, out: out}, nil
+}
+
+// Close gives the terminal back.
+func (t *Terminal) Close() error {
+	err := t.in.Close()
+	if t.out != t.in {
+		err = errors.Join(err, t.out.Close())
+	}
+	return err
+}
+
+// Confirm shows a text, which must hold no control characters but line ends, asks a question under it, and
+// waits for the answer. Only y and yes are yes. What was typed before the question is not an answer to it. The
+// error is that of ctx if it is done first.
+func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, error) {
+	if err := t.flush(); err != nil {
+		return false, ErrNone
+	}
+	if _, err := fmt.Fprintf(t.out, "%s\n\n%s [y/N] ", strings.TrimRight(text, "\n"), question); err != nil {
+		return false, ErrNone
+	}
+	type read struct {
+		line string
+		err  error
+	}
+	answer := make(chan read, 1) // so that the reader ends when nobody waits for it any more
+	go func() {
+		line, err := bufio.NewReader(io.LimitReader(t.in, maxAnswer)).ReadString('\n')
+		answer <- read{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(t.out)
+		return false, ctx.Err()
+	case r := <-answer:
+		if r.err != nil { // the end of the terminal, or far too many words
+			return false, nil
+		}
+		return isYes(r.line), nil
+	}
+}
+
+func isYes(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes")
+}

@@ -1,0 +1,86 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+)
+
+// asAsker makes the test binary a program that asks one question.
+const asAsker = "SALLYPORT_TEST_ASKS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asAsker) == "" {
+		os.Exit(m.Run())
+	}
+	t, err := terminal.Open()
+	if err != nil {
+		fmt.Println(err, errors.Is(err, terminal.ErrNone))
+		os.Exit(0)
+	}
+	defer t.Close()
+	yes, err := t.Confirm(context.Background(), "weather wants the world\n", "allow it?")
+	fmt.Println(yes, err)
+}
+
+// asker is that program; whatever stands on its standard input, it must not be taken for an answer.
+func asker(t *testing.T, out *strings.Builder) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), asAsker+"=1")
+	cmd.Stdin, cmd.Stdout = strings.NewReader("y\ny\n"), out
+	return cmd
+}
+
+func TestConfirm(t *testing.T) {
+	for typed, want := range map[string]string{
+		"y": "true <nil>", "Yes": "true <nil>", " yes ": "true <nil>",
+		"": "false <nil>", "n": "false <nil>", "yess": "false <nil>", "\x04": "false <nil>", strings.Repeat("y", 1000): "false <nil>",
+	} {
+		var out strings.Builder
+		p := terminaltest.Start(t, asker(t, &out))
+		p.Expect("weather wants the world\r\n\r\nallow it? [y/N] ")
+		p.Type(typed)
+		if err := p.Wait(); err != nil || out.String() != want+"\n" {
+			t.Errorf("%.20q: %q, %v", typed, out.String(), err)
+		}
+	}
+}
+
+// What is typed before the question can be seen is no answer to it.
+func TestConfirm_typedTooEarly(t *testing.T) {
+	var out strings.Builder
+	cmd := asker(t, &out)
+	hold := exec.Command("/bin/sh", "-c", `sleep 1; exec "$0"`, cmd.Path)
+	hold.Env, hold.Stdin, hold.Stdout = cmd.Env, cmd.Stdin, cmd.Stdout
+	p := terminaltest.Start(t, hold)
+	p.Type("y")
+	p.Expect("allow it? [y/N] ")
+	p.Type("n")
+	if err := p.Wait(); err != nil || out.String() != "false <nil>\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// A process without a controlling terminal asks nobody, whatever it is given.
+func TestOpen_none(t *testing.T) {
+	var out strings.Builder
+	cmd := asker(t, &out)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Run(); err != nil || out.String() != "there is no terminal to ask at true\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+// Package terminaltest runs a program under a pseudo-terminal and types for the person who sits at it.
+//
+//	p := terminaltest.Start(t, cmd)
+//	p.Expect("[y/N]")
+//	p.Type("yes")
+//	err := p.Wait()
+//
+// The terminal is the program's controlling one and nothing else: its standard input and output stay what the
+// test makes of them. This package is internal to Sallyport: it is not promised to others.
+package terminaltest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// patience is how long a text is waited for: far longer than any program under test takes to say it.
+const patience = 60 * time.Second
+
+// Person sits at the terminal of a running program.
+type Person struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	near *os.File // our end
+	done chan struct{}
+
+	mu   sync.Mutex
+	seen strings.Builder
+	news chan struct{} // closed, and made anew, with each text that is seen
+	read int           // how far Expect has come
+}
+
+// Start starts cmd with a new terminal as its controlling one. A program that still runs when the test ends is
+// killed.
+func Start(t testing.TB, cmd *exec.Cmd) *Person {
+	t.Helper()
+	near, far, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{far} // descriptor 3
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = far.Close()
+	p := &Person{t: t, cmd: cmd, near: near, done: make(chan struct{}), news: make(chan struct{})}
+	go p.watch()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // one that has ended is not there
+		_ = near.Close()
+		<-p.done
+	})
+	return p
+}
+
+// watch keeps what the program writes on the terminal, until it is closed.
+func (p *Person) watch() {
+	defer close(p.done)
+	buf := make([]byte, 4096)
+	for {
+		n, err := p.near.Read(buf)
+		p.mu.Lock()
+		p.seen.Write(buf[:n])
+		close(p.news)
+		p.news = make(chan struct{})
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Seen is all that was on the terminal so far, with its line ends.
+func (p *Person) Seen() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen.String()
+}
+
+// Expect waits until a text stands on the terminal, behind what was expected before.
+func (p *Person) Expect(text string) {
+	p.t.Helper()
+	late := time.After(patience)
+	for {
+		p.mu.Lock()
+		at := strings.Index(p.seen.String()[p.read:], text)
+		if at >= 0 {
+			p.read += at + len(text)
+		}
+		news := p.news
+		p.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-news:
+		case <-p.done:
+			p.t.Fatalf("the terminal was left without %q; it shows\n%s", text, p.Seen())
+		case <-late:
+			p.t.Fatalf("%q does not come; the terminal shows\n%s", text, p.Seen())
+		}
+	}
+}
+
+// Type types a line.
+func (p *Person) Type(line string) {
+	p.t.Helper()
+	if _, err := p.near.WriteString(line + "\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Wait waits for the program's end.
+func (p *Person) Wait() error { return p.cmd.Wait() }
