@@ -7,9 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,18 +30,24 @@ func npm(t *testing.T, parts ...string) string {
 	return file
 }
 
-// suites are the runs of the public suite: what npm calls the package, and which scenarios.
+// suites are the runs of the public suite: the package of npm, and which scenarios. others are those
+// that the suite runs and does not count.
 var suites = []struct {
-	name, dist string
-	args       []string
-	quiet      bool // no warning either
+	name, dist     string
+	args           []string
+	scored, others int
 }{
-	{"0.1.16", "conformance-stable/dist", []string{"--suite", "all"}, true},
-	{"2025-11-25", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2025-11-25"}, false},
-	{"2026-07-28", "@modelcontextprotocol/conformance/dist", []string{"--requirements", "2026-07-28"}, false},
-	{"skills-directory", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-directory", "--force", "--spec-version", "2026-07-28"}, true},
-	{"skills-enumeration", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-enumeration", "--force", "--spec-version", "2026-07-28"}, true},
-	{"skills-manifest", "@modelcontextprotocol/conformance/dist", []string{"--scenario", "sep-2640-skills-manifest", "--force", "--spec-version", "2026-07-28"}, true},
+	{"0.1.16", "conformance-stable", []string{"--suite", "all"}, 32, 0},
+	{"2025-11-25", "@modelcontextprotocol/conformance", []string{"--requirements", "2025-11-25"}, 30, 3},
+	{"2026-07-28", "@modelcontextprotocol/conformance", []string{"--requirements", "2026-07-28"}, 37, 13},
+	{"skills-directory", "@modelcontextprotocol/conformance", skillScenario("directory"), 0, 1},
+	{"skills-enumeration", "@modelcontextprotocol/conformance", skillScenario("enumeration"), 0, 1},
+	{"skills-manifest", "@modelcontextprotocol/conformance", skillScenario("manifest"), 0, 1},
+}
+
+// skillScenario selects a scenario of an extension, which no revision's run has.
+func skillScenario(name string) []string {
+	return []string{"--scenario", "sep-2640-skills-" + name, "--force", "--spec-version", "2026-07-28"}
 }
 
 // skill packs the skill beside the conformance plugin.
@@ -59,58 +67,115 @@ func skill(t *testing.T) string {
 	return out.Name()
 }
 
-// TestConformance runs every scenario of the public suite against one server whose only plugin is
-// the conformance plugin, in the sandbox. What fails must be in the list of expected failures, and
-// what is there must fail.
+// TestConformance runs every scenario of the public suite against one server at one address, whose only
+// plugin is the conformance plugin, in the sandbox. Nothing may fail, and nothing may be warned of: not in
+// the scenarios that count, nor in the others.
 func TestConformance(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join("..", "..", "plugins", "conformance", "sallyport.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := serveURL(t, string(config), folder(t, bundled(t, "conformance"), skill(t)), "--no-token")
+	table := fmt.Sprintf("%-20s %8s %8s %8s %8s\n", "suite", "scored", "others", "checks", "skipped")
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
 			dir := t.TempDir()
-			args := append([]string{npm(t, filepath.FromSlash(s.dist), "index.js"), "server", "--url", url,
-				"--expected-failures", "testdata/conformance-failures.yaml", "-o", dir}, s.args...)
-			out, err := exec.CommandContext(ctx, npm(t, ".bin", "node"), args...).CombinedOutput()
-			_, summary, found := strings.Cut(string(out), "=== SUMMARY ===")
-			if !found {
-				summary = string(out)
+			index := npm(t, filepath.FromSlash(s.dist), "dist", "index.js")
+			out, err := suite(t, append([]string{index, "server", "--url", url, "-o", dir}, s.args...)...)
+			if _, summary, found := strings.Cut(out, "=== SUMMARY ==="); found {
+				t.Log(summary)
 			}
-			t.Log(summary)
 			if err != nil {
-				t.Errorf("the suite: %v", err)
+				t.Errorf("the suite: %v\n%s", err, out)
 			}
-			if s.quiet {
-				noWarnings(t, dir)
+			n := tally(t, dir, s.scored > 0, required(t, index, s.args))
+			if n.scored != s.scored || n.others != s.others {
+				t.Errorf("%d scored and %d other scenarios passed, want %d and %d", n.scored, n.others, s.scored, s.others)
 			}
+			table += fmt.Sprintf("%-20s %5d/%-2d %5d/%-2d %8d %8d\n", s.name, n.scored, s.scored, n.others, s.others, n.checks, n.skipped)
 		})
 	}
+	t.Log("\n" + table)
 }
 
-// noWarnings looks through the checks of a run.
-func noWarnings(t *testing.T, dir string) {
+// suite runs the command line of the public suite.
+func suite(t *testing.T, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, npm(t, ".bin", "node"), args...).CombinedOutput()
+	return string(out), err
+}
+
+// required are the scenarios that count in a run, nil where the suite does not say.
+func required(t *testing.T, index string, args []string) map[string]bool {
+	if args[0] != "--requirements" {
+		return nil
+	}
+	out, err := suite(t, append([]string{index, "list"}, args...)...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_, out, _ = strings.Cut(out, "Server scenarios")
+	out, _, _ = strings.Cut(out, "Client scenarios")
+	counts := map[string]bool{}
+	for _, line := range strings.Split(out, "\n") {
+		if name, found := strings.CutPrefix(line, "  - "); found {
+			counts[name] = true
+		}
+	}
+	return counts
+}
+
+// passed is how many scenarios passed, and how many checks of all.
+type passed struct{ scored, others, checks, skipped int }
+
+// tally reads what a run left in dir, a folder for each scenario. Where counts is nil all scenarios count,
+// or none.
+func tally(t *testing.T, dir string, all bool, counts map[string]bool) (n passed) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
 	if err != nil || len(files) == 0 {
-		t.Errorf("no checks in %s: %v", dir, err)
+		t.Fatalf("no checks in %s: %v", dir, err)
 	}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var checks []struct{ ID, Status, ErrorMessage string }
-		if err := json.Unmarshal(raw, &checks); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range checks {
-			if c.Status == "WARNING" {
-				t.Errorf("%s: %s", c.ID, c.ErrorMessage)
-			}
+		name := scenarioIn.FindStringSubmatch(filepath.Base(filepath.Dir(file)))[1]
+		switch fine := n.add(t, name, file); {
+		case !fine:
+		case counts[name], counts == nil && all:
+			n.scored++
+		default:
+			n.others++
 		}
 	}
+	return n
+}
+
+// scenarioIn is the name of a scenario in that of its folder.
+var scenarioIn = regexp.MustCompile(`^server-(.*)-\d{4}-\d\d-\d\dT`)
+
+// add reads the checks of a scenario. It is false where one did not pass.
+func (n *passed) add(t *testing.T, scenario, file string) bool {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checks []struct{ ID, Status, ErrorMessage string }
+	if err := json.Unmarshal(raw, &checks); err != nil {
+		t.Fatal(err)
+	}
+	fine := true
+	for _, c := range checks {
+		switch c.Status {
+		case "SUCCESS":
+			n.checks++
+		case "SKIPPED":
+			n.skipped++
+		case "INFO":
+		default:
+			fine = false
+			t.Errorf("%s: %s: %s: %s", scenario, c.ID, c.Status, c.ErrorMessage)
+		}
+	}
+	return fine
 }
