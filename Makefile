@@ -10,7 +10,7 @@ ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race fuzz cross goroot spec bench challenges conformance clients clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec bench challenges conformance clients clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -43,7 +43,7 @@ test: $(BIN) plugins ## every test that needs only Go and make
 	cd pdk/go && go test ./...
 	cd plugins && go test ./...
 
-test-all: check race cross goroot spec clients conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec clients conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
@@ -57,6 +57,9 @@ check: ## gofmt, vet, staticcheck, unowned notes
 # The tests of cmd/sallyport itself drive a built binary, which the detector would not see into.
 race: plugins ## every package of the host under the race detector
 	go test -race $$(go list ./... | grep -v /cmd/sallyport$$)
+
+portable: plugins ## every package of the host without what only Linux has
+	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

@@ -63,7 +63,7 @@ func messenger(pages int) *w.Module {
 // being replaced. Every answer belongs to its caller, and nothing is left behind.
 func TestStress(t *testing.T) {
 	calls := 100_000
-	if raceEnabled || testing.Short() {
+	if testing.Short() {
 		calls = 4_000
 	}
 	runtime.Restores() // what the process opens only once is open from here on
