@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -59,7 +60,7 @@ func prepareURL(o rawjson.Object) (effect, error) {
 	if !ok {
 		return effect{}, askErrorf(runtime.KindInvalid, "an elicitation of mode url needs a url")
 	}
-	u, err := parseURL(text, nil)
+	u, err := web.ParseURL(text, nil)
 	if err != nil {
 		return effect{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -19,7 +20,7 @@ func (p *Policy) bind(c Call) *grant.Set {
 	}
 	return p.plugin.Grants.Bind(grant.Call{
 		Entry: c.Entry, Values: c.Values, Home: p.host.places.Home,
-		URL: func(text string) (*url.URL, error) { return parseURL(text, nil) },
+		URL: func(text string) (*url.URL, error) { return web.ParseURL(text, nil) },
 	})
 }
 

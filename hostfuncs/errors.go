@@ -2,12 +2,8 @@ package hostfuncs
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -15,7 +11,7 @@ import (
 const maxAct = 512
 
 func askErrorf(kind runtime.Kind, format string, args ...any) *runtime.AskError {
-	return &runtime.AskError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+	return runtime.AskErrorf(kind, format, args...)
 }
 
 // asAskError makes an error one that a guest can be told; what is not foreseen stays without detail.
@@ -28,22 +24,8 @@ func asAskError(err error) *runtime.AskError {
 }
 
 // cut shortens text to n bytes, at a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func cut(s string, n int) string { return clean.Cut(s, n) }
 
 // printable writes what could move a cursor or hide as an escape, so that text of a guest stays one
 // visible line in logs and errors.
-func printable(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	quoted := strconv.Quote(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
+func printable(s string) string { return clean.Visible(s) }

@@ -20,6 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // escape is a way out that a guest tries. What it must not reach is looked at from outside: the servers
@@ -35,11 +36,11 @@ type escape struct {
 }
 
 const (
-	web  = "net: GET http://**/**"
-	open = "net: GET,POST http://site.example/open/**"
-	bind = "net: GET http://site.example/repos/{args.owner}/**"
-	key  = `secret: KEY {from: env SALLYPORT_TEST_KEY, to: http://site.example/v1/**, as: "Authorization: {secret}"}`
-	site = "net: GET,POST http://site.example/**"
+	everywhere = "net: GET http://**/**"
+	open       = "net: GET,POST http://site.example/open/**"
+	bind       = "net: GET http://site.example/repos/{args.owner}/**"
+	key        = `secret: KEY {from: env SALLYPORT_TEST_KEY, to: http://site.example/v1/**, as: "Authorization: {secret}"}`
+	site       = "net: GET,POST http://site.example/**"
 )
 
 // escapes is the table that TestEscape prints.
@@ -65,7 +66,7 @@ func escapes() []escape {
 		"a file": "file:///etc/passwd", "ftp": "ftp://site.example/canary", "another port": "http://site.example:8081/canary",
 		"gzip bomb": "http://site.example/bomb", "never-ending body": "http://site.example/endless", "header without end": "http://site.example/headers",
 	} {
-		add("net", name, []string{web}, get(address))
+		add("net", name, []string{everywhere}, get(address))
 	}
 	for name, address := range map[string]string{
 		"dot segments": "http://site.example/open/../canary", "encoded dots": "http://site.example/open/%2e%2e/canary", "encoded slash": "http://site.example/open/..%2fcanary",
@@ -120,7 +121,7 @@ func escapes() []escape {
 	for _, t := range []escape{
 		{class: "net", name: "granted path", grants: []string{open}, params: get("http://site.example/open/x")},
 		{class: "net", name: "granted redirect", grants: []string{open}, params: get("http://site.example/open/to?u=/open/x")},
-		{class: "net", name: "the whole web", grants: []string{web}, params: get("http://other.example/x")},
+		{class: "net", name: "the whole web", grants: []string{everywhere}, params: get("http://other.example/x")},
 		{class: "net", name: "loopback that is named", grants: []string{"net: GET http://127.0.0.1/**"}, params: get("http://127.0.0.1/x")},
 		{class: "argument", name: "its value", grants: []string{bind}, args: `{"owner":"me"}`, params: get("http://site.example/repos/me/x")},
 		{class: "argument", name: "a number", grants: []string{bind}, args: `{"owner":42}`, params: get("http://site.example/repos/42/x")},
@@ -247,9 +248,8 @@ func (w *outside) try(t *testing.T, e escape) (outcome, why string) {
 	record := audit.New(dir, audit.Options{})
 	var log strings.Builder
 	h := hostfuncs.NewHost(&hostfuncs.Options{
-		Audit: record, Resolver: w.zone, Dial: w.wire.dial, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Audit: record, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial, MaxResponse: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	h.SetMaxBody(1 << 20)
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, e.grants...)}).NewGate(hostfuncs.Call{
 		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(e.args)),
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Explanation says what the gate would do about one effect, without doing it.
@@ -31,13 +32,14 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	case verb == "read" || verb == "write":
 		return g.explainFile(e, verb, rest)
 	case strings.Contains(rest, "://") && grant.IsMethod(strings.ToUpper(verb)):
-		u, err := parseURL(rest, nil)
+		u, err := web.ParseURL(rest, nil)
 		if err != nil {
 			return Explanation{}, fmt.Errorf("%s", asAskError(err).Message)
 		}
-		r := &request{method: strings.ToUpper(verb), url: u}
-		e = effect{family: "net", act: r.method + " " + u.String(), decide: r.decide,
-			near: func(d grant.Decision) string { return p.host.ranges.near(u.Hostname(), d) }}
+		r := &web.Request{Method: strings.ToUpper(verb), URL: u}
+		e = effect{family: "net", act: r.Method + " " + u.String(),
+			decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
+			near:   func(d grant.Decision) string { return g.nearNet(u.Hostname(), d) }}
 		return g.explain(e), nil
 	}
 	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x' or 'read ~/work/a'", act)

@@ -18,6 +18,3 @@ func (p *Policy) Env() []string { return p.env }
 
 // Output is the guest's standard error.
 func (g *Gate) Output() io.Writer { return &g.stderr }
-
-// SetMaxBody lets answers be shorter than they may be, before any request.
-func (h *Host) SetMaxBody(n int64) { h.maxBody = n }

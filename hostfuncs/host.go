@@ -2,12 +2,8 @@ package hostfuncs
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -18,12 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
-
-// Resolver finds the addresses of a host name. *net.Resolver is one.
-type Resolver interface {
-	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
-}
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
@@ -44,18 +36,8 @@ type Options struct {
 	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
 	// configuration, state, cache and plugin folders, the settings of clients. They need not exist; one that ends in * is every path that begins so.
 	Protected []string
-	// Resolver finds the addresses of host names; nil is the system's.
-	Resolver Resolver
-	// Dial opens a TCP connection to an address that was checked, or to a proxy; nil is the system's.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy chooses the proxy for an address, as http.ProxyFromEnvironment does; nil, or a nil answer,
-	// is none. The target is resolved and checked here all the same, and the proxy is asked for a
-	// tunnel to the address that was checked, also for http. Proxies speak http or https.
-	Proxy func(target *url.URL) (*url.URL, error)
-	// TLS is how servers are verified; nil is the system's roots.
-	TLS *tls.Config
-	// UserAgent is what requests carry unless the guest sets its own; empty is "sallyport".
-	UserAgent string
+	// Web is how requests leave this machine.
+	Web web.Options
 	// Seed makes the placeholders of secrets; who has the same makes the same. Empty is one of this host
 	// alone.
 	Seed []byte
@@ -71,15 +53,9 @@ type Host struct {
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected]
-	resolver     Resolver
-	dial         func(ctx context.Context, network, address string) (net.Conn, error)
-	proxy        func(*url.URL) (*url.URL, error)
-	tls          *tls.Config
-	agent        string
-	ranges       table
+	web          web.Options
 	seed         []byte
 	caller       atomic.Pointer[Caller]
-	maxBody      int64             // of an answer, in bytes
 	methods      map[string]method // never changed after NewHost
 	questions    map[string]question
 	stop         context.Context // done when the host is closed
@@ -103,13 +79,7 @@ func NewHost(o *Options) *Host {
 
 		fullReceipts: o.FullReceipts,
 
-		resolver:  o.Resolver,
-		dial:      o.Dial,
-		proxy:     o.Proxy,
-		tls:       o.TLS.Clone(),
-		agent:     o.UserAgent,
-		ranges:    newTable(),
-		maxBody:   maxResponseBody,
+		web:       o.Web,
 		methods:   methods(),
 		questions: questions(),
 		policies:  map[*Policy]struct{}{},
@@ -139,18 +109,6 @@ func (h *Host) setDefaults() {
 	if h.state == "" {
 		h.state = filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-%d", os.Getuid()))
 	}
-	if h.resolver == nil {
-		h.resolver = net.DefaultResolver
-	}
-	if h.dial == nil {
-		h.dial = (&net.Dialer{Timeout: dialTime}).DialContext
-	}
-	if h.proxy == nil {
-		h.proxy = func(*url.URL) (*url.URL, error) { return nil, nil }
-	}
-	if h.agent == "" {
-		h.agent = "sallyport"
-	}
 }
 
 // Protect replaces the paths that no grant reaches, for the calls that begin later.
@@ -169,7 +127,7 @@ func (h *Host) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for p := range h.policies {
-		p.net.close()
+		p.net.Close()
 	}
 	clear(h.policies)
 }

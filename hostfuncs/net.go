@@ -3,50 +3,21 @@ package hostfuncs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
-
-	"golang.org/x/net/idna"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits of what a guest sends. They are far above what programs need and far below what hurts.
-const (
-	// maxRequestBody is kept in memory, so that a redirect can send it again. A line may set less.
-	maxRequestBody = 8 << 20
-	maxFields      = 128
-	maxFieldBytes  = 64 << 10
-)
-
-// request is one hop of a fetch: what the guest asked for, or what a redirect made of it.
-type request struct {
-	method string
-	url    *url.URL // canonical
-	header http.Header
-	body   *payload // nil if there is none
-	origin *url.URL // the first one, if a redirect led here
-	from   string   // the address that redirected here
-	secret bool     // the host put a value into it
-	via    string   // what a receipt adds to it
-}
-
-// payload is a request body. It is read when the first hop is allowed, and kept for the later ones.
-type payload struct {
-	take func() (io.ReadCloser, int64, error) // nil once read
-	data []byte
-}
-
-// streamMember is the name under which a body is a stream.
-const streamMember = "dev.sallyport/stream"
+// fetchTime is how long a fetch lasts with its body, whatever the deadline of the call.
+const fetchTime = 10 * time.Minute
 
 // fetch serves http/fetch:
 //
@@ -61,24 +32,24 @@ func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Stre
 	if err != nil {
 		return nil, err
 	}
-	return deliver(appendHead(nil, res), res.body, s)
+	return deliver(res.AppendHead(nil), res.Body, s)
 }
 
 // perform does what a fetch asks for.
-func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams) (*response, error) {
+func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams) (*web.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
-	r, err := parseFetch(params, s)
+	r, err := web.Parse(params, s)
 	if err != nil {
 		return nil, err
 	}
-	if g.call.ReadOnly && r.method != http.MethodGet && r.method != http.MethodHead {
-		return nil, g.deny(effect{family: "net", act: r.method + " " + r.url.String()}, &refusal{reason: saysReadOnly})
+	if g.call.ReadOnly && !web.Safe(r.Method) {
+		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
 	}
-	if g.call.DryRun && r.method != http.MethodGet && r.method != http.MethodHead {
-		g.held(r.method + " " + r.url.Redacted())
-		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.method)
+	if g.call.DryRun && !web.Safe(r.Method) {
+		g.held(r.Method + " " + r.URL.Redacted())
+		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.Method)
 	}
 	return g.follow(ctx, r)
 }
@@ -89,190 +60,135 @@ func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.
 	if err != nil {
 		return nil, err // Open closed the body
 	}
-	return fmt.Appendf(head, `,"body":{%q:%d}}`, streamMember, id), nil
+	return fmt.Appendf(head, `,"body":{%q:%d}}`, web.StreamMember, id), nil
 }
-
-func parseFetch(params json.RawMessage, s runtime.Streams) (*request, error) {
-	r := &request{method: http.MethodGet, header: http.Header{}}
-	if raw := rawjson.Get(params, "method"); !rawjson.IsNull(raw) {
-		method, _ := rawjson.String(raw)
-		r.method = strings.ToUpper(method)
-		if !grant.IsMethod(r.method) {
-			return nil, askErrorf(runtime.KindInvalid, "method %q is not allowed", cut(method, maxMethod))
-		}
-	}
-	text, ok := rawjson.String(rawjson.Get(params, "url"))
-	if !ok {
-		return nil, askErrorf(runtime.KindInvalid, "a fetch needs a url")
-	}
-	var err error
-	if r.url, err = parseURL(text, nil); err != nil {
-		return nil, err
-	}
-	if err := r.parseHeader(rawjson.Get(params, "headers")); err != nil {
-		return nil, err
-	}
-	r.body, err = parseBody(rawjson.Get(params, "body"), s)
-	return r, err
-}
-
-// parseURL reads an address, relative to base if there is one, and makes it canonical. Names of other
-// scripts become their xn-- form before they are looked at.
-func parseURL(text string, base *url.URL) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, askErrorf(runtime.KindInvalid, "url %q cannot be read", printable(cut(text, maxAct)))
-	}
-	if base != nil {
-		u = base.ResolveReference(u)
-	}
-	if host := u.Hostname(); !isASCII(host) {
-		ascii, err := idna.Lookup.ToASCII(host)
-		if err != nil {
-			return nil, askErrorf(runtime.KindInvalid, "host %q is not a name", printable(cut(host, maxAct)))
-		}
-		port := ""
-		if i := strings.LastIndexByte(u.Host, ':'); i >= 0 {
-			port = u.Host[i:]
-		}
-		u.Host = ascii + port
-	}
-	c, err := grant.Canonical(u)
-	if err != nil {
-		return nil, askErrorf(runtime.KindInvalid, "%s", printable(cut(err.Error(), maxAct)))
-	}
-	return c, nil
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
-}
-
-// parseBody reads text, or the number of a stream that the guest wrote.
-func parseBody(raw json.RawMessage, s runtime.Streams) (*payload, error) {
-	if rawjson.IsNull(raw) {
-		return nil, nil
-	}
-	if text, ok := rawjson.String(raw); ok {
-		return &payload{data: []byte(text)}, nil
-	}
-	id, err := strconv.ParseUint(string(rawjson.Get(raw, streamMember)), 10, 32)
-	if err != nil {
-		return nil, askErrorf(runtime.KindInvalid, "a body is text or {%q: n}", streamMember)
-	}
-	return &payload{take: func() (io.ReadCloser, int64, error) { return s.Take(uint32(id)) }}, nil
-}
-
-// bytes returns the body, at most limit bytes of it.
-func (p *payload) bytes(limit int64) ([]byte, error) {
-	if p == nil {
-		return nil, nil
-	}
-	tooLong := askErrorf(runtime.KindLimit, "the body of the request is longer than %d bytes", limit)
-	if take := p.take; take != nil {
-		p.take = nil
-		r, size, err := take()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		if size > limit {
-			return nil, tooLong
-		}
-		if p.data, err = io.ReadAll(io.LimitReader(r, limit+1)); err != nil {
-			return nil, askErrorf(runtime.KindInvalid, "the body of the request cannot be read")
-		}
-	}
-	if int64(len(p.data)) > limit {
-		return nil, tooLong
-	}
-	return p.data, nil
-}
-
-// maxRedirects is how many a fetch follows, half of what browsers do.
-const maxRedirects = 10
 
 // follow performs a request and whatever it is redirected to. Each hop passes the gate by itself.
-func (g *Gate) follow(ctx context.Context, r *request) (*response, error) {
-	for range maxRedirects + 1 {
+func (g *Gate) follow(ctx context.Context, r *web.Request) (*web.Response, error) {
+	for range web.MaxRedirects + 1 {
 		res, err := g.hop(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		next, err := r.redirect(res)
+		next, err := r.Redirect(res)
 		if err != nil || next == nil {
 			if err != nil {
-				res.body.Close()
+				res.Body.Close()
 			}
 			return res, err
 		}
-		res.body.Close()
+		res.Body.Close()
 		r = next
 	}
-	return nil, askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", maxRedirects, cut(r.url.String(), maxAct))
+	return nil, askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", web.MaxRedirects, cut(r.URL.String(), maxAct))
 }
 
 // hop performs one request.
-func (g *Gate) hop(ctx context.Context, r *request) (res *response, err error) {
-	act := r.method + " " + r.url.String()
-	proxy, err := g.policy.host.proxy(r.url)
+func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err error) {
+	act := r.Method + " " + r.URL.String()
+	proxy, err := g.policy.net.Proxy(r.URL)
 	if err != nil {
 		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
 	}
 	if proxy != nil {
-		r.via = " via proxy"
+		r.Via = " via proxy"
 	}
-	if r.from != "" {
-		act += " (where " + cut(r.from, maxAct) + " redirects)"
+	if r.From != "" {
+		act += " (where " + cut(r.From, maxAct) + " redirects)"
 	}
 	err = g.pass(ctx, effect{
-		family: "net", act: act, target: r.target(),
-		decide: func(s *grant.Set) grant.Decision { return r.decide(s) },
-		near:   func(d grant.Decision) string { return g.policy.host.ranges.near(r.url.Hostname(), d) },
+		family: "net", act: act, target: r.Target(),
+		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
+		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
 		do: func(ctx context.Context, d grant.Decision) error {
-			res, err = g.send(withProxy(ctx, proxy), r, d)
+			res, err = g.send(ctx, r, proxy, d)
 			return err
 		},
 	})
 	return res, err
 }
 
-func (r *request) decide(s *grant.Set) grant.Decision {
-	if r.origin != nil {
-		return s.Redirect(r.method, r.origin, r.url)
+func decideNet(s *grant.Set, r *web.Request) grant.Decision {
+	if r.Origin != nil {
+		return s.Redirect(r.Method, r.Origin, r.URL)
 	}
-	return s.Net(r.method, r.url)
+	return s.Net(r.Method, r.URL)
 }
 
-// target is what a receipt counts a request under: without the path, which may hold values.
-func (r *request) target() string { return r.method + " " + r.url.Scheme + "://" + r.url.Host + r.via }
-
-// appendHead writes the answer of a fetch up to its body.
-func appendHead(dst []byte, res *response) json.RawMessage {
-	dst = fmt.Appendf(dst, `{"status":%d,"url":`, res.status)
-	dst = rawjson.AppendString(dst, res.url)
-	dst = append(dst, `,"headers":{`...)
-	for i, name := range slices.Sorted(maps.Keys(res.header)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendString(dst, strings.ToLower(name))
-		dst = append(dst, ':')
-		dst = appendValues(dst, res.header[name])
+// nearNet explains why a line with stars in its host covers neither this machine nor its network.
+func (g *Gate) nearNet(host string, d grant.Decision) string {
+	c := g.policy.net.ClassOf(host)
+	if !d.Wild || c == web.Public {
+		return ""
 	}
-	return append(dst, '}')
+	return ": " + host + " is a " + string(c) + " address, which a line has to name, with its port"
 }
 
-func appendValues(dst []byte, values []string) []byte {
-	if len(values) == 1 {
-		return rawjson.AppendString(dst, values[0])
+// send performs one request that was allowed.
+func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant.Decision) (*web.Response, error) {
+	limit := int64(web.MaxBody)
+	if d.Body > 0 {
+		limit = min(limit, d.Body)
 	}
-	dst = append(dst, '[')
-	for i, v := range values {
-		if i > 0 {
-			dst = append(dst, ',')
+	data, err := r.Body.Bytes(limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.overSent(int64(len(data))); err != nil {
+		return nil, err
+	}
+	ctx, cancel := g.fetchContext(ctx)
+	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
+		Named: d.Named, Proxy: proxy,
+		Prepare: func(out *http.Request) (bool, error) { return g.inject(out, r, data) },
+		Answered: func(status int, h http.Header) *secret.Redactor {
+			g.count("net", r.Target(), 0, int64(len(data)), 0)
+			g.noteRetry(status, h)
+			g.redactHeader(h)
+			return g.policy.vault.redactor.Load()
+		},
+		Read: func(n int) error {
+			g.count("net", r.Target(), 0, 0, int64(n))
+			return g.overReceived(int64(n))
+		},
+		Done: cancel,
+	})
+	if err != nil {
+		defer cancel()
+		return nil, g.unsent(ctx, r, err)
+	}
+	return res, nil
+}
+
+// fetchContext is done with the call, with the gate, and when a fetch has lasted too long.
+func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	stop := context.AfterFunc(g.stop, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// unsent says why there is no answer. An address that may not be reached is a denial, with the line that would
+// allow it if an operator might want to: one that names the host for a private network, the address for this
+// machine.
+func (g *Gate) unsent(ctx context.Context, r *web.Request, err error) error {
+	var address *web.AddressError
+	var ask *runtime.AskError
+	switch {
+	case errors.As(err, &address):
+		hint := ""
+		switch address.Class {
+		case web.Loopback:
+			hint = (*grant.Set)(nil).Net(r.Method, address.At(r.URL)).Suggest
+		case web.Private:
+			hint = (*grant.Set)(nil).Net(r.Method, r.URL).Suggest
 		}
-		dst = rawjson.AppendString(dst, v)
+		return &refusal{reason: address.Error() + ", which no grant names", hint: hint}
+	case over(ctx) != nil:
+		return over(ctx)
+	case errors.As(err, &ask):
+		redacted := *ask
+		redacted.Message = g.redact(ask.Message)
+		return &redacted
 	}
-	return append(dst, ']')
+	return err
 }

@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -45,8 +45,8 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 		g.journal.Record(mutates, encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
 		return nil, err
 	}
-	head := appendHead(nil, res)
-	outcome, body := keepBody(head, res.body, g.journal.Reserve())
+	head := res.AppendHead(nil)
+	outcome, body := keepBody(head, res.Body, g.journal.Reserve())
 	g.journal.Record(mutates, outcome, family, params, sent.data)
 	return deliver(head, body, s)
 }
@@ -112,14 +112,19 @@ func (t *taken) Take(id uint32) (io.ReadCloser, int64, error) {
 
 // takeBody reads the stream that a fetch names as its body, so that the journal can tell bodies apart.
 func takeBody(params json.RawMessage, s runtime.Streams) (*taken, error) {
-	id, err := strconv.ParseUint(string(rawjson.Get(params, "body", streamMember)), 10, 32)
-	if err != nil {
+	id, ok := web.StreamOf(rawjson.Get(params, "body"))
+	if !ok {
 		return &taken{Streams: s}, nil
 	}
-	p := payload{take: func() (io.ReadCloser, int64, error) { return s.Take(uint32(id)) }}
-	data, err := p.bytes(maxRequestBody)
+	data, err := web.StreamPayload(id, s).Bytes(web.MaxBody)
 	if data == nil {
 		data = []byte{}
 	}
-	return &taken{Streams: s, id: uint32(id), data: data}, err
+	return &taken{Streams: s, id: id, data: data}, err
 }
+
+// failing is a reader that cannot.
+type failing struct{ err error }
+
+// Read fails.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -69,7 +70,7 @@ func (p *proxy) serve(conn net.Conn) {
 }
 
 func behind(u *url.URL, z *zone) *hostfuncs.Options {
-	return &hostfuncs.Options{Resolver: z, Proxy: func(*url.URL) (*url.URL, error) { return u, nil }}
+	return &hostfuncs.Options{Web: web.Options{Resolver: z, Proxy: func(*url.URL) (*url.URL, error) { return u, nil }}}
 }
 
 func TestProxy(t *testing.T) {
@@ -103,7 +104,7 @@ func TestProxy_TLS(t *testing.T) {
 	defer s.Close()
 	p := &proxy{to: strings.TrimPrefix(s.URL, "https://")}
 	o := behind(p.start(t), &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}}})
-	o.TLS = s.Client().Transport.(*http.Transport).TLSClientConfig
+	o.Web.TLS = s.Client().Transport.(*http.Transport).TLSClientConfig
 	g := newGate(t, o, "net: GET https://example.com/")
 	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "example.com" {
 		t.Errorf("got %q, %v", a.text, err)
@@ -134,7 +135,7 @@ func TestProxy_Secure(t *testing.T) {
 	defer secure.Close()
 	u, _ := url.Parse(secure.URL)
 	o := behind(u, &zone{names: map[string][][]string{"public.example": {{"93.184.216.34"}}}})
-	o.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
+	o.Web.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
 	g := newGate(t, o, "net: GET http://public.example/")
 	if a, err := fetch(t, g, get("http://public.example/")); err != nil || a.text != "ok" {
 		t.Errorf("got %q, %v", a.text, err)
@@ -161,7 +162,7 @@ func TestProxy_Errors(t *testing.T) {
 	g = newGate(t, behind(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, z), "net: GET http://public.example/")
 	_, err = fetch(t, g, get("http://public.example/"))
 	wantAsk(t, err, runtime.KindUnavailable, "the proxy gives no way to public.example: it cannot be reached", "")
-	g = newGate(t, &hostfuncs.Options{Proxy: func(*url.URL) (*url.URL, error) { return nil, errors.New("bad") }}, "net: GET http://public.example/")
+	g = newGate(t, &hostfuncs.Options{Web: web.Options{Proxy: func(*url.URL) (*url.URL, error) { return nil, errors.New("bad") }}}, "net: GET http://public.example/")
 	_, err = fetch(t, g, get("http://public.example/"))
 	wantAsk(t, err, runtime.KindUnavailable, "the proxy settings of the host cannot be read", "")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Plugin is what an operator says about one plugin.
@@ -39,7 +40,7 @@ type Policy struct {
 	plugin Plugin
 	env    []string
 	asks   bool // it may ask the client something
-	net    *client
+	net    *web.Client
 	vault  *vault
 	quota  *quota
 	// secrets are the config values that stand for secrets.
@@ -51,7 +52,7 @@ type Policy struct {
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: newClient(h), vault: newVault(h, p.Name), quota: newQuota(p.Limits)}
+	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: newVault(h, p.Name), quota: newQuota(p.Limits)}
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.asks = asks(p.Grants)
@@ -63,7 +64,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 // can be closed as soon as another has taken its place. It may be called again, or never.
 func (p *Policy) Close() {
 	p.host.remove(p)
-	p.net.close()
+	p.net.Close()
 }
 
 // asks reports whether a line lets a plugin ask the client something.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -41,8 +42,8 @@ func (p *Policy) configured() map[string]string {
 
 // inject puts the values that lines send to this address into a request, and reports whether there are any.
 // What was matched is the request as the guest asked for it.
-func (g *Gate) inject(out *http.Request, r *request, data []byte) (bool, error) {
-	lines := g.grants.SecretsFor(r.method, r.url)
+func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (bool, error) {
+	lines := g.grants.SecretsFor(r.Method, r.URL)
 	if len(lines) == 0 {
 		return false, nil
 	}

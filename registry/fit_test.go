@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -49,7 +50,7 @@ func grantsOf(t testing.TB, lines ...string) *grant.Set {
 
 // Allowed effects end as "unavailable", since nothing resolves; refused ones as "denied".
 func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
-	h := hostfuncs.NewHost(&hostfuncs.Options{Resolver: nowhere{}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Resolver: nowhere{}}})
 	t.Cleanup(h.Close)
 	r := open(t, Options{Host: h, Plugins: map[string]Config{
 		"forge": {Grants: grantsOf(t, "net: GET http://forge.example/repos/{args.owner}/**")},

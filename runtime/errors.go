@@ -40,6 +40,11 @@ type AskError struct {
 	Requires json.RawMessage
 }
 
+// AskErrorf makes an AskError of a kind and a message.
+func AskErrorf(kind Kind, format string, args ...any) *AskError {
+	return &AskError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
 func (e *AskError) Error() string { return string(e.Kind) + ": " + e.Message }
 
 // EndError says how a call ended when it gave no answer.

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/extism"
@@ -83,8 +84,10 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 		FullReceipts: s.Text("receipt") == "full",
 
 		Protected: protected(s, files),
-		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
-		UserAgent: "sallyport/" + version(),
+		Web: web.Options{
+			Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
+			UserAgent: "sallyport/" + version(),
+		},
 	})
 }
 

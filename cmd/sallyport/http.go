@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// web is an address that is open, with what is to be served there.
-type web struct {
+// endpoint is an address that is open, with what is to be served there.
+type endpoint struct {
 	options  *streamable.Options
 	listener *streamable.Listener
 	tokens   *auth.Tokens // nil: none is asked for
@@ -23,7 +23,7 @@ type web struct {
 
 // listenHTTP opens http.addr before anything is loaded, so that an address that is taken is told at
 // once. It is nil if stdio is served.
-func listenHTTP(s *settings.Settings, log *slog.Logger) (*web, error) {
+func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	if s.Text("http.addr") == "" {
 		return nil, nil
 	}
@@ -49,19 +49,19 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &web{o, listener, tokens}, nil
+	return &endpoint{o, listener, tokens}, nil
 }
 
 // serve answers until ctx is done.
-func (w *web) serve(ctx context.Context, s *settings.Settings, server *protocol.Server, std stdio) error {
-	greet(std, s, w.listener.URL(), w.tokens)
-	return w.listener.Serve(ctx, streamable.NewHandler(server, w.options))
+func (e *endpoint) serve(ctx context.Context, s *settings.Settings, server *protocol.Server, std stdio) error {
+	greet(std, s, e.listener.URL(), e.tokens)
+	return e.listener.Serve(ctx, streamable.NewHandler(server, e.options))
 }
 
 // close gives the address back, if there is one; after serve it has no effect.
-func (w *web) close() {
-	if w != nil {
-		_ = w.listener.Close() // closed twice is closed
+func (e *endpoint) close() {
+	if e != nil {
+		_ = e.listener.Close() // closed twice is closed
 	}
 }
 

@@ -3,33 +3,18 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 )
 
 // What plugins, files and clients say ends up on a terminal and in the log. There nothing of it may
 // move the cursor, turn the direction of writing or begin a line that looks like the program's own.
 
 // printable is text on one line, in which what cannot be seen is written as an escape.
-func printable(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var out strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if hidden(r) || r == utf8.RuneError && n == 1 {
-			quoted := strconv.Quote(s[:n])
-			out.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			out.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return out.String()
-}
+func printable(s string) string { return clean.Visible(s) }
 
 // hidden are the characters that are no letters, signs or plain spaces.
 func hidden(r rune) bool { return !unicode.IsPrint(r) }

@@ -1,4 +1,4 @@
-package hostfuncs
+package web
 
 import (
 	"encoding/json"
@@ -6,19 +6,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// Limits of the fields that a guest writes, far above what programs need and far below what hurts.
+const (
+	maxFields     = 128
+	maxFieldBytes = 64 << 10
+)
+
 // parseHeader reads {name: text|[text]}. What frames a message or belongs to a connection is the
 // host's to write: a guest that could would speak for two requests at once.
-func (r *request) parseHeader(raw json.RawMessage) error {
+func (r *Request) parseHeader(raw json.RawMessage) error {
 	if rawjson.IsNull(raw) {
 		return nil
 	}
 	fields, err := rawjson.ParseObject(raw)
 	if err != nil {
-		return askErrorf(runtime.KindInvalid, "headers are an object of names and texts")
+		return runtime.AskErrorf(runtime.KindInvalid, "headers are an object of names and texts")
 	}
 	count, size := 0, 0
 	for _, f := range fields {
@@ -28,10 +35,10 @@ func (r *request) parseHeader(raw json.RawMessage) error {
 		}
 		for _, v := range values {
 			count, size = count+1, size+len(f.Key)+len(v)
-			r.header.Add(f.Key, v)
+			r.Header.Add(f.Key, v)
 		}
 		if count > maxFields || size > maxFieldBytes {
-			return askErrorf(runtime.KindLimit, "the headers are more than %d fields or %d bytes", maxFields, maxFieldBytes)
+			return runtime.AskErrorf(runtime.KindLimit, "the headers are more than %d fields or %d bytes", maxFields, maxFieldBytes)
 		}
 	}
 	return nil
@@ -39,22 +46,22 @@ func (r *request) parseHeader(raw json.RawMessage) error {
 
 // parseField reads one field and refuses what could end it early.
 func parseField(f rawjson.Member) ([]string, error) {
-	name := cut(f.Key, maxMethod)
+	name := clean.Cut(f.Key, maxMethod)
 	if !isToken(f.Key) {
-		return nil, askErrorf(runtime.KindInvalid, "header name %q is not allowed", name)
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "header name %q is not allowed", name)
 	}
 	if isHostField(f.Key) {
-		return nil, askErrorf(runtime.KindInvalid, "header %q is set by the host: remove it", name)
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "header %q is set by the host: remove it", name)
 	}
 	var values []string
 	if text, ok := rawjson.String(f.Value); ok {
 		values = []string{text}
 	} else if err := json.Unmarshal(f.Value, &values); err != nil || values == nil {
-		return nil, askErrorf(runtime.KindInvalid, "header %q is not a text or a list of texts", name)
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "header %q is not a text or a list of texts", name)
 	}
 	for _, v := range values {
 		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return nil, askErrorf(runtime.KindInvalid, "header %q holds a control character", name)
+			return nil, runtime.AskErrorf(runtime.KindInvalid, "header %q holds a control character", name)
 		}
 	}
 	return values, nil
@@ -87,9 +94,9 @@ func crossesOrigins(name string) bool {
 }
 
 // forOrigin returns the fields that go on to an address.
-func (r *request) forOrigin(same, body bool) http.Header {
+func (r *Request) forOrigin(same, body bool) http.Header {
 	kept := http.Header{}
-	for name, values := range r.header {
+	for name, values := range r.Header {
 		if (same || crossesOrigins(name)) && (body || !strings.HasPrefix(name, "Content-")) {
 			kept[name] = values
 		}

@@ -1,4 +1,4 @@
-package hostfuncs
+package web
 
 import (
 	"compress/gzip"
@@ -55,7 +55,7 @@ func (b *body) open() {
 	case err == io.EOF:
 		return // nothing at all came, which is not compressed
 	case err == gzip.ErrHeader:
-		err = askErrorf(runtime.KindUnavailable, "the answer is not the gzip it says")
+		err = runtime.AskErrorf(runtime.KindUnavailable, "the answer is not the gzip it says")
 	}
 	if err != nil {
 		b.in = failing{err}
@@ -80,7 +80,7 @@ func (b *body) end() (int, error) {
 	for range 100 {
 		n, err := b.in.Read(one[:])
 		if n > 0 {
-			return 0, askErrorf(runtime.KindLimit, "the answer is longer than %d bytes", b.limit)
+			return 0, runtime.AskErrorf(runtime.KindLimit, "the answer is longer than %d bytes", b.limit)
 		}
 		if err != nil {
 			return 0, err

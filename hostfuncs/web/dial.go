@@ -1,4 +1,4 @@
-package hostfuncs
+package web
 
 import (
 	"context"
@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"net/url"
 )
 
 // maxAddresses is how many addresses of one name are tried.
 const maxAddresses = 8
+
+// Resolver finds the addresses of a host name. *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
 
 // dialer opens connections to addresses that it has looked at itself: the name is resolved here, each
 // address is checked, and the connection goes to that very address, so that a name which means another
@@ -25,16 +29,28 @@ type dialer struct {
 	named    bool        // for hosts that a grant spells out
 }
 
-// addressError says that a host has no address that may be reached.
-type addressError struct {
-	host  string
-	addr  netip.Addr // the first that was refused
-	class class
+// AddressError says that a host has no address that may be reached.
+type AddressError struct {
+	Host  string
+	Addr  netip.Addr // the first that was refused
+	Class Class
 }
 
-// Error names the host and the use of its address.
-func (e *addressError) Error() string {
-	return fmt.Sprintf("%s has a %s address", e.host, e.class)
+// Error says where the host leads to, or that it is such an address.
+func (e *AddressError) Error() string {
+	verb := "leads to"
+	if e.Host == e.Addr.String() {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s %s a %s address", e.Host, verb, e.Class)
+}
+
+// At is the URL with the refused address in place of its host, which is what would have to be allowed to reach
+// this machine.
+func (e *AddressError) At(u *url.URL) *url.URL {
+	at := *u
+	at.Host = hostPort(e.Addr, u.Port())
+	return &at
 }
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -84,16 +100,16 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 // check leaves out what may not be reached. exact says that a grant spells out the address itself.
 func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Addr, error) {
 	var allowed []netip.Addr
-	refused := &addressError{host: host, class: special}
+	refused := &AddressError{Host: host, Class: Special}
 	for _, a := range addrs {
 		c := d.ranges.classify(a)
 		if exact || d.lifts(host, c) {
 			allowed = append(allowed, a)
-		} else if !refused.addr.IsValid() {
-			refused.addr, refused.class = a, c
+		} else if !refused.Addr.IsValid() {
+			refused.Addr, refused.Class = a, c
 		}
 	}
-	if len(allowed) == 0 && refused.addr.IsValid() {
+	if len(allowed) == 0 && refused.Addr.IsValid() {
 		return nil, refused
 	}
 	if len(allowed) == 0 {
@@ -105,35 +121,16 @@ func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Add
 // lifts reports whether a name may lead to addresses of a class. A name that a grant spells out may be
 // one of a private network. Loopback needs its own name or address in the grant, and so does all else:
 // whoever owns a name's zone can make it mean any address, and that is not the operator.
-func (d *dialer) lifts(host string, c class) bool {
+func (d *dialer) lifts(host string, c Class) bool {
 	switch c {
-	case public:
+	case Public:
 		return true
-	case private:
+	case Private:
 		return d.named
-	case loopback:
+	case Loopback:
 		return d.named && isLocalhost(host)
 	}
 	return false
-}
-
-// refusal makes the error a denial, with the line that would allow it if an operator might want to: one
-// that names the host for a private network, the address for this machine.
-func (e *addressError) refusal(r *request) *refusal {
-	u := *r.url
-	hint := ""
-	switch e.class {
-	case loopback:
-		u.Host = hostPort(e.addr, u.Port())
-		hint = (*grant.Set)(nil).Net(r.method, &u).Suggest
-	case private:
-		hint = (*grant.Set)(nil).Net(r.method, &u).Suggest
-	}
-	verb := "leads to"
-	if e.host == e.addr.String() {
-		verb = "is"
-	}
-	return &refusal{reason: fmt.Sprintf("%s %s a %s address, which no grant names", e.host, verb, e.class), hint: hint}
 }
 
 func hostPort(a netip.Addr, port string) string {
