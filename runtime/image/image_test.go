@@ -216,3 +216,60 @@ func BenchmarkMemory_Restore(b *testing.B) {
 		}
 	}
 }
+
+// TestMemory_Restore_worn: what one round touched is not copied for ever, and giving it back loses nothing.
+func TestMemory_Restore_worn(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		want := contents(8)
+		i := image.New(want, way)
+		defer i.Close()
+		m := i.Memory(16 * page)
+		defer m.Free()
+		random := rand.New(rand.NewPCG(2, uint64(way)))
+		for round := range 600 {
+			p := m.Bytes()
+			if round%300 == 1 { // most of it, and as much behind it
+				p = m.Reallocate(16 * page)
+				if !bytes.Equal(p[8*page:], make([]byte, 8*page)) {
+					t.Fatal("what is new is not zero")
+				}
+				for at := 0; at < len(p); at += 4096 {
+					p[at] ^= 0xff
+				}
+			}
+			p[random.IntN(len(p))]++
+			if err := m.Restore(); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, m, want)
+		}
+	})
+}
+
+// TestMemory_Restore_others: a page that is written for the first time is found, however many memories there are and
+// whatever they were asked before.
+func TestMemory_Restore_others(t *testing.T) {
+	each(t, func(t *testing.T, way image.Way) {
+		want := contents(16)
+		i := image.New(want, way)
+		defer i.Close()
+		var all []*image.Memory
+		for range 4 {
+			m := i.Memory(16 * page)
+			defer m.Free()
+			all = append(all, m)
+		}
+		for n := range 256 { // each page of the system once, and one that was written before
+			for k, m := range all {
+				m.Bytes()[(n*4096+k*4096*64)%len(want)]++
+				m.Bytes()[0]++
+			}
+			for _, m := range all {
+				if err := m.Restore(); err != nil {
+					t.Fatal(err)
+				}
+				holds(t, m, want)
+			}
+		}
+	})
+}

@@ -23,3 +23,5 @@ func giveBack([]byte) error                        { return errors.ErrUnsupporte
 func release([]byte)                               {}
 
 func written([]byte, func(from, to int) bool) (bool, error) { return false, errors.ErrUnsupported }
+
+func faults() (int64, bool) { return 0, false }

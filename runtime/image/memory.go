@@ -9,6 +9,9 @@ type Memory struct {
 	size    uint64
 	peak    uint64 // the largest size since the last Restore
 	refused bool
+
+	high uint64 // of a mapping: the largest size since all of it was given back
+	own  own    // which pages of a mapping are no longer the image's
 }
 
 // Bytes is the memory as it is now.
@@ -57,36 +60,25 @@ func (m *Memory) restore() error {
 		clear(m.buf[m.image.size:m.peak])
 		return nil
 	}
-	if tail := m.buf[m.image.size:m.peak]; len(tail) > 0 {
-		if err := giveBack(tail); err != nil {
+	m.high = max(m.high, m.peak)
+	if m.way == Scan {
+		return m.rewrite()
+	}
+	return m.giveBack()
+}
+
+// giveBack makes all of a mapping what it was at first.
+func (m *Memory) giveBack() error {
+	m.own.forget()
+	for _, p := range [][]byte{m.buf[:m.image.size], m.buf[m.image.size:m.high]} {
+		if len(p) == 0 {
+			continue
+		}
+		if err := giveBack(p); err != nil {
 			return err
 		}
 	}
-	head := m.buf[:m.image.size]
-	switch {
-	case len(head) == 0:
-		return nil
-	case m.way == Scan:
-		return m.rewrite(head)
-	}
-	return giveBack(head)
-}
-
-// maxRewritten is how many bytes are copied at most; giving more than that back is cheaper, and frees them.
-const maxRewritten = 8 << 20
-
-// rewrite copies the image over what was written.
-func (m *Memory) rewrite(head []byte) error {
-	left := maxRewritten
-	all, err := written(head, func(from, to int) bool {
-		if left -= to - from; left < 0 {
-			return false
-		}
-		return m.image.file.readAt(head[from:to], from)
-	})
-	if err != nil || !all {
-		return giveBack(head)
-	}
+	m.high = m.image.size
 	return nil
 }
 

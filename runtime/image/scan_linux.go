@@ -29,6 +29,7 @@ const (
 	pageIsFile    = 1 << 2
 	pageIsPresent = 1 << 3
 	pageIsSwapped = 1 << 4
+	pageIsZero    = 1 << 5 // the page of zeros that all processes share
 )
 
 // maxRegions is how many regions one system call tells; more of them take more calls.
@@ -41,8 +42,8 @@ var pagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/s
 var regions = sync.Pool{New: func() any { return new([maxRegions]region) }}
 
 // written calls f with each range of a private mapping that has its own copy by now, in order, until f
-// returns false. It tells whether f has seen all. A page has a copy if it is there, or in the swap, and is not the
-// file's.
+// returns false. It tells whether f has seen all. A page has a copy if it is there, or in the swap, and is neither the
+// file's nor the one of zeros.
 func written(p []byte, f func(from, to int) bool) (all bool, err error) {
 	file, err := pagemap()
 	if err != nil {
@@ -54,7 +55,7 @@ func written(p []byte, f func(from, to int) bool) (all bool, err error) {
 	a := scanArg{
 		size: uint64(unsafe.Sizeof(scanArg{})), start: base, end: base + uint64(len(p)),
 		vec: uint64(uintptr(unsafe.Pointer(found))), vecLen: maxRegions,
-		categoryInverted: pageIsFile, categoryMask: pageIsFile,
+		categoryInverted: pageIsFile | pageIsZero, categoryMask: pageIsFile | pageIsZero,
 		categoryAny: pageIsPresent | pageIsSwapped, returning: pageIsPresent,
 	}
 	for a.start < a.end {
@@ -74,6 +75,40 @@ func written(p []byte, f func(from, to int) bool) (all bool, err error) {
 	}
 	return true, nil
 }
+
+// faults is how many page faults this process has had, of all its threads; false if that is not known. A page of a
+// private mapping becomes a copy by a fault and in no other way, also where the kernel itself writes to it.
+func faults() (n int64, ok bool) {
+	if !counting() {
+		return 0, false
+	}
+	return countFaults()
+}
+
+func countFaults() (n int64, ok bool) {
+	var r unix.Rusage
+	err := unix.Getrusage(unix.RUSAGE_SELF, &r)
+	return int64(r.Minflt) + int64(r.Majflt), err == nil
+}
+
+// counting tries out once whether the kernel counts the fault that a first write is.
+var counting = sync.OnceValue(func() bool {
+	i := New(make([]byte, 2*chunk), Map)
+	defer i.Close()
+	m := i.Memory(4 * chunk)
+	defer m.Free()
+	p := m.Reallocate(4 * chunk)
+	if i.Way() != Map || m.way != Map {
+		return false
+	}
+	last, ok := countFaults()
+	for at := 0; at < len(p) && ok; at += chunk { // pages of the image, and behind it
+		p[at] = 1
+		now, _ := countFaults()
+		ok, last = now > last, now
+	}
+	return ok
+})
 
 // scanning tries the way out once: a kernel may be too old, or something between it and us may refuse.
 var scanning = sync.OnceValue(func() bool {
