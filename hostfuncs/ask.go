@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -153,8 +154,10 @@ func families(round []runtime.Question) string {
 // maxQuestion bounds the params of one question, in bytes: a form or a conversation, not a file.
 const maxQuestion = 256 << 10
 
-// questionParams reads the params of a question, which may be absent.
-func questionParams(params json.RawMessage) (rawjson.Object, error) {
+// questionParams reads the params of a question, which may be absent: the members that the protocol has, without
+// what nobody sees. Whatever else a guest writes there is no part of a question, and could be one to a client
+// that answers by itself: _meta and task are between host and client.
+func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjson.Object, error) {
 	if len(params) > maxQuestion {
 		return nil, askErrorf(runtime.KindLimit, "a question is longer than %d bytes", maxQuestion)
 	}
@@ -165,13 +168,21 @@ func questionParams(params json.RawMessage) (rawjson.Object, error) {
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question are not an object: %v", err)
 	}
-	o.Delete("_meta") // its keys are between host and client
+	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
+	for i, m := range o {
+		value, removed := clean.JSON(m.Value, unread)
+		o[i].Value = value
+		g.Cleaned(removed, 0)
+	}
 	return o, nil
 }
 
+// unread are the members of a question that are data, which is shown to nobody as it is.
+func unread(member string) bool { return member == "data" || member == "blob" }
+
 // prepareRoots takes roots/list, which has no params.
-func prepareRoots(_ *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	_, err := questionParams(params)
+func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
+	_, err := g.questionParams(params)
 	return json.RawMessage("{}"), effect{family: "roots", act: "list the client's roots", decide: (*grant.Set).Roots}, err
 }
 

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -23,7 +25,7 @@ const (
 
 // prepareElicitation takes elicitation/create {mode?, message, requestedSchema | url}.
 func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	o, err := questionParams(params)
+	o, err := g.questionParams(params, "mode", "message", "requestedSchema", "url")
 	if err != nil {
 		return nil, effect{}, err
 	}
@@ -38,21 +40,31 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	var e effect
 	switch {
 	case named && mode == "url":
+		o.Delete("requestedSchema")
 		e, err = prepareURL(o)
 	case named && mode != "form":
 		err = askErrorf(runtime.KindInvalid, "the mode of an elicitation is form or url")
 	default:
 		mode = "form"
+		o.Delete("url")
 		e = effect{family: "elicitation", act: "ask the client's user", decide: func(s *grant.Set) grant.Decision { return s.Elicit(nil) }}
 		err = checkForm(o.Get("requestedSchema"))
 	}
 	o.Set("mode", rawjson.AppendString(nil, mode))
-	o.Set("message", rawjson.AppendString(nil, g.speaker()+message))
+	o.Set("message", rawjson.AppendString(nil, g.speaks(message)))
 	return o.Append(nil), e, err
 }
 
-// speaker is what a question begins with, so that nobody takes a plugin's words for the host's.
-func (g *Gate) speaker() string { return "Plugin " + g.policy.plugin.Name + " asks: " }
+// speaks says who says a text, in its first line and in each that follows, so that nobody takes a plugin's words
+// for the host's.
+func (g *Gate) speaks(text string) string {
+	lines := slices.DeleteFunc(strings.FieldsFunc(text, breaksLine), func(line string) bool { return strings.TrimSpace(line) == "" })
+	return "Plugin " + g.policy.plugin.Name + " asks: " + strings.Join(lines, "\n> ")
+}
+
+func breaksLine(r rune) bool {
+	return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029
+}
 
 // prepareURL checks the address that the user is to open.
 func prepareURL(o rawjson.Object) (effect, error) {
@@ -64,6 +76,7 @@ func prepareURL(o rawjson.Object) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
+	o.Set("url", rawjson.AppendString(nil, u.String())) // as it was decided on, and no client reads otherwise
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
 		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
@@ -103,6 +116,9 @@ func checkForm(form json.RawMessage) error {
 }
 
 func checkField(name string, field json.RawMessage) error {
+	if name == "" || clean.Visible(name) != name {
+		return askErrorf(runtime.KindInvalid, "field %q of the form has a name that nobody can read", cut(name, maxMethod))
+	}
 	kind, _ := rawjson.String(rawjson.Get(field, "type"))
 	switch kind {
 	case "string", "number", "integer", "boolean":

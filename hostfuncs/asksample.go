@@ -18,7 +18,8 @@ type sampled struct {
 // prepareSampling takes sampling/createMessage {messages, maxTokens, …}. The grant says how often one
 // call may ask, and how many tokens its questions may want in all.
 func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	o, err := questionParams(params)
+	o, err := g.questionParams(params, "messages", "maxTokens", "systemPrompt", "modelPreferences", "includeContext",
+		"temperature", "stopSequences", "metadata", "tools", "toolChoice")
 	if err != nil {
 		return nil, effect{}, err
 	}
@@ -29,6 +30,9 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	tokens, err := strconv.ParseInt(string(o.Get("maxTokens")), 10, 32)
 	if err != nil || tokens <= 0 {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")
+	}
+	if prompt, ok := rawjson.String(o.Get("systemPrompt")); ok {
+		o.Set("systemPrompt", rawjson.AppendString(nil, g.speaks(prompt)))
 	}
 	o.Set("_meta", rawjson.Object{{Key: "dev.sallyport/plugin", Value: rawjson.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
 	return o.Append(nil), effect{

@@ -81,12 +81,15 @@ func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.R
 		text = string(data)
 	}
 	var attrs []any
+	name := g.policy.plugin.Name
 	if logger, ok := rawjson.String(rawjson.Get(params, "logger")); ok && logger != "" {
-		attrs = []any{"logger", printable(cut(logger, maxMethod))}
+		logger = printable(cut(logger, maxMethod))
+		attrs, name = []any{"logger", logger}, name+"/"+logger
 	}
 	g.log(l, printable(cut(text, maxLogLine)), attrs...)
-	if g.call.Client != nil {
-		g.call.Client.Message(ctx, params)
+	if o, err := rawjson.ParseObject(params); err == nil && g.call.Client != nil {
+		o.Set("logger", rawjson.AppendString(nil, name)) // so that no plugin logs as the host, or as another
+		g.call.Client.Message(ctx, o.Append(nil))
 	}
 }
 

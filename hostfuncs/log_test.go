@@ -56,7 +56,12 @@ level=ERROR msg=null plugin=demo call=c1
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b, want)
 	}
-	if !slices.Equal(l.messages, params) {
+	heard := []string{ // each is this plugin's
+		`{"level":"debug","data":"hello\nworld \u001b[31m","logger":"demo/net\\a"}`,
+		`{"data":{"a":1},"level":"warning","extra":[1],"logger":"demo"}`,
+		`{"level":"emergency","data":null,"logger":"demo"}`,
+	}
+	if !slices.Equal(l.messages, heard) {
 		t.Errorf("the client got %s", l.messages)
 	}
 }

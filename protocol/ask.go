@@ -73,7 +73,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 			answers[i].Err = refused
 			continue
 		}
-		waits[i], answers[i].Err = r.conn.request(r, q.Method, declared.fit(q, r.conn.session()))
+		waits[i], answers[i].Err = r.conn.request(r, q.Method, r.fitLegacy(q, declared))
 	}
 	for i, w := range waits {
 		if w != nil {
@@ -81,6 +81,18 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 		}
 	}
 	return answers
+}
+
+// fitLegacy is what a session is asked. One that knows pages to sign in at wants a name for each visit.
+func (r *request) fitLegacy(q runtime.Question, declared abilities) json.RawMessage {
+	version := r.conn.session()
+	params := declared.fit(q, version)
+	o, err := rawjson.ParseObject(params)
+	if err != nil || version < version20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
+		return params
+	}
+	o.Set("elicitationId", rawjson.AppendString(nil, r.server.nextCall()))
+	return o.Append(nil)
 }
 
 // await waits for one answer.
