@@ -312,7 +312,7 @@ func (g *Gate) Receipt() Receipt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Receipt{
-		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Calls: slices.Clone(g.nested),
+		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Updates: g.policy.plugin.Updates, Calls: slices.Clone(g.nested),
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
 		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: slices.Concat(g.wouldWrite(), g.would),

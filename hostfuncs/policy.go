@@ -30,6 +30,10 @@ type Plugin struct {
 	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
 	Seed string
 
+	// Updates says which bytes the operator approved before they were there, as receipts repeat it; empty is
+	// none but these.
+	Updates string
+
 	starting bool // it is the policy under which the plugin starts
 }
 

@@ -21,6 +21,7 @@ type Receipt struct {
 	Call    string   `json:"call"`
 	Plugin  string   `json:"plugin"`
 	Digest  string   `json:"digest,omitempty"`
+	Updates string   `json:"updates,omitempty"` // Plugin.Updates
 	Millis  float64  `json:"ms,omitempty"`      // how long it took
 	Outcome string   `json:"outcome,omitempty"` // OutcomeOK, OutcomeTool, or the kind of its failure
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
@@ -58,6 +59,9 @@ func (r *Receipt) members(b []byte) []byte {
 	b = text(b, `,"plugin":`, r.Plugin)
 	if r.Digest != "" {
 		b = text(b, `,"digest":`, r.Digest)
+	}
+	if r.Updates != "" {
+		b = text(b, `,"updates":`, r.Updates)
 	}
 	b = append(b, `,"ms":`...)
 	b = strconv.AppendFloat(b, r.Millis, 'f', 3, 64)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -24,6 +26,12 @@ type plan struct {
 	err    error // why there can be no such plugin
 	held   error // why it may not serve
 	extism *file // the Extism manifest that names file; nil if there is none
+
+	module  *module.Module // what may serve; nil: nothing can, or not yet
+	pin     *lock.Pin      // what was approved; nil: nothing need be
+	waits   string         // the digest of what is held in the place of module; "" is none
+	waiting string         // the same in words
+	kept    string         // the file that module comes from, where that is not the plugin's own
 }
 
 func (p *plan) key() string { return p.name + "\x00" + p.path }
@@ -48,7 +56,13 @@ func (r *Registry) plans() []*plan {
 	slices.SortFunc(plans, func(a, b *plan) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path))
 	})
-	hold(plans)
+	r.hold(plans)
+	for _, p := range plans {
+		if p.file != nil {
+			p.module = p.file.module
+		}
+		r.trust(p)
+	}
 	return plans
 }
 
@@ -106,8 +120,8 @@ func (r *Registry) folderPlans() []*plan {
 	return plans
 }
 
-// hold keeps all plugins back that claim one name.
-func hold(plans []*plan) {
+// hold keeps all plugins back that claim one name, but for the one that was approved under it.
+func (r *Registry) hold(plans []*plan) {
 	byName := map[string][]*plan{}
 	for _, p := range plans {
 		if p.err == nil && !p.config.Disabled {
@@ -123,6 +137,9 @@ func hold(plans []*plan) {
 			where = append(where, p.where())
 		}
 		for _, p := range same {
+			if r.approvedFile(same) == p {
+				continue
+			}
 			p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", name, strings.Join(where, ", "))
 		}
 	}
@@ -139,11 +156,20 @@ func (p *plan) where() string {
 // not needed any more is retired, and drained in the background.
 func (r *Registry) assemble() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	look := r.assembleLocked()
+	r.mu.Unlock()
+	if look {
+		r.touch("")
+	}
+}
+
+// assembleLocked reports whether there are files to be looked at that nobody has looked at yet.
+func (r *Registry) assembleLocked() (look bool) {
 	if r.closed {
-		return
+		return false
 	}
 	plans := r.plans()
+	look = r.needKept(plans)
 	old := r.current()
 	r.forget(plans)
 	var serving []*generation
@@ -161,6 +187,7 @@ func (r *Registry) assemble() {
 			r.retire(p)
 		}
 	}
+	return look
 }
 
 // forget takes the plugins out that no plan is for.
@@ -194,7 +221,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 	if _, err := p.fitting(); err != nil && p.err == nil {
 		p.err = fmt.Errorf("its grants do not fit: %w", err)
 	}
-	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && (p.file == nil || p.file.module == nil) {
+	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && p.module == nil {
 		if old := r.plugins[p.key()]; old != nil {
 			old.set(nil)
 			delete(r.plugins, p.key())
@@ -227,7 +254,7 @@ func (g *generation) fits(p *plan) bool {
 	if p.code != nil {
 		return g.code == p.code
 	}
-	return g.module == p.file.module
+	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
 }
 
 func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
@@ -245,9 +272,9 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}
 		return g
 	}
-	g.module = p.file.module
+	g.module, g.pinned = p.module, p.pinned()
 	g.manifest = g.module.Manifest
-	policy.Digest = g.module.Digest
+	policy.Digest, policy.Updates = g.module.Digest, string(p.config.Updates)
 	limits := orDefaults(p.config.Limits, r.opts.Defaults)
 	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
 	limits.Output = max(g.output, maxAnswer)
@@ -312,6 +339,10 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.Dialect = "go"
 	case p.file == nil:
 		s.fail(StateFailed, p.missing())
+	case p.waits != "" && g != nil:
+		s.Error = p.waiting
+	case p.waits != "" && p.file.err == nil:
+		s.State = StateLoading
 	case p.file.err != nil && g == nil:
 		s.fail(StateFailed, p.file.err)
 	case p.file.err != nil:
@@ -322,6 +353,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	if g != nil {
 		s.describe(g)
 	}
+	s.Waits, s.Updates = p.waits, string(p.config.Updates)
 	s.Warnings = append(s.Warnings, p.extismWarnings()...)
 	return s
 }

@@ -31,7 +31,17 @@ type Config struct {
 	State     runtime.State     // how long an instance lives; "" is what the plugin asks for, if it may have that
 	Frozen    bool              // its clocks stand still
 	Seed      string            // what its random numbers are made of; "" is random
+	Updates   Updates           // which bytes may take the place of those that were approved; "" is none
 }
+
+// Updates says which new bytes of a plugin serve before anybody has approved them.
+type Updates string
+
+// The kinds of updates that an operator may allow beforehand.
+const (
+	UpdatesSame Updates = "same-interface" // those that import, want and offer the same
+	UpdatesDev  Updates = "dev"            // whatever the file holds: of a plugin that is being written
+)
 
 func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }
 

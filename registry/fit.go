@@ -61,8 +61,8 @@ func (p *plan) manifest() *manifest.Manifest {
 	switch {
 	case p.code != nil:
 		return p.code.manifest
-	case p.file != nil && p.file.module != nil:
-		return p.file.module.Manifest
+	case p.module != nil:
+		return p.module.Manifest
 	}
 	return nil
 }

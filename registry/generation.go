@@ -56,8 +56,9 @@ type generation struct {
 	config   Config
 	manifest *manifest.Manifest
 	server   server
-	module   *module.Module // what the server runs; nil for code
-	code     *goPlugin      // nil for a module
+	module   *module.Module    // what the server runs; nil for code
+	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
+	code     *goPlugin         // nil for a module
 	places   grant.Places
 	log      *slog.Logger
 

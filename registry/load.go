@@ -62,8 +62,8 @@ func (r *Registry) loader() *module.Loader {
 
 // compile reads a module's file once more and compiles it, if it still holds the same bytes.
 func (r *Registry) compile(ctx context.Context, m *module.Module, st stamp.Stamp) (*runtime.Module, error) {
-	wasm, _, err := stamp.Read(m.Path)
-	if err != nil || stamp.Digest(wasm) != m.Digest {
+	wasm, err := r.bytesOf(m)
+	if err != nil {
 		r.cache.Forget(st)
 		r.touch(m.Path)
 		return nil, module.ErrReplaced

@@ -129,6 +129,17 @@ func (p *publisher) uri(k manifest.Kind, d manifest.Entry) bool {
 	return true
 }
 
+// approved holds back what is defined in another way than when it was approved.
+func (p *publisher) approved(k manifest.Kind, d manifest.Entry) bool {
+	g := p.from
+	key := manifest.Key(k, d.ID)
+	if g.pinned == nil || g.module == nil || g.pinned[key] == g.module.Hashes()[key] {
+		return true
+	}
+	p.problem("%s %q is held: its definition is not the one that was approved; sallyport approve %s shows the difference", k, d.ID, g.plugin.name)
+	return false
+}
+
 // wanted holds publish.only, publish.hide, the manifest's own "hidden", and what the plugin chose.
 func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	only, hide := slices.Contains(p.config.Only, d.ID), slices.Contains(p.config.Hide, d.ID)
@@ -139,7 +150,7 @@ func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	if chosen, ok := p.shown.has(k, d.ID); ok {
 		shown = chosen
 	}
-	return shown && !hide && (only || len(p.config.Only) == 0)
+	return shown && !hide && (only || len(p.config.Only) == 0) && p.approved(k, d)
 }
 
 // unused reports the words of the publish lines that name nothing: most often a misspelling.

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -38,6 +39,8 @@ type Options struct {
 	Host *hostfuncs.Host
 	// Dialects are asked in order whether a module is theirs.
 	Dialects []Dialect
+	// Lock says which bytes of each plugin may serve; nil lets all of them.
+	Lock *lock.Lock
 	// State is the folder of the cache of digests and manifests; it is made with mode 0700. Empty
 	// caches nothing between runs.
 	State string
@@ -72,6 +75,8 @@ type Registry struct {
 	end    context.CancelFunc
 	work   sync.WaitGroup // loading, compiling, draining
 
+	keeper keeper
+
 	warm      chan *module.Module
 	warmAfter time.Duration
 
@@ -82,6 +87,7 @@ type Registry struct {
 	files   map[string]*file // by absolute path
 	gos     map[string]*goPlugin
 	plugins map[string]*plugin // by name and path
+	kept    map[string]bool    // files of approved bytes that serve, since others wait in their place
 }
 
 // ErrClosed is returned by what needs an open registry.

@@ -19,7 +19,7 @@ const (
 	StateLoading  State = "loading"  // its file is still changing, or is being read
 	StateLoaded   State = "loaded"   // it serves
 	StateFailed   State = "failed"   // it cannot be loaded; Error says why
-	StateHeld     State = "held"     // it could be loaded, but another plugin claims its name
+	StateHeld     State = "held"     // it could be loaded, but another plugin claims its name, or nobody has approved it
 	StateDisabled State = "disabled" // the operator turned it off
 )
 
@@ -36,6 +36,8 @@ type Status struct {
 	Resources int      `json:"resources"`         // published, with templates
 	Prompts   int      `json:"prompts"`           // published
 	Warnings  []string `json:"warnings,omitempty"`
+	Waits     string   `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
+	Updates   string   `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
 }
 
 // Plugins returns the status of every plugin, sorted by name and file.

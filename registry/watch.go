@@ -84,6 +84,9 @@ func (w watched) Sources() map[string]bool {
 			sources[path] = sources[path] || !c.Disabled
 		}
 	}
+	for path := range w.r.kept {
+		sources[path] = true
+	}
 	for _, f := range w.r.files {
 		if f.extism != nil && f.extism.err == nil {
 			sources[f.extism.module] = true

@@ -20,6 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/extism"
 	"github.com/sallyport-mcp/sallyport/runtime/native"
@@ -43,6 +44,11 @@ func (h *host) configure(s *settings.Settings) error {
 // openHost brings up the engine and the gate, and loads the plugins of s; files restricts it to
 // the files named, with no folder watched.
 func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files ...registry.File) (*host, error) {
+	return openHostWith(ctx, s, log, nil, files...)
+}
+
+// openHostWith is openHost under a lock; nil lets every plugin serve, as befits files that are named one by one.
+func openHostWith(ctx context.Context, s *settings.Settings, log *slog.Logger, l *lock.Lock, files ...registry.File) (*host, error) {
 	state := s.Text("state")
 	if err := makeFolder(state); err != nil {
 		return nil, err
@@ -61,7 +67,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 	if err := h.gates.Recover(); err != nil {
 		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
 	}
-	h.registry, err = registry.New(ctx, registryOptions(s, h, log, files))
+	h.registry, err = registry.New(ctx, registryOptions(s, h, log, l, files))
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
@@ -94,7 +100,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 // protected are the files and folders that no grant reaches: who may write them could grant itself
 // the rest, at the latest at the next start.
 func protected(s *settings.Settings, files []registry.File) []string {
-	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
+	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), lockFile(s), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
 	if file, err := settings.DefaultFile(); err == nil {
 		paths = append(paths, filepath.Dir(file)) // also where there is none yet
 	}
@@ -110,7 +116,7 @@ func protected(s *settings.Settings, files []registry.File) []string {
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
 }
 
-func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []registry.File) registry.Options {
+func registryOptions(s *settings.Settings, h *host, log *slog.Logger, l *lock.Lock, files []registry.File) registry.Options {
 	o := registry.Options{
 		Engine:   h.engine,
 		Host:     h.gates,
@@ -119,6 +125,7 @@ func registryOptions(s *settings.Settings, h *host, log *slog.Logger, files []re
 		Dialects: dialects(),
 		Defaults: limits(s, settings.Limits{}),
 		Files:    files,
+		Lock:     l,
 	}
 	if files != nil {
 		o.Logger = quiet(s, log) // the command itself says what became of its file
@@ -161,6 +168,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		State:    runtime.State(p.State),
 		Frozen:   p.Frozen,
 		Seed:     seedOf(p),
+		Updates:  updatesOf(p),
 
 		Workspace: p.Workspace,
 		Use: hostfuncs.Limits{
@@ -176,6 +184,17 @@ func seedOf(p settings.Plugin) string {
 		return ""
 	}
 	return "plugin " + p.Name
+}
+
+// updatesOf is what the operator approved beforehand.
+func updatesOf(p settings.Plugin) registry.Updates {
+	switch {
+	case p.Dev:
+		return registry.UpdatesDev
+	case p.Updates == string(registry.UpdatesSame):
+		return registry.UpdatesSame
+	}
+	return ""
 }
 
 // limits are those of a plugin, with the host's own where it has none.

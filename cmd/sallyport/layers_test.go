@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"registry":                3,
 	"registry/module":         3,
 	"registry/extismfile":     1,
+	"registry/lock":           1,
 	"registry/cache":          0,
 	"registry/folder":         0,
 	"registry/frontmatter":    0,

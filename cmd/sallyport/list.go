@@ -19,6 +19,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 func newList(std stdio) *cobra.Command {
@@ -46,12 +47,17 @@ func newList(std stdio) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addLockFlags(c)
 	return c
 }
 
 // statusOf loads the folder once and says where each plugin stands.
 func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.Status, error) {
-	h, err := openHost(ctx, s, quiet(s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))))
+	l, err := openLock(s, lock.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	h, err := openHostWith(ctx, s, quiet(s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))), l)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +90,9 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		fmt.Fprint(w, line)
 		if p.Error != "" {
 			indented(w, p.Error)
+		}
+		if p.Updates != "" {
+			indented(w, beforehand(p.Updates))
 		}
 		for _, warning := range p.Warnings {
 			indented(w, "warning: "+warning)

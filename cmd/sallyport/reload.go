@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -33,6 +34,34 @@ func (a fileState) same(b fileState) bool {
 		return a.info == nil && b.info == nil
 	}
 	return a.size == b.size && a.mtime.Equal(b.mtime) && os.SameFile(a.info, b.info)
+}
+
+// follow keeps a host up to date with its configuration and its lock file until stop is called.
+func (h *host) follow(ctx context.Context, s *settings.Settings, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { followSettings(ctx, s, h, log) })
+	following.Go(func() { followLock(ctx, h, log) })
+	return func() {
+		cancel()
+		following.Wait()
+	}
+}
+
+// followLock takes over what was approved in another process.
+func followLock(ctx context.Context, h *host, log *slog.Logger) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := h.registry.Relock(); err != nil {
+			log.Error("the changed lock file is not in force: all stays as it was", "error", err)
+		}
+	}
 }
 
 // followSettings takes changes of the configuration file over until ctx is done. What is wrong is logged

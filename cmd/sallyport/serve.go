@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 )
 
@@ -36,6 +37,7 @@ func newServe(std stdio) *cobra.Command {
 	c.Flags().String("tls-key", "", "private key, PEM `file`")
 	c.Flags().Bool("search", false, "list two tools, to search and to call, in place of all")
 	c.Flags().Bool("legacy-sse", false, "serve clients of 2024-11-05 too, at /sse")
+	addLockFlags(c)
 	c.Flags().Bool("behind-proxy", false, "a proxy in front ends TLS")
 	return c
 }
@@ -70,15 +72,16 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer web.close()
-	h, err := openHost(ctx, s, log)
+	l, err := openLock(s, lock.Options{})
+	if err != nil {
+		return err
+	}
+	h, err := openHostWith(ctx, s, log, l)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
-	follow, stop := context.WithCancel(ctx)
-	followed := make(chan struct{})
-	go func() { defer close(followed); followSettings(follow, s, h, log) }()
-	defer func() { stop(); <-followed }()
+	defer h.follow(ctx, s, log)()
 	keys, err := stateKeys(s)
 	if err != nil {
 		return err

@@ -61,6 +61,20 @@ func slots(changes []Change) []uint32 {
 	return slices.Compact(all)
 }
 
+// LockFile takes the lock that a file stands for, which is made if it is not there, and waits for it. Only
+// one process holds it, until it calls unlock or ends.
+func LockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := wait(ctx, f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil // and the lock with it
+}
+
 func wait(ctx context.Context, f *os.File) error {
 	for {
 		free, err := lockFile(f)

@@ -72,7 +72,8 @@ type Watcher struct {
 	Options
 	ctx        context.Context
 	newWatcher func() (*fsnotify.Watcher, error)
-	dirty      chan string // paths that may have changed; "" is all
+	dirty      chan string   // paths that may have changed
+	rescan     chan struct{} // one token: all may have changed
 	results    chan looked
 	slots      chan struct{} // one token for each file that is being looked at
 
@@ -103,7 +104,7 @@ type looked struct {
 func New(ctx context.Context, o Options) *Watcher {
 	f := &Watcher{
 		Options: o, ctx: ctx, newWatcher: fsnotify.NewWatcher,
-		dirty: make(chan string, 64), results: make(chan looked, 64),
+		dirty: make(chan string, 64), rescan: make(chan struct{}, 1), results: make(chan looked, 64),
 		slots:   make(chan struct{}, max(8, 2*runtime.GOMAXPROCS(0))),
 		pending: map[string]*pending{}, quiet: make(chan struct{}),
 	}
@@ -112,9 +113,18 @@ func New(ctx context.Context, o Options) *Watcher {
 }
 
 // Touch has a path looked at, or all if it is empty. It does not wait for that, but Ready does from
-// now on. A path whose stamp is what is known of it is left alone.
+// now on. A path whose stamp is what is known of it is left alone. To touch all never blocks, so that
+// Show may do it.
 func (f *Watcher) Touch(path string) {
 	f.busy(1)
+	if path == "" {
+		select {
+		case f.rescan <- struct{}{}:
+		default:
+			f.busy(-1) // it is to be done already
+		}
+		return
+	}
 	select {
 	case f.dirty <- path:
 	case <-f.ctx.Done():
@@ -174,6 +184,9 @@ func (f *Watcher) Run() {
 		select {
 		case <-f.ctx.Done():
 			return
+		case <-f.rescan:
+			f.scan()
+			f.busy(-1)
 		case path := <-f.dirty:
 			f.mark(path)
 			f.busy(-1)
@@ -240,10 +253,6 @@ func isPlugin(name string) bool {
 
 // mark notes that a path may have changed.
 func (f *Watcher) mark(path string) {
-	if path == "" {
-		f.scan()
-		return
-	}
 	if p := f.pending[path]; p != nil {
 		p.again = true
 		return

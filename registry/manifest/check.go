@@ -38,7 +38,7 @@ func (c *check) read(raw json.RawMessage, idKey string) {
 		c.refuse("has the key %s twice", path)
 		return
 	}
-	c.Members = o
+	c.Members, c.Written = o, raw
 	id, ok := rawjson.String(o.Get(idKey))
 	if !ok || id == "" || len(id) > maxLocalName || hasControl(id) {
 		c.refuse("%s is not a string of 1 to %d bytes without control characters", idKey, maxLocalName)

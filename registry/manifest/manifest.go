@@ -65,9 +65,10 @@ const (
 
 // Entry is one checked entry of a list.
 type Entry struct {
-	ID      string         // its local name, URI or template
-	Members rawjson.Object // its definition
-	Hidden  bool           // not published until the plugin shows it
+	ID      string          // its local name, URI or template
+	Members rawjson.Object  // its definition
+	Written json.RawMessage // the definition as the plugin wrote it; nil of the host's own
+	Hidden  bool            // not published until the plugin shows it
 	// AsksFirst says of a Tool that it asks its client before it begins what takes long.
 	AsksFirst bool
 	Pattern   *uritemplate.Template // of a Template only
@@ -80,6 +81,20 @@ func Of(k Kind, entries ...Entry) *Manifest {
 
 // Entries returns the entries of one kind, in the plugin's order. The caller must not change them.
 func (m *Manifest) Entries(k Kind) []Entry { return m.entries[k] }
+
+// Definitions are the definitions as the plugin wrote them, by kind and ID: "tool now".
+func (m *Manifest) Definitions() map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for k, list := range m.entries {
+		for _, e := range list {
+			all[Key(k, e.ID)] = e.Written
+		}
+	}
+	return all
+}
+
+// Key names an entry among those of all kinds.
+func Key(k Kind, id string) string { return string(k) + " " + id }
 
 // Refused names the first entry that is not fit to be published; nil if all are.
 func (m *Manifest) Refused() error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -22,6 +23,9 @@ type Module struct {
 	Dialect  runtime.Dialect
 	Manifest *manifest.Manifest
 
+	hashed sync.Once
+	hashes map[string]string
+
 	compile func(ctx context.Context) (*runtime.Module, error)
 	run     func(func())
 
@@ -35,6 +39,13 @@ type Module struct {
 // newModule returns a module with one claim, its maker's.
 func newModule(path, digest string) *Module {
 	return &Module{Path: path, Digest: digest, refs: 1}
+}
+
+// Hashes are the hashes of what the plugin offers, as its manifest writes it, by manifest.Key. The caller
+// must not change them.
+func (m *Module) Hashes() map[string]string {
+	m.hashed.Do(func() { m.hashes = lock.Hashes(m.Manifest.Definitions()) })
+	return m.hashes
 }
 
 // have gives the module its compiled form.

@@ -27,6 +27,8 @@ type Plugin struct {
 	State    string // how long an instance lives; "" is as the plugin asks
 	Frozen   bool   // its clocks stand still
 	Seeded   bool   // its random numbers are the same in each call
+	Updates  string // "same-interface": new bytes that offer and want the same need no approval; "" is none
+	Dev      bool   // nor does anything else
 	// Grants is what it may do, under the ceilings of the file and its own.
 	Grants *grant.Set
 	// Workspace is what {workspace} stands for in its grants, absolute; "" is nothing.
@@ -95,6 +97,10 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 		p.Frozen, err = special(v, what, "real", "frozen")
 	case "random":
 		p.Seeded, err = special(v, what, "real", "seeded")
+	case "updates":
+		p.Updates, err = oneOf(v, what, "approve", "same-interface")
+	case "dev":
+		p.Dev, err = boolean(v, what)
 	case "workspace":
 		p.Workspace, err = scalar(v, what)
 	case "grants":
@@ -102,7 +108,7 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
 	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, workspace, grants, max_grants", k.Value, p.Name)
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }

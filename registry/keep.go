@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// keeper keeps approved bytes, one file after the other, and writes the lock file when none is left.
+type keeper struct {
+	mu   sync.Mutex      // of whoever is at work
+	seen map[string]bool // by name and digest, what was begun; Registry.mu guards it
+	open int             // what was begun and has not ended; Registry.mu guards it
+}
+
+// keep has the bytes of an approved plan kept, and its pin written, in the background. r.mu must be held.
+func (r *Registry) keep(p *plan) {
+	l := r.opts.Lock
+	key := p.name + "\x00" + p.module.Digest
+	if r.keeper.seen[key] || p.pin.Imports != nil && l.Keeps(p.module.Digest) && !r.newDefinitions(p) {
+		return
+	}
+	if r.keeper.seen == nil {
+		r.keeper.seen = map[string]bool{}
+	}
+	r.keeper.seen[key] = true
+	r.keeper.open++
+	m, terms, name := p.module, p.terms(p.module), p.name
+	m.Retain()
+	r.work.Go(func() {
+		defer m.Release()
+		if err := r.keepBytes(name, m, terms); err != nil {
+			r.log.Warn("the approved bytes of a plugin are not kept: without its file it cannot serve", "plugin", name, "error", err)
+		}
+		r.savePins()
+	})
+}
+
+// newDefinitions reports whether a plan has definitions that were pinned just now. r.mu must be held.
+func (r *Registry) newDefinitions(p *plan) bool { return r.opts.Lock.Unsaved(p.name) }
+
+// keepBytes reads the bytes of a module once more.
+func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
+	r.keeper.mu.Lock()
+	defer r.keeper.mu.Unlock()
+	if r.stop.Err() != nil {
+		return nil // the next run does it
+	}
+	wasm, err := r.bytesOf(m)
+	if err != nil {
+		return err
+	}
+	if terms.Imports, err = importsOf(wasm); err != nil {
+		return err
+	}
+	r.opts.Lock.Trust(name, terms.Pin(""))
+	if r.opts.Lock.Keeps(m.Digest) {
+		return nil
+	}
+	return r.opts.Lock.Keep(wasm, terms)
+}
+
+// savePins writes the lock file when nothing is left to be kept.
+func (r *Registry) savePins() {
+	r.mu.Lock()
+	r.keeper.open--
+	last := r.keeper.open == 0
+	r.mu.Unlock()
+	if !last {
+		return
+	}
+	if err := r.opts.Lock.Save(context.Background()); err != nil {
+		r.log.Error("what was seen first could not be written down", "file", r.opts.Lock.File(), "error", err)
+	}
+}
+
+// bytesOf reads the bytes of a module again: from its file, or those that were kept.
+func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
+	wasm, _, err := stamp.Read(m.Path)
+	if err == nil && stamp.Digest(wasm) == m.Digest {
+		return wasm, nil
+	}
+	if l := r.opts.Lock; l != nil && l.Keeps(m.Digest) {
+		if kept, _, err := stamp.Read(l.KeptFile(m.Digest)); err == nil && stamp.Digest(kept) == m.Digest {
+			return kept, nil
+		}
+	}
+	return nil, errors.Join(module.ErrReplaced, err)
+}
+
+// importsOf lists what a module imports, sorted, each once.
+func importsOf(wasm []byte) ([]string, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{}
+	for _, i := range b.Imports {
+		all = append(all, i.Module+"."+i.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// compare approves bytes that wait, if they import, want and offer what the approved ones do: the operator
+// said so beforehand. r.mu must be held.
+func (r *Registry) compare(p *plan) {
+	m, name, pin := p.file.module, p.name, *p.pin
+	key := name + "\x00" + m.Digest
+	if r.keeper.seen[key] || pin.Digest == "" || pin.Refused(m.Digest) {
+		return
+	}
+	if r.keeper.seen == nil {
+		r.keeper.seen = map[string]bool{}
+	}
+	r.keeper.seen[key] = true
+	terms, file := p.terms(m), pin.File
+	m.Retain()
+	r.work.Go(func() {
+		defer m.Release()
+		same, err := r.takeSame(name, file, pin, m, terms)
+		if err != nil {
+			r.log.Warn("new bytes of a plugin could not be compared with the approved ones", "plugin", name, "error", err)
+		}
+		if same {
+			r.log.Info("new bytes are approved: they import, want and offer the same", "plugin", name, "digest", m.Digest)
+			r.assemble()
+		}
+	})
+}
+
+func (r *Registry) takeSame(name, file string, pin lock.Pin, m *module.Module, terms lock.Terms) (bool, error) {
+	wasm, err := r.bytesOf(m)
+	if err != nil {
+		return false, err
+	}
+	if terms.Imports, err = importsOf(wasm); err != nil {
+		return false, err
+	}
+	next := terms.Pin(file)
+	if !next.SameInterface(pin) {
+		return false, nil
+	}
+	if err := r.opts.Lock.Keep(wasm, terms); err != nil {
+		return false, err
+	}
+	return true, r.opts.Lock.Replace(r.stop, name, pin.Digest, next)
+}

@@ -1,0 +1,113 @@
+package lock
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Change is one thing that two versions of a plugin do not have alike.
+type Change struct {
+	What   string // "import sallyport.call", "want", "tool now", "tool now: description"
+	Before string // "" if it is new
+	After  string // "" if it is gone
+}
+
+// Difference lists what changed from one version of a plugin to another, besides its code, in a fixed order.
+func Difference(before, after Terms) []Change {
+	changes := listed("import", before.Imports, after.Imports)
+	changes = append(changes, listed("want", texts(before.Wants), texts(after.Wants))...)
+	names := maps.Clone(before.Definitions)
+	if names == nil {
+		names = map[string]json.RawMessage{}
+	}
+	maps.Copy(names, after.Definitions)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		changes = append(changes, definition(name, before.Definitions[name], after.Definitions[name])...)
+	}
+	return changes
+}
+
+func texts(list []json.RawMessage) []string {
+	var out []string
+	for _, raw := range list {
+		out = append(out, string(canonical(raw)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listed compares two sorted lists.
+func listed(what string, before, after []string) (changes []Change) {
+	for _, s := range before {
+		if !slices.Contains(after, s) {
+			changes = append(changes, Change{What: what, Before: s})
+		}
+	}
+	for _, s := range after {
+		if !slices.Contains(before, s) {
+			changes = append(changes, Change{What: what, After: s})
+		}
+	}
+	return changes
+}
+
+// definition compares one entry: what it says, member by member.
+func definition(name string, before, after json.RawMessage) []Change {
+	switch {
+	case before == nil:
+		return []Change{{What: name, After: string(canonical(after))}}
+	case after == nil:
+		return []Change{{What: name, Before: string(canonical(before))}}
+	case equalJSON(before, after):
+		return nil
+	}
+	a, b := leaves(before), leaves(after)
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	var changes []Change
+	for _, path := range slices.SortedFunc(maps.Keys(all), proseFirst) {
+		if a[path] != b[path] {
+			changes = append(changes, Change{What: name + ": " + path, Before: a[path], After: b[path]})
+		}
+	}
+	return changes
+}
+
+// proseFirst sorts what a person reads, and a model obeys, before the rest.
+func proseFirst(a, b string) int {
+	rank := func(path string) int {
+		if path == "description" || path == "title" {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+}
+
+// leaves are the values in JSON by their paths, texts without quotes.
+func leaves(raw json.RawMessage) map[string]string {
+	found := map[string]string{}
+	gather(nil, raw, found)
+	return found
+}
+
+func gather(path []string, raw json.RawMessage, found map[string]string) {
+	raw = bytes.TrimSpace(raw)
+	if o, err := rawjson.ParseObject(raw); err == nil && len(o) > 0 {
+		for _, m := range o {
+			gather(append(path, m.Key), m.Value, found)
+		}
+		return
+	}
+	text, ok := rawjson.String(raw)
+	if !ok {
+		text = string(canonical(raw))
+	}
+	found[strings.Join(path, ".")] = text
+}

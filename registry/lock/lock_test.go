@@ -1,0 +1,329 @@
+package lock
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// digest is a digest that tells test values apart.
+func digest(n int) string { return fmt.Sprintf("sha256:%064x", n) }
+
+func terms(n int, tools ...string) Terms {
+	t := Terms{Digest: digest(n), Imports: []string{"sallyport.call"}, Definitions: map[string]json.RawMessage{}}
+	for _, tool := range tools {
+		t.Definitions["tool "+tool] = json.RawMessage(`{"name":"` + tool + `","description":"does ` + tool + `"}`)
+	}
+	return t
+}
+
+func open(t testing.TB, o Options) *Lock {
+	t.Helper()
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func options(t testing.TB) Options {
+	dir := t.TempDir()
+	return Options{File: filepath.Join(dir, "sub", "sallyport.lock"), Keep: filepath.Join(dir, "approved")}
+}
+
+func wantDigest(t *testing.T, l *Lock, name, want string) {
+	t.Helper()
+	if p, _ := l.Pin(name); p.Digest != want {
+		t.Errorf("%s is pinned to %q, want %q", name, p.Digest, want)
+	}
+}
+
+func TestTrustOnFirstUse(t *testing.T) {
+	o := options(t)
+	l := open(t, o)
+	l.Trust("a", terms(1, "x").Pin("a.wasm"))
+	l.Trust("a", terms(2, "x").Pin("a.wasm"))
+	wantDigest(t, l, "a", digest(1))
+	wantDigest(t, open(t, o), "a", "") // nothing is written yet
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, o)
+	wantDigest(t, again, "a", digest(1))
+	again.Trust("a", terms(2).Pin("a.wasm"))
+	wantDigest(t, again, "a", digest(1))
+}
+
+func TestDefinitionsFirstSeenArePinnedAndKept(t *testing.T) {
+	l := open(t, options(t))
+	l.Trust("a", terms(1, "x").Pin("a.wasm"))
+	changed := terms(1, "x", "y")
+	changed.Definitions["tool x"] = json.RawMessage(`{"name":"x","description":"does something else"}`)
+	l.Trust("a", changed.Pin("a.wasm"))
+	p, _ := l.Pin("a")
+	if p.Definitions["tool x"] != Hash(terms(1, "x").Definitions["tool x"]) || p.Definitions["tool y"] == "" {
+		t.Errorf("%+v", p.Definitions)
+	}
+}
+
+func TestLockedTrustsNothing(t *testing.T) {
+	o := options(t)
+	o.Locked = true
+	l := open(t, o)
+	l.Trust("a", terms(1).Pin("a.wasm"))
+	if _, ok := l.Pin("a"); ok {
+		t.Error("a locked lock trusts what it sees")
+	}
+	if err := l.Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, l, "a", digest(1))
+}
+
+func TestReadOnlyWritesNothing(t *testing.T) {
+	o := options(t)
+	o.ReadOnly = true
+	l := open(t, o)
+	l.Trust("a", terms(1).Pin("a.wasm"))
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Keep([]byte("x"), terms(1)); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(o.Keep), "*")); err != nil || len(left) > 0 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestRejectedIsNeverTrusted(t *testing.T) {
+	o := options(t)
+	l := open(t, o)
+	if err := l.Reject(t.Context(), "a", digest(7)); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, o)
+	again.Trust("a", terms(7).Pin("a.wasm"))
+	wantDigest(t, again, "a", "")
+	again.Trust("a", terms(8).Pin("a.wasm"))
+	wantDigest(t, again, "a", digest(8))
+	if p, _ := again.Pin("a"); !p.Refused(digest(7)) {
+		t.Error("the answer is forgotten")
+	}
+}
+
+func TestRejectedAreBounded(t *testing.T) {
+	var p Pin
+	for n := range 3 * maxRejected {
+		p = p.rejecting(digest(n))
+	}
+	if len(p.Rejected) != maxRejected || !p.Refused(digest(3*maxRejected-1)) {
+		t.Errorf("%d", len(p.Rejected))
+	}
+}
+
+func TestWhatAnotherProcessPinnedFirstHolds(t *testing.T) {
+	o := options(t)
+	a, b := open(t, o), open(t, o)
+	a.Trust("p", terms(1).Pin("p.wasm"))
+	b.Trust("p", terms(2).Pin("p.wasm"))
+	for _, l := range []*Lock{a, b} {
+		if err := l.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantDigest(t, b, "p", digest(1))
+}
+
+func TestRefreshSeesAnswers(t *testing.T) {
+	o := options(t)
+	a, b := open(t, o), open(t, o)
+	a.Trust("p", terms(1).Pin("p.wasm"))
+	a.Trust("q", terms(5).Pin("q.wasm"))
+	if err := b.Approve(t.Context(), "p", terms(2).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := a.Refresh(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	wantDigest(t, a, "p", digest(2))
+	wantDigest(t, a, "q", digest(5)) // seen first here, and in no file yet
+	if changed, err := a.Refresh(); changed || err != nil {
+		t.Error(changed, err)
+	}
+}
+
+func TestReplaceWantsThePinThatItSaw(t *testing.T) {
+	l := open(t, options(t))
+	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Replace(t.Context(), "p", digest(3), terms(4).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, l, "p", digest(1))
+	if err := l.Replace(t.Context(), "p", digest(1), terms(4).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, l, "p", digest(4))
+}
+
+// TestManyProcesses has many locks of one file write at once: no pin is lost.
+func TestManyProcesses(t *testing.T) {
+	o := options(t)
+	const n = 12
+	var all sync.WaitGroup
+	for i := range n {
+		l := open(t, o)
+		all.Go(func() {
+			l.Trust(fmt.Sprintf("p%d", i), terms(i+1).Pin("p.wasm"))
+			if err := l.Save(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := l.Reject(t.Context(), "shared", digest(100+i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	l := open(t, o)
+	for i := range n {
+		wantDigest(t, l, fmt.Sprintf("p%d", i), digest(i+1))
+	}
+	if p, _ := l.Pin("shared"); len(p.Rejected) != n {
+		t.Errorf("%d of %d answers", len(p.Rejected), n)
+	}
+}
+
+func TestBrokenFileIsAnErrorAndStays(t *testing.T) {
+	good, err := encode(map[string]Pin{"a": terms(1, "x").Pin("a.wasm")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"cut":           {string(good[:len(good)/2]), "unexpected end"},
+		"empty":         {"", ""},
+		"other version": {`{"version":2,"plugins":{}}`, "version 2"},
+		"no digest":     {`{"version":1,"plugins":{"a":{}}}`, `plugin "a"`},
+		"short digest":  {`{"version":1,"plugins":{"a":{"digest":"sha256:00"}}}`, `plugin "a"`},
+		"unknown key":   {"{\"version\":1,\n\"plugins\":{\"a\":{\"digest\":\"" + digest(1) + "\",\n\"trusted\":true}}}", "line 3"},
+		"twice":         {`{"version":1,"plugins":{},"plugins":{}}`, "twice"},
+		"wrong kind":    {`{"version":1,"plugins":[]}`, "plugins cannot be a array"},
+		"path":          {`{"version":1,"plugins":{"a":{"file":"../a","digest":"` + digest(1) + `"}}}`, "more than a name"},
+		"want":          {`{"version":1,"plugins":{"a":{"wants":[1],"digest":"` + digest(1) + `"}}}`, "want"},
+		"huge":          {strings.Repeat(" ", MaxSize+1), "over 16 MiB"},
+		"deep":          {strings.Repeat("[", 100_000), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			file := filepath.Join(t.TempDir(), "sallyport.lock")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l := open(t, o)
+			l.Trust("b", terms(2).Pin("b.wasm"))
+			l.o.File = file
+			_, err := Open(Options{File: file})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file) {
+				t.Errorf("open: %v, want %q and the file", err, c.want)
+			}
+			if _, err := l.Refresh(); err == nil {
+				t.Error("refresh takes it over")
+			}
+			if err := l.Save(t.Context()); err == nil {
+				t.Error("save writes over it")
+			}
+			wantDigest(t, l, "b", digest(2))
+			if after, err := os.ReadFile(file); err != nil || string(after) != c.text {
+				t.Errorf("the file is another now: %v", err)
+			}
+		})
+	}
+}
+
+func TestNoRegularFile(t *testing.T) {
+	if _, err := Open(Options{File: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "regular") {
+		t.Error(err)
+	}
+}
+
+func TestKeptBytes(t *testing.T) {
+	l := open(t, options(t))
+	want := terms(1, "x")
+	if l.Keeps(want.Digest) {
+		t.Error("kept before it was")
+	}
+	if err := l.Keep([]byte("wasm"), want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Terms(want.Digest)
+	if err != nil || len(Difference(want, got)) > 0 || !l.Keeps(want.Digest) {
+		t.Errorf("%+v %v", got, err)
+	}
+	if raw, err := os.ReadFile(l.KeptFile(want.Digest)); err != nil || string(raw) != "wasm" {
+		t.Errorf("%q %v", raw, err)
+	}
+	if l.KeptFile("sha256:../../x") != "" {
+		t.Error("a digest leads out of the folder")
+	}
+}
+
+func TestKeptBytesExpireUnlessUsed(t *testing.T) {
+	l := open(t, options(t))
+	age := func(n int) {
+		old := time.Now().Add(-keepFor - time.Hour)
+		if err := os.Chtimes(l.KeptFile(digest(n)), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 1; n <= 2; n++ {
+		if err := l.Keep([]byte("wasm"), terms(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age(1)
+	age(2)
+	if !l.Keeps(digest(1)) { // and is in use by that
+		t.Fatal("gone at once")
+	}
+	if err := l.Keep([]byte("wasm"), terms(3)); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Keeps(digest(1)) || l.Keeps(digest(2)) || !l.Keeps(digest(3)) {
+		t.Error("the wrong ones are kept", l.Keeps(digest(1)), l.Keeps(digest(2)), l.Keeps(digest(3)))
+	}
+}
+
+// FuzzParse holds that what is read can be written and is the same then, and that nothing panics.
+func FuzzParse(f *testing.F) {
+	for _, p := range []map[string]Pin{nil, {"a": terms(1, "x", "y").Pin("a.wasm")}, {"b": {Rejected: []string{digest(3)}}}} {
+		raw, err := encode(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Add([]byte(`{"version":1,"plugins":{"a":{"digest":"sha256:00"}}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		pins, err := Parse(raw)
+		if err != nil {
+			return
+		}
+		once, err := encode(pins)
+		if err != nil {
+			t.Fatalf("%q is read and cannot be written: %v", raw, err)
+		}
+		again, err := Parse(once)
+		if err != nil {
+			t.Fatalf("%q is written and cannot be read: %v", once, err)
+		}
+		if twice, err := encode(again); err != nil || string(twice) != string(once) {
+			t.Errorf("%s\n%s\n%v", once, twice, err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+// A Review is a plugin that waits for an operator's answer.
+type Review struct {
+	Name     string
+	File     string     // the plugin's file, as it is called in its folder
+	Before   lock.Terms // what was approved; without a digest: nothing was
+	After    lock.Terms // what is there
+	Rejected bool       // it was answered no before
+
+	wasm []byte
+}
+
+// ErrNothingWaits is why there is nothing to review.
+var ErrNothingWaits = errors.New("nothing waits for an answer")
+
+// Review returns what an operator is asked about a plugin: the bytes that its file has now, beside those that
+// were approved.
+func (r *Registry) Review(name string) (*Review, error) {
+	p, err := r.waitingPlan(name)
+	if err != nil {
+		return nil, err
+	}
+	l, m := r.opts.Lock, p.file.module
+	pin, _ := l.Pin(name)
+	v := &Review{Name: name, File: filepath.Base(p.path), After: p.terms(m), Rejected: pin.Refused(m.Digest)}
+	if v.wasm, err = r.bytesOf(m); err != nil {
+		return nil, err
+	}
+	if v.After.Imports, err = importsOf(v.wasm); err != nil {
+		return nil, err
+	}
+	v.Before = approvedTerms(l, pin, v.After)
+	if after := v.After.Pin(v.File); pin.Digest == m.Digest && after.SameInterface(pin) {
+		return nil, fmt.Errorf("plugin %q: %w: its file is the one that was approved", name, ErrNothingWaits)
+	}
+	return v, nil
+}
+
+// waitingPlan finds the plan of a plugin by its name.
+func (r *Registry) waitingPlan(name string) (*plan, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found *plan
+	for _, p := range r.plans() {
+		if p.name == name && (found == nil || p.pin != nil) {
+			found = p
+		}
+	}
+	switch {
+	case found == nil:
+		return nil, fmt.Errorf("there is no plugin %q", name)
+	case found.err != nil:
+		return nil, fmt.Errorf("plugin %q: %w", name, found.err)
+	case found.pin == nil && found.held != nil:
+		return nil, fmt.Errorf("plugin %q: %w", name, found.held)
+	case found.pin == nil || found.file == nil || found.file.module == nil:
+		return nil, fmt.Errorf("plugin %q: %w", name, ErrNothingWaits)
+	}
+	return found, nil
+}
+
+// approvedTerms are what was approved, as far as it is known in words: a definition whose text was not kept is
+// its hash.
+func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
+	t := lock.Terms{Digest: pin.Digest, Imports: pin.Imports, Wants: pin.Wants, Definitions: map[string]json.RawMessage{}}
+	kept, err := l.Terms(pin.Digest)
+	for name, hash := range pin.Definitions {
+		switch {
+		case lock.Hash(after.Definitions[name]) == hash:
+			t.Definitions[name] = after.Definitions[name]
+		case err == nil && lock.Hash(kept.Definitions[name]) == hash:
+			t.Definitions[name] = kept.Definitions[name]
+		default:
+			t.Definitions[name] = rawjson.AppendString(nil, hash)
+		}
+	}
+	return t
+}
+
+// Approve records in a lock that an operator agrees to what was reviewed.
+func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
+	if err := l.Keep(v.wasm, v.After); err != nil {
+		return err
+	}
+	return l.Approve(ctx, v.Name, v.After.Pin(v.File))
+}

@@ -1,0 +1,140 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/module"
+)
+
+// trust decides which bytes of a plan may serve: those that were approved under its name, or those that are
+// seen first. Others are held, and the approved ones serve in their place. r.mu must be held.
+func (r *Registry) trust(p *plan) {
+	l := r.opts.Lock
+	if l == nil || p.code != nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev || p.module == nil {
+		return
+	}
+	m := p.module
+	l.Trust(p.name, lock.Pin{File: filepath.Base(p.path), Digest: m.Digest, Wants: p.wants(m), Definitions: m.Hashes()})
+	pin, _ := l.Pin(p.name)
+	p.pin = &pin
+	if pin.Digest == m.Digest {
+		return
+	}
+	p.waits, p.waiting = m.Digest, waiting(p.name, pin, m.Digest)
+	var loading bool
+	if p.module, loading = r.approved(p, pin); p.module == nil && !loading {
+		p.held = errors.New(p.waiting)
+	}
+}
+
+// waiting says why bytes do not serve, and what to type.
+func waiting(name string, pin lock.Pin, digest string) string {
+	switch {
+	case pin.Refused(digest) && pin.Digest != "":
+		return fmt.Sprintf("the file's new bytes (%s) were rejected, and the approved ones serve; sallyport approve %s asks again", short(digest), name)
+	case pin.Refused(digest):
+		return fmt.Sprintf("these bytes (%s) were rejected; sallyport approve %s asks again", short(digest), name)
+	case pin.Digest != "":
+		return fmt.Sprintf("the file's new bytes (%s) are held, and the approved ones (%s) serve; sallyport approve %s shows the difference",
+			short(digest), short(pin.Digest), name)
+	}
+	return fmt.Sprintf("it is not in the lock file, and nothing else may serve; sallyport approve %s shows what it is", name)
+}
+
+// short is the beginning of a digest, enough to tell two apart.
+func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+// approved finds the bytes that were approved: kept ones, or those that serve already. loading says that the
+// kept ones are still to be read.
+func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bool) {
+	if r.opts.Lock.Keeps(pin.Digest) {
+		p.kept = r.opts.Lock.KeptFile(pin.Digest)
+		f := r.files[p.kept]
+		loading = f == nil || f.module == nil && f.err == nil
+		if f != nil && f.module != nil && f.module.Digest == pin.Digest {
+			return f.module, false
+		}
+	}
+	if home := r.plugins[p.key()]; home != nil {
+		if g := home.get(); g != nil && g.module != nil && g.module.Digest == pin.Digest {
+			return g.module, false
+		}
+	}
+	return nil, loading
+}
+
+// pinned are the hashes of the definitions that were approved; nil: whatever they are.
+func (p *plan) pinned() map[string]string {
+	if p.pin == nil {
+		return nil
+	}
+	return p.pin.Definitions
+}
+
+// terms are what an operator agrees to with a module of this plan, but for what it imports.
+func (p *plan) terms(m *module.Module) lock.Terms {
+	return lock.Terms{Digest: m.Digest, Wants: p.wants(m), Definitions: m.Manifest.Definitions()}
+}
+
+// wants is what a plugin asks for, with what the Extism manifest asks that names it.
+func (p *plan) wants(m *module.Module) []json.RawMessage {
+	if p.extism == nil || p.extism.extism == nil {
+		return m.Manifest.Wants
+	}
+	return slices.Concat(m.Manifest.Wants, p.extism.extism.manifest.Wants)
+}
+
+// approvedFile is the one among plans of a name whose file was approved under it; nil if there is none.
+func (r *Registry) approvedFile(same []*plan) (found *plan) {
+	if r.opts.Lock == nil {
+		return nil
+	}
+	pin, ok := r.opts.Lock.Pin(same[0].name)
+	for _, p := range same {
+		if ok && pin.Digest != "" && pin.File == filepath.Base(p.path) {
+			if found != nil {
+				return nil
+			}
+			found = p
+		}
+	}
+	return found
+}
+
+// needKept notes the files of approved bytes that plans serve from, and reports whether one of them is still to
+// be loaded. It also has the bytes kept that are approved and lie only in the plugin's own file. r.mu must be
+// held.
+func (r *Registry) needKept(plans []*plan) (look bool) {
+	r.kept = map[string]bool{}
+	for _, p := range plans {
+		switch {
+		case p.kept != "":
+			r.kept[p.kept] = true
+			look = look || r.files[p.kept] == nil
+		case p.pin != nil && p.waits == "" && p.module != nil:
+			r.keep(p)
+		}
+		if p.waits != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil {
+			r.compare(p)
+		}
+	}
+	return look
+}
+
+// Relock reads the lock file again if it has changed; what was approved meanwhile serves. With an error all
+// stays as it was.
+func (r *Registry) Relock() error {
+	if r.opts.Lock == nil {
+		return nil
+	}
+	changed, err := r.opts.Lock.Refresh()
+	if changed {
+		r.assemble()
+	}
+	return err
+}
