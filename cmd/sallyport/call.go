@@ -88,8 +88,8 @@ func (h *host) failure() error {
 
 // callOnce sends one tools/call through the same server that a client speaks to.
 func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
-	if err := rawjson.Valid([]byte(arguments)); err != nil {
-		return hint(fmt.Errorf("the arguments are not JSON: %w", err), `write them as one word, such as '{"name":"value"}'`)
+	if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
+		return hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 	}
 	h, err := p.open(ctx, s, std)
 	if h != nil {

@@ -58,6 +58,9 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 	if f := c.Flags().Lookup("http"); f.Changed {
 		return httpServer(s)
 	}
+	if err := checkDir(s.Text("dir")); err != nil {
+		return clients.Server{}, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return clients.Server{}, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,9 +113,12 @@ func newCompile(std stdio) *cobra.Command {
 
 // compileFolder compiles every module of the folder, as many at once as there are processors, and tells of each.
 func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
-	files, err := filepath.Glob(filepath.Join(s.Text("dir"), "*.wasm"))
+	files, err := modules(s.Text("dir"))
 	if err != nil {
 		return err
+	}
+	if len(files) == 0 {
+		return printEmpty(std.out, s.Text("dir"))
 	}
 	if err := makeFolder(s.Text("state")); err != nil {
 		return err
@@ -131,7 +135,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	p := progress{out: std.out, of: len(files)}
 	work := make(chan string)
 	var wg sync.WaitGroup
-	for range min(goruntime.GOMAXPROCS(0), max(len(files), 1)) {
+	for range min(goruntime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for file := range work {
 				begin := time.Now()
@@ -151,6 +155,21 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 		return fmt.Errorf("%d of %d plugins cannot be compiled", p.failed, len(files))
 	}
 	return nil
+}
+
+// modules are the files of a folder that end as modules do, none if there is no folder.
+func modules(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if strings.EqualFold(filepath.Ext(e.Name()), ".wasm") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
 }
 
 func compileFile(ctx context.Context, engine *runtime.Engine, file string) error {

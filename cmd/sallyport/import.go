@@ -22,7 +22,7 @@ func newImport(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
 		Short: "turn another host's configuration into one of ours",
-		Args:  words(0, 0),
+		Args:  noCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newImportHyperMCP(std))
@@ -43,7 +43,7 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 				return err
 			}
 			offer := func(file string) (hypermcp.Offer, error) {
-				d, err := inspect(c.Context(), s, file)
+				d, err := inspect(c.Context(), s, std, file)
 				if err != nil {
 					return hypermcp.Offer{}, err
 				}

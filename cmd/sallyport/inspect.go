@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func newInspect(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := inspect(c.Context(), s, args[0])
+			d, err := inspect(c.Context(), s, std, args[0])
 			if err != nil {
 				return err
 			}
@@ -46,15 +45,16 @@ func newInspect(std stdio) *cobra.Command {
 	return c
 }
 
-// inspect reads a plugin file; a module without a description in it is asked, with no grants.
-func inspect(ctx context.Context, s *settings.Settings, file string) (*registry.Description, error) {
+// inspect reads a plugin file; a module without a description in it is asked, with no grants. What it
+// says on its standard error goes to the log.
+func inspect(ctx context.Context, s *settings.Settings, std stdio, file string) (*registry.Description, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() { // a pipe would be waited at for ever
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
-		log := slog.New(slog.DiscardHandler)
+		log := newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))
 		h, err := openHost(ctx, s, log, []registry.File{}...)
 		if err != nil {
 			return nil, err

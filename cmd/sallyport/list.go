@@ -111,13 +111,19 @@ func printEmpty(w io.Writer, dir string) error {
 	return err
 }
 
-// checkDir refuses a plugin folder that is a file; one that is not there yet may still come.
+// checkDir refuses a plugin folder that is a file or cannot be read; one that is not there yet may still come.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
-	if err != nil || info.IsDir() {
+	if err == nil && !info.IsDir() {
+		return hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
+	}
+	if err == nil {
+		_, err = os.ReadDir(dir)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
+	return fmt.Errorf("the plugin folder cannot be read: %w", err)
 }
 
 // count is a number with its noun.

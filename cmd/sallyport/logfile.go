@@ -86,7 +86,7 @@ func (l *logFile) Close() error {
 // must not be able to write to it: they could exchange the token, or let a link lead the log elsewhere.
 func makeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return err
+		return hint(err, "name a folder of your own with --state FOLDER")
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,10 @@ func newPack(std stdio) *cobra.Command {
 
 // pack describes the plugin and puts the answer into its file, whole or not at all.
 func pack(ctx context.Context, s *settings.Settings, std stdio, file string) error {
-	d, err := inspect(ctx, s, file)
+	if strings.EqualFold(filepath.Ext(file), ".json") {
+		return fmt.Errorf("%s: not a WebAssembly module; pack the file that it names", file)
+	}
+	d, err := inspect(ctx, s, std, file)
 	if err != nil {
 		return err
 	}

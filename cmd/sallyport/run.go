@@ -114,9 +114,9 @@ func noCommand(c *cobra.Command, args []string) error {
 	}
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return hint(fmt.Errorf("unknown command %q", args[0]), "did you mean sallyport %s?", near[0])
+		return hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
-	return hint(fmt.Errorf("unknown command %q", args[0]), "sallyport help lists the commands")
+	return hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
 }
 
 // words refuses fewer than least or more than most arguments and says how the command is written.

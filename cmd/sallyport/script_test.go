@@ -13,6 +13,7 @@ import (
 func TestScripts(t *testing.T) {
 	plugins := filepath.Dir(bundled(t, "time"))
 	guests := filepath.Dir(unpacked(t, "misbehave"))
+	unpacked(t, "trapping")
 	extismGuest(t, "vowels")
 	extismGuest(t, "notes")
 	state := filepath.Join(sharedState(t), "state")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,9 @@ func newToken(std stdio) *cobra.Command {
 				return err
 			}
 			token, err := auth.Add(tokensFile(s), args[0])
+			if errors.Is(err, auth.ErrDuplicate) {
+				return hint(err, "to make it anew, remove its line from %s", tokensFile(s))
+			}
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func Parse(raw []byte) (*Manifest, error) {
 	}
 	var parsed sdk.Manifest
 	if err := json.Unmarshal(raw, &parsed); err != nil {
-		return nil, fmt.Errorf("this is no Extism manifest: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, notManifest(err)
 	}
 	if err := m.module(parsed.Wasm); err != nil {
 		return nil, err
@@ -74,6 +75,30 @@ func Parse(raw []byte) (*Manifest, error) {
 	m.values(parsed.Config)
 	m.limits(&parsed)
 	return m, m.wants(&parsed)
+}
+
+// notManifest says in the manifest's words why it could not be decoded.
+func notManifest(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return fmt.Errorf("this is no Extism manifest: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = "a text"
+	case reflect.Slice:
+		want = "a list"
+	case reflect.Uint32, reflect.Uint64:
+		want = "a whole number"
+	}
+	got := wrong.Value
+	if n, ok := strings.CutPrefix(got, "number "); ok {
+		got = "the number " + n
+	} else if got != "bool" {
+		got = "a " + got
+	}
+	return fmt.Errorf("the manifest's %s: want %s, but got %s", wrong.Field, want, got)
 }
 
 // known are the members of a manifest.

@@ -117,3 +117,15 @@ func TestServe_hostFromDescribe(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribe_otherPlugins: a plugin that serves something else than MCP says so, rather than offering nothing.
+func TestDescribe_otherPlugins(t *testing.T) {
+	p, err := pool(t, saying("count_vowels", "{}", 2, nil), New(), runtime.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Call(t.Context(), runtime.Request{Method: "plugin/describe"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "this Extism plugin is not made for MCP: it exports neither describe and call nor list_tools") {
+		t.Errorf("%v", err)
+	}
+}

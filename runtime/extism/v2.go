@@ -3,6 +3,7 @@ package extism
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -96,8 +97,16 @@ type list struct {
 	value  json.RawMessage // nil if there is none
 }
 
+// exportsV2 are the exports that answer requests; a plugin has some of them.
+func exportsV2() []string {
+	return []string{"list_tools", "list_prompts", "list_resources", "list_resource_templates", "call_tool", "read_resource", "get_prompt", "complete"}
+}
+
 // describeV2 asks for each list that the guest has.
 func (s *session) describeV2(ctx context.Context) (json.RawMessage, error) {
+	if !slices.ContainsFunc(exportsV2(), s.in.HasExport) {
+		return nil, guestFault("this Extism plugin is not made for MCP: it exports neither describe and call nor list_tools, list_prompts, list_resources or list_resource_templates")
+	}
 	input := append(append([]byte(`{"context":`), requestContext(nil)...), '}')
 	lists := []list{{member: "tools"}, {member: "prompts"}, {member: "resources"}, {member: "resourceTemplates"}}
 	for i, export := range []string{"list_tools", "list_prompts", "list_resources", "list_resource_templates"} {

@@ -99,7 +99,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"anchor", "dir: &a x\nstate: *a\n", ":1: anchors and aliases are not read here; write the value out"},
 		{"tag", "dir: !!binary aGk=\n", ":1: tags are not read here; remove !!binary"},
 		{"merge", "<<: {}\n", ":1: a key must be plain text"},
-		{"tab", "http:\n\taddr: x\n", ":2: found character that cannot start any token"},
+		{"tab", "http:\n\taddr: x\n", ":2: a tab begins this line: YAML wants blanks"},
 		{"two documents", "dir: a\n---\ndir: b\n", ": holds more than one document"},
 		{"a list", "- a\n", ":1: want keys and values at the top level"},
 		{"bad size", "limits:\n  memory: lots\n", `:2: limits.memory: "lots" is not a size: write such as 64KiB`},

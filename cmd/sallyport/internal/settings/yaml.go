@@ -86,7 +86,7 @@ func parse(data []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, syntaxError(err)
+		return nil, syntaxError(data, err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("holds more than one document")
@@ -101,15 +101,28 @@ func parse(data []byte) (*yaml.Node, error) {
 	return root, plain(root, 0)
 }
 
-// syntaxError turns "yaml: line 3: …" into an error at that line.
-func syntaxError(err error) error {
+// syntaxError turns "yaml: line 3: …" into an error at that line; a tab there that is the reason is named.
+func syntaxError(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
 	if n, _ := fmt.Sscanf(text, "line %d:", &line); n == 1 {
 		_, text, _ = strings.Cut(text, ": ")
+		if tabbed(data, line) {
+			text = "a tab begins this line: YAML wants blanks"
+		}
 		return at(line, "%s", text)
 	}
 	return errors.New(text)
+}
+
+// tabbed tells whether there is a tab among the blanks that begin a line; lines are counted from 1.
+func tabbed(data []byte, line int) bool {
+	lines := strings.SplitN(string(data), "\n", line+1)
+	if len(lines) < line {
+		return false
+	}
+	text := lines[line-1]
+	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
 }
 
 // plain refuses what makes a YAML text mean other than what it shows.

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/transport/auth"
+)
+
+// TestGreet: what a server says about its token is what can be typed.
+func TestGreet(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("HOME", state)
+	t.Setenv("XDG_CONFIG_HOME", state)
+	for addr, want := range map[string]string{
+		"127.0.0.1:8470":           "sallyport client-config CLIENT --http 127.0.0.1:8470 --state " + state + " prints it",
+		"unix:/run/sallyport.sock": "sallyport token NAME --state " + state + " makes one",
+		"0.0.0.0:8470":             "sallyport token NAME --state " + state + " makes one",
+	} {
+		var out bytes.Buffer
+		c := newServe(stdio{err: &out})
+		root := &cobra.Command{}
+		root.PersistentFlags().String("config", "", "")
+		root.PersistentFlags().String("state", "", "")
+		root.PersistentFlags().String("log-level", "", "")
+		root.AddCommand(c)
+		if err := c.ParseFlags([]string{"--http", addr, "--state", state}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := loadSettings(c, filepath.Join(state, "plugins"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		greet(stdio{err: &out}, s, "http://x", &auth.Tokens{})
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", addr, out.String())
+		}
+	}
+}
