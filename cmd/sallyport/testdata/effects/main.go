@@ -37,7 +37,7 @@ type step struct {
 
 type arguments struct {
 	Steps []step
-	End   string          // "", error, trap, loop, raw
+	End   string          // "", code, error, trap, loop, raw
 	Raw   json.RawMessage // the result, for raw
 }
 
@@ -73,6 +73,8 @@ func end(a arguments, text string) int32 {
 	switch a.End {
 	case "raw":
 		return say(`{"result":` + string(a.Raw) + `}`)
+	case "code":
+		return say(`{"error":{"code":7,"message":"no more"}}`)
 	case "error":
 		return say(`{"result":{"isError":true,` + content + `}}`)
 	case "trap":
