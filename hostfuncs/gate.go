@@ -71,14 +71,16 @@ type Gate struct {
 	// journal is that of the call, nil if the plugin cannot ask.
 	journal *journal.Journal
 	begun   time.Time
-	stop    context.Context // done when the call is over
-	cancel  context.CancelFunc
-	wasi    func() *wasi.State
+	wasi    func() *wasi.State // nil before it was asked for
 
 	sent, received atomic.Int64 // bytes of requests and answers, where they are limited
 
+	over atomic.Bool // the call is
+
 	mu       sync.Mutex
 	closed   bool
+	stop     context.Context // done when the call is over; nil before somebody wants to know
+	cancel   context.CancelFunc
 	closers  []func()         // what a WASI state needs closed
 	files    *overlay.Overlay // what it writes; nil before it asked for files
 	kept     pending          // keys that it changes
@@ -108,10 +110,21 @@ func (p *Policy) NewGate(c Call) *Gate {
 	if p.asks {
 		g.journal = c.Journal
 	}
-	g.stop, g.cancel = context.WithCancel(p.host.stop)
 	g.stderr, g.stdout = output{gate: g, name: "stderr"}, output{gate: g, name: "stdout"}
-	g.wasi = sync.OnceValue(g.newState)
 	return g
+}
+
+// until returns a context that is done when the call is over, or the host is closed.
+func (g *Gate) until() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stop == nil {
+		g.stop, g.cancel = context.WithCancel(g.policy.host.stop)
+		if g.over.Load() {
+			g.cancel()
+		}
+	}
+	return g.stop
 }
 
 // method is what serves one thing a guest asks for.
@@ -210,7 +223,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 
 // alive refuses what comes when the call is over.
 func (g *Gate) alive(ctx context.Context) error {
-	if g.stop.Err() != nil {
+	if g.over.Load() || g.policy.host.stop.Err() != nil {
 		return askErrorf(runtime.KindUnavailable, "the call is over")
 	}
 	return over(ctx)
@@ -322,7 +335,12 @@ func (g *Gate) Receipt() Receipt {
 // WASI returns the WASI state of the call, the same one each time: the plugin's name as argv[0], its
 // configuration as environment, its granted files as "/", standard output and error kept for Stderr
 // and the log.
-func (g *Gate) WASI() *wasi.State { return g.wasi() }
+func (g *Gate) WASI() *wasi.State {
+	if g.wasi == nil {
+		g.wasi = sync.OnceValue(g.newState)
+	}
+	return g.wasi()
+}
 
 func (g *Gate) newState() *wasi.State {
 	o := wasi.Options{
@@ -358,9 +376,12 @@ func (g *Gate) Stderr() []byte { return g.Redact(g.stderr.Tail()) }
 // Close ends the call: requests under way are cancelled, files closed, and whatever the guest still
 // asks for is refused. It may be called again.
 func (g *Gate) Close() {
-	g.cancel()
+	g.over.Store(true)
 	g.mu.Lock()
 	over := g.closed
+	if g.cancel != nil {
+		g.cancel()
+	}
 	g.mu.Unlock()
 	if !over {
 		g.finish()

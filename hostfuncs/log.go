@@ -95,7 +95,7 @@ func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.R
 
 // log writes a line that names the plugin and the call.
 func (g *Gate) log(l slog.Level, msg string, attrs ...any) {
-	g.policy.host.logger.Log(g.stop, l, msg, append([]any{"plugin", g.policy.plugin.Name, "call", g.call.ID}, attrs...)...)
+	g.policy.host.logger.Log(context.Background(), l, msg, append([]any{"plugin", g.policy.plugin.Name, "call", g.call.ID}, attrs...)...)
 }
 
 // output is one standard stream of a guest: each line goes to the host's log, the end is kept. It

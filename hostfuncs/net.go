@@ -163,7 +163,7 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 // fetchContext is done with the call, with the gate, and when a fetch has lasted too long.
 func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
-	stop := context.AfterFunc(g.stop, cancel)
+	stop := context.AfterFunc(g.until(), cancel)
 	return ctx, func() { stop(); cancel() }
 }
 

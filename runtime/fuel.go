@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -82,7 +81,7 @@ func refill(ctx context.Context, stack []uint64) {
 	if c == nil || c.in == nil {
 		Abort(errors.New("a guest runs outside of a call"))
 	}
-	if err := c.overdue(ctx); err != nil {
+	if err := c.over(ctx); err != nil {
 		Abort(err)
 	}
 	next, err := c.in.tank.refill()
@@ -94,19 +93,15 @@ func refill(ctx context.Context, stack []uint64) {
 
 // asked counts a host call. A guest whose call is over then comes to refill soon, whatever slice it has left.
 func (c *callContext) asked(ctx context.Context) {
-	if c.hostCalls++; c.hostCalls%lookEvery == 0 && c.in != nil && c.overdue(ctx) != nil {
+	if c.hostCalls++; c.hostCalls%lookEvery == 0 && c.in != nil && c.over(ctx) != nil {
 		c.in.tank.drain()
 	}
 }
 
-// overdue tells whether the call is over. It looks at the clock itself: a timer comes late when all processors are
-// busy with guests.
-func (c *callContext) overdue(ctx context.Context) error {
-	c.mu.Lock()
-	over := !c.until.IsZero() && !time.Now().Before(c.until)
-	c.mu.Unlock()
-	if over {
-		c.end(c.cause)
+// over is why the call, or the part of it that ctx belongs to, is over; nil if it goes on.
+func (c *callContext) over(ctx context.Context) error {
+	if err := c.Err(); err != nil || ctx == context.Context(c) {
+		return err
 	}
 	return ctx.Err()
 }

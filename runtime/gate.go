@@ -53,6 +53,9 @@ func WithGate(ctx context.Context, g Gate) context.Context {
 
 // GateFrom returns the gate of the call that ctx belongs to, nil outside a call.
 func GateFrom(ctx context.Context) Gate {
+	if c, ok := ctx.(*callContext); ok {
+		return c.gate
+	}
 	g, _ := ctx.Value(gateKey{}).(Gate)
 	return g
 }

@@ -63,10 +63,13 @@ func bridge(f HostFunc) api.GoModuleFunc {
 	params := len(f.Params)
 	return func(ctx context.Context, m api.Module, stack []uint64) {
 		clear(stack[min(params, len(stack)):])
-		f.Call(ctx, memoryOf(m), stack)
-		if c := callOf(ctx); c != nil {
-			c.asked(ctx)
+		c := callOf(ctx)
+		if c == nil || c.in == nil || c.in.mod != m {
+			f.Call(ctx, memoryOf(m), stack)
+			return
 		}
+		f.Call(ctx, c.in.view, stack)
+		c.asked(ctx)
 	}
 }
 

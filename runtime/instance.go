@@ -23,6 +23,7 @@ type Instance struct {
 	from    *template // what it is a copy of, nil if of nothing
 	mod     api.Module
 	memory  *image.Memory
+	view    Memory // of it, for host functions
 	tank    tank
 	globals []global
 	funcs   map[string]*function
@@ -51,7 +52,15 @@ func (in *Instance) Memory() Memory {
 	if in.call == nil {
 		return noMemory{}
 	}
-	return memoryOf(in.mod)
+	return in.view
+}
+
+// Attach keeps a value for the host functions of the dialect, which get it from Attached. It is gone when Serve
+// returns.
+func (in *Instance) Attach(v any) {
+	if in.call != nil {
+		in.call.attached = v
+	}
 }
 
 // Call runs an exported function and returns its result, or zero if it has none. ctx must be the one
@@ -132,7 +141,7 @@ func (m *Module) instantiate(ctx context.Context, l Limits, memory *image.Memory
 		memory.Free()
 		return nil, ended(ctx, err, nil)
 	}
-	in := &Instance{module: m, limits: l, mod: mod, memory: memory, funcs: make(map[string]*function)}
+	in := &Instance{module: m, limits: l, mod: mod, memory: memory, view: memoryOf(mod), funcs: make(map[string]*function)}
 	if err := in.find(); err != nil {
 		in.close()
 		return nil, hostFault(err)
@@ -161,13 +170,13 @@ func (in *Instance) find() error {
 
 // begin binds the instance to a call.
 func (in *Instance) begin(c *callContext) {
-	in.call, c.in = c, in
+	in.call, c.in, c.attached = c, in, nil
 	in.tank.fill(in.limits.Fuel)
 }
 
 // end unbinds it. It tells whether the guest ended as it should, so that the instance can serve again.
 func (in *Instance) end() (intact bool) {
-	in.call.in, in.call = nil, nil
+	in.call.in, in.call.attached, in.call = nil, nil, nil
 	return !in.busy
 }
 

@@ -38,29 +38,40 @@ func Pause(ctx context.Context) (wait context.Context, resume func()) {
 
 // pause stops the time and returns how long it may be stopped.
 func (c *callContext) pause() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.pausing.Lock()
+	defer c.pausing.Unlock()
 	if c.waits++; c.waits > 1 {
 		return max(c.asking-time.Since(c.since), 0)
 	}
 	c.since = time.Now()
-	c.timer.Stop()
-	c.left, c.until = time.Until(c.until), time.Time{}
+	c.halt()
 	c.turn.give()
 	return c.asking
 }
 
 // resume ends one pause. When none is left the call waits for its turn, and its time goes on.
 func (c *callContext) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.pausing.Lock()
+	defer c.pausing.Unlock()
 	if c.waits--; c.waits > 0 {
 		return
 	}
 	c.asking = max(c.asking-time.Since(c.since), 0)
-	c.turn.take(c.Context)
+	c.turn.take(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.until = time.Now().Add(c.left)
-	c.timer.Reset(c.left)
+	c.arm(c.left)
+}
+
+// halt stops the time.
+func (c *callContext) halt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.left, c.until = time.Until(c.until), time.Time{}
 }
 
 // turn is the right of one call to run, which counts against its plugin's concurrency. The zero turn

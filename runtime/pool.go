@@ -116,7 +116,6 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits)
 	defer c.turn.close()
 	defer c.close()
-	defer context.AfterFunc(p.stop, func() { c.end(errDrained) })()
 	return p.serve(c, req, k)
 }
 

@@ -22,7 +22,7 @@ type template struct {
 // start runs a module's start-up code in an instance that was just made, within the call it is bound to.
 func (in *Instance) start(ctx context.Context, d Dialect) error {
 	for _, s := range in.module.info.Data {
-		if s.From != nil || !memoryOf(in.mod).Write(s.Offset, s.Bytes) {
+		if s.From != nil || !in.view.Write(s.Offset, s.Bytes) {
 			return &EndError{Kind: KindTrap, Message: "the guest trapped: out of bounds memory access",
 				Err: fmt.Errorf("a data segment of %d bytes at %d is not in the memory", len(s.Bytes), s.Offset)}
 		}
@@ -112,7 +112,7 @@ var errCannotShrink = errors.New("the engine cannot be told that a memory has sh
 
 // restore makes an instance clean. After an error it can only be closed.
 func (t *template) restore(ctx context.Context, in *Instance) error {
-	grown := uint64(memoryOf(in.mod).Size()) != t.image.Size()
+	grown := uint64(in.view.Size()) != t.image.Size()
 	if err := in.memory.Restore(); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ const reseeder = "sallyport_reseed"
 
 // reseed gives the guest's generators a seed, if it takes one.
 func (in *Instance) reseed(ctx context.Context) error {
-	if in.Check(reseeder, []ValueType{I64, I64}, nil) != nil {
+	if !in.HasExport(reseeder) || in.Check(reseeder, []ValueType{I64, I64}, nil) != nil {
 		return nil
 	}
 	lo, hi := seed(GateFrom(ctx))

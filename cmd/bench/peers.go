@@ -98,6 +98,11 @@ func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
 	for _, name := range peerNames() {
 		rows = append(rows, results[name].rows(s.String()+"_"+name)...)
 	}
+	if s == (setting{"http", 1, 100}) {
+		over := ratios(results["nativepdk"].rates, results["gosdk"].rates)
+		rows = append(rows, row{Name: "http_sdk_native_over_sandboxed", Value: median(over), Unit: "ratio",
+			note: "time of a call of a native server of the official SDK over one of a Go guest in a clean room; " + spread(over)})
+	}
 	return rows, nil
 }
 

@@ -266,14 +266,25 @@ func (a *arena) store64(offset, v uint64) bool {
 }
 
 // put makes a block that holds p and returns its offset: 0 for no bytes; false if there is no room.
-func (a *arena) put(p []byte) (uint64, bool) {
-	if len(p) == 0 {
-		return 0, true
+func (a *arena) put(p []byte) (offset uint64, ok bool) {
+	offset, _, ok = a.putAll([][]byte{p})
+	return offset, ok
+}
+
+// putAll makes one block that holds all parts, and returns its size too.
+func (a *arena) putAll(parts [][]byte) (offset, size uint64, ok bool) {
+	for _, p := range parts {
+		size += uint64(len(p))
 	}
-	offset := a.alloc(uint64(len(p)))
-	if offset == 0 {
-		return 0, false
+	if size == 0 {
+		return 0, 0, true
 	}
-	copy(a.data[offset:], p)
-	return offset, true
+	if offset = a.alloc(size); offset == 0 {
+		return 0, 0, false
+	}
+	to := a.data[offset:]
+	for _, p := range parts {
+		to = to[copy(to, p):]
+	}
+	return offset, size, true
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// callKey finds the call in the context of a host function.
-type callKey struct{}
-
+// callFrom finds the call in the context of a host function, nil outside of one.
 func callFrom(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
+	c, _ := runtime.Attached(ctx).(*call)
 	return c
 }
 
@@ -37,14 +35,14 @@ func newCall(limits runtime.Limits) *call {
 	return &call{arena: newArena(limits.Memory)}
 }
 
-// begin forgets all but the variables and puts the input of the next export into a block.
-func (c *call) begin(input []byte) error {
+// begin forgets all but the variables and puts the input of the next export, given in parts, into a block.
+func (c *call) begin(input ...[]byte) error {
 	c.reset()
-	offset, ok := c.arena.put(input)
+	offset, n, ok := c.arena.putAll(input)
 	if !ok {
 		return &runtime.EndError{Kind: runtime.KindLimit, Message: "the request is too large for the plugin's memory"}
 	}
-	c.input, c.inputLength = offset, uint64(len(input))
+	c.input, c.inputLength = offset, n
 	return nil
 }
 

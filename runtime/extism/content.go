@@ -1,6 +1,7 @@
 package extism
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -57,9 +58,12 @@ func dropNulls(o *rawjson.Object) bool {
 	return changed
 }
 
-// tidyResult drops what is null from a result and tidies the blocks in it: those of a tool's content,
-// and those of a prompt's messages.
-func tidyResult(o rawjson.Object) json.RawMessage {
+// tidyResult drops what is null from a result, whose text is given too, and tidies the blocks in it: those of a
+// tool's content, and those of a prompt's messages.
+func tidyResult(raw json.RawMessage, o rawjson.Object) json.RawMessage {
+	if isTidy(o) {
+		return bytes.TrimSpace(raw)
+	}
 	dropNulls(&o)
 	if content, err := rawjson.Elements(o.Get("content")); err == nil {
 		o.Set("content", appendArray(nil, content, contentBlock))
@@ -90,4 +94,41 @@ func promptMessage(raw json.RawMessage) json.RawMessage {
 		o.Set("content", contentOf(content))
 	}
 	return o.Append(nil)
+}
+
+// isTidy tells, quickly, that there is nothing to tidy in a result, as in most. False means that there may be.
+func isTidy(o rawjson.Object) bool {
+	for _, m := range o {
+		switch m.Key {
+		case "messages":
+			return false
+		case "content", "contents":
+			blocks := rawjson.ScanArray(m.Value)
+			for blocks.Next() {
+				if !isTidyBlock(blocks.Value, m.Key == "content") {
+					return false
+				}
+			}
+			if blocks.Err() != nil {
+				return false
+			}
+		}
+		if rawjson.IsNull(m.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTidyBlock tells that a block has nothing that is null, and a type if it needs one.
+func isTidyBlock(raw []byte, needsType bool) bool {
+	typed := !needsType
+	members := rawjson.ScanObject(raw)
+	for members.Next() {
+		if rawjson.IsNull(members.Value) {
+			return false
+		}
+		typed = typed || members.KeyIs("type")
+	}
+	return typed && members.Err() == nil
 }

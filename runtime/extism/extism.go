@@ -60,19 +60,17 @@ func noMethod(method string) error {
 }
 
 // object calls an export and reads the JSON object that it answers with.
-func (s *session) object(ctx context.Context, export string, input []byte) (rawjson.Object, error) {
-	out, err := s.invoke(ctx, export, input)
-	if err != nil {
-		return nil, err
+func (s *session) object(ctx context.Context, export string, input ...[]byte) (out []byte, o rawjson.Object, err error) {
+	if out, err = s.invoke(ctx, export, input...); err != nil {
+		return nil, nil, err
 	}
 	if len(out) == 0 {
-		return nil, guestFault("the guest's %q gave no output", export)
+		return nil, nil, guestFault("the guest's %q gave no output", export)
 	}
-	o, err := rawjson.ParseObject(out)
-	if err != nil {
-		return nil, guestFault("the output of the guest's %q is not a JSON object: %v", export, err)
+	if o, err = rawjson.ParseObject(out); err != nil {
+		return nil, nil, guestFault("the output of the guest's %q is not a JSON object: %v", export, err)
 	}
-	return o, nil
+	return out, o, nil
 }
 
 // orEmpty is params, or an object without members.

@@ -21,17 +21,17 @@ func newSession(in *runtime.Instance) *session {
 	return &session{in: in, call: newCall(in.Limits())}
 }
 
-// invoke calls an export with an input and returns a copy of its output.
+// invoke calls an export with an input, given in parts, and returns a copy of its output.
 //
 //	input ─▶ arena ─▶ export() -> i32 ─▶ 0: the output   else, or with an error text: an *EndError
-func (s *session) invoke(ctx context.Context, export string, input []byte) ([]byte, error) {
+func (s *session) invoke(ctx context.Context, export string, input ...[]byte) ([]byte, error) {
 	if s.exited {
 		return nil, guestFault("the guest has exited before its %q was called", export)
 	}
-	if err := s.call.begin(input); err != nil {
+	if err := s.call.begin(input...); err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, callKey{}, s.call)
+	s.in.Attach(s.call)
 	code, err := s.run(ctx, export)
 	if err != nil {
 		return nil, err
@@ -49,10 +49,10 @@ func (s *session) invoke(ctx context.Context, export string, input []byte) ([]by
 // start runs what a language's runtime wants before the first export; _initialize ran already.
 func (s *session) start(ctx context.Context) error {
 	const i32 = runtime.I32
-	if err := s.call.begin(nil); err != nil {
+	if err := s.call.begin(); err != nil {
 		return err
 	}
-	ctx = context.WithValue(ctx, callKey{}, s.call)
+	s.in.Attach(s.call)
 	var err error
 	switch {
 	case s.in.Check("hs_init", []byte{i32, i32}, nil) == nil: // Haskell

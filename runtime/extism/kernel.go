@@ -43,7 +43,15 @@ func kernelFuncs() []runtime.HostFunc {
 
 // kernel wraps a function that needs the call and nothing else. Outside a call it answers zero.
 func kernel(name string, params []byte, result byte, f kernelFunc) runtime.HostFunc {
-	return hostFunc(Module, name, params, result, func(_ context.Context, c *call, _ runtime.Memory, stack []uint64) { f(c, stack) })
+	h := hostFunc(Module, name, params, result, nil)
+	h.Call = func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		if c := callFrom(ctx); c != nil {
+			f(c, stack)
+		} else if result != 0 {
+			stack[0] = 0
+		}
+	}
+	return h
 }
 
 // callFunc serves one host function for one call.

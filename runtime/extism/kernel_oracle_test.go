@@ -93,7 +93,7 @@ func ours(c *call, name string, args ...uint64) (result uint64, failed bool) {
 	}()
 	stack := make([]uint64, max(len(args), 1))
 	copy(stack, args)
-	ctx := context.WithValue(context.Background(), callKey{}, c)
+	ctx := runtime.WithAttached(context.Background(), c)
 	for _, f := range HostFuncs() {
 		if f.Module == Module && f.Name == name {
 			f.Call(ctx, nil, stack[:max(len(f.Params), len(f.Results))])
@@ -238,7 +238,7 @@ func FuzzKernelAbsurd(f *testing.F) {
 	funcs := HostFuncs()
 	f.Fuzz(func(t *testing.T, which []byte, a, b uint64) {
 		c := newCall(runtime.Limits{Memory: 1 << 20})
-		ctx := context.WithValue(context.Background(), callKey{}, c)
+		ctx := runtime.WithAttached(context.Background(), c)
 		for i, n := range which {
 			fn := funcs[int(n)%len(funcs)]
 			stack := []uint64{a, b, a ^ b, a + uint64(i)}

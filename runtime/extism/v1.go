@@ -14,18 +14,17 @@ import (
 func serveV1(ctx context.Context, s *session, req runtime.Request) (json.RawMessage, error) {
 	switch req.Method {
 	case "plugin/describe":
-		o, err := s.object(ctx, "describe", nil)
+		_, o, err := s.object(ctx, "describe")
 		if err != nil {
 			return nil, err
 		}
 		return appendLists(nil, []list{{"tools", o.Get("tools")}}), nil
 	case "tools/call":
-		input := append([]byte(`{"params":`), orEmpty(req.Params)...)
-		o, err := s.object(ctx, "call", append(input, '}'))
+		out, o, err := s.object(ctx, "call", []byte(`{"params":`), orEmpty(req.Params), []byte("}"))
 		if err != nil {
 			return nil, err
 		}
-		return tidyResult(o), nil
+		return tidyResult(out, o), nil
 	}
 	return nil, noMethod(req.Method)
 }

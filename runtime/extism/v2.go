@@ -49,13 +49,11 @@ func (s *session) request(ctx context.Context, export string, req runtime.Reques
 	if !s.in.HasExport(export) {
 		return nil, noMethod(req.Method)
 	}
-	input := append([]byte(`{"request":`), orEmpty(params)...)
-	input = append(append(input, `,"context":`...), requestContext(req.Params)...)
-	o, err := s.object(ctx, export, append(input, '}'))
+	out, o, err := s.object(ctx, export, []byte(`{"request":`), orEmpty(params), []byte(`,"context":`), requestContext(req.Params), []byte("}"))
 	if err != nil {
 		return nil, err
 	}
-	return tidyResult(o), nil
+	return tidyResult(out, o), nil
 }
 
 // withoutRef writes the type of a completion's ref as the guest knows it: prompt, resource.
@@ -113,7 +111,7 @@ func (s *session) describeV2(ctx context.Context) (json.RawMessage, error) {
 		if !s.in.HasExport(export) {
 			continue
 		}
-		o, err := s.object(ctx, export, input)
+		_, o, err := s.object(ctx, export, input)
 		if err != nil {
 			return nil, err
 		}

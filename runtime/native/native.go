@@ -40,13 +40,14 @@ func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Requ
 	if err := in.Check(handler, []runtime.ValueType{runtime.I32}, []runtime.ValueType{runtime.I32}); err != nil {
 		return nil, err
 	}
-	request := appendRequest(nil, req)
+	request := appendRequest(make([]byte, 0, len(req.Method)+len(req.Params)+envelope), req)
 	if len(request) > math.MaxInt32 {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the request is too large for a guest"}
 	}
 	c := newCall(request, in.Limits().Output)
 	defer c.closeAll()
-	code, err := in.Call(context.WithValue(ctx, callKey{}, c), handler, uint64(len(request)))
+	in.Attach(c)
+	code, err := in.Call(ctx, handler, uint64(len(request)))
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,9 @@ func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Requ
 	}
 	return c.answer()
 }
+
+// envelope is about how many bytes of a request are neither its method nor its params.
+const envelope = 32
 
 func appendRequest(dst []byte, req runtime.Request) []byte {
 	dst = append(dst, `{"method":`...)

@@ -27,11 +27,9 @@ const (
 	maxID = 1<<31 - 1
 )
 
-// callKey finds the call in the context of a host function.
-type callKey struct{}
-
+// callFrom finds the call in the context of a host function, nil outside of one.
 func callFrom(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
+	c, _ := runtime.Attached(ctx).(*call)
 	return c
 }
 
@@ -62,7 +60,7 @@ type stream struct {
 }
 
 func newCall(request []byte, limit int) *call {
-	return &call{request: bytes.NewReader(request), limit: limit, open: make(map[uint32]*stream), next: streamFirst}
+	return &call{request: bytes.NewReader(request), limit: limit, next: streamFirst}
 }
 
 // hold keeps a place for a stream before the work that fills it begins; false means that there are
@@ -93,6 +91,9 @@ func (c *call) add(s *stream) (uint32, bool) {
 	}
 	id := c.next
 	c.next++
+	if c.open == nil {
+		c.open = make(map[uint32]*stream)
+	}
 	c.open[id] = s
 	c.answers += s.answer
 	return id, true

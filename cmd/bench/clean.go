@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// cleanGuest is an echo in one language. Work is what it does besides, in steps of its own.
+type cleanGuest struct {
+	name    string
+	wasm    func(work int) ([]byte, error)
+	request func(size, work int) runtime.Request
+}
+
+func cleanGuests() []cleanGuest {
+	file := func(path ...string) func(int) ([]byte, error) {
+		return func(int) ([]byte, error) { return os.ReadFile(filepath.Join(path...)) }
+	}
+	asked := func(size, work int) runtime.Request {
+		return runtime.Request{Method: "tools/call",
+			Params: json.RawMessage(fmt.Sprintf(`{"name":"echo","arguments":{"work":%d,"text":"%s"}}`, work, payload(size)))}
+	}
+	return []cleanGuest{
+		{"go", file(guestFile("nativepdk")), asked},
+		{"rust", file("cmd", "bench", "testdata", "rust", "echo.wasm"), asked},
+		{"hand", func(work int) ([]byte, error) { return handGuest(int32(work)), nil },
+			func(size, _ int) runtime.Request { return handRequest(size) }},
+	}
+}
+
+const (
+	// enoughWork is how long a call takes in an instance that is used again, for what a clean one costs to count.
+	enoughWork = 50 * time.Microsecond
+	// cleanSlice is how long one way is measured at a time: of many short slices the quickest counts, since others use
+	// the machine too.
+	cleanSlice  = 20 * time.Millisecond
+	cleanSlices = 12 // for each round
+)
+
+// benchStates calls guests in instances that are clean, used again, made from nothing, and made from nothing by the
+// engine as it comes.
+func benchStates(ctx context.Context, o options, engine *runtime.Engine) ([]row, error) {
+	var rows []row
+	for _, g := range cleanGuests() {
+		for _, size := range []int{100, 100_000} {
+			more, err := benchGuest(ctx, o, engine, g, size)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", g.name, err)
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return rows, nil
+}
+
+// benchGuest measures the guest as it is, and if that is little with enough work.
+func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size int) ([]row, error) {
+	label := g.name + "_" + map[int]string{100: "100B", 100_000: "100KB"}[size]
+	echo, err := timeStates(ctx, o, engine, g, size, 0)
+	if err != nil {
+		return nil, err
+	}
+	worked, work := echo, 0
+	for worked[reused] < enoughWork {
+		if work = 2 * max(work, 8); work > 1<<26 {
+			return nil, errors.New("no work is enough")
+		}
+		quick := o
+		quick.rounds = 1
+		if worked, err = timeStates(ctx, quick, engine, g, size, work); err != nil {
+			return nil, err
+		}
+	}
+	rows := []row{{Name: "clean_calls_" + label, Value: 1e9 / float64(echo[clean]), Unit: "calls/s", note: "quickest, of an echo"}}
+	if work > 0 {
+		rows = append(rows, row{Name: "clean_over_reused_" + label + "_echo", Value: over(echo, clean, reused), Unit: "ratio",
+			note: fmt.Sprintf("time of a call that takes %v in a reused instance: an echo and no work", echo[reused])})
+		if worked, err = timeStates(ctx, o, engine, g, size, work); err != nil {
+			return nil, err
+		}
+	}
+	return append(rows,
+		row{Name: "clean_over_reused_" + label, Value: over(worked, clean, reused), Unit: "ratio",
+			note: fmt.Sprintf("time of a call that takes %v in a reused instance", worked[reused])},
+		row{Name: "fresh_over_clean_" + label, Value: over(echo, fresh, clean), Unit: "ratio", note: "an instance made from nothing, by this host"},
+		row{Name: "plain_over_clean_" + label, Value: over(echo, plainly, clean), Unit: "ratio",
+			note: fmt.Sprintf("an instance made from nothing by wazero alone: %v", echo[plainly])}), nil
+}
+
+func over(times [wayOfCalling]time.Duration, a, b int) float64 {
+	return float64(times[a]) / float64(times[b])
+}
+
+// The ways to call a guest.
+const (
+	clean = iota
+	reused
+	fresh
+	plainly
+	wayOfCalling
+)
+
+// timeStates returns the quickest time of a call in each way.
+func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size, work int) (best [wayOfCalling]time.Duration, err error) {
+	wasm, err := g.wasm(work)
+	if err != nil {
+		return best, err
+	}
+	module, err := engine.Compile(ctx, wasm)
+	if err != nil {
+		return best, err
+	}
+	gates := hostfuncs.NewHost(&hostfuncs.Options{})
+	defer gates.Close()
+	pools := map[int]*gatedPool{}
+	for way, s := range []runtime.State{clean: runtime.StateCall, reused: runtime.StatePlugin, fresh: runtime.StateFresh} {
+		pools[way] = newGatedPool(gates, module, native.New(), &runtime.PoolOptions{State: s})
+	}
+	plain, err := newPlainHost(ctx, wasm)
+	if err != nil {
+		return best, err
+	}
+	request := g.request(size, work)
+	for range cleanSlices * o.rounds {
+		for way := range best {
+			call := func() error { return plain.call(ctx, request) }
+			if p := pools[way]; p != nil {
+				call = func() error { return p.call(ctx, request) }
+			}
+			rate, err := rateOf(min(cleanSlice, o.slice), call)
+			if err != nil {
+				return best, fmt.Errorf("way %d: %w", way, err)
+			}
+			if took := time.Duration(1e9 / rate); best[way] == 0 || took < best[way] {
+				best[way] = took
+			}
+		}
+	}
+	for _, p := range pools {
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return best, errors.Join(err, plain.close(ctx), module.Close())
+}
+
+// gatedPool is a pool each of whose calls has a gate, as in the program.
+type gatedPool struct {
+	*runtime.Pool
+	policy *hostfuncs.Policy
+}
+
+func newGatedPool(gates *hostfuncs.Host, m *runtime.Module, d runtime.Dialect, o *runtime.PoolOptions) *gatedPool {
+	policy := gates.Plugin(hostfuncs.Plugin{Name: "echo"})
+	o.Start = func() (runtime.Gate, func()) { g := policy.StartGate(); return g, g.Close }
+	return &gatedPool{runtime.NewPool(m, d, o), policy}
+}
+
+func (p *gatedPool) call(ctx context.Context, r runtime.Request) error {
+	g := p.policy.NewGate(hostfuncs.Call{ID: "bench", Method: r.Method})
+	defer g.Close()
+	_, err := p.Call(ctx, r, g)
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// many is how many plugins, or instances of one plugin, there are at once.
+const many = 1000
+
+// benchIdle measures what a thousand plugins keep that were called once, an image and an instance each; and what a
+// thousand instances of one plugin take, all of them in a call. The code is one for all.
+func benchIdle(ctx context.Context, engine *runtime.Engine) ([]row, error) {
+	var rows []row
+	for _, g := range cleanGuests() {
+		if g.name == "hand" {
+			continue // it has as much memory as it says
+		}
+		wasm, err := g.wasm(0)
+		if err != nil {
+			return nil, err
+		}
+		module, err := engine.Compile(ctx, wasm)
+		if err != nil {
+			return nil, err
+		}
+		plugins, err := idlePlugins(ctx, module, g.request(100, 0))
+		if err != nil {
+			return nil, err
+		}
+		instances, err := busyInstances(ctx, module, g.request(100, 0))
+		if err = errors.Join(err, module.Close()); err != nil {
+			return nil, err
+		}
+		rows = append(rows,
+			row{Name: "idle_1000_plugins_" + g.name + "_MB", Value: plugins, Unit: "MiB", note: "an image and an instance each, without the code"},
+			row{Name: "busy_1000_instances_" + g.name + "_MB", Value: instances, Unit: "MiB", note: "of one plugin, all of them in a call"})
+	}
+	return rows, nil
+}
+
+// idlePlugins is what that many plugins keep, in MiB.
+func idlePlugins(ctx context.Context, m *runtime.Module, r runtime.Request) (float64, error) {
+	gates := hostfuncs.NewHost(&hostfuncs.Options{})
+	defer gates.Close()
+	before := resident()
+	var all []*gatedPool
+	var err error
+	for range many {
+		p := newGatedPool(gates, m, native.New(), &runtime.PoolOptions{})
+		all, err = append(all, p), errors.Join(err, p.call(ctx, r))
+	}
+	kept := resident() - before
+	for _, p := range all {
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return float64(kept) / (1 << 20), err
+}
+
+// crowd is the native dialect, which answers when that many calls are there at once.
+type crowd struct {
+	runtime.Dialect
+	all  *sync.WaitGroup
+	rest chan struct{}
+}
+
+func (c *crowd) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request) (json.RawMessage, error) {
+	result, err := c.Dialect.Serve(ctx, in, r)
+	if r.Method == "tools/call" {
+		c.all.Done()
+		<-c.rest
+	}
+	return result, err
+}
+
+// busyInstances is what that many instances take that have served a call and are not clean yet, in MiB.
+func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (float64, error) {
+	gates := hostfuncs.NewHost(&hostfuncs.Options{})
+	defer gates.Close()
+	c := &crowd{native.New(), &sync.WaitGroup{}, make(chan struct{})}
+	c.all.Add(many)
+	p := newGatedPool(gates, m, c, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: many}})
+	errs := make(chan error, many)
+	before := resident()
+	for range many {
+		go func() {
+			err := p.call(ctx, r)
+			errs <- err
+		}()
+	}
+	together := make(chan struct{})
+	go func() { c.all.Wait(); close(together) }()
+	select {
+	case <-together:
+	case err := <-errs: // before all were there
+		return 0, errors.Join(errors.New("an instance did not wait for the others"), err)
+	}
+	taken := resident() - before
+	close(c.rest)
+	var err error
+	for range many {
+		err = errors.Join(err, <-errs)
+	}
+	return float64(taken) / (1 << 20), errors.Join(err, p.Close(ctx))
+}
+
+// resident is what this process alone has in memory, and what the images of all processes take, in bytes; 0 where the
+// system does not tell. A page of an image counts once, however many mappings show it.
+func resident() int {
+	return kibOf("/proc/self/smaps_rollup", "Pss_Anon:") + kibOf("/proc/meminfo", "Shmem:")
+}
+
+func kibOf(file, name string) int {
+	text, _ := os.ReadFile(file)
+	_, after, _ := strings.Cut(string(text), name)
+	var kib int
+	_, _ = fmt.Sscan(after, &kib)
+	return kib << 10
+}
