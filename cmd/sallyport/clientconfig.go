@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,17 +84,29 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 
 // httpServer is a server on this machine, with this machine's token.
 func httpServer(s *settings.Settings) (clients.Server, error) {
-	addr := s.Text("http.addr")
+	scheme, addr, path := splitAddress(s.Text("http.addr"))
 	name, port, err := net.SplitHostPort(addr)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || name == "" {
-		return clients.Server{}, hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470")
+		return clients.Server{}, hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
 	}
 	if local := (&streamable.Options{Addr: addr}); !local.Local() {
 		return clients.Server{}, hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
 			"make a token with sallyport token NAME, and write the entry by hand")
 	}
 	token, err := localToken(s)
-	return clients.Server{URL: "http://" + addr + s.Text("http.path"), Token: token}, err
+	return clients.Server{URL: scheme + addr + cmp.Or(path, s.Text("http.path")), Token: token}, err
+}
+
+// splitAddress takes the address that serve prints apart: http://127.0.0.1:8470/mcp. Host and port alone
+// are HTTP, and their path is "".
+func splitAddress(text string) (scheme, addr, path string) {
+	for _, scheme := range []string{"http://", "https://"} {
+		if rest, ok := strings.CutPrefix(text, scheme); ok {
+			addr, path, _ := strings.Cut(rest, "/")
+			return scheme, addr, "/" + path
+		}
+	}
+	return "http://", text, ""
 }
 
 func printEntry(std stdio, client clients.Client, server clients.Server) error {

@@ -72,11 +72,11 @@ func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
 		fmt.Fprintln(std.err, "no token is asked for: every program on this machine can call")
 		return
 	}
-	fmt.Fprintf(std.err, "a token is asked for: %s\n", tokenAdvice(s))
+	fmt.Fprintf(std.err, "a token is asked for: %s\n", tokenAdvice(s, url))
 }
 
 // tokenAdvice is how a client comes by a token: client-config knows only that of loopback addresses.
-func tokenAdvice(s *settings.Settings) string {
+func tokenAdvice(s *settings.Settings, url string) string {
 	var flags string
 	if s.Source("state") == settings.FromFlag {
 		flags = " --state " + s.Text("state")
@@ -84,7 +84,7 @@ func tokenAdvice(s *settings.Settings) string {
 	if _, err := httpServer(s); err != nil {
 		return "sallyport token NAME" + flags + " makes one, for this server's next start"
 	}
-	return "sallyport client-config CLIENT --http " + s.Text("http.addr") + flags + " prints it"
+	return "sallyport client-config CLIENT --http " + url + flags + " prints it"
 }
 
 // httpTokens are the tokens that may call: the named ones, and this machine's own on loopback. Nil

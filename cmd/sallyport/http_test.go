@@ -17,7 +17,7 @@ func TestGreet(t *testing.T) {
 	t.Setenv("HOME", state)
 	t.Setenv("XDG_CONFIG_HOME", state)
 	for addr, want := range map[string]string{
-		"127.0.0.1:8470":           "sallyport client-config CLIENT --http 127.0.0.1:8470 --state " + state + " prints it",
+		"127.0.0.1:0":              "sallyport client-config CLIENT --http https://127.0.0.1:8470/mcp --state " + state + " prints it",
 		"unix:/run/sallyport.sock": "sallyport token NAME --state " + state + " makes one",
 		"0.0.0.0:8470":             "sallyport token NAME --state " + state + " makes one",
 	} {
@@ -35,7 +35,7 @@ func TestGreet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		greet(stdio{err: &out}, s, "http://x", &auth.Tokens{})
+		greet(stdio{err: &out}, s, "https://127.0.0.1:8470/mcp", &auth.Tokens{})
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", addr, out.String())
 		}

@@ -54,6 +54,9 @@ func plainName(name string) string {
 
 // openLock reads the lock file of these settings.
 func openLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
+	if err := makeFolder(s.Text("state")); err != nil {
+		return nil, err
+	}
 	o.File, o.Keep = lockFile(s), filepath.Join(s.Text("state"), "approved")
 	o.Locked = o.Locked || s.Bool("locked")
 	l, err := lock.Open(o)
