@@ -61,13 +61,10 @@ race: plugins ## every package of the host under the race detector
 portable: plugins ## every package of the host without what only Linux has
 	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)
 
+# Two at a time, with one worker each. Whatever a target finds is printed and left in its testdata.
 fuzz: ## each fuzz target for FUZZTIME
-	@set -e; for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
-	  for f in $$(grep -hoE '^func Fuzz[A-Za-z_0-9]*' $$p/*_test.go | sed 's/func //'); do \
-	    echo "fuzz $$p $$f $(FUZZTIME)"; \
-	    out=$$(cd $$p && go test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) . 2>&1) || { echo "$$out"; exit 1; }; \
-	    echo "$$out" | tail -2; \
-	  done; done
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z_0-9]*' . | sort -u | \
+	  sed -E 's|/[^/]*_test.go:[0-9]+:func | |' | xargs -P2 -L1 .ci/fuzz $(FUZZTIME)
 
 cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 	@set -e; for os in linux darwin windows; do for arch in amd64 arm64; do \

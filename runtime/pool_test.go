@@ -177,7 +177,7 @@ func TestPool_Call_nextWorks(t *testing.T) {
 		w.Call(0), w.I32Eqz, w.IfVoid, w.Unreachable, w.End,
 		w.Call(0), w.I32Const(1), w.I32Add, w.I32Eqz, w.IfVoid, w.LoopVoid, w.Br(0), w.End, w.End,
 	))
-	p := runtime.NewPool(compile(t, e, m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 20 * time.Millisecond}})
+	p := runtime.NewPool(compile(t, e, m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: time.Second}})
 	for _, c := range []struct {
 		turn int32
 		kind runtime.Kind

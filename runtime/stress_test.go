@@ -99,14 +99,18 @@ func TestStress(t *testing.T) {
 	if s.answered.Load() < int64(calls)/2 || s.replaced.Load() == 0 {
 		t.Error("too little happened")
 	}
+	spare := 60 // what the Go runtime maps meanwhile; one mapping for each call that ended badly would be hundreds
+	if raceEnabled {
+		spare = 300
+	}
 	var after holding
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		goruntime.GC()
-		if after = held(); after.goroutines <= before.goroutines && after.mappings <= before.mappings+60 {
+		if after = held(); after.goroutines <= before.goroutines && after.mappings <= before.mappings+spare {
 			break
 		}
 	}
-	if after.goroutines > before.goroutines || after.descriptors > before.descriptors || after.mappings > before.mappings+60 {
+	if after.goroutines > before.goroutines || after.descriptors > before.descriptors || after.mappings > before.mappings+spare {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 }

@@ -35,7 +35,11 @@ func parseLine(text string, line int) (Grant, error) {
 	if key == "deny" {
 		return parseHead(head, nil)
 	}
-	return parseTail(head)
+	g, err := parseTail(head)
+	if err == nil && len(text) > maxLine/9 && len(g.String()) > maxLine { // escapes may triple, quotes too
+		return Grant{}, failf(line, "a grant is longer than %d bytes when it is written with escapes", maxLine)
+	}
+	return g, err
 }
 
 // cutBare takes the family off a line that has no value.

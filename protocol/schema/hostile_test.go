@@ -169,7 +169,7 @@ func TestValidate_HostileValuesEnd(t *testing.T) {
 		{`{"items":{"type":"number"}}`, million, ""},
 		{`{"items":{"type":"number"}}`, "[" + million + "," + million + "]", "has too many values"},
 		{`{"uniqueItems":true}`, million, "want items that differ, but items 0 and 1 are equal"},
-		{`{"items":{"type":"integer","multipleOf":7}}`, "[" + strings.Repeat("7e999999999,", 10_000) + "7]", ""},
+		{`{"items":{"type":"integer","multipleOf":7}}`, "[" + strings.Repeat("7e999999999,", 1_000) + "7]", ""},
 		{`{"type":"integer"}`, strings.Repeat("9", 1<<20), ""},
 		{`{"maximum":5}`, strings.Repeat("9", 1<<20), "want at most 5, but got " + strings.Repeat("9", 64) + "…"},
 		{`{"maxLength":9}`, `"` + strings.Repeat(`\u00e9`, 1<<20) + `"`, "want at most 9 characters, but got 1048576"},
