@@ -91,6 +91,7 @@ type Gate struct {
 	hidden   int      // characters of that kind that stay in its data
 	would    []string // what was held back
 	record   record
+	learnt   []Learnt // lines that it needed, if the plugin is learnt about
 	usage    runtime.Usage
 	nested   []Receipt // of calls that this one made
 	logged   int       // bytes of log messages
@@ -207,6 +208,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 		return err
 	}
 	d, refused := g.check(ctx, e)
+	g.learn(e, refused == nil)
 	if refused != nil {
 		return g.deny(e, refused)
 	}
@@ -328,7 +330,7 @@ func (g *Gate) Receipt() Receipt {
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Updates: g.policy.plugin.Updates, Calls: slices.Clone(g.nested),
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
-		Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: slices.Concat(g.wouldWrite(), g.would),
+		Learnt: slices.Clone(g.learnt), Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: slices.Concat(g.wouldWrite(), g.would),
 	}
 }
 

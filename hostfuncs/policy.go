@@ -30,6 +30,8 @@ type Plugin struct {
 	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
 	Seed string
 
+	// Learn notes in the audit log which lines its calls need; see Learnt.
+	Learn bool
 	// Updates says which bytes the operator approved before they were there, as receipts repeat it; empty is
 	// none but these.
 	Updates string

@@ -38,6 +38,9 @@ type Receipt struct {
 	Calls []Receipt `json:"calls,omitempty"`
 	Audit string    `json:"audit,omitempty"` // its line in the audit log: chain/number/mac
 
+	// Learnt are the lines that it needed, for the audit log alone.
+	Learnt []Learnt `json:"-"`
+
 	// Counts says that whoever gets it sees numbers, not what was touched.
 	Counts bool `json:"-"`
 }
@@ -88,6 +91,11 @@ func (r *Receipt) line(c *Call) []byte {
 	b = text(b, `,"method":`, c.Method)
 	if c.Tool != "" {
 		b = text(b, `,"tool":`, c.Tool)
+	}
+	if len(r.Learnt) > 0 {
+		if raw, err := json.Marshal(r.Learnt); err == nil {
+			b = append(append(b, `,"learnt":`...), raw...)
+		}
 	}
 	return r.details(b)
 }

@@ -266,7 +266,7 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
 	}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace, Limits: p.config.Use,
-		Frozen: p.config.Frozen, Seed: p.config.Seed}
+		Learn: p.config.Learn, Frozen: p.config.Frozen, Seed: p.config.Seed}
 	if p.code != nil {
 		g.manifest = p.code.manifest
 		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}

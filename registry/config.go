@@ -31,6 +31,7 @@ type Config struct {
 	State     runtime.State     // how long an instance lives; "" is what the plugin asks for, if it may have that
 	Frozen    bool              // its clocks stand still
 	Seed      string            // what its random numbers are made of; "" is random
+	Learn     bool              // the audit log says which lines its calls need
 	Updates   Updates           // which bytes may take the place of those that were approved; "" is none
 }
 

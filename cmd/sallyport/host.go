@@ -169,6 +169,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Frozen:   p.Frozen,
 		Seed:     seedOf(p),
 		Updates:  updatesOf(p),
+		Learn:    p.Learn,
 
 		Workspace: p.Workspace,
 		Use: hostfuncs.Limits{

@@ -70,6 +70,7 @@ var layers = map[string]int{
 	"hostfuncs/argument":      0,
 	"hostfuncs/secret":        0,
 	"hostfuncs/grant":         0,
+	"hostfuncs/learn":         1,
 	"hostfuncs/journal":       0,
 	"hostfuncs/store":         0,
 }

@@ -27,6 +27,7 @@ type Plugin struct {
 	State    string // how long an instance lives; "" is as the plugin asks
 	Frozen   bool   // its clocks stand still
 	Seeded   bool   // its random numbers are the same in each call
+	Learn    bool   // the audit log says which grants its calls need
 	Updates  string // "same-interface": new bytes that offer and want the same need no approval; "" is none
 	Dev      bool   // nor does anything else
 	// Grants is what it may do, under the ceilings of the file and its own.
@@ -97,6 +98,8 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 		p.Frozen, err = special(v, what, "real", "frozen")
 	case "random":
 		p.Seeded, err = special(v, what, "real", "seeded")
+	case "learn":
+		p.Learn, err = boolean(v, what)
 	case "updates":
 		p.Updates, err = oneOf(v, what, "approve", "same-interface")
 	case "dev":
@@ -108,7 +111,7 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
 	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }
