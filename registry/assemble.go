@@ -368,6 +368,9 @@ func (s *Status) describe(g *generation) {
 	}
 	if g.module != nil {
 		s.Digest, s.Dialect = g.module.Digest, g.module.Dialect.Name()
+		if state := stateOf(g.module, g.config.State); state == runtime.StateSession || state == runtime.StatePlugin {
+			s.Keeps = string(state)
+		}
 	}
 }
 

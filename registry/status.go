@@ -37,6 +37,7 @@ type Status struct {
 	Prompts   int      `json:"prompts"`           // published
 	Warnings  []string `json:"warnings,omitempty"`
 	Waits     string   `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
+	Keeps     string   `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
 	Updates   string   `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
 }
 

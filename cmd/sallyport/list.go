@@ -94,11 +94,23 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		if p.Updates != "" {
 			indented(w, beforehand(p.Updates))
 		}
+		if p.Keeps != "" {
+			indented(w, keeps(p.Keeps))
+		}
 		for _, warning := range p.Warnings {
 			indented(w, "warning: "+warning)
 		}
 	}
 	return nil
+}
+
+// keeps says what a plugin finds of its earlier calls.
+func keeps(state string) string {
+	whom := "for all callers"
+	if state == "session" {
+		whom = "for each session"
+	}
+	return "keeps its state from call to call, " + whom + " (state: " + state + ")"
 }
 
 // printEmpty tells a folder without plugins from one that is not there.

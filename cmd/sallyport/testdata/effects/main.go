@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -158,6 +160,12 @@ func perform(s step) (string, error) {
 	case "sleep":
 		time.Sleep(time.Duration(s.Times) * time.Millisecond)
 		return "ok", nil
+	case "stdin":
+		raw, err := io.ReadAll(os.Stdin)
+		return "ended after " + strconv.Itoa(len(raw)) + " bytes", err
+	case "spin":
+		for {
+		}
 	case "environ":
 		return strings.Join(os.Environ(), " "), nil
 	case "fetch":

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// eras are the versions that clients speak, each of which a promise must hold in.
+func eras() []string { return []string{"2026-07-28", "2025-11-25"} }
+
+// overBoth runs a test with a client of each era on each transport. connect begins another session with the same
+// server.
+func overBoth(t *testing.T, config string, files []string, o *mcp.ClientOptions, test func(t *testing.T, connect func() *mcp.ClientSession)) {
+	for _, version := range eras() {
+		for _, transport := range []string{"stdio", "http"} {
+			t.Run(version+"/"+transport, func(t *testing.T) {
+				t.Parallel()
+				over := func() mcp.Transport { return commandTransport(program(t, config, "serve", folder(t, files...))) }
+				if transport == "http" {
+					url := serveURL(t, config, folder(t, files...), "--no-token")
+					over = func() mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: url} }
+					t.Cleanup(http.DefaultClient.CloseIdleConnections)
+				}
+				test(t, func() *mcp.ClientSession {
+					client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+					s, err := client.Connect(t.Context(), over(), &mcp.ClientSessionOptions{ProtocolVersion: version})
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { s.Close() })
+					return s
+				})
+			})
+		}
+	}
+}
+
+// TestChallenge10_interactivity: a plugin asks a person in the middle of its work, by a form or by a page, and goes
+// on with the answer; what waits for a keyboard is told at once that there is none.
+func TestChallenge10_interactivity(t *testing.T) {
+	person := &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+		}},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			switch {
+			case strings.HasSuffix(r.Params.Message, "No?"):
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			case r.Params.Mode == "url":
+				return &mcp.ElicitResult{Action: map[bool]string{true: "accept", false: "cancel"}[r.Params.URL == "https://example.com/sign-in"]}, nil
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
+		},
+	}
+	const config = "plugins: {effects: {grants: [elicitation, elicitation: {url: https://example.com/**}]}}"
+	ask := func(params string) step {
+		return step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(params)}
+	}
+	const form = `"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+	overBoth(t, config, []string{guest(t, "effects")}, person, func(t *testing.T, connect func() *mcp.ClientSession) {
+		r := call(t, connect(), "effects-run", effects("",
+			ask(`{"message":"Name?",`+form+`}`),
+			step{"do": "stdin"},
+			ask(`{"mode":"url","message":"Sign in","url":"https://example.com/sign-in"}`),
+			ask(`{"message":"No?",`+form+`}`),
+			step{"do": "sleep", "times": 1},
+		))
+		for n, want := range []string{
+			`{"result":{"action":"accept","content":{"name":"Ada"}}}`, "ended after 0 bytes",
+			`{"result":{"action":"accept"}}`, `{"result":{"action":"decline"}}`, "ok",
+		} {
+			if got := lineOf(t, r, n); got != want {
+				t.Errorf("step %d: %s, want %s", n, got, want)
+			}
+		}
+	})
+}
+
+// slow is a server that never answers, and tells when those that asked have gone.
+type slow struct{ come, gone chan struct{} }
+
+func (s slow) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	s.come <- struct{}{}
+	<-r.Context().Done()
+	s.gone <- struct{}{}
+}
+
+// TestChallenge16_cancellation: a call that its client gives up ends wherever it is, what it waits for elsewhere ends
+// with it, none of its files is there afterwards, and the only instance of the plugin is free.
+func TestChallenge16_cancellation(t *testing.T) {
+	up := slow{make(chan struct{}, 9), make(chan struct{}, 9)}
+	site := httptest.NewServer(up)
+	t.Cleanup(site.Close)
+	dir := t.TempDir()
+	config := "plugins: {effects: {limits: {concurrency: 1}, grants: [fs: 'read,write " + filepath.ToSlash(dir) + "/**', net: 'GET " + site.URL + "/**']}}"
+	begun := make(chan struct{}, 99)
+	var late sync.Map // tokens of calls that are over
+	client := &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			if _, over := late.Load(r.Params.ProgressToken); over {
+				t.Errorf("progress of a call that was given up: %v", r.Params)
+			}
+			begun <- struct{}{}
+		},
+	}
+	started := step{"do": "ask", "text": "notifications/progress", "params": map[string]any{"progress": 1}}
+	stays := map[string]step{
+		"computes": {"do": "spin"},
+		"sleeps":   {"do": "sleep", "times": 20_000},
+		"fetches":  {"do": "fetch", "params": map[string]any{"url": site.URL + "/"}},
+	}
+	for _, transport := range []string{"stdio", "http"} {
+		for _, version := range eras() {
+			for name, stay := range stays {
+				t.Run(version+"/"+transport+"/"+name, func(t *testing.T) {
+					s := alone(t, config, transport, version, client)
+					file := filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-"))
+					params := &mcp.CallToolParams{Name: "effects-run", Arguments: effects("",
+						step{"do": "write", "path": filepath.ToSlash(file), "text": "half"}, started, stay,
+						step{"do": "ask", "text": "notifications/progress", "params": map[string]any{"progress": 2}})}
+					params.SetProgressToken(t.Name())
+					ctx, giveUp := context.WithCancel(t.Context())
+					over := make(chan error, 1)
+					go func() {
+						_, err := s.CallTool(ctx, params)
+						over <- err
+					}()
+					soon(t, begun)
+					if name == "fetches" {
+						soon(t, up.come)
+					}
+					begin := time.Now()
+					giveUp()
+					if err := soon(t, over); !errors.Is(err, context.Canceled) {
+						t.Errorf("the call ended with %v", err)
+					}
+					late.Store(t.Name(), true)
+					if name == "fetches" {
+						soon(t, up.gone)
+					}
+					if r := call(t, s, "effects-run", effects("", step{"do": "stat", "path": filepath.ToSlash(file)})); lineOf(t, r, 0) == "-rw-r--r--" {
+						t.Error("the next call finds its file")
+					}
+					t.Logf("the next call was over %v later", time.Since(begin))
+					if _, err := os.Stat(file); err == nil {
+						t.Error("its file is there")
+					}
+				})
+			}
+		}
+	}
+}
+
+// alone is a session with a server that nobody else uses.
+func alone(t *testing.T, config, transport, version string, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	var over mcp.Transport
+	if dir := folder(t, guest(t, "effects")); transport == "http" {
+		over = &mcp.StreamableClientTransport{Endpoint: serveURL(t, config, dir, "--no-token")}
+		t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	} else {
+		over = commandTransport(program(t, config, "serve", dir))
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+	s, err := client.Connect(t.Context(), over, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestChallenge26_sessions: one server serves clients of both eras. Nothing is left of a call for the next one, unless
+// the operator says that a plugin keeps its state: then each session has its own, which ends with it, and list shows it.
+func TestChallenge26_sessions(t *testing.T) {
+	remember := func(t *testing.T, s *mcp.ClientSession, what string) string {
+		t.Helper()
+		return text(call(t, s, "misbehave-remember", map[string]any{"text": what}))
+	}
+	file := guest(t, "misbehave")
+	t.Run("call", func(t *testing.T) {
+		overBoth(t, "", []string{file}, nil, func(t *testing.T, connect func() *mcp.ClientSession) {
+			s := connect()
+			if a, b := remember(t, s, "a"), remember(t, s, "b"); a != "" || b != "" {
+				t.Errorf("a call found %q, the next %q", a, b)
+			}
+		})
+	})
+	const kept = "plugins: {misbehave: {state: session}}"
+	t.Run("session", func(t *testing.T) {
+		overBoth(t, kept, []string{file}, nil, func(t *testing.T, connect func() *mcp.ClientSession) {
+			one, other := connect(), connect()
+			want := "a"
+			if strings.Contains(t.Name(), "2026-07-28/http") {
+				want = "" // such a client has no session
+			}
+			if got := remember(t, one, "a") + remember(t, other, "b"); got != "" {
+				t.Errorf("a session began with %q", got)
+			}
+			if got := remember(t, one, "c"); got != want {
+				t.Errorf("found %q of its own session, want %q", got, want)
+			}
+			if err := one.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := remember(t, connect(), "d"); got != "" {
+				t.Errorf("a session that came later found %q", got)
+			}
+		})
+	})
+	out, err := program(t, kept, "list", folder(t, file)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "keeps its state from call to call, for each session (state: session)") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
