@@ -20,7 +20,7 @@ type callContext struct {
 	in     *Instance // set while a guest runs for the call
 	// attached is the dialect's.
 	attached any
-	// hostCalls is how many the guest made; it makes one at a time.
+	// hostCalls is what those weigh that the guest made since somebody looked at the clock; it makes one at a time.
 	hostCalls int
 
 	cause error // why the call ends when its time is over

@@ -18,9 +18,10 @@ const (
 	slice = 1_000_000
 	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
 	maxDepth = 1 << 16
-	// lookEvery is after how many host calls somebody looks whether the call is over: a slice has room for
-	// thousands of them, each of which may take a while.
-	lookEvery = 16
+	// lookEvery is after how many host calls that are quick somebody looks whether the call is over, and lookEveryCalls
+	// after how many of the others: a slice has room for thousands of them, each of which may take a while.
+	lookEvery      = 256
+	lookEveryCalls = 16
 )
 
 // tank is the fuel of an instance. A unit is about one instruction; what a call needs is the same each time
@@ -91,9 +92,14 @@ func refill(ctx context.Context, stack []uint64) {
 	stack[0] = uint64(next)
 }
 
-// asked counts a host call. A guest whose call is over then comes to refill soon, whatever slice it has left.
-func (c *callContext) asked(ctx context.Context) {
-	if c.hostCalls++; c.hostCalls%lookEvery == 0 && c.in != nil && c.over(ctx) != nil {
+// asked counts a host call by its weight. A guest whose call is over then comes to refill soon, whatever slice it has
+// left.
+func (c *callContext) asked(ctx context.Context, weight int) {
+	if c.hostCalls += weight; c.hostCalls < lookEvery {
+		return
+	}
+	c.hostCalls = 0
+	if c.in != nil && c.over(ctx) != nil {
 		c.in.tank.drain()
 	}
 }

@@ -64,12 +64,16 @@ func bridge(f HostFunc) api.GoModuleFunc {
 	return func(ctx context.Context, m api.Module, stack []uint64) {
 		clear(stack[min(params, len(stack)):])
 		c := callOf(ctx)
-		if c == nil || c.in == nil || c.in.mod != m {
+		switch {
+		case c == nil || c.in == nil || c.in.mod != m:
 			f.Call(ctx, memoryOf(m), stack)
-			return
+		case f.Quick != nil && c.attached != nil:
+			f.Quick(c.attached, stack)
+			c.asked(ctx, 1)
+		default:
+			f.Call(ctx, c.in.view, stack)
+			c.asked(ctx, lookEvery/lookEveryCalls)
 		}
-		f.Call(ctx, c.in.view, stack)
-		c.asked(ctx)
 	}
 }
 

@@ -24,6 +24,11 @@ type HostFunc struct {
 	// in the same places. It never panics for any value a guest can pass; Exit and Abort end the guest.
 	// It returns soon after ctx is done.
 	Call func(ctx context.Context, mem Memory, stack []uint64)
+
+	// Quick, unless it is nil, does the same in a call for which a dialect attached something, if that and the
+	// stack are all that it takes. It never waits, and lasts no more than some microseconds: guests of some
+	// dialects call such functions for every few bytes.
+	Quick func(attached any, stack []uint64)
 }
 
 // Memory is a guest's linear memory. Offsets and sizes are bytes; what lies outside answers false.

@@ -37,14 +37,8 @@ func cleanGuests() []cleanGuest {
 	}
 }
 
-const (
-	// enoughWork is how long a call takes in an instance that is used again, for what a clean one costs to count.
-	enoughWork = 50 * time.Microsecond
-	// cleanSlice is how long one way is measured at a time: of many short slices the quickest counts, since others use
-	// the machine too.
-	cleanSlice  = 20 * time.Millisecond
-	cleanSlices = 12 // for each round
-)
+// enoughWork is how long a call takes in an instance that is used again, for what a clean one costs to count.
+const enoughWork = 50 * time.Microsecond
 
 // benchStates calls guests in instances that are clean, used again, made from nothing, and made from nothing by the
 // engine as it comes.
@@ -130,21 +124,15 @@ func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 		return best, err
 	}
 	request := g.request(size, work)
-	for range cleanSlices * o.rounds {
-		for way := range best {
-			call := func() error { return plain.call(ctx, request) }
-			if p := pools[way]; p != nil {
-				call = func() error { return p.call(ctx, request) }
-			}
-			rate, err := rateOf(min(cleanSlice, o.slice), call)
-			if err != nil {
-				return best, fmt.Errorf("way %d: %w", way, err)
-			}
-			if took := time.Duration(1e9 / rate); best[way] == 0 || took < best[way] {
-				best[way] = took
-			}
+	var calls [wayOfCalling]func() error
+	for way := range calls {
+		calls[way] = func() error { return plain.call(ctx, request) }
+		if p := pools[way]; p != nil {
+			calls[way] = func() error { return p.call(ctx, request) }
 		}
 	}
+	times, err := quickest(o, calls[:])
+	copy(best[:], times)
 	for _, p := range pools {
 		err = errors.Join(err, p.Close(ctx))
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"time"
 
 	sdk "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -106,57 +105,30 @@ func benchKept(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	params := []byte(`{"name":"echo","arguments":{"text":"` + payload(100) + `"}}`)
-	request := runtime.Request{Method: "tools/call", Params: params, Session: "one"}
 	gates := hostfuncs.NewHost(&hostfuncs.Options{})
 	defer gates.Close()
-	policy := gates.Plugin(hostfuncs.Plugin{Name: "echo"})
-	start := func() (runtime.Gate, func()) { g := policy.StartGate(); return g, g.Close }
-	through := func(p *runtime.Pool) func() error {
-		return func() error {
-			g := policy.NewGate(hostfuncs.Call{ID: "bench", Method: request.Method})
-			defer g.Close()
-			_, err := p.Call(ctx, request, g)
-			return err
+	kept := newGatedPool(gates, module, extism.New(), &runtime.PoolOptions{State: runtime.StateSession})
+	clean := newGatedPool(gates, module, extism.New(), &runtime.PoolOptions{})
+	var rows []row
+	for _, size := range []int{100, 100_000} {
+		params := []byte(`{"name":"echo","arguments":{"text":"` + payload(size) + `"}}`)
+		request := runtime.Request{Method: "tools/call", Params: params, Session: "one"}
+		times, err := quickest(o, []func() error{
+			func() error { _, err := theirs.call(params); return err },
+			func() error { return kept.call(ctx, request) },
+			func() error { return clean.call(ctx, request) },
+		})
+		if err != nil {
+			return nil, err
 		}
+		label := map[int]string{100: "", 100_000: "_100KB"}[size]
+		rate := func(i int) float64 { return 1e9 / float64(times[i]) }
+		rows = append(rows,
+			row{Name: "extism_kept_over_sdk" + label, Value: rate(1) / rate(0), Unit: "ratio", note: fmt.Sprintf("calls a second; a call takes %v against %v", times[1], times[0])},
+			row{Name: "extism_clean_over_sdk" + label, Value: rate(2) / rate(0), Unit: "ratio", note: fmt.Sprintf("a clean instance for each call, %v", times[2])},
+			row{Name: "extism_sdk_calls" + label, Value: rate(0), Unit: "calls/s"},
+			row{Name: "extism_kept_calls" + label, Value: rate(1), Unit: "calls/s"},
+			row{Name: "extism_clean_calls" + label, Value: rate(2), Unit: "calls/s"})
 	}
-	kept := runtime.NewPool(module, extism.New(), &runtime.PoolOptions{State: runtime.StateSession, Start: start})
-	clean := runtime.NewPool(module, extism.New(), &runtime.PoolOptions{Start: start})
-	ways := []struct {
-		name string
-		call func() error
-	}{
-		{"sdk", func() error { _, err := theirs.call(params); return err }},
-		{"kept", through(kept)},
-		{"clean", through(clean)},
-	}
-	rates := map[string][]float64{}
-	for range o.rounds {
-		for _, w := range ways {
-			rate, err := rateOf(o.slice, w.call)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
-			}
-			rates[w.name] = append(rates[w.name], rate)
-		}
-	}
-	over, pooled := ratios(rates["kept"], rates["sdk"]), ratios(rates["clean"], rates["sdk"])
-	return []row{
-		{Name: "extism_kept_over_sdk", Value: median(over), Unit: "ratio", note: "calls a second, 100 B; " + spread(over)},
-		{Name: "extism_clean_over_sdk", Value: median(pooled), Unit: "ratio", note: "a clean instance for each call; " + spread(pooled)},
-		{Name: "extism_sdk_calls", Value: median(rates["sdk"]), Unit: "calls/s", note: spread(rates["sdk"])},
-		{Name: "extism_kept_calls", Value: median(rates["kept"]), Unit: "calls/s", note: spread(rates["kept"])},
-		{Name: "extism_clean_calls", Value: median(rates["clean"]), Unit: "calls/s", note: spread(rates["clean"])},
-	}, errors.Join(kept.Close(ctx), clean.Close(ctx), engine.Close(ctx))
-}
-
-// rateOf is how many calls a second there are in a slice of time.
-func rateOf(slice time.Duration, call func() error) (float64, error) {
-	n, begin := 0, time.Now()
-	for ; n == 0 || time.Since(begin) < slice; n++ {
-		if err := call(); err != nil {
-			return 0, err
-		}
-	}
-	return float64(n) / time.Since(begin).Seconds(), nil
+	return rows, errors.Join(kept.Close(ctx), clean.Close(ctx), engine.Close(ctx))
 }

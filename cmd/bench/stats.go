@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // median is the middle of xs.
@@ -21,6 +22,41 @@ func ratios(a, b []float64) []float64 {
 		out = append(out, a[i]/b[i])
 	}
 	return out
+}
+
+const (
+	// shortSlice is how long one of several ways is measured at a time, in turn: of many short slices the quickest
+	// counts, since others use the machine too.
+	shortSlice  = 20 * time.Millisecond
+	shortSlices = 12 // for each round
+)
+
+// quickest is how long a call takes in each way, in the quickest of many short slices.
+func quickest(o options, ways []func() error) ([]time.Duration, error) {
+	best := make([]time.Duration, len(ways))
+	for range shortSlices * o.rounds {
+		for i, call := range ways {
+			rate, err := rateOf(min(shortSlice, o.slice), call)
+			if err != nil {
+				return best, err
+			}
+			if took := time.Duration(1e9 / rate); best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
+		}
+	}
+	return best, nil
+}
+
+// rateOf is how many calls a second there are in a slice of time.
+func rateOf(slice time.Duration, call func() error) (float64, error) {
+	n, begin := 0, time.Now()
+	for ; n == 0 || time.Since(begin) < slice; n++ {
+		if err := call(); err != nil {
+			return 0, err
+		}
+	}
+	return float64(n) / time.Since(begin).Seconds(), nil
 }
 
 // spread is the least and the most of xs, as a note.

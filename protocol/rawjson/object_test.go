@@ -224,3 +224,32 @@ func BenchmarkDuplicateKey(b *testing.B) {
 		_, _ = rawjson.DuplicateKey(raw)
 	}
 }
+
+// FuzzGet: of a valid object Get finds what ParseObject does; of anything else it finds something or nothing.
+func FuzzGet(f *testing.F) {
+	long := strings.Repeat(`plain \\ \" text é `, 20)
+	for _, seed := range []string{
+		`{}`, `{"a":1}`, ` { "a" : 1 , "b" : [ 1 , "]" , {"a":"}"} ] , "c" : "\\" } `, `{"a":{"a":[[],{}]},"b":-1e5}`,
+		`{"a\"":"\"","b":"\\\\\"","c":null}`, `{"a":"` + long + `","b":["` + long + `"],"c":true}`,
+		`{"a":,}`, `{"a"`, `{"a":"`, `{"`, `{"a":1]`, `{"a":[}`, `{"a":"\`, `{"a":1 2}`, `[1]`, `{"\u0061":7}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, key := range []string{"a", "b", "c", `a"`} {
+			rawjson.Get(raw, key, "a")
+		}
+		o, err := rawjson.ParseObject(raw)
+		if err != nil {
+			return
+		}
+		for _, m := range o {
+			if got := rawjson.Get(raw, m.Key); string(got) != string(m.Value) {
+				t.Errorf("%q of %q: %q, want %q", m.Key, raw, got, m.Value)
+			}
+		}
+		if got := rawjson.Get(raw, "\x00no such key"); got != nil && o.Get("\x00no such key") == nil {
+			t.Errorf("found %q in %q", got, raw)
+		}
+	})
+}

@@ -278,15 +278,17 @@ const (
 	highs = 0x8080808080808080
 )
 
-// skipPlain passes over printable ASCII other than quote and backslash. Eight bytes are tested
-// at a time: x-ones sets the high bit of each byte that was zero, so subtracting after an
-// exclusive or finds a wanted byte. A borrow may set bits above the first find, never below, so
-// the lowest bit is the place.
+// skipPlain passes over printable ASCII other than quote and backslash, in long texts 32 bytes at a time.
 func skipPlain(b []byte, i int) int {
+	for i+32 <= len(b) {
+		p := b[i : i+32]
+		if (special(p)|special(p[8:])|special(p[16:])|special(p[24:]))&highs != 0 {
+			break
+		}
+		i += 32
+	}
 	for i+8 <= len(b) {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		if found := (w | (w - ones*' ') | (quote - ones) | (slash - ones)) & highs; found != 0 {
+		if found := special(b[i:]) & highs; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 		i += 8
@@ -295,6 +297,15 @@ func skipPlain(b []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+// special tests eight bytes at a time for what skipPlain stops at: x-ones sets the high bit of each byte
+// that was zero, so subtracting after an exclusive or finds a wanted byte. A borrow may set bits above the
+// first find, never below, so the lowest of the highs is the place.
+func special(b []byte) uint64 {
+	w := binary.LittleEndian.Uint64(b)
+	quote, slash := w^(ones*'"'), w^(ones*'\\')
+	return w | (w - ones*' ') | (quote - ones) | (slash - ones)
 }
 
 // escapeLen is the length of the escape at the beginning of b, or 0 if it is not one.

@@ -1,6 +1,9 @@
 package rawjson
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Scanner walks the members of one object or the elements of one array, checking every byte on
 // its way, without allocating:
@@ -138,14 +141,80 @@ func Get(raw []byte, path ...string) json.RawMessage {
 	return trim(raw)
 }
 
+// member finds a member of an object that is known to be valid, so that nothing is checked again: in long
+// texts that takes a tenth of the time.
 func member(raw []byte, key string) []byte {
-	s := ScanObject(raw)
-	for s.Next() {
-		if s.KeyIs(key) {
-			return s.Value
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '{' {
+		return nil
+	}
+	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] == '"'; i = skipSpace(raw, i+1) {
+		end := passString(raw, i)
+		name := raw[i+1 : max(i+1, end-1)]
+		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ':' {
+			return nil
+		}
+		i = skipSpace(raw, i+1)
+		if end = passValue(raw, i); end == i {
+			return nil
+		}
+		if textIs(name, key) {
+			return raw[i:end:end]
+		}
+		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ',' {
+			return nil
 		}
 	}
 	return nil
+}
+
+// passValue returns the offset behind the value at b[i], of text that is known to be valid.
+func passValue(b []byte, i int) int {
+	for depth := 0; i < len(b); {
+		switch b[i] {
+		case '"':
+			i = passString(b, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth--; depth < 0 { // behind a number
+				return i
+			}
+			i++
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default:
+			i++
+			continue
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// passString returns the offset behind the string whose opening quote is b[i].
+func passString(b []byte, i int) int {
+	for at := i + 1; ; {
+		n := bytes.IndexByte(b[at:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		at += n + 1
+		slashes := at - 2
+		for slashes > i && b[slashes] == '\\' {
+			slashes--
+		}
+		if (at-2-slashes)%2 == 0 {
+			return at
+		}
+	}
 }
 
 func trim(raw []byte) []byte {

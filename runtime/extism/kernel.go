@@ -43,11 +43,11 @@ func kernelFuncs() []runtime.HostFunc {
 
 // kernel wraps a function that needs the call and nothing else. Outside a call it answers zero.
 func kernel(name string, params []byte, result byte, f kernelFunc) runtime.HostFunc {
-	h := hostFunc(Module, name, params, result, nil)
-	h.Call = func(ctx context.Context, _ runtime.Memory, stack []uint64) {
-		if c := callFrom(ctx); c != nil {
+	h := hostFunc(Module, name, params, result, func(_ context.Context, c *call, _ runtime.Memory, stack []uint64) { f(c, stack) })
+	h.Quick = func(attached any, stack []uint64) {
+		if c, ok := attached.(*call); ok {
 			f(c, stack)
-		} else if result != 0 {
+		} else if result != 0 { // another dialect serves the guest
 			stack[0] = 0
 		}
 	}

@@ -1,0 +1,90 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// TestCall_contextAfterwards: the context of a call is done when the call is, also for who asks it only then.
+func TestCall_contextAfterwards(t *testing.T) {
+	var kept context.Context
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		if kept, stack[0] = ctx, 1; ctx.Err() != nil {
+			t.Error("done before its end")
+		}
+	})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, nil)
+	for range 2 {
+		if _, err := p.Call(context.Background(), runtime.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		child, cancel := context.WithCancel(kept)
+		select {
+		case <-child.Done():
+		default:
+			t.Error("a context made of it is not done")
+		}
+		cancel()
+		if !errors.Is(kept.Err(), context.Canceled) || context.Cause(kept) == nil {
+			t.Error(kept.Err(), context.Cause(kept))
+		}
+	}
+}
+
+// TestCall_contextOfClosedPool: a host function that waits is woken when the pool is closed, and told why.
+func TestCall_contextOfClosedPool(t *testing.T) {
+	waits := make(chan struct{})
+	causes := make(chan error, 1)
+	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		close(waits)
+		<-child.Done()
+		causes <- context.Cause(child)
+		stack[0] = 1
+	})
+	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, nil)
+	errs := make(chan error, 1)
+	go func() { errs <- callErr(p) }()
+	<-waits
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Close(now); err != nil {
+		t.Fatal(err)
+	}
+	wantEnd(t, <-errs, runtime.KindCancelled, "the plugin was closed during the call")
+	if cause := <-causes; cause == nil || errors.Is(cause, context.DeadlineExceeded) {
+		t.Error(cause)
+	}
+}
+
+// TestCall_contextDeadline: the time of a call is over for who asks, whether a timer runs or not.
+func TestCall_contextDeadline(t *testing.T) {
+	for name, before := range map[string]func(context.Context){
+		"nobody waits": func(context.Context) {},
+		"a timer runs": func(ctx context.Context) { ctx.Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ended error
+			e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+				before(ctx)
+				until, ok := ctx.Deadline()
+				if !ok {
+					t.Error("no deadline")
+				}
+				time.Sleep(time.Until(until) + time.Millisecond)
+				ended, stack[0] = ctx.Err(), 1
+			})
+			p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 10 * time.Millisecond}})
+			wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
+			if !errors.Is(ended, context.DeadlineExceeded) {
+				t.Error(ended)
+			}
+		})
+	}
+}
