@@ -18,7 +18,12 @@ func (p *Policy) bind(c Call) *grant.Set {
 	if !p.varies {
 		return p.plugin.Grants
 	}
-	return p.plugin.Grants.Bind(grant.Call{
+	return p.bound(p.plugin.Grants, c)
+}
+
+// bound fills the values of a call into a set.
+func (p *Policy) bound(s *grant.Set, c Call) *grant.Set {
+	return s.Bind(grant.Call{
 		Entry: c.Entry, Values: c.Values, Home: p.host.places.Home,
 		URL: func(text string) (*url.URL, error) { return web.ParseURL(text, nil) },
 	})

@@ -14,6 +14,7 @@ import (
 // mountFiles gives the guest the files that grants reach, with its writes held back until Land. Without any
 // grant there is a tree all the same, so that what the guest looks for in vain is explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
+	g.stand()
 	var mounts []tree.Mount
 	places := g.policy.host.places
 	for _, prefix := range g.grants.Prefixes(places) {

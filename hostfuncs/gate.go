@@ -98,6 +98,7 @@ type Gate struct {
 	progress float64
 	moved    bool // progress is set
 	sampled  sampled
+	consents consents
 }
 
 var (
@@ -189,6 +190,11 @@ type effect struct {
 	near func(grant.Decision) string
 	// forbid is a reason that no grant lifts, asked first; nil if there is none.
 	forbid func() string
+	// body is what a request sends, which a question is about too; nil if the effect has none.
+	body func() ([]byte, error)
+	// inside reports, for net, whether the address itself says that it is of this machine or its network; a name
+	// does not, wherever it leads, and so nobody who allows it means that. Nil: the effect has no address.
+	inside func() bool
 	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
 	do func(ctx context.Context, d grant.Decision) error
 }
@@ -197,6 +203,7 @@ type effect struct {
 type refusal struct {
 	reason string // follows the act and a colon
 	hint   string
+	final  bool // nobody can allow it
 }
 
 // Error returns the reason.
@@ -208,6 +215,11 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 		return err
 	}
 	d, refused := g.check(ctx, e)
+	if refused == nil {
+		refused = g.spend(ctx, d)
+	} else {
+		d, refused = g.consult(ctx, e, d, refused)
+	}
 	g.learn(e, refused == nil)
 	if refused != nil {
 		return g.deny(e, refused)
@@ -246,7 +258,7 @@ func over(ctx context.Context) error {
 func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if e.forbid != nil {
 		if reason := e.forbid(); reason != "" {
-			return grant.Decision{}, &refusal{reason: reason}
+			return grant.Decision{}, &refusal{reason: reason, final: true}
 		}
 	}
 	if e.decide == nil {
@@ -275,7 +287,7 @@ func reasonOf(d grant.Decision) string {
 	case d.Grant == nil:
 		return "no grant allows it"
 	case d.Ask:
-		return lineOf(d.Grant) + " asks for a confirmation, which is not available in this version"
+		return lineOf(d.Grant) + " asks for a confirmation"
 	}
 	return lineOf(d.Grant) + " denies it"
 }

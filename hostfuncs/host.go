@@ -28,6 +28,8 @@ type Options struct {
 	Audit *audit.Log
 	// FullReceipts tells callers over HTTP too what was touched, not only how often.
 	FullReceipts bool
+	// Operator is asked about what a plugin announced and no line allows; nil is nobody.
+	Operator Operator
 	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
 	Store *store.Store
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
@@ -50,6 +52,8 @@ type Host struct {
 	state  string
 	audit  *audit.Log
 	store  *store.Store
+	// operator is nil if nobody is asked.
+	operator Operator
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected]
@@ -76,6 +80,8 @@ func NewHost(o *Options) *Host {
 		state:  o.State,
 		audit:  o.Audit,
 		store:  o.Store,
+
+		operator: o.Operator,
 
 		fullReceipts: o.FullReceipts,
 

@@ -100,6 +100,8 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 		family: "net", act: act, target: r.Target(),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
+		body:   func() ([]byte, error) { return r.Body.Bytes(web.MaxBody) },
+		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != web.Public },
 		do: func(ctx context.Context, d grant.Decision) error {
 			res, err = g.send(ctx, r, proxy, d)
 			return err

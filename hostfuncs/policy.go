@@ -25,6 +25,8 @@ type Plugin struct {
 	// Config are its values beside those of config grants, and before them; names and values that
 	// cannot be in an environment are left out, with a warning.
 	Config map[string]string
+	// Wants is what it announced.
+	Wants []Want
 	// Frozen has clocks that stand still: a sleep takes no time and moves them.
 	Frozen bool
 	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
@@ -51,7 +53,10 @@ type Policy struct {
 	quota  *quota
 	// secrets are the config values that stand for secrets.
 	secrets map[string]string
-	varies  bool // the grants differ from call to call
+	wants   []Want
+	// confirms says that lines ask for a confirmation.
+	confirms bool
+	varies   bool // the grants differ from call to call
 }
 
 // Plugin makes the policy of one plugin.
@@ -62,6 +67,8 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.asks = asks(p.Grants)
+	policy.wants = placed(p)
+	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
 	h.add(policy)
 	return policy
 }

@@ -274,7 +274,7 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	}
 	g.module, g.pinned = p.module, p.pinned()
 	g.manifest = g.module.Manifest
-	policy.Digest, policy.Updates = g.module.Digest, string(p.config.Updates)
+	policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(p.config.Updates), wantsOf(g.manifest)
 	limits := orDefaults(p.config.Limits, r.opts.Defaults)
 	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
 	limits.Output = max(g.output, maxAnswer)

@@ -80,12 +80,18 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 	if err != nil {
 		home = "" // "~/" in a grant then matches nothing
 	}
+	var asked hostfuncs.Operator
+	if files == nil && h.store != nil {
+		asked = newOperator(s, h, log, tell(log))
+	}
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger: log,
 		Home:   home,
 		State:  s.Text("state"),
 		Audit:  h.audit,
 		Store:  h.store,
+
+		Operator: asked,
 
 		FullReceipts: s.Text("receipt") == "full",
 
@@ -205,6 +211,7 @@ func limits(s *settings.Settings, l settings.Limits) runtime.Limits {
 		Deadline:    cmp.Or(l.Deadline, s.Duration("limits.deadline")),
 		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
 		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
+		Ask:         s.Duration("limits.ask"),
 	}
 }
 

@@ -72,6 +72,7 @@ var layers = map[string]int{
 	"hostfuncs/grant":         0,
 	"hostfuncs/learn":         1,
 	"hostfuncs/journal":       0,
+	"hostfuncs/operator":      1,
 	"hostfuncs/store":         0,
 }
 

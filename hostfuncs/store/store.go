@@ -141,7 +141,7 @@ func (s *Store) source() string {
 }
 
 // version is the form of the tables. A file of another one is refused, never guessed at.
-const version = 1
+const version = 2
 
 // tables is the form.
 const tables = `
@@ -156,17 +156,23 @@ CREATE TABLE kv (
 	value BLOB NOT NULL, version INTEGER NOT NULL, expires INTEGER NOT NULL,
 	PRIMARY KEY (plugin, principal, key)) WITHOUT ROWID;
 CREATE INDEX kv_expiry ON kv (expires);
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counters VALUES ('version', 0);
+`
+
+// answerTables are what an operator is asked and answered. Version 1 had others, which nothing wrote to.
+const answerTables = `
+DROP TABLE IF EXISTS questions;
+DROP TABLE IF EXISTS grants;
 CREATE TABLE questions (
 	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
-	line TEXT NOT NULL, effect TEXT NOT NULL, why TEXT NOT NULL, binding TEXT NOT NULL,
-	asked INTEGER NOT NULL, expires INTEGER NOT NULL, refused INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+	line TEXT NOT NULL, want TEXT NOT NULL, effect TEXT NOT NULL, why TEXT NOT NULL, binding TEXT NOT NULL,
+	asked INTEGER NOT NULL, expires INTEGER NOT NULL, refused INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE grants (
 	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
 	line TEXT NOT NULL, binding TEXT NOT NULL, once INTEGER NOT NULL, given INTEGER NOT NULL,
 	expires INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counters VALUES ('version', 0);
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 `
 
 // prepare makes the tables, unless another process has.
@@ -187,12 +193,16 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	case version:
 		return nil
 	case 0:
-		if _, err := tx.ExecContext(ctx, tables); err != nil {
-			return err
-		}
-		return tx.Commit()
+		_, err = tx.ExecContext(ctx, tables+answerTables)
+	case 1:
+		_, err = tx.ExecContext(ctx, answerTables)
+	default:
+		err = fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
 	}
-	return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // writeAhead turns the write-ahead mode on, which stays with the file. SQLite does not wait for others here:

@@ -15,6 +15,7 @@ const (
 	Duration Kind = "duration" // 30s, 5m
 	Level    Kind = "level"    // of the log
 	Receipt  Kind = "receipt"  // counts or full
+	Ask      Kind = "ask"      // off, refuse or wait
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -53,11 +54,13 @@ func Keys() []Key {
 		{"http.legacy_sse", Bool, "false", "legacy-sse", "serve clients of 2024-11-05 too, at /sse"},
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
 		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for hosts and paths too"},
+		{"ask", Ask, "refuse", "", "what becomes of a call that does what its plugin announced and no line allows: refuse it and ask you, wait for you, or off"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},
 		{"limits.deadline", Duration, "30s", "", "time of one call"},
 		{"limits.output", Bytes, "256KiB", "", "bytes of one answer"},
 		{"limits.concurrency", Count, "4", "", "calls of one plugin at the same time"},
+		{"limits.ask", Duration, "10m", "", "how long one call waits for people, outside its deadline"},
 	}
 }

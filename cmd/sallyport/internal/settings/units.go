@@ -49,6 +49,10 @@ func check(kind Kind, text string) error {
 		if text != "counts" && text != "full" {
 			err = fmt.Errorf("%q is neither counts nor full", text)
 		}
+	case Ask:
+		if !slices.Contains([]string{"off", "refuse", "wait"}, text) {
+			err = fmt.Errorf("%q is not an answer to a question; write refuse, wait or off", text)
+		}
 	case Bytes:
 		_, err = grant.ParseSize(text)
 	case Duration:

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+const (
+	// onceTime is how long an answer for once waits to be used: the call is made again soon, or not at all.
+	onceTime = time.Hour
+	// refusedTime is how long a no holds unless --for says so: long enough not to nag.
+	refusedTime = 30 * 24 * time.Hour
+)
+
+// allowing is how long and how far an answer holds, as the flags of allow say.
+type allowing struct {
+	once, always, want bool
+	span               time.Duration
+}
+
+func newAllow(std stdio) *cobra.Command {
+	var a allowing
+	c := &cobra.Command{
+		Use:   "allow ID",
+		Short: "let a plugin do what it asks for; asks you at the terminal",
+		Long: `Let a plugin do what it asks for: once, for a time, or always. sallyport pending lists the questions.
+The answer is for these bytes of the plugin and this caller, and it is read from the terminal, never from
+standard input.
+
+Exit code 1: you said no, and the question still waits.`,
+		Args: words(1, 1),
+		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
+			answer, how, err := a.answer(time.Now())
+			if err != nil {
+				return err
+			}
+			return allow(ctx, std, kept, args[0], answer, how)
+		}),
+	}
+	c.Flags().BoolVar(&a.once, "once", false, "this one effect, within the hour; the default")
+	c.Flags().DurationVar(&a.span, "for", 0, "as often as it likes for this `time`, such as 1h")
+	c.Flags().BoolVar(&a.always, "always", false, "until it is revoked, or the plugin's bytes change")
+	c.Flags().BoolVar(&a.want, "want", false, "all that the plugin announced, not only this; with --for or --always")
+	return c
+}
+
+// answer is what the flags mean, in a word for the question.
+func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err error) {
+	switch {
+	case a.once && (a.always || a.span != 0) || a.always && a.span != 0:
+		return answer, "", errors.New("write one of --once, --for and --always")
+	case a.span < 0:
+		return answer, "", errors.New("--for is a time from now on, such as 1h")
+	case a.always:
+		return store.Answer{Want: a.want}, "always", nil
+	case a.span > 0:
+		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + a.span.String(), nil
+	case a.want:
+		return answer, "", errors.New("--want is for longer than once: add --for 1h or --always")
+	}
+	return store.Answer{Once: true, Expires: now.Add(onceTime)}, "once", nil
+}
+
+func allow(ctx context.Context, std stdio, kept *store.Store, id string, answer store.Answer, how string) error {
+	q, err := waitingQuestion(ctx, kept, id)
+	if err != nil {
+		return err
+	}
+	line := q.Line
+	if answer.Want {
+		if line = q.Want; line == "" {
+			return hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
+		}
+	}
+	if err := agreed(ctx, questionText(q, line), "allow it "+how+"?"); err != nil {
+		return err
+	}
+	if _, err := kept.Allow(ctx, id, answer); err != nil {
+		return gone(id, err)
+	}
+	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, printable(line))
+	return err
+}
+
+func newDeny(std stdio) *cobra.Command {
+	var span time.Duration
+	c := &cobra.Command{
+		Use:   "deny ID",
+		Short: "refuse what a plugin asks for; asks you at the terminal",
+		Long: `Refuse what a plugin asks for. The same is not asked again for 30 days.
+
+Exit code 1: you said no to that, and the question still waits.`,
+		Args: words(1, 1),
+		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
+			q, err := waitingQuestion(ctx, kept, args[0])
+			if err != nil {
+				return err
+			}
+			if err := agreed(ctx, questionText(q, ""), "refuse it?"); err != nil {
+				return err
+			}
+			if err := kept.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
+				return gone(q.ID, err)
+			}
+			_, err = fmt.Fprintf(std.out, "refused: %s\n", printable(q.Effect))
+			return err
+		}),
+	}
+	c.Flags().DurationVar(&span, "for", refusedTime, "do not ask again for this `time`, such as 24h")
+	return c
+}
+
+func newRevoke(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID",
+		Short: "take an answer back; asks you at the terminal",
+		Long: `Take an answer back, one that allows or one that refuses. sallyport grants lists them. What a plugin then
+does it has to ask for again.
+
+Exit code 1: you said no.`,
+		Args: words(1, 1),
+		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
+			text, err := answerText(ctx, kept, args[0])
+			if err != nil {
+				return err
+			}
+			if err := agreed(ctx, text, "take it back?"); err != nil {
+				return err
+			}
+			if taken, err := kept.Revoke(ctx, args[0]); err != nil || !taken {
+				return errors.Join(err, noAnswer(args[0]))
+			}
+			_, err = fmt.Fprintf(std.out, "taken back: %s\n", args[0])
+			return err
+		}),
+	}
+}
+
+// agreed asks at the terminal; a no is an exit code.
+func agreed(ctx context.Context, text, question string) error {
+	yes, err := confirm(ctx, text, question)
+	if err == nil && !yes {
+		err = exitCode(exitTool)
+	}
+	return err
+}
+
+// answerText shows an answer that is to be taken back.
+func answerText(ctx context.Context, kept *store.Store, id string) (string, error) {
+	grants, err := kept.Grants(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range grants {
+		if g.ID == id {
+			return fmt.Sprintf("plugin  %s\nmay     %s", printable(g.Plugin), printable(g.Line)), nil
+		}
+	}
+	q, err := kept.Question(ctx, id)
+	if err != nil || !q.Refused {
+		return "", noAnswer(id)
+	}
+	return fmt.Sprintf("plugin   %s\nmay not  %s", printable(q.Plugin), printable(q.Effect)), nil
+}
+
+func noAnswer(id string) error {
+	return hint(fmt.Errorf("no answer %q", id), "sallyport grants lists them")
+}
+
+// waitingQuestion finds a question that has no answer.
+func waitingQuestion(ctx context.Context, kept *store.Store, id string) (store.Question, error) {
+	q, err := kept.Question(ctx, id)
+	if err == nil && q.Refused {
+		err = store.ErrNotFound
+	}
+	return q, gone(id, err)
+}
+
+// gone says that nobody asks that, or not any more.
+func gone(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return hint(fmt.Errorf("no question %q waits", id), "sallyport pending lists those that do; sallyport grants what was answered")
+	}
+	return err
+}
+
+// questionText is all that a person has to know to answer. What the plugin says is on lines of its own.
+func questionText(q store.Question, line string) string {
+	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", printable(q.Plugin), printable(q.Digest), printable(q.Effect))
+	if q.Why != "" {
+		text += "it says   " + printable(q.Why) + "\n"
+	}
+	text += fmt.Sprintf("for       %s, %s", printable(q.Principal), ago(q.Asked))
+	if line != "" {
+		text += "\ngrants    " + printable(line)
+	}
+	return text
+}

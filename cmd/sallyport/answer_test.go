@@ -1,0 +1,269 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// house is a plugin folder, a configuration and a state folder of its own.
+type house struct {
+	t          *testing.T
+	dir, state string
+	config     string
+	site       string
+}
+
+// newHouse has a guest that announces requests to a site of this machine, and says what becomes of its calls.
+func newHouse(t *testing.T, ask string) *house {
+	t.Helper()
+	site, file := announced(t)
+	h := &house{t: t, dir: folder(t, file), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n", site: site}
+	compiled := os.DirFS(filepath.Join(filepath.Dir(file), "state", "compiled")) // once, for all tests
+	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// announced is a site of this machine and a plugin that announces it, compiled, the same for all tests.
+var announced = func() func(t *testing.T) (site, file string) {
+	var once sync.Once
+	var site, file string
+	return func(t *testing.T) (string, string) {
+		t.Helper()
+		once.Do(func() {
+			site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) })).URL
+			file = announcing(t, site)
+			compile := program(t, "", "compile", filepath.Dir(file))
+			ownState(compile, filepath.Join(filepath.Dir(file), "state"))
+			if out, err := compile.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v", out, err)
+			}
+		})
+		return site, file
+	}
+}()
+
+// announcing is the bundled plugin fetch, which announces more than a test should be asked about: its pages are
+// those of one site.
+func announcing(t *testing.T, site string) string {
+	t.Helper()
+	wasm, err := os.ReadFile(bundled(t, "fetch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := b.CustomSection(wasmbin.ManifestSection)
+	narrow := strings.Replace(string(m), `"GET https://**"`, `"GET `+site+`/**"`, 1)
+	wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, []byte(narrow))
+	if err != nil || narrow == string(m) {
+		t.Fatal(err, string(m))
+	}
+	out := filepath.Join(sharedState(t), "announcing", "fetch.wasm")
+	if err := errors.Join(os.RemoveAll(filepath.Dir(out)), os.Mkdir(filepath.Dir(out), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, wasm, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (h *house) program(args ...string) *exec.Cmd {
+	cmd := program(h.t, h.config, args...)
+	ownState(cmd, h.state)
+	return cmd
+}
+
+// serve starts a process over the folder and connects a client.
+func (h *house) serve() *mcp.ClientSession {
+	h.t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
+	defer cancel()
+	session, err := client.Connect(ctx, commandTransport(h.program("serve", h.dir)), nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { session.Close() })
+	return session
+}
+
+// fetch asks for a page.
+func (h *house) fetch(s *mcp.ClientSession, path string) (string, bool) {
+	h.t.Helper()
+	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "fetch-fetch", Arguments: map[string]any{"url": h.site + path}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return text(r), r.IsError
+}
+
+// pending are the questions that wait, as the command tells them.
+func (h *house) pending() []questionJSON {
+	h.t.Helper()
+	out, err := h.program("pending", "--json").Output()
+	var all []questionJSON
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil {
+		h.t.Fatalf("%s: %v", out, err)
+	}
+	return all
+}
+
+// one waits for the one question.
+func (h *house) one() questionJSON {
+	h.t.Helper()
+	for range 600 {
+		if all := h.pending(); len(all) == 1 {
+			return all[0]
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	h.t.Fatal("nothing is asked")
+	panic("unreachable")
+}
+
+// answer runs a command at a terminal, with a yes on its standard input that must not count.
+func (h *house) answer(typed string, args ...string) (seen, out string, code int) {
+	h.t.Helper()
+	cmd := h.program(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("y\nyes\n"), &stdout, &stderr
+	p := terminaltest.Start(h.t, cmd)
+	p.Expect("[y/N] ")
+	p.Type(typed)
+	_ = p.Wait() // its code says it
+	return p.Seen(), stdout.String() + stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// An effect that a plugin announced is asked about, answered at a terminal, and remembered as it was answered.
+func TestAnswer_atTheTerminal(t *testing.T) {
+	h := newHouse(t, "refuse")
+	s := h.serve()
+	said, failed := h.fetch(s, "/one")
+	q := h.one()
+	if !failed || !strings.Contains(said, "the operator has been asked") || !strings.Contains(said, "sallyport allow "+q.ID) {
+		t.Errorf("%q", said)
+	}
+	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "" {
+		t.Errorf("%d %q", code, out)
+	}
+	seen, out, code := h.answer("y", "allow", q.ID, "--always")
+	if code != 0 || out != "allowed always: net: GET "+h.site+"/one\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
+		t.Errorf("%d %q %q", code, out, seen)
+	}
+	time.Sleep(time.Second) // by then every process knows
+	if said, failed := h.fetch(s, "/one"); failed || !strings.Contains(said, "page /one") {
+		t.Errorf("%q", said)
+	}
+	if said, failed := h.fetch(s, "/two"); !failed {
+		t.Errorf("%q", said)
+	}
+	if _, out, code := h.answer("yes", "deny", h.one().ID); code != 0 || !strings.HasPrefix(out, "refused: GET") {
+		t.Errorf("%d %q", code, out)
+	}
+	if said, failed := h.fetch(s, "/two"); !failed || !strings.Contains(said, "the operator said no") {
+		t.Errorf("%q", said)
+	}
+	list, err := h.program("grants").Output()
+	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/one") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/two") {
+		t.Errorf("%s %v", list, err)
+	}
+	if _, out, code := h.answer("y", "revoke", q.ID); code != 0 || out != "taken back: "+q.ID+"\n" {
+		t.Errorf("%d %q", code, out)
+	}
+	time.Sleep(time.Second)
+	if said, failed := h.fetch(s, "/one"); !failed {
+		t.Errorf("%q", said)
+	}
+}
+
+// Without a terminal nobody answers, whatever stands on the standard input.
+func TestAnswer_withoutTerminal(t *testing.T) {
+	h := newHouse(t, "refuse")
+	h.fetch(h.serve(), "/one")
+	id := h.one().ID
+	for _, args := range [][]string{{"allow", id}, {"allow", id, "--always"}, {"deny", id}} {
+		cmd := h.program(args...)
+		cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\ny\n"), &syscall.SysProcAttr{Setsid: true}
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != exitError || !strings.Contains(string(out), "there is no terminal to ask at") {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	h.one()
+	list, err := h.program("grants").Output()
+	if err != nil || string(list) != "nothing was answered\n" {
+		t.Errorf("%s %v", list, err)
+	}
+}
+
+// A call that waits goes on when another process has answered.
+func TestAnswer_callGoesOn(t *testing.T) {
+	h := newHouse(t, "wait")
+	s := h.serve()
+	type end struct {
+		said   string
+		failed bool
+	}
+	ended := make(chan end, 1)
+	go func() {
+		said, failed := h.fetch(s, "/slow")
+		ended <- end{said, failed}
+	}()
+	if _, out, code := h.answer("y", "allow", h.one().ID); code != 0 || !strings.HasPrefix(out, "allowed once") {
+		t.Errorf("%d %q", code, out)
+	}
+	if e := <-ended; e.failed || !strings.Contains(e.said, "page /slow") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Four processes serve one state folder, and one answer is known to all of them.
+func TestAnswer_fourProcesses(t *testing.T) {
+	h := newHouse(t, "refuse")
+	var sessions []*mcp.ClientSession
+	for range 4 {
+		sessions = append(sessions, h.serve())
+	}
+	for _, s := range sessions {
+		if said, failed := h.fetch(s, "/shared"); !failed {
+			t.Errorf("%q", said)
+		}
+	}
+	id := h.one().ID // it is one question
+	if _, out, code := h.answer("y", "allow", id, "--for", "1h"); code != 0 {
+		t.Errorf("%d %q", code, out)
+	}
+	time.Sleep(time.Second)
+	for _, s := range sessions {
+		if said, failed := h.fetch(s, "/shared"); failed {
+			t.Errorf("%q", said)
+		}
+	}
+}

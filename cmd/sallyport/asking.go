@@ -1,0 +1,27 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// newOperator is where the calls of this host ask what no line allows; nil if nobody is asked. told is called
+// for each new question.
+func newOperator(s *settings.Settings, h *host, log *slog.Logger, told func(store.Question)) hostfuncs.Operator {
+	how := s.Text("ask")
+	if how == "off" {
+		return nil
+	}
+	return operator.New(operator.Options{Store: h.store, Wait: how == "wait", Logger: log, Told: told})
+}
+
+// tell writes a new question into the log, where the person who started the host may see it.
+func tell(log *slog.Logger) func(store.Question) {
+	return func(q store.Question) {
+		log.Warn("a plugin asks: sallyport allow "+q.ID+", or deny", "plugin", q.Plugin, "effect", q.Effect)
+	}
+}

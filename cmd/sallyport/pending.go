@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// questionsOf is the store in which every process of this state folder asks and answers. Close it.
+func questionsOf(s *settings.Settings) *store.Store {
+	return store.New(store.Options{Dir: s.Text("state")})
+}
+
+func newPending(std stdio) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "pending",
+		Short: "print what plugins ask and nobody has answered",
+		Args:  words(0, 0),
+		RunE: withQuestions(func(ctx context.Context, kept *store.Store, _ []string) error {
+			all, err := kept.Questions(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(std.out, questionsJSON(all))
+			}
+			return printQuestions(std.out, all)
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// withQuestions runs a command over the store of its settings.
+func withQuestions(do func(ctx context.Context, kept *store.Store, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := loadSettings(c, "")
+		if err != nil {
+			return err
+		}
+		kept := questionsOf(s)
+		defer kept.Close()
+		return do(c.Context(), kept, args)
+	}
+}
+
+func printQuestions(w io.Writer, all []store.Question) error {
+	for _, q := range all {
+		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
+		if q.Why != "" {
+			indented(w, "it says: "+q.Why)
+		}
+		indented(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "nothing waits for an answer")
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nsallyport allow ID, sallyport deny ID\n")
+	return err
+}
+
+// ago is when something was, as a person says it.
+func ago(at time.Time) string {
+	switch d := time.Since(at); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	}
+}
+
+// until is how long something holds.
+func until(at time.Time) string {
+	if at.IsZero() {
+		return "always"
+	}
+	return "until " + at.Local().Format("2006-01-02 15:04")
+}
+
+// questionJSON is a question as programs read it.
+type questionJSON struct {
+	ID        string    `json:"id"`
+	Plugin    string    `json:"plugin"`
+	Digest    string    `json:"digest"`
+	Principal string    `json:"principal"`
+	Effect    string    `json:"effect"`
+	Line      string    `json:"line"`
+	Want      string    `json:"want,omitempty"`
+	Why       string    `json:"why,omitempty"`
+	Asked     time.Time `json:"asked"`
+}
+
+func questionsJSON(all []store.Question) []questionJSON {
+	out := []questionJSON{}
+	for _, q := range all {
+		out = append(out, questionJSON{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, q.Want, q.Why, q.Asked})
+	}
+	return out
+}
+
+func newGrants(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "grants",
+		Short: "print what was answered: what is allowed and what is refused, and for how long",
+		Long: `Print what was answered: what is allowed and what is refused, and for how long.
+The grants of sallyport.yaml are not among them.`,
+		Args: words(0, 0),
+		RunE: withQuestions(func(ctx context.Context, kept *store.Store, _ []string) error {
+			allowed, err := kept.Grants(ctx)
+			if err != nil {
+				return err
+			}
+			refused, err := kept.Refused(ctx)
+			if err != nil {
+				return err
+			}
+			return printAnswers(std.out, allowed, refused)
+		}),
+	}
+}
+
+func printAnswers(w io.Writer, allowed []store.Grant, refused []store.Question) error {
+	for _, g := range allowed {
+		how := until(g.Expires)
+		if g.Once {
+			how = "once, " + how
+		}
+		fmt.Fprintf(w, "%s  %s may %s\n", g.ID, printable(g.Plugin), printable(g.Line))
+		indented(w, fmt.Sprintf("%s, for %s, as %s", how, g.Principal, g.Digest))
+	}
+	for _, q := range refused {
+		fmt.Fprintf(w, "%s  %s may not %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
+		indented(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
+	}
+	if len(allowed)+len(refused) == 0 {
+		_, err := fmt.Fprintln(w, "nothing was answered")
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nsallyport revoke ID takes an answer back\n")
+	return err
+}

@@ -1,0 +1,266 @@
+package hostfuncs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Want is something that a plugin announced it needs. It grants nothing: an effect that it covers and no line
+// allows is put before the operator, and one that was never announced is not.
+type Want struct {
+	Grants *grant.Set // one line, fitted to what the plugin offers
+	Why    string     // in the plugin's words
+}
+
+// line is how the want is written; empty if it is not one line.
+func (w *Want) line() string {
+	if lines := w.Grants.Grants(); len(lines) == 1 {
+		return lines[0].String()
+	}
+	return ""
+}
+
+// Operator is whoever decides about what no line allows. *operator.Desk is the implementation. It is safe for
+// concurrent use.
+type Operator interface {
+	// Grants returns what was allowed to these bytes of a plugin for one principal.
+	Grants(ctx context.Context, plugin, digest, principal string) []store.Grant
+	// Take uses a grant for once up: true for the one call that may use it.
+	Take(ctx context.Context, id string) bool
+	// Ask puts a question, and returns it as it is kept.
+	Ask(ctx context.Context, q store.Question) (store.Question, operator.Verdict)
+	// Waits reports whether calls wait for the answer.
+	Waits() bool
+	// Wait waits for the answer, and returns Asked when ctx is done first.
+	Wait(ctx context.Context, id string) operator.Verdict
+}
+
+const (
+	// maxWhy bounds the plugin's reason in a question, in bytes: a sentence or two.
+	maxWhy = 512
+	// maxAsked is how many questions one call puts: nobody reads more.
+	maxAsked = 20
+)
+
+// consents is what one call has to do with the operator. The guest's goroutine uses it.
+type consents struct {
+	asked int
+	wants map[string]bool   // those that were asked about in this call, by their lines
+	once  map[string]string // answers for one call about files, by their lines; empty if another call was first
+}
+
+// placed are the wants of a plugin, with what is known before a call.
+func placed(p Plugin) []Want {
+	var wants []Want
+	for _, w := range p.Wants {
+		if w = (Want{w.Grants.At(p.Name, p.Workspace), printable(cut(w.Why, maxWhy))}); w.line() != "" {
+			wants = append(wants, w)
+		}
+	}
+	return wants
+}
+
+// consults reports whether the operator may be asked about a plugin: what it announced, or what a line asks.
+func (p *Policy) consults() bool {
+	return p.host.operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
+}
+
+// consult looks for the operator's answer about an effect that was refused, and asks for one. The decision is
+// good if there is no refusal.
+func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
+	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
+	if r.final || !open || !g.policy.consults() {
+		return d, r
+	}
+	if a, ok := g.answered(ctx, e); ok {
+		return a, nil
+	}
+	q, ok := g.question(e, d)
+	if !ok {
+		return d, r
+	}
+	kept, verdict := g.policy.host.operator.Ask(ctx, q)
+	if verdict == operator.Asked && g.mayWait(e) {
+		if verdict = g.wait(ctx, kept); verdict == operator.Allowed {
+			a, ok := g.answered(ctx, e)
+			if ok {
+				return a, nil
+			}
+			return d, r // it was for another body, or another call has used it
+		}
+	}
+	switch verdict {
+	case operator.Refused:
+		return d, &refusal{reason: "the operator said no"}
+	case operator.Asked:
+		return d, &refusal{reason: r.reason + "; the operator has been asked", hint: "sallyport allow " + kept.ID + ", or the line " + kept.Line}
+	}
+	return d, r
+}
+
+// answered looks through what the operator has allowed. An answer for once is used up by the effect that it is
+// for. What is allowed of files holds for the calls that begin later, which see them.
+func (g *Gate) answered(ctx context.Context, e effect) (grant.Decision, bool) {
+	if e.family == string(grant.FS) {
+		return grant.Decision{}, false
+	}
+	for _, a := range g.policy.answers(ctx, g.call.Principal) {
+		d := e.decide(g.grants.With(g.policy.lines(a.Line, g.call)...))
+		if !d.Allowed || a.Once && (a.Binding != binding(e) || !g.policy.host.operator.Take(ctx, a.ID)) {
+			continue
+		}
+		if e.inside != nil {
+			d.Named = d.Named && e.inside()
+		}
+		return d, true
+	}
+	return grant.Decision{}, false
+}
+
+func (p *Policy) answers(ctx context.Context, principal string) []store.Grant {
+	return p.host.operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, principal)
+}
+
+// lines are those of an answer, as they hold in a call: what the plugin announced, or one plain line.
+func (p *Policy) lines(line string, c Call) []grant.Grant {
+	for _, w := range p.wants {
+		if w.line() == line {
+			return p.bound(w.Grants, c).Grants()
+		}
+	}
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		return nil
+	}
+	return p.bound(grant.NewSet(g).At(p.plugin.Name, p.plugin.Workspace), c).Grants()
+}
+
+// stand adds what the operator has allowed of files to the grants of a call, before it sees any.
+func (g *Gate) stand() {
+	if !g.policy.consults() {
+		return
+	}
+	for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
+		for _, line := range g.policy.lines(a.Line, g.call) {
+			if line.Family != grant.FS {
+				continue
+			}
+			if g.grants = g.grants.With(line); a.Once {
+				g.consents.note(line.String(), a.ID)
+			}
+		}
+	}
+}
+
+func (c *consents) note(line, id string) {
+	if c.once == nil {
+		c.once = map[string]string{}
+	}
+	c.once[line] = id
+}
+
+// spend uses up the answer for once that allows an effect on a file, when the call first needs it.
+func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
+	if len(g.consents.once) == 0 || d.Grant == nil {
+		return nil
+	}
+	line := d.Grant.String()
+	id, once := g.consents.once[line]
+	switch {
+	case !once:
+		return nil
+	case id != "" && g.policy.host.operator.Take(ctx, id):
+		delete(g.consents.once, line)
+		return nil
+	}
+	g.consents.once[line] = ""
+	return &refusal{reason: "the operator allowed it once, and another call was first", final: true}
+}
+
+// question makes one of an effect that the plugin announced, or that a line of the operator's asks. Each call
+// asks about files, and where it does not wait, about each want once.
+func (g *Gate) question(e effect, d grant.Decision) (q store.Question, ok bool) {
+	var want Want
+	if !d.Ask {
+		if want, ok = g.announced(e); !ok {
+			return q, false
+		}
+		q.Want, q.Why = want.line(), want.Why
+	}
+	again := g.consents.wants[q.Want] && (e.family == string(grant.FS) || !g.policy.host.operator.Waits())
+	if q.Line = e.decide(nil).Suggest; q.Line == "" || again || g.consents.asked >= maxAsked {
+		return q, false
+	}
+	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // a value of a secret is neither kept nor shown
+		return q, false
+	}
+	if q.Binding = binding(e); q.Binding == "" {
+		return q, false
+	}
+	if g.consents.wants == nil {
+		g.consents.wants = map[string]bool{}
+	}
+	g.consents.asked++
+	g.consents.wants[q.Want] = true
+	q.Plugin, q.Digest, q.Principal = g.policy.plugin.Name, g.policy.plugin.Digest, g.call.Principal
+	q.Effect = g.redact(cut(printable(e.act), maxAct))
+	return q, true
+}
+
+// announced finds the want that covers an effect, under the ceilings of the call.
+func (g *Gate) announced(e effect) (Want, bool) {
+	i := slices.IndexFunc(g.policy.wants, func(w Want) bool {
+		set := g.policy.bound(w.Grants, g.call)
+		for _, c := range g.grants.Ceilings() {
+			set = set.Under(c)
+		}
+		d := e.decide(set)
+		return (d.Allowed || d.Ask) && (d.Named || e.inside == nil || !e.inside())
+	})
+	if i < 0 {
+		return Want{}, false
+	}
+	return g.policy.wants[i], true
+}
+
+// binding names one effect to the byte: what an answer for once is for. It is empty if the effect cannot be
+// named.
+func binding(e effect) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00", e.family, e.act)
+	if e.body != nil {
+		data, err := e.body()
+		if err != nil {
+			return ""
+		}
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// mayWait reports whether the call can go on when the answer is there. Whoever called it from another call
+// does not wait, and files are seen by the next call.
+func (g *Gate) mayWait(e effect) bool {
+	return g.policy.host.operator.Waits() && e.family != string(grant.FS) && g.call.Chain.Depth() == 0
+}
+
+// wait stops the time of the call until there is an answer.
+func (g *Gate) wait(ctx context.Context, q store.Question) operator.Verdict {
+	if g.call.Client != nil {
+		text := fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: sallyport allow %s", q.Plugin, q.Effect, q.ID)
+		params := append(rawjson.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
+		g.call.Client.Message(ctx, params)
+	}
+	wait, resume := runtime.Pause(ctx)
+	defer resume()
+	return g.policy.host.operator.Wait(wait, q.ID)
+}

@@ -1,0 +1,291 @@
+package hostfuncs_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// office is a host whose operator is asked, in one process of a state folder, and the operator's own.
+type office struct {
+	t       *testing.T
+	answers *store.Store
+	host    *hostfuncs.Host
+	plugin  hostfuncs.Plugin
+}
+
+func newOffice(t *testing.T, wait bool, o hostfuncs.Options, wants []string, lines ...string) *office {
+	t.Helper()
+	dir := t.TempDir()
+	stores := [2]*store.Store{}
+	for i := range stores {
+		stores[i] = store.New(store.Options{Dir: dir})
+		t.Cleanup(func() { stores[i].Close() })
+	}
+	o.Operator = operator.New(operator.Options{Store: stores[0], Wait: wait})
+	f := &office{t: t, answers: stores[1], host: hostfuncs.NewHost(&o), plugin: hostfuncs.Plugin{
+		Name: "demo", Digest: "sha256:1", Grants: mustSet(t, lines...)}}
+	t.Cleanup(f.host.Close)
+	for _, w := range wants {
+		f.plugin.Wants = append(f.plugin.Wants, hostfuncs.Want{Grants: mustSet(t, w), Why: "to \x1b[2Jlook\n"})
+	}
+	return f
+}
+
+func (f *office) call() *hostfuncs.Gate {
+	g := f.host.Plugin(f.plugin).NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:1", Method: "tools/call"})
+	f.t.Cleanup(g.Close)
+	return g
+}
+
+// fetch is a call that makes one request.
+func (f *office) fetch(params string) error {
+	f.t.Helper()
+	_, err := fetch(f.t, f.call(), params)
+	return err
+}
+
+// waiting is the one question that waits.
+func (f *office) waiting() store.Question {
+	f.t.Helper()
+	all, err := f.answers.Questions(f.t.Context())
+	if err != nil || len(all) != 1 {
+		f.t.Fatalf("%d questions wait: %+v, %v", len(all), all, err)
+	}
+	return all[0]
+}
+
+func (f *office) silent() {
+	f.t.Helper()
+	if all, err := f.answers.Questions(f.t.Context()); len(all) != 0 || err != nil {
+		f.t.Errorf("asked: %+v, %v", all, err)
+	}
+}
+
+func (f *office) allow(id string, a store.Answer) {
+	f.t.Helper()
+	if _, err := f.answers.Allow(f.t.Context(), id, a); err != nil {
+		f.t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // what another process allowed is seen a quarter of a second later
+}
+
+// refused checks a refusal, and that it tells nothing but what to type.
+func (f *office) refused(err error, part, hint string) {
+	f.t.Helper()
+	var ask *runtime.AskError
+	if !errors.As(err, &ask) || ask.Kind != runtime.KindDenied || !strings.Contains(ask.Message, part) || ask.Hint != hint {
+		f.t.Errorf("got %+v, want a refusal with %q and %q", err, part, hint)
+	}
+}
+
+// allows is the hint of a refusal that asks.
+func allows(q store.Question) string { return "sallyport allow " + q.ID + ", or the line " + q.Line }
+
+func pages(t *testing.T) string {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }).URL
+}
+
+func post(u, body string) string { return fmt.Sprintf(`{"method":"POST","url":%q,"body":%q}`, u, body) }
+
+func TestConsent(t *testing.T) {
+	site := pages(t)
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/pages/**"})
+	err := f.fetch(get(site + "/pages/1"))
+	q := f.waiting()
+	f.refused(err, "no grant allows it; the operator has been asked", allows(q))
+	if q.Plugin != "demo" || q.Digest != "sha256:1" || q.Principal != "stdio:1" || q.Effect != "GET "+site+"/pages/1" ||
+		q.Line != "net: GET "+site+"/pages/1" || q.Want != "net: GET "+site+"/pages/**" || q.Why != `to \x1b[2Jlook\n` {
+		t.Errorf("%+v", q)
+	}
+	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(q))
+	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other") // never announced
+	f.waiting()
+	f.allow(q.ID, store.Answer{})
+	for range 2 {
+		if err := f.fetch(get(site + "/pages/1")); err != nil {
+			t.Error(err)
+		}
+	}
+	f.silent()
+	f.refused(f.fetch(get(site+"/pages/2")), "has been asked", allows(f.waiting()))
+	f.allow(f.waiting().ID, store.Answer{Want: true})
+	if err := f.fetch(get(site + "/pages/3")); err != nil {
+		t.Error(err)
+	}
+	f.plugin.Digest = "sha256:2"
+	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(f.waiting()))
+}
+
+// An answer for once is for one request, to the byte.
+func TestConsent_once(t *testing.T) {
+	site := pages(t)
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: POST " + site + "/**"})
+	f.fetch(post(site+"/x", "one"))
+	q := f.waiting()
+	f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+	f.refused(f.fetch(post(site+"/x", "two")), "has been asked", allows(f.waiting()))
+	if err := f.fetch(post(site+"/x", "one")); err != nil {
+		t.Error(err)
+	}
+	if err := f.fetch(post(site+"/x", "one")); err == nil {
+		t.Error("used twice")
+	}
+}
+
+func TestConsent_waits(t *testing.T) {
+	site := pages(t)
+	f := newOffice(t, true, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
+	for i, answer := range []func(id string) error{
+		func(id string) error { return f.answers.Deny(t.Context(), id, time.Now().Add(time.Hour)) },
+		func(id string) error {
+			_, err := f.answers.Allow(t.Context(), id, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+			return err
+		},
+	} {
+		ended := make(chan error)
+		go func() { ended <- f.fetch(get(site + fmt.Sprint("/", i))) }()
+		var id string
+		for id == "" {
+			if all, _ := f.answers.Questions(t.Context()); len(all) == 1 {
+				id = all[0].ID
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := answer(id); err != nil {
+			t.Fatal(err)
+		}
+		err := <-ended
+		if i == 0 {
+			f.refused(err, "the operator said no", "")
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	f.refused(f.fetch(get(site+"/0")), "the operator said no", "") // at once
+	f.silent()
+}
+
+// What no answer may lift is not asked.
+func TestConsent_neverAsked(t *testing.T) {
+	home := world(t)
+	z := &zone{names: map[string][][]string{"inside.example": {{"10.0.0.7"}}}}
+	f := newOffice(t, false, hostfuncs.Options{Home: home, Web: web.Options{Resolver: z}, Protected: []string{filepath.Join(home, "state")}},
+		[]string{"net: GET http://**", "net: POST https://a.example/**", "fs: read ~/**"}, "deny: net: GET http://b.example/**")
+	f.plugin.Grants = f.plugin.Grants.Under(mustSet(t, "net: GET http://**", "fs: read ~/**"))
+	for request, why := range map[string]string{
+		get("http://b.example/"):                       "denies it",
+		`{"method":"POST","url":"https://a.example/"}`: "no grant allows it", // beyond the ceiling
+		get("http://127.0.0.1/"):                       "no grant allows it", // stars mean no machine of this network
+		get("http://localhost/"):                       "no grant allows it",
+		get("http://[::1]/"):                           "no grant allows it",
+	} {
+		_, err := fetch(t, f.call(), request)
+		var ask *runtime.AskError
+		if !errors.As(err, &ask) || !strings.Contains(ask.Message, why) || strings.Contains(ask.Message, "asked") {
+			t.Errorf("%s: %v", request, err)
+		}
+	}
+	for _, path := range []string{"/state/sallyport/sallyport.yaml", "/.ssh/id"} {
+		if _, e := readFile(f.call().Files(), home+path); e != wasi.ENOENT {
+			t.Errorf("%s: %v", path, e)
+		}
+	}
+	f.silent()
+	// A name that the operator allows may still not lead inside.
+	f.fetch(get("http://inside.example/"))
+	f.allow(f.waiting().ID, store.Answer{})
+	if err := f.fetch(get("http://inside.example/")); err == nil || !strings.Contains(err.Error(), "leads to a private address") {
+		t.Error(err)
+	}
+}
+
+// A line of the operator's that asks has no want, and is answered for the one effect.
+func TestConsent_askingLine(t *testing.T) {
+	site := pages(t)
+	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
+	f.refused(f.fetch(get(site+"/1")), "asks for a confirmation; the operator has been asked", allows(f.waiting()))
+	if q := f.waiting(); q.Want != "" || q.Line != "net: GET "+site+"/1" {
+		t.Errorf("%+v", q)
+	}
+	f.allow(f.waiting().ID, store.Answer{})
+	if err := f.fetch(get(site + "/1")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConsent_files(t *testing.T) {
+	home := world(t)
+	f := newOffice(t, true, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
+	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
+		t.Error(e)
+	}
+	f.allow(f.waiting().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+	g := f.call()
+	for range 2 { // the answer is for a call, which may look again
+		if text, e := readFile(g.Files(), home+"/work/a.txt"); text != "A" || e != 0 {
+			t.Error(text, e)
+		}
+	}
+	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
+		t.Error("used by two calls:", e)
+	}
+	f.allow(f.waiting().ID, store.Answer{Want: true})
+	if text, e := readFile(f.call().Files(), home+"/work/sub/b.md"); text != "B" || e != 0 {
+		t.Error(text, e)
+	}
+	f.silent()
+}
+
+// A plugin that asks ten thousand questions is heard a few times, and the next plugin too.
+func TestConsent_tenThousand(t *testing.T) {
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET http://loud.example/**"})
+	g := f.call()
+	for i := range 10_000 {
+		fetch(t, g, get(fmt.Sprint("http://loud.example/", i)))
+	}
+	f.waiting()
+	for i := range 100 {
+		f.fetch(get(fmt.Sprint("http://loud.example/", i)))
+	}
+	if all, _ := f.answers.Questions(t.Context()); len(all) != 20 {
+		t.Errorf("%d questions", len(all))
+	}
+	f.plugin.Name, f.plugin.Wants = "quiet", []hostfuncs.Want{{Grants: mustSet(t, "net: GET http://quiet.example/**")}}
+	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
+}
+
+// last is the youngest question.
+func (f *office) last() store.Question {
+	all, err := f.answers.Questions(f.t.Context())
+	if err != nil || len(all) == 0 {
+		f.t.Fatal(all, err)
+	}
+	return all[len(all)-1]
+}
+
+// An answer cannot widen itself: what is stored is read as one line, under the ceiling as it is now.
+func TestConsent_underTheCeiling(t *testing.T) {
+	site := pages(t)
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
+	f.fetch(get(site + "/1"))
+	f.allow(f.waiting().ID, store.Answer{Want: true})
+	f.plugin.Grants = grant.NewSet().Under(mustSet(t, "net: GET "+site+"/1"))
+	if err := f.fetch(get(site + "/1")); err != nil {
+		t.Error(err)
+	}
+	f.refused(f.fetch(get(site+"/2")), "no grant allows it", "net: GET "+site+"/2")
+}
