@@ -84,7 +84,10 @@ func sequence(s string, r rune) int {
 	case ']', 'P', 'X', '^', '_':
 		return 2 + command(s[2:])
 	case '(', ')', '*', '+', '#', '%', ' ':
-		return min(3, len(s))
+		if len(s) > 2 && s[2] >= ' ' && s[2] <= '~' {
+			return 3
+		}
+		return 2 // what follows is text
 	}
 	if s[1] >= '0' && s[1] <= '~' {
 		return 2
