@@ -22,6 +22,8 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	}
 	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
 		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
+	} else {
+		mounts = append(mounts, tree.Mount{Guest: workDir}) // guests that go there at their start find it
 	}
 	f := &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
 	t := tree.New(mounts, f)

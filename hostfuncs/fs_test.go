@@ -313,3 +313,42 @@ func TestFS_HomeIsALink(t *testing.T) {
 		t.Error("the folder of keys got another name")
 	}
 }
+
+// Every guest is told a working folder; without a workspace it is there, empty, and nothing is to be done in it.
+func TestFS_WorkingFolder(t *testing.T) {
+	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
+	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
+		t.Fatalf("%+v, %v", st, e)
+	}
+	for path, want := range map[string]string{"/workspace": "", "/": "workspace"} {
+		f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
+		if e != 0 {
+			t.Fatalf("%s: %v", path, e)
+		}
+		var names []string
+		list, e := f.ReadDir(10)
+		for _, entry := range list {
+			names = append(names, entry.Name)
+		}
+		if got := strings.Join(names, " "); got != want || e != 0 {
+			t.Errorf("%s holds %q, %v", path, got, e)
+		}
+		f.Close()
+	}
+	if d := g.Denials(); len(d) != 0 {
+		t.Errorf("looking is refused: %+v", d)
+	}
+	for what, e := range map[string]wasi.Errno{
+		"a file": second(tr.Open("/workspace/x", wasi.OpenOptions{Write: true, Create: true})), "a folder": tr.Mkdir("/workspace/y"),
+		"removing it": tr.Rmdir("/workspace"), "moving it": tr.Rename("/workspace", "/elsewhere"),
+	} {
+		if e == 0 {
+			t.Errorf("%s: done", what)
+		}
+	}
+	if len(g.Denials()) == 0 {
+		t.Error("nothing was said")
+	}
+}
+
+func second[T any](_ T, e wasi.Errno) wasi.Errno { return e }

@@ -125,8 +125,13 @@ func (t *Tree) mountAt(guest string) *mount {
 	return nil
 }
 
-// leads says whether a mount is below the guest path.
+// leads says whether a mount is below the guest path, or an empty folder at or below it.
 func (t *Tree) leads(guest string) bool {
+	for _, e := range t.empty {
+		if _, ok := under(e, guest); ok {
+			return true
+		}
+	}
 	for _, m := range t.mounts {
 		if rest, ok := under(m.guest, guest); ok && rest != "" {
 			return true
@@ -174,6 +179,13 @@ func (t *Tree) mountEntries(guest string) []wasi.DirEntry {
 		}
 		seen[name] = true
 		out = append(out, entry)
+	}
+	for _, e := range t.empty {
+		rest, ok := under(e, guest)
+		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !seen[name] {
+			seen[name] = true
+			out = append(out, wasi.DirEntry{Name: name, Type: wasi.TypeDirectory})
+		}
 	}
 	return out
 }

@@ -45,7 +45,7 @@ type Viewer interface {
 
 // Mount is a part of the host's files that grants can reach: the literal prefix of a grant.
 type Mount struct {
-	Host  string // absolute host path of a folder or a file, which need not exist
+	Host  string // absolute host path of a folder or a file, which need not exist; empty is a folder that stays empty
 	Guest string // where the guest sees it, absolute with slashes; empty is GuestPath(Host)
 }
 
@@ -54,6 +54,7 @@ type Tree struct {
 	mounts  []*mount // those with the longest guest path first
 	decider Decider
 	viewer  Viewer               // nil if the decider is none
+	empty   []string             // guest paths of folders that the host does not have
 	folders map[*folder]struct{} // open ones, whose paths follow renames
 }
 
@@ -73,6 +74,9 @@ func New(mounts []Mount, d Decider) *Tree {
 }
 
 func (t *Tree) addMount(m Mount) {
+	if m.Host == "" && m.Guest != "" {
+		t.empty = append(t.empty, cleanGuest(m.Guest))
+	}
 	if !filepath.IsAbs(m.Host) {
 		return
 	}
