@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -75,10 +76,15 @@ func verifyAudit(std stdio, dir string) error {
 
 func prove(std stdio, dir, mark string) error {
 	line, err := audit.Proves(dir, mark)
-	if line != nil {
-		fmt.Fprintf(std.out, "%s\n", printableJSON(line))
+	switch {
+	case errors.Is(err, audit.ErrNotProven):
+		fmt.Fprintln(std.out, printable(err.Error()))
+		return exitCode(exitTool)
+	case err != nil:
+		return err
 	}
-	return err
+	fmt.Fprintf(std.out, "%s\n", printableJSON(line))
+	return nil
 }
 
 func newAuditShow(std stdio) *cobra.Command {

@@ -112,11 +112,10 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 
 // refused is an error of the protocol; for a name that is not there it says where the names are.
 func refused(e *jsonrpc.Error, file string) error {
-	err := errors.New(e.Message)
 	if strings.HasPrefix(e.Message, "unknown tool") {
-		return hint(err, "sallyport inspect %s lists the tools", file)
+		return hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
 	}
-	return err
+	return fmt.Errorf("error %d: %s", e.Code, e.Message)
 }
 
 // callParams are the params of a request of the present revision, which needs no session.

@@ -101,6 +101,10 @@ func TestChallenge33_auditTrail(t *testing.T) {
 	if out, err := audit("verify", "--receipt", receipt.Audit); err != nil || !strings.Contains(out, receipt.Call) {
 		t.Errorf("verify the receipt: %s, %v", out, err)
 	}
+	forged := receipt.Audit[:strings.LastIndex(receipt.Audit, "/")+1] + strings.Repeat("A", 43)
+	if out, err := audit("verify", "--receipt", forged); err == nil || !strings.Contains(err.Error(), "exit status 1") || strings.Contains(out, receipt.Call) || !strings.Contains(out, "not proven") {
+		t.Errorf("a forged receipt: %s, %v", out, err)
+	}
 	if out, err := audit("tail", "--plugin", "effects"); err != nil || !strings.Contains(out, receipt.Call) {
 		t.Errorf("tail: %s, %v", out, err)
 	}

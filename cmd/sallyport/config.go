@@ -45,7 +45,7 @@ func printSettings(std stdio, s *settings.Settings) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key.Name, text, sourceText(v))
 	}
 	for _, p := range s.Plugins {
-		fmt.Fprintf(w, "plugins.%s\t%d grants\tfile %s:%d\n", p.Name, len(p.Grants.Grants()), s.File, p.Line)
+		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, counted(len(p.Grants.Grants()), "grant"), s.File, p.Line)
 	}
 	return w.Flush()
 }

@@ -64,8 +64,8 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err := replaceFile(file, packed); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "packed %s: %d tools, %d resources, %d prompts\n", printable(file),
-		len(d.Manifest.Tools), len(d.Manifest.Resources)+len(d.Manifest.Templates), len(d.Manifest.Prompts))
+	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", printable(file),
+		counted(len(d.Manifest.Tools), "tool"), counted(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), counted(len(d.Manifest.Prompts), "prompt"))
 	return nil
 }
 

@@ -49,3 +49,11 @@ func printableJSON(raw []byte) []byte {
 	}
 	return out
 }
+
+// counted is a number of things in words: "1 tool", "2 tools".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -63,7 +63,11 @@ func Verify(dir string) (Report, error) {
 	return r, nil
 }
 
-// Proves says whether a receipt's mark is that of a line, and returns the line.
+// ErrNotProven says that the log has no such line, or another in its place.
+var ErrNotProven = errors.New("the receipt is not proven")
+
+// Proves says whether a receipt's mark is that of a line, and returns the line. The error is ErrNotProven if it
+// is not.
 func Proves(dir, mark string) (json.RawMessage, error) {
 	parts := strings.Split(mark, "/")
 	if len(parts) != 3 {
@@ -84,9 +88,9 @@ func Proves(dir, mark string) (json.RawMessage, error) {
 	case err != nil:
 		return nil, err
 	case found == nil:
-		return nil, fmt.Errorf("chain %s has no line %d", parts[0], n)
+		return nil, fmt.Errorf("%w: chain %s has no line %d", ErrNotProven, parts[0], n)
 	case !bytes.HasSuffix(found, []byte(macStart+parts[2]+`"}`)):
-		return found, fmt.Errorf("line %d of chain %s is not the one of the receipt", n, parts[0])
+		return nil, fmt.Errorf("%w: line %d of chain %s is another", ErrNotProven, n, parts[0])
 	}
 	return found, nil
 }

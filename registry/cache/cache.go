@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -32,8 +33,9 @@ const (
 
 // Cache is the cache of one state folder. It is safe for concurrent use.
 type Cache struct {
-	dir string // "" keeps nothing between runs
-	log *slog.Logger
+	dir  string // "" keeps nothing between runs
+	log  *slog.Logger
+	host string // this build
 
 	mu      sync.Mutex
 	digests map[string]string // stamp key → digest
@@ -50,6 +52,7 @@ type cachedDigests struct {
 // cachedModule is the form of a file below manifests.
 type cachedModule struct {
 	Version  int             `json:"version"`
+	Host     string          `json:"host"` // the build that described it: another may describe it differently
 	Digest   string          `json:"digest"`
 	Dialect  string          `json:"dialect"`
 	Manifest json.RawMessage `json:"manifest"`
@@ -58,7 +61,7 @@ type cachedModule struct {
 // Open reads the cache of a folder, which is made with mode 0700 when there is something to keep;
 // "" keeps nothing between runs. What cannot be read is told to log.
 func Open(dir string, log *slog.Logger) *Cache {
-	c := &Cache{dir: dir, log: log, digests: map[string]string{}, used: map[string]bool{}}
+	c := &Cache{dir: dir, log: log, host: thisBuild(), digests: map[string]string{}, used: map[string]bool{}}
 	if dir == "" {
 		return c
 	}
@@ -118,6 +121,15 @@ func (c *Cache) Forget(s stamp.Stamp) {
 	c.changed = true
 }
 
+// thisBuild is the version of this program, with the commit that it was built from.
+func thisBuild() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return b.Main.Version
+}
+
 // Module returns what is known of a digest: its dialect's name and its manifest.
 func (c *Cache) Module(digest string) (dialect string, described json.RawMessage, ok bool) {
 	if c.dir == "" {
@@ -130,7 +142,8 @@ func (c *Cache) Module(digest string) (dialect string, described json.RawMessage
 	named, _ := rawjson.String(rawjson.Get(raw, "digest"))
 	dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
 	described = rawjson.Get(raw, "manifest")
-	current := string(rawjson.Get(raw, "version")) == strconv.Itoa(cacheVersion)
+	host, _ := rawjson.String(rawjson.Get(raw, "host"))
+	current := string(rawjson.Get(raw, "version")) == strconv.Itoa(cacheVersion) && host == c.host
 	return dialect, described, current && named == digest && dialect != "" && described != nil
 }
 
@@ -139,7 +152,7 @@ func (c *Cache) PutModule(digest, dialect string, described json.RawMessage) {
 	if c.dir == "" {
 		return
 	}
-	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Digest: digest, Dialect: dialect, Manifest: described})
+	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Host: c.host, Digest: digest, Dialect: dialect, Manifest: described})
 	if err == nil {
 		err = writeAtomic(c.moduleFile(digest), raw)
 	}
