@@ -10,7 +10,7 @@ ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec bench challenges conformance clients clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec escape-guest bench challenges conformance clients clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -76,6 +76,11 @@ goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
 
 spec: ## the WebAssembly specification's own tests, of both versions, with modules as they are and rewritten
 	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2
+
+# The guest in C of the escape tests is committed; SHA256SUMS ties it to its source, and a test holds that.
+escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev-wasm32
+	cd hostfuncs/testdata/escape && clang --target=wasm32-wasi -mexec-model=reactor -Os -Wl,--strip-all -o escape.wasm escape.c && \
+	  sha256sum escape.c escape.wasm > SHA256SUMS
 
 bench: $(BIN) plugins ## one table of numbers, and build/bench.json
 	go run ./cmd/bench -o build/bench.json

@@ -219,26 +219,47 @@ func (w *outside) echo(out http.ResponseWriter, how, secret string) {
 	}
 }
 
-// TestEscape tries every way out. With -v it prints a line for each with its outcome.
+// table is what TestEscape prints: a line for each case.
+type table struct {
+	t     *testing.T
+	tried map[string]int // by class, what has to be refused
+	twins map[string]int // what has to be allowed
+}
+
+func (b *table) row(class, name, outcome, why string, twin bool) {
+	want := "refused"
+	if twin {
+		want = "allowed"
+		b.twins[class]++
+	} else {
+		b.tried[class]++
+	}
+	b.t.Logf("%-9s %-60s %s", class, name, outcome)
+	if outcome != want {
+		b.t.Errorf("%s: %s: %s, want %s: %s", class, name, outcome, want, why)
+	}
+}
+
+// TestEscape tries every way out. With -v it prints a line for each with its outcome. The classes "grant file" and
+// "folder" are in the test of this name of cmd/sallyport.
 func TestEscape(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
-	count := map[string]int{}
+	b := &table{t: t, tried: map[string]int{}, twins: map[string]int{}}
 	for _, e := range escapes() {
-		w := newOutside(t)
-		outcome, why := w.try(t, e)
-		t.Logf("%-9s %-34s %s", e.class, e.name, outcome)
-		want := "refused"
-		if e.twin {
-			want = "allowed"
-		} else {
-			count[e.class]++
-		}
-		if outcome != want {
-			t.Errorf("%s: %s: %s: %s", e.class, e.name, outcome, why)
-		}
+		outcome, why := newOutside(t).try(t, e)
+		b.row(e.class, e.name, outcome, why, e.twin)
 	}
-	if count["net"] < 25 || count["argument"] < 10 || count["secret"] < 10 {
-		t.Errorf("cases are %v", count)
+	file := func(twin bool) func(name, outcome, why string) {
+		return func(name, outcome, why string) { b.row("file", name, outcome, why, twin) }
+	}
+	tryFileEscapes(t, file(false))
+	tryGuestEscapes(t, file(false))
+	tryFileTwins(t, file(true))
+	t.Logf("refused: %v, allowed: %v", b.tried, b.twins)
+	for class, least := range map[string]int{"net": 25, "file": 25, "argument": 10, "secret": 10} {
+		if b.tried[class] < least || b.twins[class] == 0 {
+			t.Errorf("%s: %d cases and %d twins", class, b.tried[class], b.twins[class])
+		}
 	}
 }
 

@@ -364,6 +364,9 @@ func (g *Gate) newState() *wasi.State {
 	if j := g.journal; j != nil {
 		o.Now, o.Monotonic, o.Sleep, o.Random = j.Now, j.Monotonic, j.Sleep, j
 	}
+	o.Climbed = func(folder, path string) {
+		_ = g.deny(effect{family: "fs", act: "reach " + path + " from " + folder}, &refusal{reason: "a path does not leave the folder it starts in"})
+	}
 	g.settle(&o)
 	g.mountFiles(&o)
 	s := wasi.NewState(o)

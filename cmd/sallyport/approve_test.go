@@ -20,17 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
-
-// speaker is a plugin whose one tool says a text; about is what it says of the tool.
-func speaker(about, says string) []byte {
-	manifest := `{"name":"speaker","tools":[{"name":"say","description":` + string(rawjson.AppendString(nil, about)) +
-		`,"inputSchema":{"type":"object"}}]}`
-	m := describing(`{"result":{"content":[{"type":"text","text":` + string(rawjson.AppendString(nil, says)) + `}]}}`)
-	m.Custom("sallyport.manifest", []byte(manifest))
-	return m.Bytes()
-}
 
 // put replaces a file in one step.
 func put(t *testing.T, file string, content []byte) {

@@ -96,10 +96,13 @@ func (c call) path(fd, ptr, size uint64) (string, Errno) {
 	if e != ESUCCESS {
 		return "", e
 	}
+	base := strings.TrimSuffix(d.file.Path(), "/")
 	if climbs(s) {
+		if c.climbed != nil {
+			c.climbed(base+"/", s)
+		}
 		return "", EPERM
 	}
-	base := strings.TrimSuffix(d.file.Path(), "/")
 	if len(base)+1+len(s) > maxPath {
 		return "", ENAMETOOLONG
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	// Tree is the folder "/". Nil is an empty, read-only one.
 	Tree Tree
 
+	// Climbed is told of each path that a guest gives and that leaves the folder it starts in, whatever it
+	// would lead to; nil tells nobody. The guest gets EPERM.
+	Climbed func(folder, path string)
+
 	// Stdin is descriptor 0; nil is at its end. A *Pipe, a bytes.Reader or a strings.Reader is read
 	// directly. Any other is read by a goroutine from its first use on, and State.Close waits for
 	// it if Stdin is an io.Closer, whose Close must end a Read.
@@ -65,6 +69,7 @@ type State struct {
 	monotonic func() int64
 	sleep     func(time.Duration) time.Duration
 	random    io.Reader
+	climbed   func(folder, path string)
 	files     table
 	streams   [3]*stream
 }
@@ -79,6 +84,7 @@ func NewState(o Options) *State {
 		monotonic: o.Monotonic,
 		sleep:     o.Sleep,
 		random:    o.Random,
+		climbed:   o.Climbed,
 	}
 	s.setDefaults()
 	s.streams = [3]*stream{inputStream(o.Stdin), outputStream(orDiscard(o.Stdout)), outputStream(orDiscard(o.Stderr))}
