@@ -27,6 +27,7 @@ type resumption struct {
 	meta      json.RawMessage // of the first request
 	claim     *claim
 	suspended bool
+	parked    *parked       // the call that waits where it asked; nil if it is run again
 	lasts     time.Duration // how long the state is good for, if that is longer than usual
 }
 
@@ -94,6 +95,11 @@ func (r *request) restore(raw json.RawMessage) error {
 		return err
 	}
 	m.claim = claim
+	if s.Parked != "" {
+		if m.parked = r.server.parking.take(s.Parked); m.parked == nil {
+			return invalidParams("%v", errParked)
+		}
+	}
 	if m.journal, err = journal.Decode(s.Journal); err != nil {
 		return invalidParams("%v", errTampered)
 	}
@@ -141,7 +147,7 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 		return answersOf(list, len(round))
 	}
 	if m.round >= maxRounds {
-		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the call asks more than %d times", maxRounds)}
+		return nil, tooManyRounds()
 	}
 	m.round++
 	list, complete := r.questions(round)
@@ -154,6 +160,10 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	}
 	m.pending, m.suspended = list, true
 	return nil, errSuspended
+}
+
+func tooManyRounds() error {
+	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the call asks more than %d times", maxRounds)}
 }
 
 func refuseRound(n int, err error) []runtime.Answer {
@@ -255,9 +265,12 @@ func (r *request) seal() (string, error) {
 		Call: r.call, Meta: m.meta, Round: m.round, Pending: m.pending,
 	}
 	if m.state != nil && m.claim == nil {
-		s.ID, s.Journal = m.state.ID, m.state.Journal
+		s.ID, s.Journal, s.Parked = m.state.ID, m.state.Journal, m.state.Parked
 	} else {
 		s.Journal = m.journal.Append(nil)
+	}
+	if m.parked != nil {
+		s.Parked = m.parked.handle
 	}
 	s.Expires = r.server.now().Add(max(m.lasts, r.server.opts.AskTime)).Unix()
 	plain, err := s.encode()

@@ -71,9 +71,10 @@ type Server struct {
 	view      atomic.Pointer[view]
 	buildView sync.Mutex
 
-	keys  *sealed.Keys
-	spent spent
-	now   func() time.Time
+	keys    *sealed.Keys
+	spent   spent
+	parking parking
+	now     func() time.Time
 
 	tasks     *tasks
 	stopWatch func()
@@ -191,6 +192,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	s.stopWatch()
 	s.tasks.close()
+	s.parking.close()
 	conns := s.open()
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {

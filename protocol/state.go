@@ -35,6 +35,8 @@ type state struct {
 	// Kept is the journal's name in the store; "" if it is in the state itself.
 	Kept    string `json:"kept,omitempty"`
 	Journal []byte `json:"-"`
+	// Parked is the handle of a call that waits in this process; "" if it is run again.
+	Parked string `json:"parked,omitempty"`
 }
 
 // pending is one question of the round that the call waits for.

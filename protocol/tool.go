@@ -47,6 +47,9 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	}
 	call.DryRun = w.dryRun
 	run := func() (rawjson.Object, error) { return runTool(ctx, t, call) }
+	if r.modern && t.Keeps(call.Session) {
+		run = func() (rawjson.Object, error) { return r.runKept(ctx, func(p *parked) { p.runTool(ctx, t, call) }) }
+	}
 	if w.once != "" && !w.dryRun {
 		first := run
 		run = func() (rawjson.Object, error) { return r.once(ctx, t.Name, w.once, first) }
@@ -81,6 +84,12 @@ func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjs
 	}
 	_, err = t.Call(ctx, call)
 	return o, err
+}
+
+// runTool has the plugin run the tool with p as its client. It keeps no journal, since it is not run again.
+func (p *parked) runTool(ctx context.Context, t *registry.Tool, call registry.Call) {
+	call.Client, call.Journal = p, nil
+	p.start(ctx, func(ctx context.Context) (rawjson.Object, error) { return runTool(ctx, t, call) })
 }
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's

@@ -43,6 +43,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@sleep DURATION         lets time pass
 //	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
+//	@keeps                  has the plugin t keep its state for all callers
 //	@grant LINE             grants the plugin t this too
 //	@tasks                  gives the plugin t tools whose calls can be tasks
 //
@@ -98,6 +99,7 @@ type player struct {
 	conn    *Conn
 
 	grants []grant.Grant
+	state  runtime.State
 
 	mu     sync.Mutex
 	out    bytes.Buffer
@@ -170,19 +172,23 @@ func (p *player) directive(name string, args []string) {
 			p.t.Fatal(err)
 		}
 	case "@grant":
-		p.grant(strings.Join(args, " "))
+		g, err := grant.ParseLine(strings.Join(args, " "))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.grants = append(p.grants, g)
+		p.configure()
+	case "@keeps":
+		p.state = runtime.StatePlugin
+		p.configure()
 	default:
 		p.t.Fatalf("unknown directive %s", name)
 	}
 }
 
-func (p *player) grant(line string) {
-	g, err := grant.ParseLine(line)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.grants = append(p.grants, g)
-	if err := p.catalog.Configure(map[string]registry.Config{"t": {Grants: grant.NewSet(p.grants...)}}); err != nil {
+func (p *player) configure() {
+	t := registry.Config{Grants: grant.NewSet(p.grants...), State: p.state}
+	if err := p.catalog.Configure(map[string]registry.Config{"t": t}); err != nil {
 		p.t.Fatal(err)
 	}
 }

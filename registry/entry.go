@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // entryKey is an entry within its plugin: a tool and a prompt may have the same name.
@@ -50,6 +51,16 @@ func (t *Tool) Output() (*schema.Schema, error) { return t.output() }
 
 // Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
 func (t *Tool) Limit() int { return t.from.output }
+
+// Keeps reports whether a call of a session finds what earlier ones left in the plugin, so that it cannot be run again
+// as if it were new.
+func (t *Tool) Keeps(session string) bool {
+	if t.from.module == nil {
+		return t.from.config.State == runtime.StatePlugin
+	}
+	state := stateOf(t.from.module, t.from.config.State)
+	return state == runtime.StatePlugin || state == runtime.StateSession && session != ""
+}
 
 // Digest is that of the plugin's bytes; empty for a plugin of this process.
 func (t *Tool) Digest() string {

@@ -219,6 +219,22 @@ func TestChallenge26_sessions(t *testing.T) {
 			}
 		})
 	})
+	t.Run("asks", func(t *testing.T) { // and goes on where it was, not from its start
+		person := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}}
+		ask := step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)}
+		for _, version := range eras() {
+			s := alone(t, "plugins: {effects: {state: session, grants: [elicitation]}}", "stdio", version, person)
+			r := call(t, s, "effects-run", effects("", step{"do": "remember", "text": "a"}, ask, ask, step{"do": "remember", "text": "b"}))
+			if lineOf(t, r, 0) != "" || lineOf(t, r, 1) != `{"result":{"action":"decline"}}` || lineOf(t, r, 3) != "a" {
+				t.Errorf("%s: %s", version, text(r))
+			}
+			if r = call(t, s, "effects-run", effects("", step{"do": "remember"})); lineOf(t, r, 0) != "b" {
+				t.Errorf("%s: the next call found %s", version, text(r))
+			}
+		}
+	})
 	out, err := program(t, kept, "list", folder(t, file)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "keeps its state from call to call, for each session (state: session)") {
 		t.Errorf("%v: %s", err, out)

@@ -160,6 +160,10 @@ func perform(s step) (string, error) {
 	case "sleep":
 		time.Sleep(time.Duration(s.Times) * time.Millisecond)
 		return "ok", nil
+	case "remember":
+		before := remembered
+		remembered = s.Text
+		return before, nil
 	case "stdin":
 		raw, err := io.ReadAll(os.Stdin)
 		return "ended after " + strconv.Itoa(len(raw)) + " bytes", err
@@ -175,6 +179,9 @@ func perform(s step) (string, error) {
 	}
 	return "", errors.New("nobody knows how to " + s.Do)
 }
+
+// remembered is what a later call in the same instance finds.
+var remembered string
 
 func list(path string) (string, error) {
 	entries, err := os.ReadDir(path)
