@@ -158,13 +158,13 @@ func (p *Pool) unuse() {
 
 // await takes a place. A call that another call makes does not wait: what it waits for could be waiting for it.
 func (p *Pool) await(ctx context.Context, places chan<- struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	default:
+	}
 	if callOf(ctx) != nil {
-		select {
-		case places <- struct{}{}:
-			return nil
-		default:
-			return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", cap(places))}
-		}
+		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", cap(places))}
 	}
 	select {
 	case places <- struct{}{}:

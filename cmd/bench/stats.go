@@ -28,7 +28,7 @@ const (
 	// shortSlice is how long one of several ways is measured at a time, in turn: of many short slices the quickest
 	// counts, since others use the machine too.
 	shortSlice  = 20 * time.Millisecond
-	shortSlices = 12 // for each round
+	shortSlices = 8 // for each round
 )
 
 // quickest is how long a call takes in each way, in the quickest of many short slices.

@@ -92,6 +92,9 @@ func (p *place) realPath() string {
 	if n.anchor {
 		return filepath.Join(n.root.Name(), p.name)
 	}
+	if n.mount.real == n.mount.host {
+		return p.host
+	}
 	rest, _ := cutPrefix(p.host, n.mount.host)
 	return filepath.Join(n.mount.real, rest)
 }

@@ -169,8 +169,12 @@ func cutPrefix(path, prefix string) (string, bool) {
 	if path == prefix {
 		return "", true
 	}
-	if !strings.HasSuffix(prefix, string(os.PathSeparator)) {
-		prefix += string(os.PathSeparator)
+	rest, ok := strings.CutPrefix(path, prefix)
+	if !ok || strings.HasSuffix(prefix, string(os.PathSeparator)) {
+		return rest, ok
 	}
-	return strings.CutPrefix(path, prefix)
+	if rest, ok = strings.CutPrefix(rest, string(os.PathSeparator)); !ok {
+		return path, false // a neighbour whose name begins in the same way
+	}
+	return rest, true
 }

@@ -74,6 +74,7 @@ type walker struct {
 	todo    []string
 	hops    int
 	at      place
+	room    [4]node // for the folders of most paths
 }
 
 // walk resolves a path. The caller closes the place. It says nothing about whether the guest may
@@ -115,6 +116,7 @@ func (t *Tree) walkAs(w *walker, guest string) (*place, wasi.Errno) {
 
 // split cuts a path into names and "..", and says whether it must lead to a folder.
 func split(p string) (parts []string, mustDir bool) {
+	parts = make([]string, 0, strings.Count(p, "/")+1)
 	for part := range strings.SplitSeq(p, "/") {
 		mustDir = part == "" || part == "." || part == ".."
 		if part != "" && part != "." {
@@ -151,7 +153,7 @@ func (w *walker) run() wasi.Errno {
 // top begins at "/".
 func (w *walker) top() wasi.Errno {
 	w.at.close()
-	w.at = place{}
+	w.at = place{nodes: w.room[:0]}
 	if m := w.t.mountAt("/"); m != nil {
 		return w.enter(m)
 	}
