@@ -5,12 +5,17 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
+
+// keepDelay is how long bytes that were seen first are left alone before they are copied: whoever starts the host
+// waits for a list of tools, and a folder may have hundreds of megabytes.
+const keepDelay = 300 * time.Millisecond
 
 // keeper keeps approved bytes, one file after the other, and writes the lock file when none is left.
 type keeper struct {
@@ -47,6 +52,10 @@ func (r *Registry) newDefinitions(p *plan) bool { return r.opts.Lock.Unsaved(p.n
 
 // keepBytes reads the bytes of a module once more.
 func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
+	select {
+	case <-r.stop.Done():
+	case <-time.After(keepDelay):
+	}
 	r.keeper.mu.Lock()
 	defer r.keeper.mu.Unlock()
 	if r.stop.Err() != nil {

@@ -302,3 +302,29 @@ func TestChallenge32_selfUpdate(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Four hosts of one folder pin the same bytes, hold the same others, and hear of one answer.
+func TestApprove_manyHosts(t *testing.T) {
+	dir := folder(t)
+	file := filepath.Join(dir, "speaker.wasm")
+	put(t, file, speaker("Speaks.", "first"))
+	lock := filepath.Join(t.TempDir(), "my.lock")
+	var hosts []*mcp.ClientSession
+	for range 4 {
+		hosts = append(hosts, session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--lock", lock)}, nil))
+	}
+	sooner(t, "pinned", func() bool { return statusIn(t, dir, "speaker", "--locked", "--lock", lock)["state"] == "loaded" })
+	put(t, file, speaker("Speaks.", "second"))
+	sooner(t, "held", func() bool { return statusIn(t, dir, "speaker", "--lock", lock)["waits"] != nil })
+	for i, s := range hosts {
+		if got := text(call(t, s, "speaker-say", nil)); got != "first" {
+			t.Errorf("host %d says %q", i, got)
+		}
+	}
+	if screen, code := answer(t, program(t, "", "approve", "speaker", dir, "--lock", lock), "y"); code != 0 {
+		t.Fatalf("%d\n%s", code, screen)
+	}
+	for i, s := range hosts {
+		sooner(t, fmt.Sprintf("host %d hears of it", i), func() bool { return text(call(t, s, "speaker-say", nil)) == "second" })
+	}
+}
