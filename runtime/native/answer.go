@@ -104,20 +104,24 @@ func each(raw json.RawMessage, e edit) (json.RawMessage, error) {
 	if err != nil {
 		return nil, guestFault("the guest's result: %v", err)
 	}
-	out, changed := []byte{'['}, false
+	changed := false
 	for i, one := range elements {
 		edited, err := e(one)
 		if err != nil {
 			return nil, err
 		}
 		changed = changed || string(edited) != string(one)
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, edited...)
+		elements[i] = edited
 	}
 	if !changed {
 		return raw, nil
+	}
+	out := []byte{'['}
+	for i, one := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, one...)
 	}
 	return append(out, ']'), nil
 }
