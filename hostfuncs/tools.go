@@ -34,6 +34,7 @@ type Nested struct {
 	Arguments json.RawMessage
 	Principal string // of the outermost call
 	DryRun    bool   // as the outermost call
+	ReadOnly  bool   // a call above says of itself that it changes nothing
 	Client    Client
 	Chain     *Chain
 }
@@ -130,7 +131,8 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
 			}
 			result, err = (*caller).CallTool(ctx, Nested{
-				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, Client: g.innerClient(), Chain: chain,
+				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
+				Client: g.innerClient(), Chain: chain,
 			})
 			return nestedError(name, err)
 		},

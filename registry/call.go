@@ -33,6 +33,8 @@ type Call struct {
 	Chain *hostfuncs.Chain
 	// DryRun holds back whatever would last.
 	DryRun bool
+	// ReadOnly lets nothing be changed, whatever the tool says of itself: a call that made this one may not.
+	ReadOnly bool
 	// Journal is what the plugin was answered when this call ran before, or a new one; nil if the call is
 	// never run again. One that was kept under another digest or other grants is refused with
 	// journal.ErrOther.

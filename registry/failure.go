@@ -64,7 +64,7 @@ const maxChanges = 16
 func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
 	g := hostfuncs.Call{
-		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, DryRun: c.DryRun, ReadOnly: r.readOnly, Client: c.Client, Chain: c.Chain,
+		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, DryRun: c.DryRun, ReadOnly: r.readOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {

@@ -30,6 +30,6 @@ func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMe
 	}
 	params := rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
 	return tool.Call(ctx, Call{
-		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, Chain: n.Chain,
+		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})
 }

@@ -107,3 +107,44 @@ func TestNested_DepthIsBounded(t *testing.T) {
 		t.Errorf("%d calls, %s, %v", calls, raw, err)
 	}
 }
+
+// TestNested_ReadOnlyBindsTheCallee has a tool that says of itself that it changes nothing call one that does.
+func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
+	h := hostfuncs.NewHost(&hostfuncs.Options{State: t.TempDir()})
+	t.Cleanup(h.Close)
+	r := open(t, Options{Host: h, Plugins: map[string]Config{
+		"outer":  {Grants: grantsOf(t, "tools: middle-go {any: true}")},
+		"middle": {Grants: grantsOf(t, "tools: inner-go {any: true}")},
+		"inner":  {Grants: grantsOf(t, "net: POST http://127.0.0.1:1/**")},
+	}})
+	ask := func(method, params string) GoFunc {
+		return func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+			_, err := runtime.GateFrom(ctx).Ask(ctx, method, json.RawMessage(params), noStreams{})
+			return json.Marshal(fmt.Sprint(err))
+		}
+	}
+	readOnly := strings.Replace(nestedManifest, `"name":"go",`, `"name":"go","annotations":{"readOnlyHint":true},`, 1)
+	for _, p := range []struct{ name, manifest, ask string }{{"outer", readOnly, "middle-go"}, {"middle", nestedManifest, "inner-go"}} {
+		if err := r.AddGo(p.name, []byte(p.manifest), passing(func(json.RawMessage) string { return `{"name":"` + p.ask + `"}` })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tool := func(name string) string {
+		tool, _ := r.Snapshot().Tool(name)
+		raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	if err := r.AddGo("inner", []byte(nestedManifest), ask("http/fetch", `{"method":"POST","url":"http://127.0.0.1:1/me"}`)); err != nil {
+		t.Fatal(err)
+	}
+	const refusal = "says of itself that it changes nothing"
+	if got := tool("outer-go"); !strings.Contains(got, refusal) {
+		t.Error(got)
+	}
+	if got := tool("middle-go"); strings.Contains(got, refusal) {
+		t.Errorf("of a tool that does not say so: %s", got)
+	}
+}

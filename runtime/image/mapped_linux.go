@@ -88,6 +88,9 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("reserve %d bytes: %w", limit, err)
 	}
 	buf := unsafe.Slice((*byte)(p), limit)
+	if err := smallPages(buf); err != nil {
+		return nil, err
+	}
 	if size == 0 {
 		return buf, nil
 	}
@@ -96,6 +99,16 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("map the image: %w", err)
 	}
 	return buf, nil
+}
+
+// smallPages keeps the kernel from putting a huge page in the place of small ones. It does so when it likes, and then
+// pages can be written that nobody has written before, without a page fault. A kernel without huge pages says EINVAL.
+func smallPages(buf []byte) error {
+	if err := unix.Madvise(buf, unix.MADV_NOHUGEPAGE); err != nil && err != unix.EINVAL {
+		release(buf)
+		return fmt.Errorf("keep pages small: %w", err)
+	}
+	return nil
 }
 
 // roundUp makes n a multiple of a WebAssembly page, which is one of the system's too.

@@ -15,8 +15,9 @@ type span struct{ from, to int }
 
 // own is which pages of a mapping were written to since they were given back, and so are no longer the image's. They
 // stay that until they are given back again, and only a page fault makes another one: as long as this process has had
-// none, nobody has to ask the kernel, which looks at every page to answer. Faults of others make the question needless
-// now and then, and never the answer wrong. The zero own knows nothing.
+// none, nobody has to ask the kernel, which looks at every page to answer. (Huge pages, which the kernel makes of small
+// ones by itself, would be another way: a mapping has none.) Faults of others make the question needless now and then,
+// and never the answer wrong. The zero own knows nothing.
 type own struct {
 	spans  []span // in order
 	bytes  int    // in them
