@@ -10,7 +10,7 @@ ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec escape-guest bench challenges conformance clients clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec escape-guest bench challenges conformance clients browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -43,7 +43,7 @@ test: $(BIN) plugins ## every test that needs only Go and make
 	cd pdk/go && go test ./...
 	cd plugins && go test ./...
 
-test-all: check race portable cross goroot spec clients conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec clients browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
@@ -98,6 +98,10 @@ build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sall
 
 clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio and HTTP
 	go test -tags clients ./cmd/sallyport -run 'TestClients' -count=1 -v
+
+browser: $(BIN) plugins ## the console page in a headless Chromium, which apt-get installs if it is missing
+	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
+	go test -tags clients ./cmd/sallyport -run 'TestBrowser' -count=1 -v
 
 conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
 	go test -tags clients ./cmd/sallyport -run 'TestConformance' -count=1 -v

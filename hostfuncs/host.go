@@ -30,6 +30,9 @@ type Options struct {
 	FullReceipts bool
 	// Operator is asked about what a plugin announced and no line allows; nil is nobody.
 	Operator Operator
+	// Ended is told of each call that is over, but for those within others, with its tool; nil is nobody. It
+	// needs the audit log.
+	Ended func(r Receipt, tool string)
 	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
 	Store *store.Store
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
@@ -54,6 +57,7 @@ type Host struct {
 	store  *store.Store
 	// operator is nil if nobody is asked.
 	operator Operator
+	ended    func(Receipt, string)
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected]
@@ -82,6 +86,7 @@ func NewHost(o *Options) *Host {
 		store:  o.Store,
 
 		operator: o.Operator,
+		ended:    o.Ended,
 
 		fullReceipts: o.FullReceipts,
 

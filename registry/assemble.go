@@ -362,6 +362,12 @@ func (s *Status) fail(state State, err error) { s.State, s.Error = state, err.Er
 
 func (s *Status) describe(g *generation) {
 	s.Version = g.manifest.Version
+	for _, w := range wantsOf(g.manifest) {
+		s.Wants = append(s.Wants, strings.TrimSpace(w.Grants.String()))
+	}
+	for _, line := range g.config.Grants.Grants() {
+		s.Grants = append(s.Grants, line.String())
+	}
 	s.Warnings = slices.Clone(g.entries.Load().problems)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"

@@ -36,9 +36,13 @@ type Status struct {
 	Resources int      `json:"resources"`         // published, with templates
 	Prompts   int      `json:"prompts"`           // published
 	Warnings  []string `json:"warnings,omitempty"`
-	Waits     string   `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
-	Keeps     string   `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
-	Updates   string   `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
+
+	// Wants and Grants are what it announced and what the operator's file allows, as lines; who reads the list
+	// over the wire does not see them.
+	Wants, Grants []string `json:"-"`
+	Waits         string   `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
+	Keeps         string   `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
+	Updates       string   `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
 }
 
 // Plugins returns the status of every plugin, sorted by name and file.

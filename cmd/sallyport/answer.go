@@ -8,14 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-)
-
-const (
-	// onceTime is how long an answer for once waits to be used: the call is made again soon, or not at all.
-	onceTime = time.Hour
-	// refusedTime is how long a no holds unless --for says so: long enough not to nag.
-	refusedTime = 30 * 24 * time.Hour
 )
 
 // allowing is how long and how far an answer holds, as the flags of allow say.
@@ -64,7 +58,7 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.want:
 		return answer, "", errors.New("--want is for longer than once: add --for 1h or --always")
 	}
-	return store.Answer{Once: true, Expires: now.Add(onceTime)}, "once", nil
+	return store.Answer{Once: true, Expires: now.Add(operator.OnceTime)}, "once", nil
 }
 
 func allow(ctx context.Context, std stdio, kept *store.Store, id string, answer store.Answer, how string) error {
@@ -112,7 +106,7 @@ Exit code 1: you said no to that, and the question still waits.`,
 			return err
 		}),
 	}
-	c.Flags().DurationVar(&span, "for", refusedTime, "do not ask again for this `time`, such as 24h")
+	c.Flags().DurationVar(&span, "for", operator.RefusedTime, "do not ask again for this `time`, such as 24h")
 	return c
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// newOperator is where the calls of this host ask what no line allows; nil if nobody is asked. told is called
-// for each new question.
-func newOperator(s *settings.Settings, h *host, log *slog.Logger, told func(store.Question)) hostfuncs.Operator {
+// newOperator is where the calls of this host ask what no line allows; nil if nobody is asked.
+func newOperator(s *settings.Settings, h *host, log *slog.Logger) hostfuncs.Operator {
 	how := s.Text("ask")
 	if how == "off" {
 		return nil
 	}
-	return operator.New(operator.Options{Store: h.store, Wait: how == "wait", Logger: log, Told: told})
+	return operator.New(operator.Options{Store: h.store, Wait: how == "wait", Logger: log, Told: func(q store.Question) { h.tell(log, q) }})
 }
 
 // tell writes a new question into the log, where the person who started the host may see it.
-func tell(log *slog.Logger) func(store.Question) {
-	return func(q store.Question) {
-		log.Warn("a plugin asks: sallyport allow "+q.ID+", or deny", "plugin", q.Plugin, "effect", q.Effect)
+func (h *host) tell(log *slog.Logger, q store.Question) {
+	log.Warn("a plugin asks: sallyport allow "+q.ID+", or deny", "plugin", q.Plugin, "effect", q.Effect)
+	if h.asked != nil {
+		h.asked(q)
 	}
 }

@@ -33,6 +33,10 @@ type host struct {
 	audit    *audit.Log
 	store    *store.Store
 	registry *registry.Registry
+
+	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
+	asked func(store.Question)
+	ended func(r hostfuncs.Receipt, tool string)
 }
 
 // configure takes changed settings over, for the calls that begin later.
@@ -82,7 +86,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 	}
 	var asked hostfuncs.Operator
 	if files == nil && h.store != nil {
-		asked = newOperator(s, h, log, tell(log))
+		asked = newOperator(s, h, log)
 	}
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger: log,
@@ -92,6 +96,11 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 		Store:  h.store,
 
 		Operator: asked,
+		Ended: func(r hostfuncs.Receipt, tool string) {
+			if h.ended != nil {
+				h.ended(r, tool)
+			}
+		},
 
 		FullReceipts: s.Text("receipt") == "full",
 

@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"transport/auth":          5,
 	"transport/stdio":         5,
 	"transport/streamable":    5,
+	"transport/console":       5,
 	"transport/outbox":        5,
 	"protocol":                4,
 	"registry":                3,

@@ -81,6 +81,11 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+	page, err := h.openConsole(s, log, std)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
 	defer h.follow(ctx, s, log)()
 	keys, err := stateKeys(s)
 	if err != nil {

@@ -38,6 +38,13 @@ const (
 	idLength = 8
 )
 
+const (
+	// OnceTime is how long an answer for once waits to be used: the call is made again soon, or not at all.
+	OnceTime = time.Hour
+	// RefusedTime is how long a no holds, unless somebody says otherwise: long enough not to nag.
+	RefusedTime = 30 * 24 * time.Hour
+)
+
 // Verdict is how a question stands.
 type Verdict int
 

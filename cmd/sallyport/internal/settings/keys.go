@@ -55,6 +55,7 @@ func Keys() []Key {
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
 		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for hosts and paths too"},
 		{"ask", Ask, "refuse", "", "what becomes of a call that does what its plugin announced and no line allows: refuse it and ask you, wait for you, or off"},
+		{"console", Text, "127.0.0.1:0", "", "where the page for your answers is, on this machine only; port 0 is a free one, off is no page"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},

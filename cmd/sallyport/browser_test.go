@@ -1,0 +1,270 @@
+//go:build clients && unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/net/websocket"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// tab is one page of a headless Chromium, driven by its DevTools protocol.
+type tab struct {
+	t    *testing.T
+	conn *websocket.Conn
+	n    int
+}
+
+// openTab starts a browser and opens an address in it.
+func openTab(t *testing.T, address string) *tab {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v; make browser installs it", err)
+	}
+	cmd := exec.Command(name, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--window-size=1100,1000", "--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), "about:blank")
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var control string
+	for lines := bufio.NewScanner(out); control == "" && lines.Scan(); {
+		_, control, _ = strings.Cut(lines.Text(), "DevTools listening on ws://")
+	}
+	control, _, _ = strings.Cut(control, "/")
+	go func() { _, _ = bufio.NewReader(out).WriteTo(new(bytes.Buffer)) }()
+	r, err := http.NewRequestWithContext(t.Context(), "PUT", "http://"+control+"/json/new?about:blank", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var page struct{ WebSocketDebuggerURL string }
+	if err := json.NewDecoder(res.Body).Decode(&page); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := websocket.Dial(page.WebSocketDebuggerURL, "", "http://"+control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	b := &tab{t: t, conn: conn}
+	b.send("Page.navigate", map[string]any{"url": address})
+	return b
+}
+
+// send makes one DevTools call and returns its result.
+func (b *tab) send(method string, params map[string]any) json.RawMessage {
+	b.t.Helper()
+	b.n++
+	if err := websocket.JSON.Send(b.conn, map[string]any{"id": b.n, "method": method, "params": params}); err != nil {
+		b.t.Fatal(err)
+	}
+	for {
+		var m struct {
+			ID            int
+			Result, Error json.RawMessage
+		}
+		if err := websocket.JSON.Receive(b.conn, &m); err != nil {
+			b.t.Fatal(err)
+		}
+		if m.ID == b.n {
+			if m.Error != nil {
+				b.t.Fatalf("%s: %s", method, m.Error)
+			}
+			return m.Result
+		}
+	}
+}
+
+// eval is the value of an expression in the page, as JSON.
+func (b *tab) eval(expression string) string {
+	b.t.Helper()
+	var r struct {
+		Result struct{ Value json.RawMessage }
+	}
+	raw := b.send("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
+	if err := json.Unmarshal(raw, &r); err != nil {
+		b.t.Fatal(err)
+	}
+	return string(r.Result.Value)
+}
+
+// wait waits until an expression is true.
+func (b *tab) wait(expression string) {
+	b.t.Helper()
+	for range 600 {
+		if b.eval(expression) == "true" {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.t.Fatalf("%s does not come; the page says %s", expression, b.eval("document.body.innerText"))
+}
+
+// click presses the button of this name on the card that speaks of a text, as a hand would.
+func (b *tab) click(about, name string) {
+	b.t.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(".question, .row")].filter(c => c.textContent.includes(%q))
+		.flatMap(c => [...c.querySelectorAll("button")]).find(b => b.textContent === %q)`, about, name)
+	b.wait("!!(" + find + ")")
+	var at [2]float64
+	raw := b.eval("(() => { const b = " + find + "; b.scrollIntoView({block: 'center'}); const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()")
+	if err := json.Unmarshal([]byte(raw), &at); err != nil {
+		b.t.Fatal(raw, err)
+	}
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		b.send("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1})
+	}
+}
+
+// picture keeps what the page looks like.
+func (b *tab) picture(file string) {
+	b.t.Helper()
+	var r struct{ Data string }
+	if err := json.Unmarshal(b.send("Page.captureScreenshot", nil), &r); err != nil {
+		b.t.Fatal(err)
+	}
+	png, err := base64.StdEncoding.DecodeString(r.Data)
+	if err == nil {
+		err = os.WriteFile(file, png, 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// spoken is what a process writes on its standard error.
+type spoken struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *spoken) find(t *testing.T, pattern string) string {
+	t.Helper()
+	for range 600 {
+		s.mu.Lock()
+		m := regexp.MustCompile(pattern).FindStringSubmatch(s.text.String())
+		s.mu.Unlock()
+		if m != nil {
+			return m[1]
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("nothing like %s in\n%s", pattern, s.text.String())
+	return ""
+}
+
+// A plugin's call asks, the first question opens the console, the answer is given there, and the call goes on.
+func TestBrowser_console(t *testing.T) {
+	h := newHouse(t, "wait")
+	cmd := h.program("serve", h.dir)
+	var stderr spoken
+	cmd.Stderr = &stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), commandTransport(cmd), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	type end struct {
+		said   string
+		failed bool
+	}
+	begin := func(path string) chan end {
+		ended := make(chan end, 1)
+		go func() {
+			said, failed := h.fetch(session, path)
+			ended <- end{said, failed}
+		}()
+		return ended
+	}
+
+	first := begin("/once")
+	address := stderr.find(t, `the console is on (http://127\.0\.0\.1:\d+/#\S+)`)
+	b := openTab(t, address)
+	b.wait(`document.body.innerText.includes("/once")`)
+	b.picture(filepath.Join(sharedState(t), "..", "console-question.png"))
+	b.click("/once", "Once")
+	if e := <-first; e.failed || !strings.Contains(e.said, "page /once") {
+		t.Errorf("%+v", e)
+	}
+	second := begin("/once") // it was once
+	b.click("/once", "Refuse")
+	if e := <-second; !e.failed || !strings.Contains(e.said, "the operator said no") {
+		t.Errorf("%+v", e)
+	}
+	third := begin("/hour")
+	b.click("/hour", "For an hour")
+	if e := <-third; e.failed {
+		t.Errorf("%+v", e)
+	}
+	if said, failed := h.fetch(session, "/hour"); failed { // nobody is asked
+		t.Error(said)
+	}
+	list, err := h.program("grants").Output()
+	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/hour") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/once") {
+		t.Errorf("%s %v", list, err)
+	}
+	// The address that would answer is in no answer, no log and not in the bar of the browser.
+	token := address[strings.Index(address, "#")+1:]
+	log, err := os.ReadFile(filepath.Join(h.state, "sallyport.log"))
+	if err != nil || bytes.Contains(log, []byte(token)) {
+		t.Errorf("the log holds the token, or is not there: %v", err)
+	}
+	if bar := b.eval("location.href"); strings.Contains(bar, token) {
+		t.Error(bar)
+	}
+	b.click("/hour", "Take back")
+	b.wait(`![...document.querySelectorAll(".row")].some(r => r.textContent.includes("/hour") && r.textContent.includes("Take back"))`)
+	showsWords(t, h, b)
+	b.picture(filepath.Join(sharedState(t), "..", "console.png"))
+}
+
+// showsWords has a question whose every word is markup: the page shows it as words.
+func showsWords(t *testing.T, h *house, b *tab) {
+	t.Helper()
+	const evil = `</p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+	s := store.New(store.Options{Dir: h.state})
+	defer s.Close()
+	_, err := s.Ask(context.Background(), store.Question{ID: "evil", Plugin: evil, Digest: evil, Principal: evil, Line: evil, Want: evil + "/**",
+		Effect: evil, Why: evil, Binding: evil, Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.wait(`document.querySelector("#questions").innerText.includes("</p><img src=x")`)
+	if got := b.eval(`[document.images.length, document.scripts.length, document.title]`); got != `[0,1,"(1) Sallyport"]` {
+		t.Errorf("the page became %s", got)
+	}
+}

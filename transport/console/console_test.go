@@ -1,0 +1,279 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/transport/console"
+)
+
+// evil is what a hostile plugin says wherever it may say something.
+const evil = `</script><img src=x onerror=alert(1)>"'` + "`${alert(1)}\u202e"
+
+// desk is a console that listens, with one question.
+type desk struct {
+	t     *testing.T
+	store *store.Store
+	base  string // http://127.0.0.1:PORT
+	token string
+	log   bytes.Buffer
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, store: store.New(store.Options{Dir: t.TempDir()})}
+	t.Cleanup(func() { d.store.Close() })
+	c := console.New(console.Options{
+		Store: d.store, Logger: slog.New(slog.NewTextHandler(&d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Plugins: func() []console.Plugin {
+			return []console.Plugin{{Name: evil, Wants: []string{evil}, Grants: []string{evil}}}
+		},
+	})
+	c.Ended(console.Call{Plugin: evil, Tool: evil, Effects: []string{evil}, Denials: []string{evil}})
+	whole, err := c.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	base, token, _ := strings.Cut(whole, "/#")
+	if d.base, d.token = base, token; len(token) < 26 {
+		t.Fatalf("a token of %d characters", len(token))
+	}
+	d.ask("q1")
+	return d
+}
+
+func (d *desk) ask(id string) {
+	d.t.Helper()
+	_, err := d.store.Ask(d.t.Context(), store.Question{ID: id, Plugin: evil, Digest: "d", Principal: "me", Line: "net: GET https://a/" + id,
+		Want: "net: GET https://**", Effect: evil + id, Why: evil, Binding: "b", Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// do makes one request; headers come in pairs, Host among them.
+func (d *desk) do(method, path, body string, headers ...string) (int, string, http.Header) {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), method, d.base+path, strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.StatusCode, string(text), res.Header
+}
+
+func (d *desk) post(body string, headers ...string) (int, string) {
+	d.t.Helper()
+	code, text, _ := d.do("POST", "/answer", body, append([]string{"Authorization", "Bearer " + d.token, "Content-Type", "application/json"}, headers...)...)
+	return code, text
+}
+
+func (d *desk) waits(n int) {
+	d.t.Helper()
+	if all, err := d.store.Questions(context.Background()); len(all) != n || err != nil {
+		d.t.Errorf("%d questions wait, not %d; %v", len(all), n, err)
+	}
+}
+
+// Nobody but the page answers or learns anything: neither another site, nor one whose name leads here, nor
+// whoever has not the token.
+func TestConsole_attacks(t *testing.T) {
+	d := newDesk(t)
+	host := strings.TrimPrefix(d.base, "http://")
+	port := host[strings.LastIndexByte(host, ':'):]
+	bearer := "Bearer " + d.token
+	for name, headers := range map[string][]string{
+		"no token":           {},
+		"another token":      {"Authorization", "Bearer " + strings.Repeat("A", 26)},
+		"half a token":       {"Authorization", "Bearer " + d.token[:13]},
+		"an empty token":     {"Authorization", "Bearer "},
+		"a cookie":           {"Cookie", "token=" + d.token},
+		"basic":              {"Authorization", "Basic " + d.token},
+		"a rebound name":     {"Authorization", bearer, "Host", "evil.example" + port},
+		"a name like ours":   {"Authorization", bearer, "Host", "localhost.evil.example" + port},
+		"another port":       {"Authorization", bearer, "Host", "127.0.0.1:1"},
+		"no port":            {"Authorization", bearer, "Host", "127.0.0.1"},
+		"another origin":     {"Authorization", bearer, "Origin", "https://evil.example"},
+		"no origin":          {"Authorization", bearer, "Origin", "null"},
+		"a page of a port":   {"Authorization", bearer, "Origin", "http://127.0.0.1:1"},
+		"another site":       {"Authorization", bearer, "Sec-Fetch-Site", "cross-site"},
+		"a page beside this": {"Authorization", bearer, "Sec-Fetch-Site", "same-site"},
+	} {
+		for _, request := range [][3]string{{"GET", "/state", ""}, {"POST", "/answer", `{"id":"q1","answer":"always","want":true}`}} {
+			code, text, h := d.do(request[0], request[1], request[2], append([]string{"Content-Type", "application/json"}, headers...)...)
+			if code != http.StatusForbidden && code != http.StatusUnauthorized {
+				t.Errorf("%s: %s answers %d: %s", name, request[1], code, text)
+			}
+			if h.Get("Access-Control-Allow-Origin") != "" || strings.Contains(text, d.token) {
+				t.Errorf("%s: %v %s", name, h, text)
+			}
+		}
+	}
+	code, _, _ := d.do("OPTIONS", "/answer", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST")
+	if code != http.StatusForbidden {
+		t.Error("a preflight is answered:", code)
+	}
+	if code, _, _ = d.do("GET", "/state?token="+d.token, ""); code != http.StatusUnauthorized {
+		t.Error("a token in the query is taken:", code)
+	}
+	// A form of another site can neither send JSON nor the token.
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""} {
+		if code, _ := d.post(`{"id":"q1","answer":"always"}`, "Content-Type", kind); code != http.StatusBadRequest {
+			t.Errorf("%q: %d", kind, code)
+		}
+	}
+	d.waits(1)
+	if strings.Contains(d.log.String(), d.token) {
+		t.Error("the token is in the log")
+	}
+}
+
+// The page itself holds nothing, loads nothing from elsewhere, and makes no markup of what it is told.
+func TestConsole_page(t *testing.T) {
+	d := newDesk(t)
+	foreign := regexp.MustCompile(`(?i)https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\son[a-z]+=|javascript:|style="`)
+	for _, path := range []string{"/", "/console.js", "/console.css"} {
+		code, text, h := d.do("GET", path, "")
+		if code != http.StatusOK || foreign.MatchString(text) || strings.Contains(text, d.token) {
+			t.Errorf("%s: %d %q", path, code, foreign.FindString(text))
+		}
+		csp := h.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(csp, part) {
+				t.Errorf("%s: the policy lacks %s: %s", path, part, csp)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+	if code, _, _ := d.do("GET", "/page/index.html", ""); code != http.StatusNotFound {
+		t.Error(code)
+	}
+}
+
+// What is told is JSON, of which no browser makes a page.
+func TestConsole_state(t *testing.T) {
+	d := newDesk(t)
+	code, text, h := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token, "Origin", d.base)
+	var s struct {
+		Questions []struct{ ID, Plugin, Why, Line, Want string }
+		Plugins   []console.Plugin
+		Calls     []console.Call
+	}
+	if code != http.StatusOK || json.Unmarshal([]byte(text), &s) != nil || h.Get("Content-Type") != "application/json" {
+		t.Fatal(code, text, h)
+	}
+	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Plugins[0].Name != evil || s.Calls[0].Tool != evil {
+		t.Errorf("%+v", s)
+	}
+	if strings.ContainsAny(text, "<>") {
+		t.Errorf("markup in the JSON: %s", text)
+	}
+}
+
+func TestConsole_answers(t *testing.T) {
+	d := newDesk(t)
+	for _, body := range []string{`{"id":"q1","answer":"maybe"}`, `{"id":"q1"`, `[]`, "", `{"id":"q1","answer":"` + strings.Repeat("x", 2000) + `"}`} {
+		if code, text := d.post(body); code != http.StatusBadRequest {
+			t.Errorf("%.30q: %d %s", body, code, text)
+		}
+	}
+	d.ask("q2")
+	d.ask("q3")
+	d.waits(3)
+	for _, c := range []struct {
+		body string
+		want int
+	}{
+		{`{"id":"q1","answer":"once"}`, 200}, {`{"id":"q1","answer":"once"}`, 409}, {`{"id":"q2","answer":"deny"}`, 200},
+		{`{"id":"q2","answer":"always"}`, 409}, {`{"id":"q3","answer":"hour","want":true}`, 200}, {`{"id":"none","answer":"deny"}`, 409},
+	} {
+		if code, text := d.post(c.body, "Origin", d.base, "Sec-Fetch-Site", "same-origin"); code != c.want {
+			t.Errorf("%s: %d %s", c.body, code, text)
+		}
+	}
+	d.waits(0)
+	grants, err := d.store.Grants(t.Context())
+	if err != nil || len(grants) != 2 {
+		t.Fatal(grants, err)
+	}
+	for _, g := range grants {
+		if g.ID == "q1" && (!g.Once || g.Binding != "b" || g.Expires.IsZero()) || g.ID == "q3" && (g.Line != "net: GET https://**" || g.Once || g.Expires.IsZero()) {
+			t.Errorf("%+v", g)
+		}
+	}
+	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusOK {
+		t.Error(code, text)
+	}
+	if grants, _ := d.store.Grants(t.Context()); len(grants) != 1 {
+		t.Error(grants)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for addr, good := range map[string]bool{
+		"127.0.0.1:0": true, "[::1]:80": true, "localhost:1": true, "127.8.9.1:0": true,
+		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "192.168.0.1:80": false, "example.com:80": false, "127.0.0.1": false, "127.0.0.1:": false,
+	} {
+		if err := console.Check(addr); (err == nil) != good {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+// It listens once, whoever asks, and ends.
+func TestConsole_listensOnce(t *testing.T) {
+	c := console.New(console.Options{Store: store.New(store.Options{Dir: t.TempDir()})})
+	one, err := c.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := c.Listen("127.0.0.1:0"); two != one || err != nil {
+		t.Error(one, two, err)
+	}
+	other := console.New(console.Options{Store: store.New(store.Options{Dir: t.TempDir()})})
+	u, _ := url.Parse(one)
+	if _, err := other.Listen(u.Host); err == nil {
+		t.Error("two consoles on one address")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error("one that never listened:", err)
+	}
+	if _, err := http.Get("http://" + u.Host); err == nil {
+		t.Error("it goes on after its end")
+	}
+}

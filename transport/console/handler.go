@@ -1,0 +1,174 @@
+package console
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+//go:embed page/index.html page/console.js page/console.css
+var files embed.FS
+
+// policy lets the page load its own script and style, speak to its own origin, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// maxAnswer bounds the body of an answer, in bytes: a name and a word.
+const maxAnswer = 1 << 10
+
+// handler serves the page at an address.
+func (c *Console) handler(at string) http.Handler {
+	mux := http.NewServeMux()
+	for path, f := range map[string][2]string{
+		"GET /{$}":         {"page/index.html", "text/html; charset=utf-8"},
+		"GET /console.js":  {"page/console.js", "text/javascript; charset=utf-8"},
+		"GET /console.css": {"page/console.css", "text/css; charset=utf-8"},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", f[1])
+			data, _ := files.ReadFile(f[0]) // it is built in
+			_, _ = w.Write(data)            // who went away reads nothing
+		})
+	}
+	mux.Handle("GET /state", c.known(c.state))
+	mux.Handle("POST /answer", c.known(c.answer))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !ours(r, at) {
+			http.Error(w, "this page is for this machine only", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// known lets only requests with the token through.
+func (c *Console) known(serve func(*http.Request) (any, int, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.mayCall(r) {
+			http.Error(w, "the token is missing: open the whole address that the host printed", http.StatusUnauthorized)
+			return
+		}
+		body, code, err := serve(r)
+		if err != nil {
+			c.opts.Logger.Warn("the console could not serve", "path", r.URL.Path, "error", err)
+			http.Error(w, err.Error(), code)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body) // who went away reads nothing
+	})
+}
+
+// state is all that the page shows.
+func (c *Console) state(r *http.Request) (any, int, error) {
+	s := struct {
+		Questions []question `json:"questions"`
+		Answers   []given    `json:"answers"`
+		Plugins   []Plugin   `json:"plugins"`
+		Calls     []Call     `json:"calls"`
+	}{[]question{}, []given{}, c.opts.Plugins(), c.calls.list()}
+	waiting, err := c.opts.Store.Questions(r.Context())
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	for _, q := range waiting {
+		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, q.Want, q.Why, q.Asked})
+	}
+	grants, err := c.opts.Store.Grants(r.Context())
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	for _, g := range grants {
+		s.Answers = append(s.Answers, given{g.ID, g.Plugin, g.Line, g.Once, false, stamp(g.Expires)})
+	}
+	refused, err := c.opts.Store.Refused(r.Context())
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	for _, q := range refused {
+		s.Answers = append(s.Answers, given{q.ID, q.Plugin, q.Effect, false, true, stamp(q.Expires)})
+	}
+	return s, http.StatusOK, nil
+}
+
+type question struct {
+	ID        string    `json:"id"`
+	Plugin    string    `json:"plugin"`
+	Digest    string    `json:"digest"`
+	Principal string    `json:"principal"`
+	Effect    string    `json:"effect"`
+	Line      string    `json:"line"`
+	Want      string    `json:"want"`
+	Why       string    `json:"why"`
+	Asked     time.Time `json:"asked"`
+}
+
+// given is one answer that holds.
+type given struct {
+	ID      string     `json:"id"`
+	Plugin  string     `json:"plugin"`
+	What    string     `json:"what"`
+	Once    bool       `json:"once"`
+	Refused bool       `json:"refused"`
+	Expires *time.Time `json:"expires"` // null is never
+}
+
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// answer takes {id, answer}: once, hour, always, deny or revoke, and want for all that the plugin announced.
+func (c *Console) answer(r *http.Request) (any, int, error) {
+	var a struct {
+		ID, Answer string
+		Want       bool
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
+	if err != nil || len(raw) > maxAnswer || r.Header.Get("Content-Type") != "application/json" || json.Unmarshal(raw, &a) != nil {
+		return nil, http.StatusBadRequest, errors.New("an answer is a short JSON object")
+	}
+	now, ctx := time.Now(), r.Context()
+	allow := func(how store.Answer) error {
+		how.Want = a.Want
+		_, err := c.opts.Store.Allow(ctx, a.ID, how)
+		return err
+	}
+	switch a.Answer {
+	case "once":
+		err = allow(store.Answer{Once: true, Expires: now.Add(operator.OnceTime)})
+	case "hour":
+		err = allow(store.Answer{Expires: now.Add(time.Hour)})
+	case "always":
+		err = allow(store.Answer{})
+	case "deny":
+		err = c.opts.Store.Deny(ctx, a.ID, now.Add(operator.RefusedTime))
+	case "revoke":
+		_, err = c.opts.Store.Revoke(ctx, a.ID)
+	default:
+		return nil, http.StatusBadRequest, errors.New("an answer is once, hour, always, deny or revoke")
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, http.StatusConflict, errors.New("this was answered already")
+	}
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	return struct{}{}, http.StatusOK, nil
+}

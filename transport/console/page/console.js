@@ -1,0 +1,125 @@
+"use strict";
+// The token came in the fragment, which no server sees. It is kept for this tab and taken off the address.
+const fragment = location.hash.slice(1);
+if (fragment) {
+  sessionStorage.setItem("token", fragment);
+  history.replaceState(null, "", "/");
+}
+const token = sessionStorage.getItem("token") || "";
+
+// el makes an element. What plugins say is only ever its text.
+function el(tag, className, ...inside) {
+  const e = document.createElement(tag);
+  if (className) e.className = className;
+  e.append(...inside);
+  return e;
+}
+
+async function ask(path, body) {
+  const init = { headers: { Authorization: "Bearer " + token }, cache: "no-store" };
+  if (body) {
+    init.method = "POST";
+    init.headers["Content-Type"] = "application/json";
+    init.body = JSON.stringify(body);
+  }
+  const r = await fetch(path, init);
+  if (!r.ok) throw new Error((await r.text()).trim());
+  return r.json();
+}
+
+function status(text, lost) {
+  const s = document.getElementById("status");
+  s.textContent = text;
+  s.className = lost ? "lost" : "";
+}
+
+function button(label, className, body) {
+  const b = el("button", className, label);
+  b.type = "button";
+  b.addEventListener("click", async () => {
+    for (const other of b.parentElement.querySelectorAll("button")) other.disabled = true;
+    try {
+      await ask("/answer", body);
+    } catch (err) {
+      status(err.message, true);
+    }
+    look();
+  });
+  return b;
+}
+
+function clock(text) {
+  return new Date(text).toLocaleTimeString();
+}
+
+function question(q) {
+  const card = el("article", "card question");
+  card.append(el("p", "", el("strong", "", q.plugin), " wants to ", el("code", "", q.effect)));
+  if (q.why) card.append(el("p", "says soft", "it says: " + q.why));
+  card.append(el("p", "soft small", "for " + q.principal + ", since " + clock(q.asked) + ", " + q.digest.slice(0, 19)));
+  card.append(el("p", "small", "allows ", el("code", "", q.line)));
+  const answer = (label, kind, word, want) => button(label, kind, { id: q.id, answer: word, want: want });
+  card.append(el("div", "buttons", answer("Once", "allow", "once", false), answer("For an hour", "allow", "hour", false),
+    answer("Always", "allow", "always", false), answer("Refuse", "deny", "deny", false)));
+  if (q.want && q.want !== q.line) {
+    card.append(el("p", "small", "or all that it announced: ", el("code", "", q.want)));
+    card.append(el("div", "buttons", answer("All of it for an hour", "", "hour", true), answer("All of it always", "", "always", true)));
+  }
+  return card;
+}
+
+function call(c) {
+  const did = el("span", "small");
+  for (const e of c.effects || []) did.append(el("code", "", e), el("br"));
+  for (const d of c.denials || []) did.append(el("code", "bad", "refused: " + d), el("br"));
+  return el("div", "row", el("span", "soft small", clock(c.at)), el("span", "", c.plugin + (c.tool ? " · " + c.tool : "")), did,
+    el("span", c.outcome === "ok" ? "ok small" : "bad small", (c.outcome || "-") + " · " + c.ms.toFixed(0) + " ms"));
+}
+
+function plugin(p) {
+  const card = el("article", "card");
+  card.append(el("p", "", el("strong", "", p.name), " ", el("span", "soft small", [p.version, p.state].filter(Boolean).join(" · "))));
+  if (p.error) card.append(el("p", "bad small", p.error));
+  for (const g of p.grants || []) card.append(el("p", "small", el("span", "ok", "may "), el("code", "", g)));
+  for (const w of p.wants || []) card.append(el("p", "small", el("span", "soft", "wants "), el("code", "", w)));
+  if (!(p.grants || []).length && !(p.wants || []).length) card.append(el("p", "soft small", "wants nothing, and may do nothing"));
+  return card;
+}
+
+function answer(a) {
+  const how = a.refused ? "refused" : a.once ? "once" : "allowed";
+  const until = a.expires ? "until " + new Date(a.expires).toLocaleString() : "always";
+  return el("div", "row", el("span", a.refused ? "bad small" : "ok small", how), el("span", "", a.plugin),
+    el("span", "", el("code", "", a.what), " ", el("span", "soft small", until)),
+    button("Take back", "", { id: a.id, answer: "revoke" }));
+}
+
+// show fills a part of the page anew if what it shows has changed, so that buttons stay under the hand.
+const shown = {};
+function show(id, list, make, nothing) {
+  const text = JSON.stringify(list);
+  if (shown[id] === text) return;
+  shown[id] = text;
+  const items = (list || []).map(make);
+  const inside = items.length === 0 ? [el("p", "soft", nothing)] : items[0].className === "row" ? [el("div", "card", ...items)] : items;
+  document.getElementById(id).replaceChildren(...inside);
+}
+
+async function look() {
+  try {
+    const s = await ask("/state");
+    const n = s.questions.length;
+    document.title = (n ? "(" + n + ") " : "") + "Sallyport";
+    document.getElementById("n-questions").textContent = n || "";
+    show("questions", s.questions, question, "Nothing waits for an answer.");
+    show("calls", s.calls, call, "No calls yet.");
+    show("plugins", s.plugins, plugin, "No plugins.");
+    show("answers", s.answers, answer, "Nothing was answered.");
+    status("live");
+  } catch (err) {
+    status(err instanceof TypeError ? "the host has ended" : err.message, true);
+  }
+}
+
+look();
+setInterval(look, 1000);
