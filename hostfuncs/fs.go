@@ -29,7 +29,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	t := tree.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
 		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: places.Fold,
-		Direct: f.direct, Share: f.share, Moved: f.moved,
+		Direct: f.direct, Share: f.share, Moved: f.moved, LinksOut: f.linksOut,
 	})
 	g.mu.Lock()
 	g.files = held
@@ -58,6 +58,11 @@ func (f *files) share(path string) overlay.Share {
 
 func (f *files) grants(path string) grant.Decision {
 	return f.gate.grants.FS(grant.Write, path, f.gate.policy.host.places)
+}
+
+// linksOut records a link that would lead out of what is granted.
+func (f *files) linksOut(path, target string) {
+	_ = f.gate.deny(effect{family: "fs", act: "link " + f.shown(path) + " to " + target}, &refusal{reason: "a link does not lead out of what is granted"})
 }
 
 // moved counts the bytes of a file that was closed.

@@ -25,6 +25,9 @@ type Review struct {
 // ErrNothingWaits is why there is nothing to review.
 var ErrNothingWaits = errors.New("nothing waits for an answer")
 
+// ErrNoPlugin is why a name means nothing.
+var ErrNoPlugin = errors.New("there is no plugin")
+
 // Review returns what an operator is asked about a plugin: the bytes that its file has now, beside those that
 // were approved.
 func (r *Registry) Review(name string) (*Review, error) {
@@ -60,7 +63,7 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 	}
 	switch {
 	case found == nil:
-		return nil, fmt.Errorf("there is no plugin %q", name)
+		return nil, fmt.Errorf("%w %q", ErrNoPlugin, name)
 	case found.err != nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.err)
 	case found.pin == nil && found.held != nil:

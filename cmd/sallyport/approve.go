@@ -80,7 +80,11 @@ func review(ctx context.Context, s *settings.Settings, std stdio, name string) (
 	if err := h.registry.Ready(ctx); err != nil {
 		return nil, err
 	}
-	return h.registry.Review(name)
+	v, err := h.registry.Review(name)
+	if errors.Is(err, registry.ErrNoPlugin) {
+		return nil, hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
+	}
+	return v, err
 }
 
 // confirm asks at the terminal.

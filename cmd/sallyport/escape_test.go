@@ -316,7 +316,11 @@ func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 		status := r.Contents[0].Text
 		return strings.Contains(status, "are held") || dev && text(call(t, s, "speaker-say", nil)) == "two"
 	})
-	said := text(call(t, s, "speaker-say", nil))
+	r := call(t, s, "speaker-say", nil)
+	said := text(r)
+	if noted := strings.Contains(receiptText(r), `"updates":"dev"`); noted != dev {
+		t.Errorf("the receipt says of dev %v: %s", noted, receiptText(r))
+	}
 	if strings.Contains(fmt.Sprint(*hits), "/canary") {
 		return "allowed", said
 	}

@@ -173,7 +173,7 @@ func (o *Overlay) Symlink(target, name string) wasi.Errno {
 		return o.lower.Symlink(target, s.Guest)
 	case target == "":
 		return wasi.ENOENT
-	case !o.lower.LinkStays(target, path.Dir(s.Guest)):
+	case !o.stays(target, &s):
 		return wasi.EPERM
 	}
 	return o.put(&node{kind: link, at: s.Spot, was: s.was(), target: target, ino: o.number(), sure: s.was() == nil})
@@ -282,13 +282,22 @@ func (o *Overlay) mayLink(s *spot) wasi.Errno {
 	return o.lower.Permit(tree.Write, s.Host, false)
 }
 
+// stays says whether a link may be made at a place.
+func (o *Overlay) stays(target string, at *spot) bool {
+	inside := o.lower.LinkStays(target, path.Dir(at.Guest))
+	if !inside && o.o.LinksOut != nil {
+		o.o.LinksOut(at.Host, target)
+	}
+	return inside
+}
+
 // copyLink makes the same link at another place, if it may be there.
 func (o *Overlay) copyLink(a, b *spot) wasi.Errno {
 	target, e := o.Readlink(a.Guest)
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	if !o.lower.LinkStays(target, path.Dir(b.Guest)) {
+	if !o.stays(target, b) {
 		return wasi.EPERM
 	}
 	return o.put(&node{kind: link, at: b.Spot, was: b.was(), target: target, ino: o.number(), sure: b.was() == nil})

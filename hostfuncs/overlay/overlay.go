@@ -30,6 +30,9 @@ type Options struct {
 	Fold bool
 	// Moved hears how many bytes of a file were read and written, when it is closed; nil hears nothing.
 	Moved func(op tree.Op, host string, n int64)
+	// LinksOut hears of each symbolic link that is not made, since it would lead out of what the guest has; nil
+	// hears nothing. The guest gets EPERM.
+	LinksOut func(host, target string)
 }
 
 // Share is a part of the changes: those under one grant.
