@@ -131,16 +131,20 @@ type sdk struct {
 	session  *mcp.ClientSession
 	progress chan *mcp.ProgressNotificationParams
 	changed  chan struct{}
+	updated  chan string
 }
 
 func newSDK(t *testing.T, version string, transport mcp.Transport) *sdk {
 	t.Helper()
-	c := &sdk{T: t, progress: make(chan *mcp.ProgressNotificationParams, 9), changed: make(chan struct{}, 9)}
+	c := &sdk{T: t, progress: make(chan *mcp.ProgressNotificationParams, 9), changed: make(chan struct{}, 9), updated: make(chan string, 9)}
 	c.client = mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.progress <- r.Params },
 		ElicitationHandler:          c.fillIn,
 		CreateMessageHandler:        c.complete,
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			c.updated <- r.Params.URI
+		},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
 	})
 	c.client.AddRoots(&mcp.Root{URI: "file:///home/ada", Name: "home"})
 	var err error
@@ -162,6 +166,23 @@ func (c *sdk) use() {
 	c.readAndPrompt()
 	c.followProgress()
 	c.answer()
+	c.hearOfUpdate()
+}
+
+// hearOfUpdate subscribes to a resource: in the newest era by a listen of its own.
+func (c *sdk) hearOfUpdate() {
+	c.Helper()
+	const uri = "test://watched-resource"
+	if err := c.session.Subscribe(c.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		c.Fatal(err)
+	}
+	call(c.T, c.session, "test_trigger_resource_update", nil)
+	if got := soon(c.T, c.updated); got != uri {
+		c.Errorf("%s was updated", got)
+	}
+	if err := c.session.Unsubscribe(c.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
+		c.Error(err)
+	}
 }
 
 func (c *sdk) toolNames() string {
