@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -54,10 +55,13 @@ func (s *Server) instruct(o *rawjson.Object) {
 func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
 
 // modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
-func modernCapabilities(skills bool) json.RawMessage {
+func modernCapabilities(skills, pages bool) json.RawMessage {
 	o := rawjson.Object{{Key: tasksExtension, Value: json.RawMessage("{}")}}
 	if skills {
 		o.Set(skillsExtension, json.RawMessage(`{"directoryRead":true}`))
+	}
+	if pages {
+		o.Set(apps.Extension, json.RawMessage("{}"))
 	}
 	all := capabilities("true")
 	all = append(append(all[:len(all)-1], `,"extensions":`...), o.Append(nil)...)
@@ -77,11 +81,11 @@ func capabilities(tells string) json.RawMessage {
 	}.Append(nil)
 }
 
-func (s *Server) discoverResult(skills bool) json.RawMessage {
+func (s *Server) discoverResult(skills, pages bool) json.RawMessage {
 	o := rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
 		{Key: "supportedVersions", Value: stringList(SupportedVersions())},
-		{Key: "capabilities", Value: modernCapabilities(skills)},
+		{Key: "capabilities", Value: modernCapabilities(skills, pages)},
 	}
 	s.instruct(&o)
 	s.cacheable(&o)

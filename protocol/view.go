@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
@@ -73,7 +75,7 @@ func (s *Server) newView(snap *registry.Snapshot) *view {
 	v.templates = s.newList("resourceTemplates", templates)
 	v.prompts = s.newList("prompts", prompts)
 	v.skills = s.skills(snap.Skills)
-	v.discover = s.discoverResult(len(snap.Skills) > 0)
+	v.discover = s.discoverResult(len(snap.Skills) > 0, slices.ContainsFunc(snap.Tools, func(t *registry.Tool) bool { return apps.HasPage(t.Definition) }))
 	return v
 }
 

@@ -44,6 +44,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
 //	@keeps                  has the plugin t keep its state for all callers
+//	@page_tool              adds a plugin p whose tool has a page
 //	@grant LINE             grants the plugin t this too
 //	@tasks                  gives the plugin t tools whose calls can be tasks
 //
@@ -163,6 +164,12 @@ func (p *player) directive(name string, args []string) {
 		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
+	case "@page_tool":
+		const manifest = `{"name":"p","tools":[{"name":"t","inputSchema":{"type":"object"},"_meta":{"mine/x":1,"ui":{"resourceUri":"ui://p/page","visibility":["model"]}}}],
+			"resources":[{"uri":"ui://p/page","name":"page","mimeType":"text/html;profile=mcp-app"}]}`
+		if err := p.catalog.AddGo("p", json.RawMessage(manifest), p.obey); err != nil {
+			p.t.Fatal(err)
+		}
 	case "@tasks":
 		manifest, err := os.ReadFile("testdata/tasks.json")
 		if err == nil {

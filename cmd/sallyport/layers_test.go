@@ -60,6 +60,7 @@ var layers = map[string]int{
 	"protocol/rawjson":        0,
 	"protocol/clean":          0,
 	"protocol/schema":         0,
+	"protocol/apps":           0,
 	"protocol/search":         0,
 	"protocol/task":           3,
 	"protocol/sealed":         0,
@@ -100,8 +101,9 @@ var beside = map[string][]string{
 	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
+	"protocol/apps":        {"protocol/rawjson"},
 	"protocol/clean":       {"protocol/rawjson"},
-	"registry/manifest":    {"protocol/clean", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
+	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth", "transport/outbox"},
 

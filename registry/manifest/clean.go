@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -55,7 +56,11 @@ func (c *check) cleanMeta() {
 		}
 		kept = append(kept, m)
 	}
-	c.Members.Set("_meta", kept.Append(nil))
+	confined, cut := apps.Confine(kept.Append(nil))
+	if cut {
+		c.warn("what _meta.ui wants of the client (csp, permissions, domain) was taken out")
+	}
+	c.Members.Set("_meta", confined)
 }
 
 // reservedMeta reports whether a _meta key belongs to MCP (its prefix has "modelcontextprotocol" or

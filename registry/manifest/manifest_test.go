@@ -29,6 +29,14 @@ func TestParse_KeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// A page that a client shows may want nothing of the client.
+func TestParse_ConfinesPages(t *testing.T) {
+	m := parse(t, `{"resources":[{"uri":"ui://x/page","name":"page","_meta":{"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true}}}]}`)
+	if want := `{"uri":"ui://x/page","name":"page","_meta":{"ui":{"prefersBorder":true}}}`; len(m.Resources) != 1 || string(m.Resources[0]) != want || len(m.Problems) != 1 {
+		t.Errorf("%q %s", m.Problems, m.Resources)
+	}
+}
+
 func TestParse_RefusesTheWhole(t *testing.T) {
 	for _, raw := range []string{
 		"", "null", "[]", "{", `{"tools":{}}`, `{"tools":1}`, `{"prompts":"x"}`, "{\"name\":\"\xff\"}", `{"a":1,"a":2}`,

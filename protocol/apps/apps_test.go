@@ -1,0 +1,44 @@
+package apps
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestHasPage(t *testing.T) {
+	for definition, want := range map[string]bool{
+		`{"name":"t","_meta":{"ui":{"resourceUri":"ui://a/page.html"}}}`:     true,
+		`{"name":"t","_meta":{"ui":{"resourceUri":"https://evil.example"}}}`: false,
+		`{"name":"t","_meta":{"ui":{"resourceUri":5}}}`:                      false,
+		`{"name":"t","_meta":{"ui":"ui://a"}}`:                               false,
+		`{"name":"t"}`:                                                       false,
+		``:                                                                   false,
+	} {
+		if got := HasPage(json.RawMessage(definition)); got != want {
+			t.Errorf("%s: %v", definition, got)
+		}
+	}
+}
+
+func TestConfine(t *testing.T) {
+	for meta, want := range map[string]string{
+		`{"a":1,"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true},"b":2}`: `{"a":1,"ui":{"prefersBorder":true},"b":2}`,
+		`{"ui":{"permissions":{"camera":{}},"domain":"x"}}`:                                           `{"ui":{}}`,
+		`{"ui":{"resourceUri":"ui://a"}}`:                                                             "",
+		`{"ui":[]}`:                                                                                   "",
+		`{"csp":1}`:                                                                                   "",
+		`{}`:                                                                                          "",
+		``:                                                                                            "",
+	} {
+		got, cut := Confine(json.RawMessage(meta))
+		if !cut {
+			if want != "" || string(got) != meta {
+				t.Errorf("%s: nothing was cut, %s", meta, got)
+			}
+			continue
+		}
+		if string(got) != want {
+			t.Errorf("%s: %s", meta, got)
+		}
+	}
+}
