@@ -56,6 +56,10 @@ func (g *Gate) diverged(err error) error {
 	if errors.Is(err, journal.ErrChanged) {
 		return &runtime.EndError{Kind: runtime.KindConflict, Message: err.Error(), Err: err}
 	}
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) {
+		return &runtime.EndError{Kind: runtime.KindUnavailable, Message: err.Error(), Err: err}
+	}
 	return &runtime.EndError{
 		Kind:    runtime.KindGuest,
 		Message: "plugin " + g.policy.plugin.Name + " does not do the same when it is run again after a question: " + err.Error(),
@@ -156,7 +160,33 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 		a := decodeAnswers(outcome, 1)[0]
 		return a.Result, a.Err
 	}
+	if name == "tools/call" {
+		called, _ := rawjson.String(rawjson.Get(params, "name"))
+		if err := g.begin(ctx, "the call of "+cut(called, maxMethod), name, params); err != nil {
+			return nil, err
+		}
+	}
 	result, err := serve(g, ctx, params, s)
-	j.Record(true, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}), name, params)
+	if !g.unknown(ctx, err) {
+		j.Record(true, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}), name, params)
+	}
 	return result, err
+}
+
+// begin notes in a journal that outlives this process that something is about to change.
+func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte) error {
+	if err := g.alive(ctx); err != nil {
+		return err
+	}
+	if err := g.journal.Begin(what, family, request...); err != nil {
+		g.policy.host.logger.Error("what a task is about to do cannot be noted", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
+		return askErrorf(runtime.KindUnavailable, "the host cannot note what is about to change, so nothing does")
+	}
+	return nil
+}
+
+// unknown reports whether an error only says that the call was ended in the middle of something: a kept
+// journal must not take that for the outcome.
+func (g *Gate) unknown(ctx context.Context, err error) bool {
+	return err != nil && g.journal.Kept() && g.alive(ctx) != nil
 }

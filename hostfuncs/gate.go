@@ -53,7 +53,7 @@ type Call struct {
 	// Client is who called; nil if nobody listens.
 	Client Client
 	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
-	// again. A plugin that may ask nothing of the client leaves it as it is.
+	// again. A plugin that may ask nothing of the client leaves it as it is, unless it is kept while the call runs.
 	Journal *journal.Journal
 	// Changed takes the plugin's notice that one of its lists, or what one of its resources holds, is
 	// another now; nil refuses it.
@@ -109,7 +109,7 @@ var (
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
 	g := &Gate{policy: p, call: c, begun: time.Now(), grants: c.Chain.bound(p.bind(c))}
-	if p.asks {
+	if p.asks || c.Journal != nil && c.Journal.Kept() {
 		g.journal = c.Journal
 	}
 	g.stderr, g.stdout = output{gate: g, name: "stderr"}, output{gate: g, name: "stdout"}

@@ -34,6 +34,9 @@ func (g *Gate) Land(ctx context.Context) error {
 		return nil
 	}
 	gates := g.whole()
+	if err := g.beginLanding(ctx, gates); err != nil {
+		return err
+	}
 	then := func() error { return g.landFiles(ctx, gates) }
 	kept := batches(gates)
 	var err error
@@ -46,6 +49,29 @@ func (g *Gate) Land(ctx context.Context) error {
 		return g.notLanded(err)
 	}
 	return nil
+}
+
+// LandingFamily is the family of the entry that a kept journal has for the landing of what a call wrote.
+const LandingFamily = "files/land"
+
+// beginLanding notes in a journal that outlives this process that writes are about to last.
+func (g *Gate) beginLanding(ctx context.Context, gates []*Gate) error {
+	if g.journal == nil || !g.journal.Kept() || !slices.ContainsFunc(gates, (*Gate).wrote) {
+		return nil
+	}
+	err := g.begin(ctx, "the saving of what the call wrote", LandingFamily)
+	if ask := (*runtime.AskError)(nil); errors.As(err, &ask) {
+		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: err}
+	}
+	return err
+}
+
+// wrote reports whether the call has changed files or keys.
+func (g *Gate) wrote() bool {
+	g.mu.Lock()
+	held := g.files
+	g.mu.Unlock()
+	return len(g.kept.writes) > 0 || held != nil && len(held.Effects()) > 0
 }
 
 // adopt takes over what a call wrote that this one made, and what it holds open for that.

@@ -28,21 +28,27 @@ const fetchTime = 10 * time.Minute
 // that came more than once is a list. Redirects are followed, each as an effect of its own; url is
 // where the last one led. The answer's body is a stream that lives as long as the call.
 func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
-	res, err := g.perform(ctx, params, s)
+	res, err := g.perform(ctx, params, s, "")
 	if err != nil {
 		return nil, err
 	}
 	return deliver(res.AppendHead(nil), res.Body, s)
 }
 
-// perform does what a fetch asks for.
-func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams) (*web.Response, error) {
+// idempotencyKey is the field by which a server knows a request that comes again.
+const idempotencyKey = "Idempotency-Key"
+
+// perform does what a fetch asks for. A key that is not empty names the request, unless the guest has named it.
+func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams, key string) (*web.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
 	r, err := web.Parse(params, s)
 	if err != nil {
 		return nil, err
+	}
+	if key != "" && r.Header.Get(idempotencyKey) == "" {
+		r.Header.Set(idempotencyKey, key)
 	}
 	if g.call.ReadOnly && !web.Safe(r.Method) {
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})

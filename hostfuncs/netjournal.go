@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -33,6 +35,10 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 	}
 	const family = "http/fetch"
 	outcome, replay, err := g.journal.Next(family, params, sent.data)
+	if err != nil && g.mayRepeat(err, params) {
+		g.journal.Retry()
+		err = nil
+	}
 	switch {
 	case err != nil:
 		return nil, g.diverged(err)
@@ -40,7 +46,17 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 		return replayFetch(outcome, s)
 	}
 	mutates := changes(params)
-	res, err := g.perform(ctx, params, sent)
+	key := ""
+	if mutates {
+		key = g.journal.Key()
+		if err := g.begin(ctx, g.redact(requestName(params)), family, params, sent.data); err != nil {
+			return nil, err
+		}
+	}
+	res, err := g.perform(ctx, params, sent, key)
+	if g.unknown(ctx, err) {
+		return nil, err
+	}
 	if err != nil {
 		g.journal.Record(mutates, encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
 		return nil, err
@@ -55,6 +71,29 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 func changes(params json.RawMessage) bool {
 	method, _ := rawjson.String(rawjson.Get(params, "method"))
 	return method != "" && !strings.EqualFold(method, http.MethodGet) && !strings.EqualFold(method, http.MethodHead)
+}
+
+// requestName is what a request is called where people read of it: without what follows the path.
+func requestName(params json.RawMessage) string {
+	method, _ := rawjson.String(rawjson.Get(params, "method"))
+	text, _ := rawjson.String(rawjson.Get(params, "url"))
+	u, err := web.ParseURL(text, nil)
+	if err != nil {
+		return "a request"
+	}
+	u.RawQuery = ""
+	return cut(strings.ToUpper(method), maxMethod) + " " + cut(u.Redacted(), maxAct)
+}
+
+// mayRepeat reports whether a request of unknown outcome may be sent again: the operator says so of its
+// line.
+func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
+	var unknown *journal.UnknownError
+	if !errors.As(err, &unknown) {
+		return false
+	}
+	r, err := web.Parse(params, nil)
+	return err == nil && decideNet(g.grants, r).Idempotent
 }
 
 // keepBody reads a body for the journal. What the guest gets is the same bytes, and what the journal has

@@ -90,7 +90,7 @@ func asks(s *grant.Set) bool {
 // Bind ties the journal of a call to this plugin under these grants and this configuration; nil is no
 // journal. The error is journal.ErrOther if it was kept under others.
 func (p *Policy) Bind(j *journal.Journal) error {
-	if j == nil || !p.asks && !j.Bound() {
+	if j == nil || !p.asks && !j.Bound() && !j.Kept() {
 		return nil
 	}
 	h := sha256.New()

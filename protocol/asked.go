@@ -37,6 +37,9 @@ func (r *request) settle(resp *Response, err error) {
 // failedAsking answers a request that ended for its questions; ok is false if it did not. The error is
 // nil for a result.
 func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
+	if body, wire, ok = r.failedTask(err); ok {
+		return body, wire, ok
+	}
 	var used *usedError
 	switch {
 	case errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.suspended:

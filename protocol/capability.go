@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -30,6 +32,30 @@ func readCapabilities(raw json.RawMessage) (c abilities) {
 	}
 	c.roots = isObject(rawjson.Get(raw, "roots"))
 	return c
+}
+
+// object is a ClientCapabilities object that declares these.
+func (c abilities) object() json.RawMessage {
+	modes := func(list map[string]bool) json.RawMessage {
+		var o rawjson.Object
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if list[name] {
+				o.Set(name, json.RawMessage("{}"))
+			}
+		}
+		return o.Append(nil)
+	}
+	var o rawjson.Object
+	if c.form || c.url {
+		o.Set("elicitation", modes(map[string]bool{"form": c.form, "url": c.url}))
+	}
+	if c.sampling {
+		o.Set("sampling", modes(map[string]bool{"tools": c.samplingTools, "context": c.context}))
+	}
+	if c.roots {
+		o.Set("roots", json.RawMessage("{}"))
+	}
+	return o.Append(nil)
 }
 
 // lacks is what a client would have to declare to be asked q: a ClientCapabilities object, and its name

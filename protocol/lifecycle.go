@@ -34,9 +34,13 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 }
 
 func (r *request) initializeResult(version string) json.RawMessage {
+	can := legacyCapabilities(r.conn.announcesChanges())
+	if version == version20251125 {
+		can = append(append(can[:len(can)-1], `,"tasks":`...), append(r.conn.legacyTasks(), '}')...)
+	}
 	o := rawjson.Object{
 		{Key: "protocolVersion", Value: rawjson.AppendString(nil, version)},
-		{Key: "capabilities", Value: legacyCapabilities(r.conn.announcesChanges())},
+		{Key: "capabilities", Value: can},
 		{Key: "serverInfo", Value: r.server.info},
 	}
 	r.server.instruct(&o)

@@ -76,11 +76,15 @@ func lookup(name string) (m method, known bool) {
 	case "subscriptions/listen":
 		return method{eras: modern, handle: listen}, true
 	case "tasks/get":
-		return method{eras: modern, handle: getTask}, true
+		return method{eras: both, handle: getTask}, true
+	case "tasks/result":
+		return method{eras: legacy, handle: taskResult}, true
+	case "tasks/list":
+		return method{eras: legacy, handle: listTasks}, true
 	case "tasks/update":
 		return method{eras: modern, handle: updateTask}, true
 	case "tasks/cancel":
-		return method{eras: modern, handle: cancelTask}, true
+		return method{eras: both, handle: cancelTask}, true
 	}
 	return method{}, false
 }

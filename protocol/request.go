@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -35,7 +36,9 @@ type request struct {
 
 	capabilities json.RawMessage // of a modern request
 	resumption   resumption      // of a modern request that may ask
-	inTask       bool            // nobody waits for the answer
+	task         *task.Task      // that this is a run of; nil if a client waits for the answer
+
+	parked *parked // that this is the call of; nil for a request that a client waits for
 
 	stop      context.CancelFunc
 	abandoned atomic.Bool // the client wants no answer
@@ -158,7 +161,7 @@ func (r *request) unambiguous() error {
 // forward makes the registry's form of this request, which is about subject.
 func (r *request) forward(subject string) (registry.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
-	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.conn.opts.Session, Params: r.params, Client: r}
+	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.conn.opts.Session, Params: r.params, Client: r, Patient: r.task != nil}
 	var err error
 	if r.modern && asks(r.method) {
 		err = r.resume(&call)

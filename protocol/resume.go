@@ -58,7 +58,7 @@ func (r *request) resume(call *registry.Call) error {
 		call.Params = o.Append(nil)
 	}
 	call.Journal = m.journal
-	return nil
+	return r.keepJournal()
 }
 
 // restore takes the state up that a request brings. Answers that are still missing are asked for again,
@@ -74,14 +74,7 @@ func (r *request) restore(raw json.RawMessage) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
 	m.state, m.round, m.meta, r.call = s, s.Round, s.Meta, s.Call
-	complete := true
-	for i := range s.Pending {
-		p := &s.Pending[i]
-		if p.open() {
-			p.Answer = m.given.Get(p.Key)
-		}
-		complete = complete && !p.open()
-	}
+	complete := s.take(m.given)
 	m.given = nil
 	if !complete {
 		return r.again()

@@ -50,6 +50,19 @@ type pending struct {
 	Answer   json.RawMessage `json:"answer,omitempty"`
 }
 
+// take takes answers in, and reports whether all questions have one now.
+func (s *state) take(given rawjson.Object) (complete bool) {
+	complete = true
+	for i := range s.Pending {
+		p := &s.Pending[i]
+		if p.open() {
+			p.Answer = given.Get(p.Key)
+		}
+		complete = complete && !p.open()
+	}
+	return complete
+}
+
 // open reports whether the client still has to answer it.
 func (p *pending) open() bool { return p.Refused == "" && p.Answer == nil }
 
@@ -100,10 +113,18 @@ func (r *request) openState(text string) (*state, error) {
 		return nil, err
 	case s.Principal != r.conn.opts.Principal, s.Method != r.method, !bytes.Equal(s.Params, digestParams(r.params)):
 		return nil, errOtherRequest
-	case r.server.now().After(time.Unix(s.Expires, 0)):
+	case r.begun().After(time.Unix(s.Expires, 0)):
 		return nil, errExpired
 	}
 	return s, r.fetchJournal(s)
+}
+
+// begun is when the client brought the state: of a task that is run again, when it did first.
+func (r *request) begun() time.Time {
+	if r.task != nil {
+		return r.task.Created
+	}
+	return r.server.now()
 }
 
 // digestParams is the digest of what a request asks for, without what differs from round to round.

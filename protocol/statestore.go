@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,7 +33,16 @@ func (r *request) spend(s *state) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	_, err := kept.Add(ctx, store.Spent, store.Record{ID: s.ID, Principal: s.Principal, Expires: time.Unix(s.Expires, 0)})
+	var by []byte
+	if r.task != nil {
+		by = []byte(r.task.ID)
+	}
+	_, err := kept.Add(ctx, store.Spent, store.Record{ID: s.ID, Principal: s.Principal, Data: by, Expires: time.Unix(s.Expires, 0)})
+	if errors.Is(err, store.ErrExists) && by != nil { // by this task, before its process went
+		if spent, err := kept.Get(ctx, store.Spent, s.ID); err == nil && bytes.Equal(spent.Data, by) {
+			return nil
+		}
+	}
 	switch {
 	case errors.Is(err, store.ErrExists):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: errUsed.Error()}

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -26,34 +26,6 @@ const (
 	requiresTasks = `{"extensions":{"` + tasksExtension + `":{}}}`
 )
 
-// tasks runs the tasks of a server.
-type tasks struct {
-	server *Server
-	book   *task.Book
-	ctx    context.Context // done when the server closes
-	stop   context.CancelFunc
-
-	mu      sync.Mutex
-	closed  bool
-	running map[string]context.CancelFunc // by task
-	work    sync.WaitGroup                // Add happens under mu, and not once closed is set
-}
-
-func newTasks(s *Server) *tasks {
-	m := &tasks{server: s, book: task.NewBook(s.opts.Store, s.now), running: map[string]context.CancelFunc{}}
-	m.ctx, m.stop = context.WithCancel(context.Background())
-	return m
-}
-
-// close ends the tasks that run and waits for them. Those that wait for answers go on waiting.
-func (m *tasks) close() {
-	m.mu.Lock()
-	m.closed = true
-	m.mu.Unlock()
-	m.stop()
-	m.work.Wait()
-}
-
 // declaresTasks reports whether the client of this request knows tasks.
 func (r *request) declaresTasks() bool {
 	return isObject(rawjson.Get(r.capabilities, "extensions", tasksExtension))
@@ -68,7 +40,13 @@ func missingTasks() *jsonrpc.Error {
 // answered. A tool that asks before it begins its work is run as a call until it has the answers.
 func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, done bool, err error) {
 	support, _ := rawjson.String(rawjson.Get(t.Definition, "execution", "taskSupport"))
-	if !r.modern || r.inTask || support != "optional" && support != "required" {
+	if !r.modern {
+		return r.asLegacyTask(ctx, t, support)
+	}
+	if t.Keeps("") { // which cannot be run again, so it has no tasks
+		return nil, false, nil
+	}
+	if r.task != nil || support != "optional" && support != "required" {
 		return nil, false, nil
 	}
 	switch {
@@ -79,109 +57,31 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 	case t.AsksFirst && rawjson.IsNull(rawjson.Get(r.params, "requestState")):
 		return nil, false, nil
 	}
-	body, err = r.server.tasks.open(ctx, r)
-	return body, true, err
+	begun, err := r.server.tasks.open(ctx, r.conn.opts.Principal, slices.Clone(r.params), 0)
+	if err != nil {
+		return nil, true, err
+	}
+	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&begun)...)
+	o.Set("_meta", r.server.meta)
+	return r.prepared(oneLine(o.Append(nil))), true, nil
 }
 
-// open begins a task and answers with its handle, which is kept by then.
-func (m *tasks) open(ctx context.Context, r *request) ([]byte, error) {
-	principal := r.conn.opts.Principal
-	t, err := m.book.Open(ctx, principal, durable(principal), slices.Clone(r.params))
-	if errors.Is(err, task.ErrTooMany) {
-		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: err.Error()}
-	} else if err != nil {
-		return nil, err
+// open begins a task, which is kept by then. A ttl above zero is how long it is kept at most.
+func (m *tasks) open(ctx context.Context, principal string, params json.RawMessage, ttl time.Duration) (task.Task, error) {
+	t, err := m.book.Open(ctx, principal, durable(principal), params, ttl)
+	switch {
+	case errors.Is(err, task.ErrTooMany), errors.Is(err, store.ErrFull):
+		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
+	case err != nil:
+		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task cannot be kept, so it does not begin", Err: err}
 	}
-	m.start(t, t.Params)
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&t)...)
-	o.Set("_meta", r.server.meta)
-	return r.prepared(oneLine(o.Append(nil))), nil
+	m.start(t)
+	return t, nil
 }
 
 // durable reports whether a principal's tasks outlive the process: nobody can prove to be the same
 // anonymous.
 func durable(principal string) bool { return principal != "" && principal != anonymous }
-
-// start runs a task with params until it ends or asks.
-func (m *tasks) start(t task.Task, params json.RawMessage) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return
-	}
-	ctx, cancel := context.WithDeadline(m.ctx, t.Expires())
-	m.running[t.ID] = cancel
-	m.work.Go(func() {
-		defer cancel()
-		defer m.renew(t)()
-		resp := m.run(ctx, t, params)
-		m.mu.Lock()
-		delete(m.running, t.ID)
-		m.mu.Unlock()
-		m.note(t, resp)
-	})
-}
-
-// renew says from time to time that this process still runs a task, until it is stopped.
-func (m *tasks) renew(t task.Task) (stop func()) {
-	ctx, cancel := context.WithCancel(m.ctx)
-	if !t.Durable() {
-		return cancel
-	}
-	m.work.Go(func() {
-		tick := time.NewTicker(task.Lease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-			if _, err := m.book.Change(ctx, t.Principal, t.ID, func(*task.Task) {}); err != nil && ctx.Err() == nil {
-				m.server.log.Warn("a task cannot be kept", "task", t.ID, "error", err)
-			}
-		}
-	})
-	return cancel
-}
-
-// run is the call itself, which nobody waits for: as the client would send it.
-func (m *tasks) run(ctx context.Context, t task.Task, params json.RawMessage) Response {
-	c := m.server.Connect(ConnOptions{Principal: t.Principal})
-	defer m.server.forget(c)
-	r := &request{
-		conn: c, server: m.server, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
-		modern: true, inTask: true, capabilities: rawjson.Get(params, "_meta", metaCapabilities),
-		stop: func() {},
-	}
-	r.resumption.lasts = t.Expires().Sub(m.server.now())
-	body, err := r.guarded(ctx, callTool)
-	return r.respond(ctx, body, err)
-}
-
-// note writes down what came of a run.
-func (m *tasks) note(t task.Task, resp Response) {
-	_, err := m.book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
-		result := rawjson.Get(resp.Body, "result")
-		kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
-		switch {
-		case resp.Body == nil:
-			t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
-			t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
-		case resp.Err != nil:
-			t.Status, t.Message, t.Error = task.Failed, clip(resp.Err.Message), rawjson.Get(resp.Body, "error")
-		case kind == "input_required":
-			t.Status = task.Input
-			t.State, _ = rawjson.String(rawjson.Get(result, "requestState"))
-			t.Requests, t.Answers = members(rawjson.Get(result, "inputRequests")), nil
-		default:
-			t.Status, t.Result = task.Completed, result
-		}
-	})
-	if err != nil && !errors.Is(err, task.ErrUnknown) {
-		m.server.log.Error("a task's outcome is lost", "task", t.ID, "error", err)
-	}
-}
 
 // members are those of a JSON object.
 func members(raw json.RawMessage) map[string]json.RawMessage {
@@ -217,14 +117,21 @@ func describe(t *task.Task) rawjson.Object {
 
 // theTask finds the task that a request names.
 func (r *request) theTask(ctx context.Context) (task.Task, error) {
-	if !r.declaresTasks() {
+	if r.modern && !r.declaresTasks() {
 		return task.Task{}, missingTasks()
+	}
+	if !r.modern && !r.knowsTasks() {
+		return task.Task{}, r.notFound()
 	}
 	id, err := r.member("taskId")
 	if err != nil {
 		return task.Task{}, err
 	}
-	t, err := r.server.tasks.book.Get(ctx, r.conn.opts.Principal, id)
+	m := r.server.tasks
+	t, err := m.book.Get(ctx, r.conn.opts.Principal, id)
+	if err == nil && m.book.Orphan(&t) {
+		m.adopt(ctx, t)
+	}
 	return t, r.taskError(err)
 }
 
@@ -240,6 +147,9 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 	t, err := r.theTask(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !r.modern {
+		return r.prepared(oneLine(describeLegacy(&t).Append(nil))), nil
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, describe(&t)...)
 	switch t.Status {
@@ -272,20 +182,27 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	for _, m := range given {
 		answers[m.Key] = slices.Clone(m.Value)
 	}
-	m := r.server.tasks
+	if _, err := r.server.tasks.answer(ctx, t, answers); err != nil {
+		return nil, r.taskError(err)
+	}
+	return r.frame(nil, false), nil
+}
+
+// answer takes in answers to what a task asks. With the last of them it goes on.
+func (m *tasks) answer(ctx context.Context, t task.Task, answers map[string]json.RawMessage) (task.Task, error) {
+	if err := m.book.Ready(); err != nil {
+		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the answers cannot be kept", Err: err}
+	}
 	goesOn := false
-	t, err = m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
+	t, err := m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
 		if goesOn = t.Status == task.Input && t.Answer(answers); goesOn {
 			m.book.Take(t)
 		}
 	})
-	if err != nil {
-		return nil, r.taskError(err)
+	if err == nil && goesOn {
+		m.start(t)
 	}
-	if goesOn {
-		m.start(t, t.Next())
-	}
-	return r.frame(nil, false), nil
+	return t, err
 }
 
 // cancelTask serves tasks/cancel. One that is over stays as it is.
@@ -294,16 +211,19 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !r.modern && t.Status.Over() {
+		return nil, invalidParams("the task is over")
+	}
 	m := r.server.tasks
-	if _, err := m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
+	t, err = m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
 		t.Status, t.Message = task.Cancelled, "cancelled by the client"
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, r.taskError(err)
 	}
-	m.mu.Lock()
-	if cancel := m.running[t.ID]; cancel != nil {
-		cancel()
+	m.cancel(t.ID)
+	if !r.modern {
+		return r.prepared(oneLine(describeLegacy(&t).Append(nil))), nil
 	}
-	m.mu.Unlock()
 	return r.frame(nil, false), nil
 }

@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [mute] [eve]  begins a new conn; mute has no way to notify
+//	@connect [mute] [eve|ada] begins a new conn; mute has no way to notify
 //	@page N                 makes a new server with pages of N entries
 //	@search                 makes a new server that lists two tools for all
 //	@add NAME TOOL…         adds a plugin with tools
@@ -136,7 +136,7 @@ func (p *player) directive(name string, args []string) {
 	case "@connect":
 		o := ConnOptions{Notify: p.say}
 		for _, a := range args {
-			if a == "eve" {
+			if a == "eve" || a == "ada" {
 				o.Principal = a
 			}
 			if a == "mute" {

@@ -39,6 +39,8 @@ type Call struct {
 	// never run again. One that was kept under another digest or other grants is refused with
 	// journal.ErrOther.
 	Journal *journal.Journal
+	// Patient has the call wait for its turn however many wait before it.
+	Patient bool
 }
 
 // Verdict is what became of an answer that was looked at.

@@ -53,7 +53,7 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
-	release, err := s.policy.Admit(c.Principal)
+	release, err := s.admit(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	}
 	ctx, cancel := shortened(ctx, c.Params)
 	defer cancel()
-	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params, Session: c.Session}, gate)
+	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params, Session: c.Session, Patient: c.Patient}, gate)
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
@@ -75,6 +75,22 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
 	return result, nil
+}
+
+// admit lets a call in; a patient one waits until it may.
+func (s *moduleServer) admit(ctx context.Context, c Call) (release func(), err error) {
+	for {
+		release, err = s.policy.Admit(c.Principal)
+		var ask *runtime.AskError
+		if !c.Patient || !errors.As(err, &ask) || ask.RetryAfterMs <= 0 {
+			return release, err
+		}
+		select {
+		case <-time.After(time.Duration(ask.RetryAfterMs) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // timeoutMember is where a caller says how many milliseconds it waits; the plugin's own deadline holds all the same.

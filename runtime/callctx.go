@@ -67,9 +67,13 @@ func Attached(ctx context.Context) any {
 }
 
 // newCall begins a call that has its turn. It must be closed.
-func newCall(ctx context.Context, g Gate, t turn, l Limits) *callContext {
+func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callContext {
+	limit := l.Deadline
+	if patient {
+		limit = l.Task
+	}
 	return &callContext{parent: ctx, stop: t.pool.stop, gate: g, turn: t, asking: l.Ask,
-		cause: errDeadline, until: time.Now().Add(l.Deadline)}
+		cause: errDeadline, until: time.Now().Add(limit)}
 }
 
 // newStart begins the making of an image, in which nobody can be asked.

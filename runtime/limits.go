@@ -13,6 +13,7 @@ const (
 	DefaultConcurrency = 4
 	DefaultStart       = 10 * time.Second
 	DefaultAsk         = 10 * time.Minute
+	DefaultTask        = time.Hour
 
 	// queuePerCall is how many calls wait, by default, for each one that may run.
 	queuePerCall = 4
@@ -22,6 +23,7 @@ const (
 type Limits struct {
 	Memory      uint64        // bytes of linear memory of one instance; 64 MiB, at most 4 GiB − 64 KiB
 	Deadline    time.Duration // of one call, from its start to its answer; 30 s
+	Task        time.Duration // of a patient call, in place of Deadline; 1 h
 	Output      int           // bytes of one answer; 256 KiB
 	Concurrency int           // calls that run at the same time; 4
 	Queue       int           // calls that may wait for their turn; 4 × Concurrency; below zero: none
@@ -35,6 +37,7 @@ func (l Limits) WithDefaults() Limits {
 	// One page less than the whole address space keeps every size within 32 bits.
 	l.Memory = min(cmp.Or(l.Memory, DefaultMemory), maxMemory)
 	l.Deadline = cmp.Or(l.Deadline, DefaultDeadline)
+	l.Task = cmp.Or(l.Task, DefaultTask)
 	l.Output = cmp.Or(l.Output, DefaultOutput)
 	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency), 1)
 	l.Queue = cmp.Or(l.Queue, queuePerCall*l.Concurrency) // below zero stays so, or it would be a default again

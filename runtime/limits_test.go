@@ -8,7 +8,7 @@ import (
 )
 
 func TestLimits_WithDefaults(t *testing.T) {
-	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Output: 256 << 10, Concurrency: 4, Queue: 16, Start: 10 * time.Second,
+	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Task: time.Hour, Output: 256 << 10, Concurrency: 4, Queue: 16, Start: 10 * time.Second,
 		Ask: 10 * time.Minute}
 	if got := (runtime.Limits{}).WithDefaults(); got != want || got.WithDefaults() != want {
 		t.Errorf("%+v", got)

@@ -40,6 +40,9 @@ type Request struct {
 	Params json.RawMessage
 	// Session is whose instance serves it under StateSession; empty gets an instance of its own.
 	Session string
+	// Patient has the call wait for its turn however many wait, and gives it the time Limits.Task: nobody
+	// sits in front of it.
+	Patient bool
 }
 
 // PoolOptions configure a Pool. A nil pointer means all defaults.
@@ -101,10 +104,11 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 // another call makes, which ctx tells, never waits. The error is an *EndError, or a *GuestError if the
 // guest answered with one.
 func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, error) {
-	if err := p.enter(); err != nil {
+	leave, err := p.enter(req.Patient)
+	if err != nil {
 		return nil, err
 	}
-	defer p.leave()
+	defer leave()
 	k, err := p.keep(ctx, req)
 	if err != nil {
 		return nil, err
@@ -113,25 +117,28 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 	if err := p.await(ctx, p.slots); err != nil {
 		return nil, err
 	}
-	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits)
+	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits, req.Patient)
 	defer c.turn.close()
 	defer c.close()
 	return p.serve(c, req, k)
 }
 
-// enter counts the call in, or says why not.
-func (p *Pool) enter() error {
+// enter counts the call in until leave, or says why not. A patient one takes nobody's place in the queue.
+func (p *Pool) enter(patient bool) (leave func(), err error) {
+	if patient {
+		return p.unuse, p.use()
+	}
 	queue := max(p.limits.Queue, 0)
 	if p.inside.Add(1) > int32(p.limits.Concurrency+queue)+p.paused.Load() {
 		p.inside.Add(-1)
-		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
+		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
 			p.limits.Concurrency, queue)}
 	}
 	if err := p.use(); err != nil {
 		p.inside.Add(-1)
-		return err
+		return nil, err
 	}
-	return nil
+	return p.leave, nil
 }
 
 func (p *Pool) leave() {

@@ -291,3 +291,6 @@ func shown(t *testing.T, out, errs string, code int) string {
 	}
 	return strings.TrimSpace(strings.Join(show, " "))
 }
+
+// A thousand calls, each of three rounds, by two processes in turn.
+func TestClients_replicas(t *testing.T) { replicas(t, 1000) }

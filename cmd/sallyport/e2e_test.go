@@ -197,7 +197,12 @@ var servingOn = regexp.MustCompile(`serving .* on (http\S+)`)
 // serveURL starts the program on HTTP and returns the address of its endpoint.
 func serveURL(t *testing.T, config string, args ...string) string {
 	t.Helper()
-	cmd := program(t, config, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	return serveCommand(t, program(t, config, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...))
+}
+
+// serveCommand starts the program and returns the address that it serves on.
+func serveCommand(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -218,6 +218,7 @@ func limits(s *settings.Settings, l settings.Limits) runtime.Limits {
 	return runtime.Limits{
 		Memory:      uint64(cmp.Or(l.Memory, s.Bytes("limits.memory"))),
 		Deadline:    cmp.Or(l.Deadline, s.Duration("limits.deadline")),
+		Task:        cmp.Or(l.Task, s.Duration("limits.task")),
 		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
 		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
 		Ask:         s.Duration("limits.ask"),

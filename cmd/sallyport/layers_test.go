@@ -50,6 +50,7 @@ var layers = map[string]int{
 	"hostfuncs/wasi":          2,
 	"hostfuncs/overlay":       2,
 	"hostfuncs/landing":       0,
+	"hostfuncs/filelock":      0,
 	"hostfuncs/web":           2,
 	"hostfuncs/audit":         0,
 	"runtime":                 1,
@@ -91,6 +92,8 @@ var beside = map[string][]string{
 	"protocol/schema":    {"protocol/rawjson"},
 
 	"hostfuncs/argument": {"protocol/rawjson"},
+	"hostfuncs/landing":  {"hostfuncs/filelock"},
+	"hostfuncs/store":    {"hostfuncs/filelock"},
 	"registry/folder":    {"registry/stamp"},
 
 	"registry/frontmatter": {"protocol/rawjson"},
@@ -123,7 +126,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
-	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/landing", "hostfuncs/tree", "runtime/image", "transport/auth", "transport/streamable"},
+	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/tree", "runtime/image", "transport/auth", "transport/streamable"},
 	"golang.org/x/time":                      {"transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},

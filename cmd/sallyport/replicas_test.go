@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,9 +125,29 @@ func place(hosts []string, first int, shop string) error {
 	}
 }
 
-// Two processes that share nothing but their keys serve the rounds of a call in turn. A request that changes
-// something, made between two questions, is made once.
-func TestReplicas(t *testing.T) {
+// inTurn is a proxy that sends each request to the next of the hosts, and counts what each got.
+func inTurn(t *testing.T, hosts []string) (address string, counts []atomic.Int64) {
+	t.Helper()
+	var next atomic.Int64
+	counts = make([]atomic.Int64, len(hosts))
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		n := int(next.Add(1)) % len(hosts)
+		counts[n].Add(1)
+		target, err := url.Parse(hosts[n])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		r.Out.URL, r.Out.Host = target, target.Host
+	}})
+	t.Cleanup(proxy.Close)
+	return proxy.URL, counts
+}
+
+// replicas serves the rounds of calls by two processes that share nothing but their keys, behind a proxy that
+// asks them in turn. A request that changes something, made between two questions, is made once.
+func replicas(t *testing.T, calls int) {
+	t.Helper()
 	up := &shop{orders: map[string]int{}}
 	upstream := httptest.NewServer(up)
 	defer upstream.Close()
@@ -134,18 +157,20 @@ func TestReplicas(t *testing.T) {
 	}
 	config := fmt.Sprintf("state_keys: %s\nplugins: {order: {limits: {concurrency: 2, deadline: 60s}, grants: [elicitation, 'net: POST %s/**']}}\n", keys, upstream.URL)
 	dir := folder(t, example(t, "order"))
-	hosts := []string{serveURL(t, config, dir, "--no-token"), serveURL(t, config, dir, "--no-token")}
-
-	calls := 40
-	if n, err := strconv.Atoi(os.Getenv("SALLYPORT_CALLS")); err == nil {
-		calls = n
+	var hosts []string
+	for range 2 {
+		cmd := program(t, config, "serve", "--http", "127.0.0.1:0", dir, "--no-token")
+		ownState(cmd, filepath.Join(t.TempDir(), "state"))
+		hosts = append(hosts, serveCommand(t, cmd))
 	}
+	address, counts := inTurn(t, hosts)
+	begun := time.Now()
 	var wait sync.WaitGroup
 	errs := make(chan error, calls)
 	for worker := range 4 {
 		wait.Go(func() {
 			for i := worker; i < calls; i += 4 {
-				if err := place(hosts, i, upstream.URL+"/orders"); err != nil {
+				if err := place([]string{address}, i, upstream.URL+"/orders"); err != nil {
 					errs <- fmt.Errorf("call %d: %w", i, err)
 				}
 			}
@@ -155,6 +180,12 @@ func TestReplicas(t *testing.T) {
 	close(errs)
 	for err := range errs {
 		t.Error(err)
+	}
+	t.Logf("%d calls of three rounds in %v", calls, time.Since(begun).Round(time.Millisecond))
+	for n := range counts {
+		if got := counts[n].Load(); got != int64(3*calls/2) {
+			t.Errorf("host %d had %d requests of %d", n, got, 3*calls)
+		}
 	}
 	if len(up.orders) != calls {
 		t.Errorf("%d orders of %d calls", len(up.orders), calls)
@@ -166,6 +197,9 @@ func TestReplicas(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// The thousand calls are with the tests that take long.
+func TestReplicas(t *testing.T) { replicas(t, 40) }
 
 // A host with other keys does not take up what it did not seal.
 func TestReplicas_otherKeys(t *testing.T) {

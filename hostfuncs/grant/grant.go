@@ -137,6 +137,8 @@ type Decision struct {
 	Wild bool
 	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
 	Body int64
+	// Idempotent says, for net, that the request may be sent again when nobody knows what came of it.
+	Idempotent bool
 	// Calls and Tokens are, for sampling, what one call may use in all.
 	Calls, Tokens int
 	// Size is, for kv, how many bytes the plugin may keep.
@@ -178,7 +180,7 @@ func (d *Decision) add(g *Grant) {
 		d.Direct, d.Quota, d.Files = g.fs.direct, g.fs.quota, g.fs.files
 	}
 	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
-	d.Named = d.Named || g.net.named()
+	d.Named, d.Idempotent = d.Named || g.net.named(), d.Idempotent || g.net.idempotent
 	if g.net.body == 0 || d.Body == 0 {
 		d.Body = 0
 		return

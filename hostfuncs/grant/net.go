@@ -17,6 +17,8 @@ type netRule struct {
 	limited bool    // a ? was written
 	body    int64   // largest request body; 0 if the line does not say
 
+	idempotent bool // a request may be sent again when nobody knows what came of it
+
 	url    *binding  // the whole address is a value of the call; nil once it is filled
 	origin bool      // the address was such a value: redirects may stay at its host
 	public bool      // and may lead anywhere in the public web

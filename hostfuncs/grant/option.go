@@ -20,23 +20,24 @@ func options() map[string]option {
 		"body": {[]Family{Net}, sizeOption(func(g *Grant) *int64 { return &g.net.body }), writeSize(func(g *Grant) int64 { return g.net.body })},
 		"quota": {[]Family{FS}, sizeOption(func(g *Grant) *int64 { return &g.fs.quota }),
 			writeSize(func(g *Grant) int64 { return g.fs.quota })},
-		"files":     {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
-		"any":       {[]Family{Tools}, (*Grant).readAny, (*Grant).writeAny},
-		"to":        {[]Family{SecretFamily}, (*Grant).readTo, (*Grant).writeTo},
-		"as":        {[]Family{SecretFamily}, (*Grant).readAs, (*Grant).writeAs},
-		"from":      {[]Family{SecretFamily}, (*Grant).readFrom, (*Grant).writeFrom},
-		"reveal":    {[]Family{SecretFamily}, (*Grant).readReveal, (*Grant).writeReveal},
-		"for":       {[]Family{Net, FS, KV, Sampling, Elicitation, Roots, SecretFamily, Tools}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
-		"within":    {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
-		"redirects": {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
-		"mode":      {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
+		"files":      {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
+		"any":        {[]Family{Tools}, (*Grant).readAny, (*Grant).writeAny},
+		"to":         {[]Family{SecretFamily}, (*Grant).readTo, (*Grant).writeTo},
+		"as":         {[]Family{SecretFamily}, (*Grant).readAs, (*Grant).writeAs},
+		"from":       {[]Family{SecretFamily}, (*Grant).readFrom, (*Grant).writeFrom},
+		"reveal":     {[]Family{SecretFamily}, (*Grant).readReveal, (*Grant).writeReveal},
+		"for":        {[]Family{Net, FS, KV, Sampling, Elicitation, Roots, SecretFamily, Tools}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
+		"within":     {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
+		"redirects":  {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
+		"idempotent": {[]Family{Net}, (*Grant).readIdempotent, (*Grant).writeIdempotent},
+		"mode":       {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
 	}
 }
 
 // laterOption are the options of the language that this version does not enforce.
 func laterOption(f Family, key string) bool {
 	switch key {
-	case "proxy", "idempotent":
+	case "proxy":
 		return f == Net
 	case "as", "private":
 		return f == FS
@@ -228,6 +229,21 @@ func (g *Grant) readMode(n Node) error {
 	}
 	g.fs.direct = true
 	return nil
+}
+
+func (g *Grant) readIdempotent(n Node) error {
+	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+		return failf(n.Line, "idempotent is true or false: whether a request may be sent again when nobody knows what came of it")
+	}
+	g.net.idempotent = n.Value == "true"
+	return nil
+}
+
+func (g *Grant) writeIdempotent() string {
+	if g.net.idempotent {
+		return "true"
+	}
+	return ""
 }
 
 func (g *Grant) writeMode() string {

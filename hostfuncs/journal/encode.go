@@ -18,7 +18,7 @@ var errFormat = errors.New("not a journal")
 
 // Append appends the journal to dst:
 //
-//	1 · seed [32] · base · binding · count · count × (family · request [12] · at · open · outcome)
+//	1 · seed [32] · base · binding · count · count × (family · request [12] · at · how · outcome)
 //
 // Numbers are varints, texts have their length before them.
 func (j *Journal) Append(dst []byte) []byte {
@@ -30,10 +30,7 @@ func (j *Journal) Append(dst []byte) []byte {
 		dst = appendText(dst, []byte(e.family))
 		dst = append(dst, e.request[:]...)
 		dst = binary.AppendVarint(dst, e.at)
-		if dst = append(dst, 0); e.open {
-			dst[len(dst)-1] = 1
-		}
-		dst = appendText(dst, e.outcome)
+		dst = appendText(append(dst, byte(e.how)), e.outcome)
 	}
 	return dst
 }
@@ -60,9 +57,10 @@ func Decode(data []byte) (*Journal, error) {
 	for range count {
 		e := entry{family: string(r.text())}
 		copy(e.request[:], r.take(len(e.request)))
-		e.at, e.open, e.outcome = r.varint(), r.byte() == 1, r.text()
+		e.at, e.how, e.outcome = r.varint(), how(r.byte()), r.text()
+		r.bad = r.bad || e.how > lost
 		j.entries = append(j.entries, e)
-		j.size += len(e.family) + len(e.request) + len(e.outcome) + entryOverhead
+		j.size += e.size()
 	}
 	if r.bad || len(r.data) > 0 {
 		return nil, errFormat

@@ -11,6 +11,11 @@
 // Random begins with the same seed. A guest that asks for something else than before gets a
 // *DivergedError, which names the first call that differs.
 //
+// A journal can be kept while its call runs, so that the call can be run again when its process was killed:
+// Keep has it written down in parts, and Continue puts the parts together. Begin notes a request that changes
+// something before it is sent. One that has no outcome may or may not have happened: who runs the call again
+// gets an *UnknownError there, and nothing is sent a second time unless Retry says so.
+//
 // The package knows nothing of what the entries mean.
 package journal
 
@@ -73,9 +78,19 @@ type entry struct {
 	family  string
 	request hash
 	at      int64 // the clock after it, nanoseconds since base
-	open    bool  // not answered: where the run ended
-	outcome []byte
+	how     how
+	outcome []byte // of one that has begun: what it is, for people
 }
+
+// how an entry stands.
+type how byte
+
+const (
+	answered how = iota
+	open         // not answered: where the run ended
+	begun        // perhaps performed: its outcome is not there
+	lost         // the journal was full here
+)
 
 // Journal is what one call was answered. It serves one guest, on one goroutine.
 type Journal struct {
@@ -86,9 +101,13 @@ type Journal struct {
 	next    int // the entry that is replayed next
 	size    int
 	full    bool
+	dropped int         // entries that there is no room for
 	effects int         // entries of this run that were effects
 	seen    gohash.Hash // of what was observed since the last entry
 	looks   int         // how often
+
+	write func(part []byte) error // nil: it is not kept while the call runs
+	saved int                     // entries that were written
 
 	now    int64 // the clock, nanoseconds since base
 	real   func() time.Time
@@ -172,9 +191,12 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 	if h := sum(request); e.family != family || e.request != h {
 		return nil, false, &DivergedError{Index: j.next + 1, Was: e.family, Is: family, Different: e.family == family}
 	}
-	if e.open { // the run goes on from here
-		j.entries = j.entries[:j.next]
+	switch e.how {
+	case open: // the run goes on from here
+		j.cut()
 		return nil, false, nil
+	case begun:
+		return nil, false, &UnknownError{What: string(e.outcome)}
 	}
 	j.next++
 	j.now = e.at
@@ -187,21 +209,32 @@ func (j *Journal) Record(effect bool, outcome []byte, family string, request ...
 	if effect {
 		j.effects++
 	}
+	began := j.last() == begun
+	if began {
+		j.next = len(j.entries) - 1
+		j.cut()
+	}
 	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome})
+	if began {
+		_ = j.save() // or with the next part: until then the outcome counts as unknown
+	}
 }
 
 // Open keeps the request at which the run ends. The error is ErrFull if the journal cannot be used.
 func (j *Journal) Open(family string, request ...[]byte) error {
-	j.add(entry{family: family, request: sum(request), at: j.now, open: true})
+	j.add(entry{family: family, request: sum(request), at: j.now, how: open})
 	if j.full {
 		return ErrFull
 	}
 	return nil
 }
 
+func (e *entry) size() int { return len(e.family) + len(e.request) + len(e.outcome) + entryOverhead }
+
 func (j *Journal) add(e entry) {
-	j.size += len(e.family) + len(e.request) + len(e.outcome) + entryOverhead
+	j.size += e.size()
 	if j.full || j.size > MaxSize || len(j.entries) >= maxEntries {
+		j.dropped += len(j.entries) + 1
 		j.full, j.entries, j.next = true, nil, 0
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// begun is a journal that began at a fixed time.
-func begun(now *time.Time) *Journal {
+// beginning is a journal that began at a fixed time.
+func beginning(now *time.Time) *Journal {
 	j := &Journal{real: func() time.Time { return *now }}
 	if err := j.Bind([]byte("plugin")); err != nil {
 		panic(err)
@@ -46,7 +46,7 @@ func do(t *testing.T, j *Journal, family, request string) (outcome string, repla
 
 func TestJournal_replay(t *testing.T) {
 	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
-	j := begun(&now)
+	j := beginning(&now)
 	if _, replay := do(t, j, "fetch", "a"); replay {
 		t.Error("the first run replays")
 	}
@@ -107,7 +107,7 @@ func TestJournal_world(t *testing.T) {
 		note()
 		return seen
 	}
-	j := begun(&now)
+	j := beginning(&now)
 	first := live(j)
 	if err := j.Open("ask"); err != nil {
 		t.Fatal(err)
@@ -116,14 +116,14 @@ func TestJournal_world(t *testing.T) {
 	if second := live(again(t, j)); strings.Join(first, "\n") != strings.Join(second, "\n") {
 		t.Errorf("first  %q\nsecond %q", first, second)
 	}
-	if other := live(begun(&now)); other[2] == first[2] {
+	if other := live(beginning(&now)); other[2] == first[2] {
 		t.Error("two calls have the same random numbers")
 	}
 }
 
 func TestJournal_diverged(t *testing.T) {
 	now := time.Now()
-	j := begun(&now)
+	j := beginning(&now)
 	j.Record(true, nil, "fetch", []byte("a"))
 	if err := j.Open("ask", []byte("q")); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestJournal_diverged(t *testing.T) {
 
 func TestJournal_observed(t *testing.T) {
 	now := time.Now()
-	j := begun(&now)
+	j := beginning(&now)
 	for _, look := range []string{"a", "b", "a"} {
 		j.Observe([]byte("read"), []byte(look))
 	}
@@ -172,7 +172,7 @@ func TestJournal_observed(t *testing.T) {
 
 func TestJournal_full(t *testing.T) {
 	now := time.Now()
-	j := begun(&now)
+	j := beginning(&now)
 	j.Record(true, make([]byte, j.Reserve()-100), "fetch")
 	if err := j.Open("ask"); err != nil {
 		t.Errorf("just fits: %v", err)
@@ -189,7 +189,7 @@ func TestJournal_full(t *testing.T) {
 
 func TestJournal_Bind(t *testing.T) {
 	now := time.Now()
-	j := begun(&now)
+	j := beginning(&now)
 	if err := again(t, j).Bind([]byte("plugin")); err != nil {
 		t.Error(err)
 	}
@@ -204,7 +204,7 @@ func TestJournal_Bind(t *testing.T) {
 // Whatever is decoded is encoded the same, and nothing panics.
 func FuzzDecode(f *testing.F) {
 	now := time.Unix(0, 0)
-	j := begun(&now)
+	j := beginning(&now)
 	j.Record(true, []byte("answer"), "fetch", []byte("a"))
 	_ = j.Open("ask", []byte("q"))
 	f.Add(j.Append(nil))

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
 // lockFiles is how many lock files there are: paths share them by their hash.
@@ -77,7 +79,7 @@ func LockFile(ctx context.Context, path string) (unlock func(), err error) {
 
 func wait(ctx context.Context, f *os.File) error {
 	for {
-		free, err := lockFile(f)
+		free, err := filelock.Try(f)
 		if free || errors.Is(err, errors.ErrUnsupported) {
 			return nil
 		}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
 const (
@@ -43,7 +45,7 @@ func begin(dir, id string, ops []*op) (*record, error) {
 	if r.f, err = os.OpenFile(early, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
 	}
-	if _, err := lockFile(r.f); err != nil {
+	if _, err := filelock.Try(r.f); err != nil {
 		return nil, errors.Join(err, r.f.Close(), os.Remove(early))
 	}
 	if _, err := r.f.Write(append(plan, '\n')); err != nil {
@@ -102,7 +104,7 @@ func recoverOne(path string, log *slog.Logger) error {
 		return err
 	}
 	r := &record{path: path, f: f}
-	if free, err := lockFile(f); !free || err != nil {
+	if free, err := filelock.Try(f); !free || err != nil {
 		return errors.Join(err, f.Close())
 	}
 	ops, done, err := read(f)

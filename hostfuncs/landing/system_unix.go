@@ -11,18 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the lock of an open file, and says whether it is free. It is given back with the file.
-func lockFile(f *os.File) (free bool, err error) {
-	err = with(f, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, nil
-	}
-	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOLCK) {
-		return true, nil // a file system without locks: there is nothing better
-	}
-	return err == nil, err
-}
-
 // link gives a file a second name, perhaps in another folder. Both folders are held open.
 func link(from *os.Root, name string, to *os.Root, second string) error {
 	if from == to {

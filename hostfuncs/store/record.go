@@ -17,6 +17,7 @@ const (
 	Spent   Kind = "spent"   // the id of something that may be used once
 	Journal Kind = "journal" // what a call that waits for an answer did so far
 	Memory  Kind = "memory"  // the answer of a deterministic tool
+	Part    Kind = "part"    // a part of what a task that runs did so far
 )
 
 // bound is how much of a kind one principal may have. What is derived makes room by itself, the oldest
@@ -38,6 +39,8 @@ func bounds(k Kind) bound {
 		return bound{count: 10_000, bytes: 64 << 20}
 	case Spent:
 		return bound{count: 1_000_000, bytes: 1 << 30}
+	case Part:
+		return bound{count: 100_000, bytes: 1 << 30}
 	}
 	return bound{count: 10_000, bytes: 256 << 20}
 }
@@ -46,7 +49,7 @@ func bounds(k Kind) bound {
 type Record struct {
 	ID        string
 	Principal string    // whose it is
-	Plugin    string    // the digest of the plugin it is about; may be empty
+	Label     string    // what it is found by beside its ID, see Labelled; may be empty
 	Data      []byte    // the kind's own
 	Created   time.Time // set by Add
 	Expires   time.Time // not there any more from then on; zero is never
@@ -76,7 +79,7 @@ func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			k, r.ID, r.Principal, r.Plugin, notNil(r.Data), stampOf(r.Created), stampOf(r.Expires), r.Version)
+			k, r.ID, r.Principal, r.Label, notNil(r.Data), stampOf(r.Created), stampOf(r.Expires), r.Version)
 		return err
 	})
 	return r, err
@@ -130,12 +133,12 @@ type scanner interface{ Scan(...any) error }
 
 func scanRecord(row scanner) (r Record, err error) {
 	var created, expires int64
-	err = row.Scan(&r.ID, &r.Principal, &r.Plugin, &r.Data, &created, &expires, &r.Version)
+	err = row.Scan(&r.ID, &r.Principal, &r.Label, &r.Data, &created, &expires, &r.Version)
 	r.Created, r.Expires = timeOf(created), timeOf(expires)
 	return r, err
 }
 
-// Replace changes the data and expiry of the record that has this ID and Version, and returns it with its
+// Replace changes the data, label and expiry of the record that has this ID and Version, and returns it with its
 // new version. ErrConflict: somebody else changed it, or it is not there any more.
 func (s *Store) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
@@ -143,8 +146,8 @@ func (s *Store) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
 		if err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, "UPDATE records SET data = ?, expires = ?, version = ? WHERE kind = ? AND id = ? AND version = ? AND expires > ?",
-			notNil(r.Data), stampOf(r.Expires), version, k, r.ID, r.Version, stampOf(s.now()))
+		done, err := tx.ExecContext(ctx, "UPDATE records SET data = ?, plugin = ?, expires = ?, version = ? WHERE kind = ? AND id = ? AND version = ? AND expires > ?",
+			notNil(r.Data), r.Label, stampOf(r.Expires), version, k, r.ID, r.Version, stampOf(s.now()))
 		if err != nil {
 			return err
 		}

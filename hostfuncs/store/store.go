@@ -53,6 +53,9 @@ type Store struct {
 	db     *sql.DB // nil until the first use
 	closed bool
 	swept  time.Time
+	held   map[string]*os.File // names that this process holds
+
+	locking func() bool // whether a lock keeps anybody out
 }
 
 // New returns the store of a folder and touches nothing yet.
@@ -60,7 +63,9 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{path: filepath.Join(o.Dir, fileName), now: o.Now}
+	s := &Store{path: filepath.Join(o.Dir, fileName), now: o.Now}
+	s.locking = sync.OnceValue(s.locks)
+	return s
 }
 
 // Close closes the file, if it is open. The store is not used after it; it may be called again.
@@ -68,6 +73,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.release()
 	if s.db == nil {
 		return nil
 	}
@@ -175,6 +181,10 @@ CREATE TABLE grants (
 PRAGMA user_version = 2;
 `
 
+// labels lets records be found by their label, which stands in the column plugin. Files that were made
+// before it get it too.
+const labels = "CREATE INDEX IF NOT EXISTS records_label ON records (kind, plugin)"
+
 // prepare makes the tables, unless another process has.
 func prepare(ctx context.Context, db *sql.DB) error {
 	if err := writeAhead(ctx, db); err != nil {
@@ -189,17 +199,17 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
+	form := labels
 	switch have {
 	case version:
-		return nil
 	case 0:
-		_, err = tx.ExecContext(ctx, tables+answerTables)
+		form = tables + answerTables + labels
 	case 1:
-		_, err = tx.ExecContext(ctx, answerTables)
+		form = answerTables + labels
 	default:
-		err = fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
+		return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
 	}
-	if err != nil {
+	if _, err := tx.ExecContext(ctx, form); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -121,7 +121,7 @@ func add(t *testing.T, s *store.Store, r store.Record) store.Record {
 func TestRecord_life(t *testing.T) {
 	s, c, dir := open(t)
 	ctx := t.Context()
-	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Plugin: "sha256:x", Data: []byte("one"), Expires: c.now().Add(time.Minute)})
+	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Label: "sha256:x", Data: []byte("one"), Expires: c.now().Add(time.Minute)})
 	if _, err := s.Add(ctx, store.Task, store.Record{ID: "a"}); !errors.Is(err, store.ErrExists) {
 		t.Error("twice:", err)
 	}
@@ -131,7 +131,7 @@ func TestRecord_life(t *testing.T) {
 	other := store.New(store.Options{Dir: dir, Now: c.now}) // as another process has it
 	defer other.Close()
 	got, err := other.Get(ctx, store.Task, "a")
-	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Plugin != "sha256:x" ||
+	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
 		!got.Expires.Equal(r.Expires) || got.Version != r.Version || !got.Created.Equal(c.now()) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -307,7 +307,9 @@ func TestKV_keys(t *testing.T) {
 
 // TestMain is the other process of TestStore_processes.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
+	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" && os.Getenv("STORE_TEST_HOLD") != "" {
+		os.Exit(hold(dir))
+	} else if dir != "" {
 		os.Exit(count(dir))
 	}
 	os.Exit(m.Run())

@@ -1,11 +1,14 @@
 package task
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,16 +16,17 @@ import (
 )
 
 const (
-	// maxActive is how many tasks of one principal may go on at once.
-	maxActive = 64
+	// maxActive is how many tasks of one principal may go on at once in one process; those that wait for
+	// answers do not count.
+	maxActive = 256
 	// maxKept is how many tasks of one principal a Book without a store keeps; the oldest that are over go.
-	maxKept = 256
+	maxKept = 1024
 	// keptInMemory is how long a task is there in a Book without a store.
 	keptInMemory = time.Hour
 	// keptInStore is how long it is there in one with a store: a person may be away for days.
 	keptInStore = 7 * 24 * time.Hour
-	// Lease is how long a task counts as running since its process last said so.
-	Lease = 2 * time.Minute
+	// maxTries is how many processes may end while they run the same task, before it counts as the reason.
+	maxTries = 10
 )
 
 var (
@@ -50,13 +54,14 @@ func NewBook(s *store.Store, now func() time.Time) *Book {
 }
 
 // Open begins a task for a principal. It is kept when Open returns. A task that is not durable is in
-// memory, whether there is a store or not.
-func (b *Book) Open(ctx context.Context, principal string, durable bool, params json.RawMessage) (Task, error) {
+// memory, whether there is a store or not. A ttl above zero is how long it is kept, if that is shorter than usual.
+func (b *Book) Open(ctx context.Context, principal string, durable bool, params json.RawMessage, ttl time.Duration) (Task, error) {
 	now := b.now()
 	t := Task{
 		ID: rand.Text(), Principal: principal, Owner: b.owner, Status: Working,
 		Created: now, Updated: now, TTL: keptInMemory, Params: params,
 	}
+	t.TTL = shorter(t.TTL, ttl)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sweep(principal)
@@ -70,7 +75,10 @@ func (b *Book) Open(ctx context.Context, principal string, durable bool, params 
 		return Task{}, ErrTooMany
 	}
 	if durable && b.store != nil {
-		t.TTL = keptInStore
+		if err := b.store.Hold(b.owner); err != nil {
+			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
+		}
+		t.TTL = shorter(keptInStore, ttl)
 		r, err := b.store.Add(ctx, store.Task, t.record())
 		if err != nil {
 			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
@@ -81,12 +89,23 @@ func (b *Book) Open(ctx context.Context, principal string, durable bool, params 
 	return t, nil
 }
 
+func shorter(usual, wanted time.Duration) time.Duration {
+	if wanted > 0 {
+		return min(usual, wanted)
+	}
+	return usual
+}
+
 func (t *Task) record() store.Record {
 	data, err := json.Marshal(t)
 	if err != nil {
 		data = nil // texts, numbers and JSON that was checked always encode
 	}
-	return store.Record{ID: t.ID, Principal: t.Principal, Data: data, Expires: t.Expires(), Version: t.version}
+	label := ""
+	if t.Status == Working {
+		label = t.Owner
+	}
+	return store.Record{ID: t.ID, Principal: t.Principal, Label: label, Data: data, Expires: t.Expires(), Version: t.version}
 }
 
 // Durable reports whether the task is in the store.
@@ -114,6 +133,31 @@ func (b *Book) sweep(principal string) {
 	}
 }
 
+// List returns at most n tasks of a principal, sorted by ID, whose ID comes behind after.
+func (b *Book) List(ctx context.Context, principal, after string, n int) (list []Task, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.tasks {
+		if t.Principal == principal && t.ID > after && !t.Durable() && !t.Expires().Before(b.now()) {
+			list = append(list, *t)
+		}
+	}
+	if b.store != nil {
+		records, err := b.store.List(ctx, store.Task, principal, after, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			var t Task
+			if err := json.Unmarshal(r.Data, &t); err == nil {
+				list = append(list, t)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Task) int { return strings.Compare(a.ID, b.ID) })
+	return list[:min(n, len(list))], nil
+}
+
 // Get returns a task of a principal.
 func (b *Book) Get(ctx context.Context, principal, id string) (Task, error) {
 	b.mu.Lock()
@@ -129,10 +173,8 @@ func (b *Book) get(ctx context.Context, principal, id string) (Task, error) {
 	if t.Principal != principal || t.Expires().Before(b.now()) {
 		return Task{}, ErrUnknown
 	}
-	if t.Status == Working && t.Owner != b.owner && b.now().Sub(t.Updated) > Lease {
-		t.Status, t.Message = Failed, "the host that ran this task has gone; what it did last is not known"
-		t.Error = json.RawMessage(`{"code":-32603,"message":"the host that ran this task has gone: its outcome is not known","data":{"kind":"unavailable","unknown_outcome":true}}`)
-		return b.keep(ctx, t)
+	if t.Durable() && !b.Mine(&t) {
+		delete(b.tasks, id)
 	}
 	return t, nil
 }
@@ -188,12 +230,12 @@ func (b *Book) Change(ctx context.Context, principal, id string, f func(*Task)) 
 		if err != nil || t.Status.Over() {
 			return t, err
 		}
-		f(&t)
+		before := t.record()
+		if f(&t); bytes.Equal(before.Data, t.record().Data) {
+			return t, nil
+		}
 		if t, err = b.keep(ctx, t); !errors.Is(err, ErrChanged) {
 			return t, err
 		}
 	}
 }
-
-// Take makes this process the one that runs the task.
-func (b *Book) Take(t *Task) { t.Owner, t.Status = b.owner, Working }

@@ -42,7 +42,7 @@ func shared(t *testing.T) *store.Store {
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {
 	t.Helper()
-	task, err := b.Open(t.Context(), who, durable, json.RawMessage(`{"name":"x","_meta":{}}`))
+	task, err := b.Open(t.Context(), who, durable, json.RawMessage(`{"name":"x","_meta":{}}`), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,35 +112,85 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// A task that waits is taken up by another process; one whose process has gone has failed.
+// A task that waits is taken up by another process, and so is one whose process has gone.
 func TestBook_OtherProcess(t *testing.T) {
-	s, now := shared(t), &clock{now: time.Now()}
-	first, second := NewBook(s, now.Now), NewBook(s, now.Now)
-	waits, runs := begin(t, first, "ada", true), begin(t, first, "ada", true)
-	if _, err := first.Change(t.Context(), "ada", waits.ID, func(x *Task) { x.Status = Input }); err != nil {
+	dir := t.TempDir()
+	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})
+	defer other.Close()
+	first, second := NewBook(one, time.Now), NewBook(other, time.Now)
+	waits, runs, over := begin(t, first, "ada", true), begin(t, first, "ada", true), begin(t, first, "ada", true)
+	for id, s := range map[string]Status{waits.ID: Input, over.ID: Completed} {
+		if _, err := first.Change(t.Context(), "ada", id, func(x *Task) { x.Status = s }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, text := range []string{"zero", "one"} {
+		if err := first.AddPart(t.Context(), &runs, n, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := second.AddPart(t.Context(), &runs, 1, nil); !errors.Is(err, store.ErrExists) {
+		t.Errorf("two processes write one part: %v", err)
+	}
+	if list, err := second.Orphans(t.Context()); len(list) != 0 || err != nil {
+		t.Errorf("the process lives: %v, %v", list, err)
+	}
+	if _, ours, err := second.Adopt(t.Context(), runs); ours || err != nil {
+		t.Errorf("adopted from a process that lives: %v", err)
+	}
+	if running, err := first.Running(t.Context()); len(running) != 1 || !running[runs.ID] || err != nil {
+		t.Errorf("%v, %v", running, err)
+	}
+	if err := one.Close(); err != nil { // which gives its name back, as its end does
 		t.Fatal(err)
 	}
-	now.pass(Lease - time.Second)
-	if got := status(t, second, "ada", runs.ID); got != "working" {
-		t.Error(got)
+	list, err := second.Orphans(t.Context())
+	if err != nil || len(list) != 1 || list[0].ID != runs.ID {
+		t.Fatalf("%v, %v", list, err)
 	}
-	if _, err := first.Change(t.Context(), "ada", runs.ID, func(*Task) {}); err != nil { // it still runs
-		t.Fatal(err)
+	adopted, ours, err := second.Adopt(t.Context(), list[0])
+	if !ours || err != nil || adopted.Tries != 1 || !second.Mine(&adopted) {
+		t.Errorf("%+v, %v", adopted, err)
 	}
-	now.pass(Lease - time.Second)
-	if got := status(t, second, "ada", runs.ID); got != "working" {
-		t.Error(got)
-	}
-	now.pass(2 * time.Second)
-	if got := status(t, second, "ada", runs.ID); got != "failed" {
-		t.Error(got)
-	}
-	if x, err := first.Change(t.Context(), "ada", runs.ID, func(x *Task) { x.Status = Completed }); err != nil || x.Status != Failed {
-		t.Errorf("%s, %v", x.Status, err)
+	parts, err := second.Parts(t.Context(), &adopted)
+	if err != nil || len(parts) != 2 || string(parts[0])+string(parts[1]) != "zeroone" {
+		t.Errorf("%q, %v", parts, err)
 	}
 	taken, err := second.Change(t.Context(), "ada", waits.ID, second.Take)
-	if err != nil || taken.Status != Working || status(t, first, "ada", waits.ID) != "working" {
+	if err != nil || taken.Status != Working || taken.Round != 1 {
 		t.Errorf("%+v, %v", taken, err)
+	}
+	if err := second.RemoveParts(t.Context(), &adopted); err != nil {
+		t.Fatal(err)
+	}
+	if parts, err := second.Parts(t.Context(), &adopted); len(parts) != 0 || err != nil {
+		t.Errorf("%q, %v", parts, err)
+	}
+}
+
+// A task that takes its process down each time is given up.
+func TestBook_Tries(t *testing.T) {
+	dir := t.TempDir()
+	s := store.New(store.Options{Dir: dir})
+	x := begin(t, NewBook(s, time.Now), "ada", true)
+	for try := 1; ; try++ {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = store.New(store.Options{Dir: dir})
+		y, ours, err := NewBook(s, time.Now).Adopt(t.Context(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ours {
+			if try != maxTries+1 || y.Status != Failed {
+				t.Errorf("given up after %d: %+v", try, y)
+			}
+			break
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -159,7 +209,7 @@ func TestBook_Bounds(t *testing.T) {
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
-	if _, err := b.Open(t.Context(), "ada", false, nil); !errors.Is(err, ErrTooMany) {
+	if _, err := b.Open(t.Context(), "ada", false, nil, 0); !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}
 	begin(t, b, "eve", false) // who has her own

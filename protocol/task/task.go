@@ -7,7 +7,8 @@
 //	   └───────────┘
 //
 // A Book holds the tasks of one process, and keeps them in a Store if it has one: then a task is there for
-// every process that shares the store, and after a restart.
+// every process that shares the store, and after a restart. A task that runs names its process; when that has
+// gone another one adopts the task, and runs it again with what was kept of its journal, in Parts.
 package task
 
 import (
@@ -38,7 +39,7 @@ func (s Status) Over() bool { return s == Completed || s == Failed || s == Cance
 type Task struct {
 	ID        string        `json:"id"`
 	Principal string        `json:"who"`
-	Owner     string        `json:"owner"` // the process that runs it
+	Owner     string        `json:"owner"` // the process that runs it, if it runs
 	Status    Status        `json:"status"`
 	Message   string        `json:"message,omitempty"`
 	Created   time.Time     `json:"created"`
@@ -49,6 +50,9 @@ type Task struct {
 	Params json.RawMessage `json:"params"`
 	// State is where the call stopped to ask; "" at its beginning.
 	State string `json:"state,omitempty"`
+	// Round counts the runs that began with answers, and Tries the processes that ran the present one.
+	Round int `json:"round,omitempty"`
+	Tries int `json:"tries,omitempty"`
 	// Requests are the questions without an answer, by key, and Answers those that came.
 	Requests map[string]json.RawMessage `json:"requests,omitempty"`
 	Answers  map[string]json.RawMessage `json:"answers,omitempty"`

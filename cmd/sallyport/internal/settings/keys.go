@@ -60,6 +60,7 @@ func Keys() []Key {
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},
 		{"limits.deadline", Duration, "30s", "", "time of one call"},
+		{"limits.task", Duration, "1h", "", "time of one run of a task, without its waiting for answers"},
 		{"limits.output", Bytes, "256KiB", "", "bytes of one answer"},
 		{"limits.concurrency", Count, "4", "", "calls of one plugin at the same time"},
 		{"limits.ask", Duration, "10m", "", "how long one call waits for people, outside its deadline"},

@@ -42,6 +42,7 @@ type Plugin struct {
 type Limits struct {
 	Memory      int64 // bytes
 	Deadline    time.Duration
+	Task        time.Duration
 	Output      int64 // bytes
 	Concurrency int
 
@@ -141,6 +142,8 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 			l.Memory, err = grant.ParseSize(text)
 		case "deadline":
 			l.Deadline, err = ParseDuration(text)
+		case "task":
+			l.Task, err = ParseDuration(text)
 		case "output":
 			l.Output, err = grant.ParseSize(text)
 		case "concurrency":
@@ -156,7 +159,7 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 		case "received":
 			l.Received, err = grant.ParseSize(text)
 		default:
-			return at(k.Line, "unknown key %q in %s; known are memory, deadline, output, concurrency, rate, principal_rate, "+
+			return at(k.Line, "unknown key %q in %s; known are memory, deadline, task, output, concurrency, rate, principal_rate, "+
 				"principal_calls, sent, received", k.Value, what)
 		}
 		if err != nil {

@@ -27,6 +27,8 @@ func ask(p unsafe.Pointer, n int32) int64
 
 func main() {}
 
+var count int
+
 // step is one thing to do.
 type step struct {
 	Do     string
@@ -157,6 +159,9 @@ func perform(s step) (string, error) {
 		return info.Mode().String(), nil
 	case "list":
 		return list(s.Path)
+	case "count": // what a kept instance remembers
+		count++
+		return fmt.Sprint(count), nil
 	case "sleep":
 		time.Sleep(time.Duration(s.Times) * time.Millisecond)
 		return "ok", nil
@@ -254,6 +259,7 @@ func describe() string {
 	const input = `"inputSchema":{"type":"object","properties":{"steps":{"type":"array"},"end":{"type":"string"},"raw":{},"dir":{"type":"string"}}}`
 	return `{"result":{"name":"effects","version":"1","tools":[
 		{"name":"run","description":"does as it is told",` + input + `},
+		{"name":"job","description":"does as it is told, as a task","execution":{"taskSupport":"optional"},` + input + `},
 		{"name":"look","description":"does as it is told, and says it changes nothing","annotations":{"readOnlyHint":true},` + input + `},
 		{"name":"promise","description":"answers what its schema says",` + input + `,
 			"outputSchema":{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}}

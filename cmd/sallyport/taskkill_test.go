@@ -1,0 +1,283 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lineClient speaks to the program over stdio, one request after the other.
+type lineClient struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	n   int
+}
+
+func startLines(t *testing.T, cmd *exec.Cmd) *lineClient {
+	t.Helper()
+	c := &lineClient{cmd: cmd}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.in, c.out = in, bufio.NewReader(out)
+	return c
+}
+
+// end closes the program's input and waits for it.
+func (c *lineClient) end() error {
+	return errors.Join(c.in.Close(), c.cmd.Wait())
+}
+
+// taskCaps is the _meta of a client that knows tasks and can be asked.
+var taskCaps = map[string]any{
+	"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+	"io.modelcontextprotocol/clientCapabilities": map[string]any{
+		"elicitation": map[string]any{}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}},
+	},
+}
+
+// taskView is a task as the program shows it.
+type taskView struct {
+	TaskID, Status, StatusMessage, ResultType string
+	RequestState                              string
+	InputRequests                             map[string]json.RawMessage
+	Result                                    struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	Content []struct{ Text string }
+	Error   struct {
+		Message string
+		Data    struct {
+			UnknownOutcome bool `json:"unknown_outcome"`
+			Request        string
+		}
+	}
+}
+
+// ask sends a request and returns its result. The error is that of a program that has gone; one that the
+// program answers with is in refused.
+func (c *lineClient) ask(method string, params map[string]any) (v taskView, refused string, err error) {
+	c.n++
+	params["_meta"] = taskCaps
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.n, "method": method, "params": params})
+	if err != nil {
+		return v, "", err
+	}
+	if _, err := c.in.Write(append(line, '\n')); err != nil {
+		return v, "", err
+	}
+	raw, err := c.out.ReadBytes('\n')
+	if err != nil {
+		return v, "", err
+	}
+	var answer struct {
+		Result taskView
+		Error  struct{ Message string }
+	}
+	err = json.Unmarshal(raw, &answer)
+	return answer.Result, answer.Error.Message, err
+}
+
+// bank counts what it is told to change, by the key of each request. The host is killed when it has seen as
+// many requests as kill says, a little later.
+type bank struct {
+	mu    sync.Mutex
+	kill  int
+	host  *exec.Cmd
+	keys  map[string]int
+	paths map[string]map[string]bool // the keys of each
+}
+
+func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+	b.mu.Lock()
+	key := r.Header.Get("Idempotency-Key")
+	b.keys[key]++
+	if b.paths[r.URL.Path] == nil {
+		b.paths[r.URL.Path] = map[string]bool{}
+	}
+	b.paths[r.URL.Path][key] = true
+	if b.kill--; b.kill == 0 {
+		host, later := b.host, time.Duration(rand.IntN(8))*time.Millisecond
+		go func() { // ends with the pause
+			time.Sleep(later)
+			_ = host.Process.Kill() // at the latest now
+		}()
+	}
+	b.mu.Unlock()
+	time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+	fmt.Fprint(w, "did ", r.URL.Path)
+}
+
+// killing is a run of tasks whose host is killed again and again.
+type killing struct {
+	bank     *bank
+	url      string
+	open     map[string]int // tasks that go on, and their numbers
+	done     map[int]taskView
+	next     int
+	want     int
+	requests int // of each task
+}
+
+// begin opens a task that changes three things, waits a little in between, and asks when its number is a
+// multiple of four. What odd ones do may be done again.
+func (k *killing) begin(c *lineClient) error {
+	n := k.next
+	k.next++
+	place := "once"
+	if n%2 == 1 {
+		place = "again"
+	}
+	var steps []step
+	for i := range k.requests {
+		if n%4 == 0 && i == 1 {
+			steps = append(steps, step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
+				"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}})
+		}
+		steps = append(steps, step{"do": "fetch", "params": map[string]any{"method": "POST", "url": fmt.Sprintf("%s/%s/%d/%d", k.url, place, n, i)}},
+			step{"do": "sleep", "times": 3})
+	}
+	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
+	if err != nil {
+		return err // and perhaps there is a task that nobody knows of
+	}
+	if v.ResultType != "task" {
+		return fmt.Errorf("no task: %+v %s", v, refused)
+	}
+	k.open[v.TaskID] = n
+	return nil
+}
+
+// turn asks once how all tasks stand.
+func (k *killing) turn(t *testing.T, c *lineClient) error {
+	for id, n := range k.open {
+		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
+		if err != nil {
+			return err
+		}
+		if refused != "" {
+			t.Fatalf("task %d: %s", n, refused)
+		}
+		switch v.Status {
+		case "input_required":
+			answers := map[string]any{}
+			for key := range v.InputRequests {
+				answers[key] = map[string]any{"action": "accept", "content": map[string]any{"ok": true}}
+			}
+			if _, _, err := c.ask("tasks/update", map[string]any{"taskId": id, "inputResponses": answers}); err != nil {
+				return err
+			}
+		case "completed", "failed":
+			k.done[n] = v
+			delete(k.open, id)
+		}
+	}
+	return nil
+}
+
+// live runs a host until all tasks are over, or it was killed.
+func (k *killing) live(t *testing.T, c *lineClient) error {
+	for {
+		for len(k.open)+len(k.done) < k.want {
+			if err := k.begin(c); err != nil {
+				return err
+			}
+		}
+		if err := k.turn(t, c); err != nil || len(k.done) == k.want {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// A host that is killed in the middle of a hundred tasks, again and again: each of them ends, and no
+// request is sent twice unless the operator said that it may be.
+func TestKill_tasks(t *testing.T) {
+	const kills = 6
+	b := &bank{keys: map[string]int{}, paths: map[string]map[string]bool{}}
+	upstream := httptest.NewServer(b)
+	defer upstream.Close()
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation, 'net: POST %[1]s/once/**', {net: 'POST %[1]s/again/**', idempotent: true}]}}", upstream.URL)
+	state, plugins := filepath.Join(t.TempDir(), "state"), folder(t, guest(t, "effects"))
+	k := &killing{bank: b, url: upstream.URL, open: map[string]int{}, done: map[int]taskView{}, want: 100, requests: 3}
+	killed := 0
+	for len(k.done) < k.want {
+		cmd := program(t, config, "serve", plugins)
+		ownState(cmd, state)
+		c := startLines(t, cmd)
+		b.mu.Lock()
+		if b.host, b.kill = cmd, 0; killed < kills {
+			b.kill = 5 + rand.IntN(60)
+		}
+		b.mu.Unlock()
+		err := k.live(t, c)
+		if ended := c.end(); err == nil && ended == nil {
+			continue
+		}
+		if killed++; killed > kills {
+			t.Fatalf("the host ended by itself: %v", err)
+		}
+	}
+	t.Logf("killed %d times, %d requests", killed, len(b.keys))
+	k.check(t, killed)
+}
+
+// check compares what the tasks say with what the bank saw.
+func (k *killing) check(t *testing.T, killed int) {
+	unknown := 0
+	for n, v := range k.done {
+		again := n%2 == 1
+		switch {
+		case v.Error.Data.UnknownOutcome && !again:
+			unknown++
+			t.Log("unknown outcome: ", v.Error.Data.Request)
+			if !strings.HasPrefix(v.Error.Data.Request, fmt.Sprintf("POST %s/once/%d/", k.url, n)) || !strings.Contains(v.Error.Message, v.Error.Data.Request) {
+				t.Errorf("task %d: %+v", n, v.Error)
+			}
+		case v.Status != "completed" || v.Result.IsError || strings.Count(v.Result.Content[0].Text, "did /") != k.requests:
+			t.Errorf("task %d: %+v", n, v)
+		default:
+			for i := range k.requests {
+				place := "once"
+				if again {
+					place = "again"
+				}
+				if got := len(k.bank.paths[fmt.Sprintf("/%s/%d/%d", place, n, i)]); got != 1 {
+					t.Errorf("task %d: request %d has %d keys", n, i, got)
+				}
+			}
+		}
+	}
+	for path, keys := range k.bank.paths {
+		for key := range keys {
+			if times := k.bank.keys[key]; key == "" || times != 1 && !strings.HasPrefix(path, "/again/") {
+				t.Errorf("%s came %d times with key %q", path, times, key)
+			}
+		}
+	}
+	if most := killed * 4; unknown > most { // four calls of a plugin run at once
+		t.Errorf("%d unknown outcomes of %d kills", unknown, killed)
+	}
+}

@@ -1,0 +1,187 @@
+package journal
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// disk is where a kept journal is written.
+type disk struct {
+	parts [][]byte
+	fails bool
+}
+
+func (d *disk) write(part []byte) error {
+	if d.fails {
+		return errors.New("the disk is full")
+	}
+	d.parts = append(d.parts, part)
+	return nil
+}
+
+// after is the journal of a call whose process was killed.
+func (d *disk) after(t *testing.T, base *Journal) *Journal {
+	t.Helper()
+	if err := base.Continue(d.parts); err != nil {
+		t.Fatal(err)
+	}
+	if err := base.Bind([]byte("plugin")); err != nil {
+		t.Fatal(err)
+	}
+	base.Keep(d.write)
+	return base
+}
+
+// change performs a request that changes something, unless crash is where the process ends: before it has
+// begun, or before its outcome is there.
+func change(t *testing.T, j *Journal, request, crash string) (key string, err error) {
+	t.Helper()
+	_, replay, err := j.Next("fetch", []byte(request))
+	if err != nil || replay || crash == "before" {
+		return "", err
+	}
+	key = j.Key()
+	if err := j.Begin("POST "+request, "fetch", []byte(request)); err != nil {
+		return "", err
+	}
+	if crash != "during" {
+		j.Record(true, []byte("did "+request), "fetch", []byte(request))
+	}
+	return key, nil
+}
+
+func TestKeep(t *testing.T) {
+	now := time.Now()
+	for _, crash := range []string{"before", "during", "after"} {
+		d := &disk{}
+		first := beginning(&now)
+		first.Keep(d.write)
+		if _, err := change(t, first, "a", ""); err != nil {
+			t.Fatal(err)
+		}
+		do(t, first, "look", "x")
+		first.Record(false, []byte("seen"), "look", []byte("x"))
+		key, err := change(t, first, "b", crash)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		j := d.after(t, New())
+		if outcome, replay := do(t, j, "fetch", "a"); !replay || outcome != "did a" {
+			t.Errorf("%s: a is %v %q", crash, replay, outcome)
+		}
+		if outcome, replay := do(t, j, "look", "x"); replay != (crash != "before") || replay && outcome != "seen" {
+			t.Errorf("%s: x is %v %q", crash, replay, outcome)
+		}
+		if crash == "before" { // so x was looked at again
+			j.Record(false, []byte("seen"), "look", []byte("x"))
+		}
+		_, replay, err := j.Next("fetch", []byte("b"))
+		var unknown *UnknownError
+		switch {
+		case crash == "during" && (!errors.As(err, &unknown) || unknown.What != "POST b"):
+			t.Errorf("b: %v", err)
+		case crash != "during" && (err != nil || replay != (crash == "after")):
+			t.Errorf("%s: b: %v %v", crash, replay, err)
+		}
+		if crash != "during" {
+			continue
+		}
+		if family, what := j.Unfinished(); family != "fetch" || what != "POST b" {
+			t.Errorf("%s %s", family, what)
+		}
+		j.Retry() // the operator says that it may be sent again
+		if again, err := change(t, j, "b", ""); err != nil || again != key || key == "" {
+			t.Errorf("sent again with key %q, and was %q: %v", again, key, err)
+		}
+		if j = d.after(t, New()); len(j.entries) != 3 || j.last() != answered {
+			t.Errorf("%+v", j.entries)
+		}
+	}
+}
+
+// What cannot be written down does not begin, and is no part of the journal.
+func TestKeep_fails(t *testing.T) {
+	now := time.Now()
+	d := &disk{}
+	j := beginning(&now)
+	j.Keep(d.write)
+	if _, err := change(t, j, "a", "during"); err != nil {
+		t.Fatal(err)
+	}
+	d.fails = true
+	j.Record(true, []byte("did a"), "fetch", []byte("a")) // which stays unknown
+	if _, err := change(t, j, "b", ""); err == nil {
+		t.Error("it begins all the same")
+	}
+	if _, what := d.after(t, New()).Unfinished(); what != "POST a" {
+		t.Errorf("%q is unfinished", what)
+	}
+	d.fails = false
+	if _, err := change(t, j, "b", ""); err != nil {
+		t.Fatal(err)
+	}
+	j = d.after(t, New())
+	for _, request := range []string{"a", "b"} {
+		if outcome, replay := do(t, j, "fetch", request); !replay || outcome != "did "+request {
+			t.Errorf("%s: %v %q", request, replay, outcome)
+		}
+	}
+}
+
+// A run that begins where a question was answered is continued from there.
+func TestKeep_afterQuestion(t *testing.T) {
+	now := time.Now()
+	asked := beginning(&now)
+	if _, err := change(t, asked, "a", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := asked.Open("ask", []byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	state := func() *Journal { return again(t, asked) }
+	d := &disk{}
+	j := d.after(t, state())
+	if _, err := change(t, j, "a", ""); err != nil {
+		t.Fatal(err)
+	}
+	do(t, j, "ask", "q")
+	j.Record(false, []byte("yes"), "ask", []byte("q"))
+	if _, err := change(t, j, "b", ""); err != nil {
+		t.Fatal(err)
+	}
+	j = d.after(t, state())
+	for i, want := range []string{"did a", "yes", "did b"} {
+		if j.entries[i].how != answered || string(j.entries[i].outcome) != want {
+			t.Errorf("%d: %+v", i, j.entries[i])
+		}
+	}
+	if len(j.entries) != 3 || j.next != 0 {
+		t.Errorf("%+v", j)
+	}
+	foreign := beginning(&now)
+	if err := foreign.Continue(d.parts); err != errFormat {
+		t.Errorf("the parts of another journal: %v", err)
+	}
+}
+
+// A call that did more than a journal holds goes on, and cannot be run again.
+func TestKeep_full(t *testing.T) {
+	now := time.Now()
+	d := &disk{}
+	j := beginning(&now)
+	j.Keep(d.write)
+	j.Record(false, make([]byte, MaxSize), "look")
+	first, err := change(t, j, "a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := len(d.parts)
+	if second, err := change(t, j, "b", ""); err != nil || second == first || len(d.parts) != written {
+		t.Errorf("%v, %s and %s, %d parts", err, first, second, len(d.parts))
+	}
+	if err := New().Continue(d.parts); err != ErrFull {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Labelled returns the records of a kind that have this label, by label and ID, without their data. An empty
+// label means all that have one.
+func (s *Store) Labelled(ctx context.Context, k Kind, label string) ([]Record, error) {
+	db, err := s.reader(ctx)
+	if db == nil || err != nil {
+		return nil, err
+	}
+	condition := "plugin = ?"
+	if label == "" {
+		condition = "plugin > ?"
+	}
+	rows, err := db.QueryContext(ctx, "SELECT id, principal, plugin, x'', created, expires, version FROM records WHERE kind = ? AND "+condition+" AND expires > ? ORDER BY plugin, id",
+		k, label, stampOf(s.now()))
+	return collect(rows, err, scanRecord)
+}
+
+// Below returns all records of a kind whose ID is prefix, a slash and something, sorted by ID.
+func (s *Store) Below(ctx context.Context, k Kind, prefix string) (all []Record, err error) {
+	db, err := s.reader(ctx)
+	if db == nil || err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id > ? AND id < ? AND expires > ? ORDER BY id",
+		k, prefix+"/", prefix+"0", stampOf(s.now())) // 0 follows the slash
+	return collect(rows, err, scanRecord)
+}
+
+// RemoveBelow removes what Below finds.
+func (s *Store) RemoveBelow(ctx context.Context, k Kind, prefix string) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id > ? AND id < ?", k, prefix+"/", prefix+"0")
+		return err
+	})
+}

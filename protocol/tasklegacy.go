@@ -1,0 +1,228 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Tasks of 2025-11-25 differ from the extension of today in who wants one (the client, in params.task), in how
+// their questions arrive (as requests, while the client waits in tasks/result), and in their names.
+
+const (
+	// relatedTask is the _meta key that says which task a message belongs to.
+	relatedTask = "io.modelcontextprotocol/related-task"
+	// resultLook is how often tasks/result looks at a task: it may run in another process.
+	resultLook = 50 * time.Millisecond
+	// taskPage is how many tasks a page of tasks/list has.
+	taskPage = 100
+)
+
+// knowsTasks reports whether the legacy session has tasks.
+func (r *request) knowsTasks() bool { return r.conn.session() == version20251125 }
+
+// legacyTasks is what a server of 2025-11-25 declares. Who cannot be told from others gets no list: it would
+// show theirs.
+func (c *Conn) legacyTasks() json.RawMessage {
+	if durable(c.opts.Principal) {
+		return json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
+	}
+	return json.RawMessage(`{"cancel":{},"requests":{"tools":{"call":{}}}}`)
+}
+
+// asLegacyTask makes a call a task whose client wants it to be one.
+func (r *request) asLegacyTask(ctx context.Context, t *registry.Tool, support string) (body []byte, done bool, err error) {
+	if !r.knowsTasks() {
+		return nil, false, nil
+	}
+	wanted, may := rawjson.Get(r.params, "task"), support == "optional" || support == "required"
+	switch {
+	case rawjson.IsNull(wanted) && support == "required":
+		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + clip(t.Name) + " is called as a task: send params.task"}
+	case rawjson.IsNull(wanted):
+		return nil, false, nil
+	case !isObject(wanted):
+		return nil, true, invalidParams("params.task must be an object")
+	case !may:
+		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + clip(t.Name) + " cannot be called as a task"}
+	}
+	ttl, err := ttlOf(rawjson.Get(wanted, "ttl"))
+	if err != nil {
+		return nil, true, err
+	}
+	params, err := rawjson.ParseObject(r.params)
+	if err != nil {
+		return nil, true, invalidParams("%v", err)
+	}
+	params.Delete("task")
+	setMeta(&params, metaCapabilities, r.declared().object())
+	begun, err := r.server.tasks.open(ctx, r.conn.opts.Principal, params.Append(nil), ttl)
+	if err != nil {
+		return nil, true, err
+	}
+	return r.prepared(oneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
+}
+
+// ttlOf reads how long a client wants a task to be kept; 0 if it does not say.
+func ttlOf(raw json.RawMessage) (time.Duration, error) {
+	if rawjson.IsNull(raw) {
+		return 0, nil
+	}
+	ms, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || ms <= 0 {
+		return 0, invalidParams("params.task.ttl is a whole number of milliseconds above zero")
+	}
+	const longest = int64(1<<63-1) / int64(time.Millisecond)
+	return time.Duration(min(ms, longest)) * time.Millisecond, nil
+}
+
+// describeLegacy is a task as clients of 2025-11-25 see it: there a tool that says that it failed has failed.
+func describeLegacy(t *task.Task) rawjson.Object {
+	o := describe(t)
+	for i := range o {
+		switch o[i].Key {
+		case "ttlMs":
+			o[i].Key = "ttl"
+		case "pollIntervalMs":
+			o[i].Key = "pollInterval"
+		case "status":
+			if t.Status == task.Completed && string(rawjson.Get(t.Result, "isError")) == "true" {
+				o[i].Value = json.RawMessage(`"failed"`)
+			}
+		}
+	}
+	return o
+}
+
+// listTasks serves tasks/list.
+func listTasks(ctx context.Context, r *request) ([]byte, error) {
+	if !r.knowsTasks() || !durable(r.conn.opts.Principal) {
+		return nil, r.notFound()
+	}
+	after := ""
+	if raw := rawjson.Get(r.params, "cursor"); raw != nil {
+		cursor, ok := rawjson.String(raw)
+		if !ok {
+			return nil, invalidParams("params.cursor must be a string")
+		}
+		after = cursor
+	}
+	list, err := r.server.tasks.book.List(ctx, r.conn.opts.Principal, after, taskPage+1)
+	if err != nil {
+		return nil, err
+	}
+	more := len(list) > taskPage
+	list = list[:min(len(list), taskPage)]
+	entries := make([]json.RawMessage, len(list))
+	for i := range list {
+		entries[i] = describeLegacy(&list[i]).Append(nil)
+	}
+	o := rawjson.Object{{Key: "tasks", Value: joinArray(entries)}}
+	if more {
+		o.Set("nextCursor", rawjson.AppendString(nil, list[len(list)-1].ID))
+	}
+	return r.prepared(oneLine(o.Append(nil))), nil
+}
+
+// taskResult serves tasks/result: it waits until the task is over, and asks what the task asks meanwhile.
+func taskResult(ctx context.Context, r *request) ([]byte, error) {
+	if !r.knowsTasks() {
+		return nil, r.notFound()
+	}
+	for {
+		t, err := r.theTask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if t.Status.Over() {
+			return r.taskOutcome(&t)
+		}
+		if t.Status == task.Input {
+			if err := r.askForTask(ctx, &t); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-time.After(resultLook):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// taskOutcome is what the call would have been answered.
+func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
+	switch t.Status {
+	case task.Cancelled:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task was cancelled"}
+	case task.Failed:
+		code, err := strconv.Atoi(string(rawjson.Get(t.Error, "code")))
+		if err != nil {
+			code = jsonrpc.CodeInternal
+		}
+		message, _ := rawjson.String(rawjson.Get(t.Error, "message"))
+		return nil, &jsonrpc.Error{Code: code, Message: message, Data: rawjson.Get(t.Error, "data")}
+	}
+	o, err := rawjson.ParseObject(t.Result)
+	if err != nil {
+		return nil, err
+	}
+	o.Delete("resultType")
+	if structured := o.Get("structuredContent"); structured != nil && !isObject(structured) {
+		o.Delete("structuredContent") // this revision knows objects only
+	}
+	meta, _ := rawjson.ParseObject(o.Get("_meta"))
+	meta.Delete(metaServerInfo)
+	meta.Set(relatedTask, relation(t))
+	o.Set("_meta", meta.Append(nil))
+	return r.prepared(oneLine(o.Append(nil))), nil
+}
+
+func relation(t *task.Task) json.RawMessage {
+	return rawjson.Object{{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)}}.Append(nil)
+}
+
+// askForTask sends the questions of a task to the client that waits for it, unless another request does so.
+func (r *request) askForTask(ctx context.Context, t *task.Task) error {
+	m := r.server.tasks
+	if !m.claimQuestions(t.ID) {
+		return nil
+	}
+	defer m.releaseQuestions(t.ID)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
+	defer cancel()
+	keys := slices.Sorted(maps.Keys(t.Requests))
+	waits := make([]*outgoing, len(keys))
+	for i, key := range keys {
+		method, _ := rawjson.String(rawjson.Get(t.Requests[key], "method"))
+		params, _ := rawjson.ParseObject(rawjson.Get(t.Requests[key], "params"))
+		setMeta(&params, relatedTask, relation(t))
+		w, err := r.conn.request(r, method, params.Append(nil))
+		if err != nil {
+			return err
+		}
+		waits[i] = w
+	}
+	answers := map[string]json.RawMessage{}
+	for i, w := range waits {
+		a := r.await(ctx, w)
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
+			return ctx.Err() // the task goes on waiting
+		}
+		if answers[keys[i]] = a.Result; a.Err != nil || !isObject(a.Result) {
+			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // what no question takes for a yes
+		}
+	}
+	_, err := m.answer(ctx, *t, answers)
+	return r.taskError(err)
+}
