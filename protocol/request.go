@@ -38,8 +38,6 @@ type request struct {
 	resumption   resumption      // of a modern request that may ask
 	task         *task.Task      // that this is a run of; nil if a client waits for the answer
 
-	parked *parked // that this is the call of; nil for a request that a client waits for
-
 	stop      context.CancelFunc
 	abandoned atomic.Bool // the client wants no answer
 

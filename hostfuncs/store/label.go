@@ -34,6 +34,15 @@ func (s *Store) Below(ctx context.Context, k Kind, prefix string) (all []Record,
 
 // RemoveBelow removes what Below finds.
 func (s *Store) RemoveBelow(ctx context.Context, k Kind, prefix string) error {
+	db, err := s.reader(ctx)
+	if db == nil || err != nil {
+		return err
+	}
+	var found bool // a look is cheap, and a write is not
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE kind = ? AND id > ? AND id < ?)", k, prefix+"/", prefix+"0").Scan(&found)
+	if err != nil || !found {
+		return err
+	}
 	return s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id > ? AND id < ?", k, prefix+"/", prefix+"0")
 		return err

@@ -1,0 +1,29 @@
+// Asks is a plugin that asks for a name and greets it, at once or as a task.
+package main
+
+import (
+	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+)
+
+type args struct{}
+
+type person struct {
+	Name string `json:"name" title:"Your name"`
+}
+
+func greet(c *sallyport.Call, _ args) (string, error) {
+	p, err := sallyport.Elicit[person](c, "Who are you?")
+	if err != nil {
+		return "", err
+	}
+	return "Hello, " + p.Name, nil
+}
+
+var plugin = sallyport.New("asks", "1",
+	sallyport.Tool("greet", "asks for a name and greets it", greet),
+	sallyport.Tool("later", "does so as a task", greet, sallyport.TaskOnly()),
+)
+
+func init() { plugin.Serve() }
+
+func main() {}
