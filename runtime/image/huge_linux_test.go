@@ -1,6 +1,9 @@
 package image_test
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -42,6 +45,42 @@ func TestMemory_Restore_hugePages(t *testing.T) {
 			if err := m.Restore(); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// TestMemory_smallPages: neither the part that shows the image nor what lies behind it gets huge pages.
+func TestMemory_smallPages(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip(err)
+	}
+	each(t, func(t *testing.T, way image.Way) {
+		if way == image.Copy {
+			return
+		}
+		i := image.New(contents(1), way)
+		defer i.Close()
+		m := i.Memory(64 << 20)
+		defer m.Free()
+		text, err := os.ReadFile("/proc/self/smaps")
+		if err != nil {
+			t.Skip(err)
+		}
+		found := 0
+		for _, one := range regexp.MustCompile(`(?m)^[0-9a-f]+-`).Split(string(text), -1) {
+			head, _, _ := strings.Cut(one, "\n")
+			image := strings.Contains(head, "rw-p") && strings.Contains(head, "sallyport-image")
+			behind := strings.Contains(one, "\nSize:              65472 kB")
+			if !image && !behind {
+				continue
+			}
+			found++
+			if flags := one[strings.LastIndex(one, "VmFlags:"):]; !strings.Contains(flags, " nh") {
+				t.Errorf("%s\n%s", head, flags)
+			}
+		}
+		if found < 2 {
+			t.Errorf("%d mappings", found)
 		}
 	})
 }

@@ -4,6 +4,7 @@ package image
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -88,13 +89,13 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("reserve %d bytes: %w", limit, err)
 	}
 	buf := unsafe.Slice((*byte)(p), limit)
-	if err := smallPages(buf); err != nil {
-		return nil, err
+	if size > 0 {
+		_, err = unix.MmapPtr(f.fd, 0, p, uintptr(size), rw, private|unix.MAP_FIXED)
 	}
-	if size == 0 {
-		return buf, nil
+	if err == nil {
+		err = smallPages(buf) // of both mappings
 	}
-	if _, err := unix.MmapPtr(f.fd, 0, p, uintptr(size), rw, private|unix.MAP_FIXED); err != nil {
+	if err != nil {
 		release(buf)
 		return nil, fmt.Errorf("map the image: %w", err)
 	}
@@ -104,8 +105,7 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 // smallPages keeps the kernel from putting a huge page in the place of small ones. It does so when it likes, and then
 // pages can be written that nobody has written before, without a page fault. A kernel without huge pages says EINVAL.
 func smallPages(buf []byte) error {
-	if err := unix.Madvise(buf, unix.MADV_NOHUGEPAGE); err != nil && err != unix.EINVAL {
-		release(buf)
+	if err := unix.Madvise(buf, unix.MADV_NOHUGEPAGE); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("keep pages small: %w", err)
 	}
 	return nil
