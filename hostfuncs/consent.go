@@ -55,6 +55,7 @@ const (
 type consents struct {
 	asked int
 	wants map[string]bool   // those that were asked about in this call, by their lines
+	said  map[string]bool   // by whoever makes the call, by the binding of the effect
 	once  map[string]string // answers for one call about files, by their lines; empty if another call was first
 }
 
@@ -78,11 +79,17 @@ func (p *Policy) consults() bool {
 // good if there is no refusal.
 func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
-	if r.final || !open || !g.policy.consults() {
+	if r.final || !open {
 		return d, r
 	}
-	if a, ok := g.answered(ctx, e); ok {
+	if a, ok := g.answered(ctx, e, true); ok {
 		return a, nil
+	}
+	if a, no, known := g.confirmed(ctx, e, d); known {
+		return a, no
+	}
+	if !g.policy.consults() {
+		return d, r
 	}
 	q, ok := g.question(e, d)
 	if !ok {
@@ -91,7 +98,7 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
 	if verdict == operator.Asked && g.mayWait(e) {
 		if verdict = g.wait(ctx, kept); verdict == operator.Allowed {
-			a, ok := g.answered(ctx, e)
+			a, ok := g.answered(ctx, e, true)
 			if ok {
 				return a, nil
 			}
@@ -108,14 +115,14 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 }
 
 // answered looks through what the operator has allowed. An answer for once is used up by the effect that it is
-// for. What is allowed of files holds for the calls that begin later, which see them.
-func (g *Gate) answered(ctx context.Context, e effect) (grant.Decision, bool) {
-	if e.family == string(grant.FS) {
+// for, if it is to be taken. What is allowed of files holds for the calls that begin later, which see them.
+func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decision, bool) {
+	if e.family == string(grant.FS) || !g.policy.consults() {
 		return grant.Decision{}, false
 	}
 	for _, a := range g.policy.answers(ctx, g.call.Principal) {
 		d := e.decide(g.grants.With(g.policy.lines(a.Line, g.call)...))
-		if !d.Allowed || a.Once && (a.Binding != binding(e) || !g.policy.host.operator.Take(ctx, a.ID)) {
+		if !d.Allowed || a.Once && (a.Binding != binding(e) || take && !g.policy.host.operator.Take(ctx, a.ID)) {
 			continue
 		}
 		if e.inside != nil {

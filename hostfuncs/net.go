@@ -91,7 +91,6 @@ func (g *Gate) follow(ctx context.Context, r *web.Request) (*web.Response, error
 
 // hop performs one request.
 func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err error) {
-	act := r.Method + " " + r.URL.String()
 	proxy, err := g.policy.net.Proxy(r.URL)
 	if err != nil {
 		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
@@ -99,21 +98,28 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	if proxy != nil {
 		r.Via = " via proxy"
 	}
+	e := g.request(r)
+	e.do = func(ctx context.Context, d grant.Decision) error {
+		res, err = g.send(ctx, r, proxy, d)
+		return err
+	}
+	err = g.pass(ctx, e)
+	return res, err
+}
+
+// request is one request as an effect, which does nothing yet.
+func (g *Gate) request(r *web.Request) effect {
+	act := r.Method + " " + r.URL.String()
 	if r.From != "" {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
 	}
-	err = g.pass(ctx, effect{
+	return effect{
 		family: "net", act: act, target: r.Target(),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
 		body:   func() ([]byte, error) { return r.Body.Bytes(web.MaxBody) },
 		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != web.Public },
-		do: func(ctx context.Context, d grant.Decision) error {
-			res, err = g.send(ctx, r, proxy, d)
-			return err
-		},
-	})
-	return res, err
+	}
 }
 
 func decideNet(s *grant.Set, r *web.Request) grant.Decision {

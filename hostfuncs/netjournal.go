@@ -33,6 +33,9 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 	if err != nil {
 		return nil, err
 	}
+	if err := g.confirmFetch(ctx, params, sent); err != nil {
+		return nil, err
+	}
 	const family = "http/fetch"
 	outcome, replay, err := g.journal.Next(family, params, sent.data)
 	if err != nil && g.mayRepeat(err, params) {

@@ -66,9 +66,9 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: newVault(h, p.Name), quota: newQuota(p.Limits)}
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
-	policy.asks = asks(p.Grants)
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
+	policy.asks = policy.confirms || asks(p.Grants)
 	h.add(policy)
 	return policy
 }

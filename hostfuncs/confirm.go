@@ -1,0 +1,100 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// mayConfirm reports whether the client may answer for whoever makes the call: about a request that a line of the
+// operator's asks about, and from another machine only where the line says so. What no line speaks of is never
+// asked there, and no answer is kept.
+func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
+	return d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
+		(d.Grant.AskCaller || isLocal(g.call.Principal))
+}
+
+// confirmFetch asks about a request before the journal takes it up: a client of the modern era answers with
+// another run of the call, which has to come to the question again. The error ends the call.
+func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) error {
+	if !g.policy.confirms {
+		return nil
+	}
+	r, err := web.Parse(params, sent)
+	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !web.Safe(r.Method) {
+		return nil // which is told where it is performed
+	}
+	e := g.request(r)
+	d := e.decide(g.grants)
+	if !g.mayConfirm(e, d) {
+		return nil
+	}
+	if _, ok := g.answered(ctx, e, false); ok {
+		return nil
+	}
+	return g.confirm(ctx, e)
+}
+
+// confirmed is the answer of whoever makes the call about one effect, which it is good for once; known is false
+// if there is none. Without a journal the client is asked now.
+func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes grant.Decision, no *refusal, known bool) {
+	if !g.mayConfirm(e, d) {
+		return d, nil, false
+	}
+	if g.journal == nil && g.confirm(ctx, e) != nil {
+		return d, nil, false
+	}
+	key := binding(e)
+	said, known := g.consents.said[key]
+	switch {
+	case !known:
+		return d, nil, false
+	case !said:
+		return d, &refusal{reason: "whoever made the call said no", final: true}, true
+	}
+	delete(g.consents.said, key)
+	line := *d.Grant
+	line.Ask, line.AskCaller = false, false
+	yes = e.decide(g.grants.With(line))
+	return yes, nil, yes.Allowed
+}
+
+// confirm puts one effect before whoever makes the call, and notes what was said. Who cannot be asked says
+// nothing. The error ends the call.
+func (g *Gate) confirm(ctx context.Context, e effect) error {
+	params := g.confirmation(e)
+	a := g.journaledRound(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}})[0]
+	var end *runtime.EndError
+	var ask *runtime.AskError
+	switch {
+	case errors.As(a.Err, &end):
+		return end
+	case errors.As(a.Err, &ask) && ask.Kind != runtime.KindDenied:
+		return nil
+	}
+	if g.consents.said == nil {
+		g.consents.said = map[string]bool{}
+	}
+	action, _ := rawjson.String(rawjson.Get(a.Result, "action"))
+	g.consents.said[binding(e)] = a.Err == nil && action == "accept"
+	return nil
+}
+
+// confirmation is a form without fields: its yes is the answer.
+func (g *Gate) confirmation(e effect) json.RawMessage {
+	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, g.redact(cut(printable(e.act), maxAct)))
+	if data, err := e.body(); err == nil && len(data) > 0 {
+		text += fmt.Sprintf(", with a body of %d bytes", len(data))
+	}
+	return rawjson.Object{
+		{Key: "mode", Value: json.RawMessage(`"form"`)},
+		{Key: "message", Value: rawjson.AppendString(nil, text+"? Yes is for this one request.")},
+		{Key: "requestedSchema", Value: json.RawMessage(`{"type":"object","properties":{}}`)},
+	}.Append(nil)
+}

@@ -1,0 +1,114 @@
+package hostfuncs_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+)
+
+const yes, no = `{"action":"accept","content":{}}`, `{"action":"decline"}`
+
+// caller opens a gate for a call of a principal, whose client is p.
+func caller(t *testing.T, p *person, j *journal.Journal, principal string, lines ...string) *hostfuncs.Gate {
+	t.Helper()
+	h := hostfuncs.NewHost(nil)
+	t.Cleanup(h.Close)
+	policy := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, lines...)})
+	if err := policy.Bind(j); err != nil {
+		t.Fatal(err)
+	}
+	g := policy.NewGate(hostfuncs.Call{ID: "c1", Principal: principal, Client: p, Journal: j})
+	t.Cleanup(g.Close)
+	return g
+}
+
+// counting is a site that answers with what it was sent, and counts.
+func counting(t *testing.T, sent *int) string {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		*sent++
+		io.Copy(w, r.Body)
+	}).URL
+}
+
+// Each request that a line asks about is confirmed by itself, and the host says what it is.
+func TestConfirm(t *testing.T) {
+	var sent int
+	site := counting(t, &sent)
+	p := &person{answers: map[string]string{"elicitation/create": yes}}
+	g := caller(t, p, nil, "stdio:1", "net: POST "+site+"/** {ask: true}")
+	for range 2 {
+		if a, err := fetch(t, g, post(site+"/x", "five5")); err != nil || a.text != "five5" {
+			t.Error(a, err)
+		}
+	}
+	want := `"message":"Sallyport asks: may plugin demo POST ` + site + `/x, with a body of 5 bytes? Yes is for this one request."`
+	if len(p.rounds) != 2 || !strings.Contains(p.rounds[0], want) || sent != 2 {
+		t.Errorf("%d sent, asked %q", sent, p.rounds)
+	}
+	p.answers["elicitation/create"] = no
+	_, err := fetch(t, g, post(site+"/x", "five5"))
+	if err == nil || !strings.Contains(err.Error(), "whoever made the call said no") || sent != 2 {
+		t.Errorf("%d sent: %v", sent, err)
+	}
+}
+
+// A client's yes is worth nothing where the operator wrote no line that asks, where the call comes from another
+// machine and the line does not say that its caller may confirm, or where another line denies.
+func TestConfirm_notConsent(t *testing.T) {
+	var sent int
+	site := counting(t, &sent)
+	for _, c := range []struct {
+		principal, lines string
+		asked, sent      int
+	}{
+		{"stdio:1", "elicitation", 0, 0},
+		{"stdio:1", "net: GET " + site + "/**", 0, 0}, // of another method
+		{"token:a", "net: POST " + site + "/** {ask: true}", 0, 0},
+		{"anonymous", "net: POST " + site + "/** {ask: true}", 0, 0},
+		{"token:a", "net: POST " + site + "/** {ask: caller}", 1, 1},
+		{"stdio:1", "net: POST " + site + "/** {ask: true}\ndeny: net: POST " + site + "/x", 0, 0},
+	} {
+		sent = 0
+		p := &person{answers: map[string]string{"elicitation/create": yes}}
+		_, err := fetch(t, caller(t, p, nil, c.principal, strings.Split(c.lines, "\n")...), post(site+"/x", ""))
+		if len(p.rounds) != c.asked || sent != c.sent || (err == nil) != (c.sent > 0) {
+			t.Errorf("%s, %s: asked %q, %d sent, %v", c.principal, c.lines, p.rounds, sent, err)
+		}
+	}
+}
+
+// In the modern era the question ends the call, and the next run of it brings the answer to the same place.
+func TestConfirm_replay(t *testing.T) {
+	for answer, want := range map[string]int{yes: 2, no: 1} {
+		var sent int
+		site := counting(t, &sent)
+		lines := []string{"net: GET " + site + "/**", "net: POST " + site + "/** {ask: true}"}
+		work := func(g *hostfuncs.Gate) error {
+			if _, err := fetch(t, g, get(site+"/first")); err != nil {
+				return fmt.Errorf("first: %w", err)
+			}
+			_, err := fetch(t, g, post(site+"/x", "body"))
+			return err
+		}
+		j := journal.New()
+		p := &person{suspend: true}
+		if err := work(caller(t, p, j, "stdio:1", lines...)); !errors.Is(err, hostfuncs.ErrSuspended) || sent != 1 {
+			t.Fatalf("%v, %d sent", err, sent)
+		}
+		again, err := journal.Decode(j.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = &person{answers: map[string]string{"elicitation/create": answer}}
+		err = work(caller(t, p, again, "stdio:1", lines...))
+		if (err == nil) != (answer == yes) || sent != want || len(p.rounds) != 1 {
+			t.Errorf("%s: %v, %d sent, asked %q", answer, err, sent, p.rounds)
+		}
+	}
+}
