@@ -68,10 +68,13 @@ func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bo
 	return nil, loading
 }
 
-// pinned are the hashes of the definitions that were approved; nil: whatever they are.
+// pinned are the hashes of the definitions that were approved, which may be none; nil: whatever they are.
 func (p *plan) pinned() map[string]string {
 	if p.pin == nil {
 		return nil
+	}
+	if p.pin.Definitions == nil {
+		return map[string]string{}
 	}
 	return p.pin.Definitions
 }

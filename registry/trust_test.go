@@ -234,6 +234,26 @@ func TestAskedDefinitions(t *testing.T) {
 	}
 }
 
+// TestLockedHoldsWhatIsSaidLater approves a plugin that offered nothing when it was asked: with a lock file that
+// nothing is added to, it offers nothing later either.
+func TestLockedHoldsWhatIsSaidLater(t *testing.T) {
+	dir := t.TempDir()
+	o, again := locked(t, dir)
+	asked := guest{answer: `{"result":` + tools("new") + `}`}
+	asked.write(t, dir, "p.wasm")
+	if err := again(lock.Options{}).Approve(t.Context(), "p", lock.Pin{File: "p.wasm", Digest: digestOf(asked)}); err != nil {
+		t.Fatal(err)
+	}
+	o.Lock = again(lock.Options{Locked: true})
+	r := open(t, o)
+	if _, ok := r.Snapshot().Tool("p-new"); ok {
+		t.Error("a tool is published that nobody approved")
+	}
+	if s := status(r, "p"); len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], `tool "new" is held`) {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
 	dir := t.TempDir()
 	o, again := locked(t, dir)

@@ -159,15 +159,17 @@ func printChange(w io.Writer, c lock.Change) {
 	indented(w, strings.Join(marked, " "))
 }
 
-// mark writes a piece so that it is told apart without colours.
+// mark writes a piece so that it is told apart without colours. What reads as a mark in a plugin's own text gets a
+// blank: no new words are to look like old ones.
 func mark(p lock.Piece) string {
+	text := strings.NewReplacer("[-", "[ -", "-]", "- ]", "{+", "{ +", "+}", "+ }").Replace(p.Text)
 	switch p.Kind {
 	case lock.Gone:
-		return "[-" + p.Text + "-]"
+		return "[-" + text + "-]"
 	case lock.New:
-		return "{+" + p.Text + "+}"
+		return "{+" + text + "+}"
 	}
-	return around(p.Text)
+	return around(text)
 }
 
 // around is the beginning and the end of a text that is the same in both versions.

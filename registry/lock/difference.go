@@ -72,8 +72,9 @@ func definition(name string, before, after json.RawMessage) []Change {
 	maps.Copy(all, b)
 	var changes []Change
 	for _, path := range slices.SortedFunc(maps.Keys(all), proseFirst) {
-		if a[path] != b[path] {
-			changes = append(changes, Change{What: name + ": " + path, Before: a[path], After: b[path]})
+		if c := a[path].change(b[path]); c != (Change{}) {
+			c.What = name + ": " + path
+			changes = append(changes, c)
 		}
 	}
 	return changes
@@ -90,24 +91,51 @@ func proseFirst(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 }
 
-// leaves are the values in JSON by their paths, texts without quotes.
-func leaves(raw json.RawMessage) map[string]string {
-	found := map[string]string{}
+// leaf is one value in JSON, with sorted keys and no blanks; empty if there is none.
+type leaf string
+
+// change is what became of a value; the zero Change if nothing did. Texts stand there without quotes, unless they then
+// read as nothing, or as what is another value.
+func (a leaf) change(b leaf) Change {
+	if a == b {
+		return Change{}
+	}
+	if x, y := a.text(), b.text(); x != y && (x == "") == (a == "") && (y == "") == (b == "") {
+		return Change{Before: x, After: y}
+	}
+	return Change{Before: string(a), After: string(b)}
+}
+
+// text is a text without quotes, and any other value as it is.
+func (a leaf) text() string {
+	if text, ok := rawjson.String(json.RawMessage(a)); ok {
+		return text
+	}
+	return string(a)
+}
+
+// leaves are the values in JSON by their paths.
+func leaves(raw json.RawMessage) map[string]leaf {
+	found := map[string]leaf{}
 	gather(nil, raw, found)
 	return found
 }
 
-func gather(path []string, raw json.RawMessage, found map[string]string) {
+func gather(path []string, raw json.RawMessage, found map[string]leaf) {
 	raw = bytes.TrimSpace(raw)
 	if o, err := rawjson.ParseObject(raw); err == nil && len(o) > 0 {
 		for _, m := range o {
-			gather(append(path, m.Key), m.Value, found)
+			gather(append(path, step(m.Key)), m.Value, found)
 		}
 		return
 	}
-	text, ok := rawjson.String(raw)
-	if !ok {
-		text = string(canonical(raw))
+	found[strings.Join(path, ".")] = leaf(canonical(raw))
+}
+
+// step is a key as a part of a path. One with a dot has quotes: it is not to read, or count, as a key within another.
+func step(key string) string {
+	if key == "" || strings.ContainsAny(key, ".\"") {
+		return string(rawjson.AppendString(nil, key))
 	}
-	found[strings.Join(path, ".")] = text
+	return key
 }

@@ -93,3 +93,28 @@ func TestWords_rebuilds(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferenceShowsEachChange has keys and values that read as others: whatever is not equal is shown.
+func TestDifferenceShowsEachChange(t *testing.T) {
+	for _, tt := range []struct{ before, after, want string }{
+		{`{"p":{"a":{"description":"good"}}}`, `{"p":{"a":{"description":"evil"}},"p.a.description":"good"}`,
+			"tool t: \"p.a.description\"||good;tool t: p.a.description|good|evil"},
+		{`{"p":{"a":1}}`, `{"p":{"a":1},"\"p":{"a":1}}`, `tool t: "\"p".a||1`},
+		{`{"readOnlyHint":"true"}`, `{"readOnlyHint":true}`, `tool t: readOnlyHint|"true"|true`},
+		{`{"default":"[1]"}`, `{"default":[1]}`, `tool t: default|"[1]"|[1]`},
+		{`{"a":1}`, `{"a":1,"title":""}`, `tool t: title||""`},
+		{`{"a":1}`, `{"a":1,"":2}`, `tool t: ""||2`},
+		{`{"a":{}}`, `{"a":{"b":"c"}}`, "tool t: a|{}|;tool t: a.b||c"},
+	} {
+		terms := func(definition string) Terms {
+			return Terms{Definitions: map[string]json.RawMessage{"tool t": json.RawMessage(definition)}}
+		}
+		var got []string
+		for _, c := range Difference(terms(tt.before), terms(tt.after)) {
+			got = append(got, c.What+"|"+c.Before+"|"+c.After)
+		}
+		if strings.Join(got, ";") != tt.want {
+			t.Errorf("%s to %s: %q, want %q", tt.before, tt.after, got, tt.want)
+		}
+	}
+}
