@@ -185,6 +185,8 @@ type effect struct {
 	target string
 	// decide asks the grants; nil if the effect is given to every plugin.
 	decide func(*grant.Set) grant.Decision
+	// propose is the line that is learnt, with the arguments that bound knows; nil takes what decide suggests.
+	propose func(bound func(text string) (binding string, ok bool)) string
 	// near adds to the reason of a refusal why a line that looks as if it allowed the effect does not; nil
 	// adds nothing.
 	near func(grant.Decision) string

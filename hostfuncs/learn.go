@@ -25,16 +25,24 @@ func (g *Gate) learn(e effect, allowed bool) {
 	if !g.policy.plugin.Learn || e.decide == nil || e.forbid != nil && e.forbid() != "" {
 		return
 	}
-	literal := e.decide(grant.NewSet()).Suggest
-	if literal == "" {
-		return
-	}
-	for _, line := range learn.Lines(literal, g.policy.host.places.Home, rawjson.Get(g.call.Params, "arguments")) {
+	for _, line := range g.proposed(e) {
 		if g.covers(line, e) {
 			g.needs(g.redact(line), allowed)
 			return
 		}
 	}
+}
+
+// proposed are lines that may cover an effect, the narrowest first.
+func (g *Gate) proposed(e effect) []string {
+	arguments := rawjson.Get(g.call.Params, "arguments")
+	if e.propose != nil {
+		return []string{e.propose(learn.Names(arguments))}
+	}
+	if literal := e.decide(grant.NewSet()).Suggest; literal != "" {
+		return learn.Lines(literal, g.policy.host.places.Home, arguments)
+	}
+	return nil
 }
 
 // covers reports whether a line would allow an effect in this call.

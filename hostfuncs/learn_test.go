@@ -1,7 +1,9 @@
 package hostfuncs_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -73,4 +75,39 @@ func TestLearn_bounded(t *testing.T) {
 	if n := strings.Count(line, `"line":`); n != 64 {
 		t.Errorf("%d lines", n)
 	}
+}
+
+// A call of another tool is learnt by its arguments' names; a value that came from nowhere is not written down.
+func TestLearn_otherTools(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"who":"me"}`:                      `tools: [{forge-get: {who: \\\"{args.owner}\\\"}}]`,
+		`{"who":"me","text":"a secret"}`:    `any: true`,
+		`{}`:                                `tools: [forge-get]`,
+		`{"who":"me","deep":{"of":"mine"}}`: `any: true`,
+	} {
+		dir := t.TempDir()
+		record := audit.New(dir, audit.Options{})
+		h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record})
+		h.SetCaller(noTools{})
+		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true}).NewGate(hostfuncs.Call{
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(`{"owner":"me"}`)),
+			Params: json.RawMessage(`{"name":"get","arguments":{"owner":"me"}}`),
+		})
+		_, err := g.Ask(t.Context(), "tools/call", json.RawMessage(`{"name":"forge-get","arguments":`+args+`}`), nil)
+		g.Close()
+		h.Close()
+		record.Close()
+		_, learnt, _ := strings.Cut(auditLines(t, dir), `"learnt":`)
+		learnt, _, _ = strings.Cut(learnt, `"denials"`)
+		if err == nil || !strings.Contains(learnt, want) || strings.Contains(learnt, "secret") || strings.Contains(learnt, "mine") {
+			t.Errorf("%s: %v, %s, want %s", args, err, learnt, want)
+		}
+	}
+}
+
+// noTools has no tool that could be called.
+type noTools struct{}
+
+func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, error) {
+	return nil, errors.New("there is none")
 }

@@ -121,7 +121,8 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 	var result json.RawMessage
 	err = g.pass(ctx, effect{
 		family: "tools", act: "call " + cut(name, maxMethod), target: cut(name, maxMethod),
-		decide: func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
+		decide:  func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
+		propose: func(bound func(string) (string, bool)) string { return grant.ToolLine(name, texts, bound) },
 		do: func(ctx context.Context, _ grant.Decision) error {
 			chain := g.next()
 			if chain.depth > maxDepth {

@@ -184,6 +184,20 @@ func (s *Set) Tool(name string, args map[string]string) Decision {
 	return d
 }
 
+// ToolLine is a line for a call of another plugin's tool in which no value stands: an argument that bound knows
+// by its text is that binding, such as {args.owner}, and with one that it does not know any argument goes.
+func ToolLine(name string, args map[string]string, bound func(text string) (binding string, ok bool)) string {
+	r := toolRule{name: name}
+	for _, key := range sorted(args) {
+		if b, ok := bound(args[key]); ok {
+			r.args = append(r.args, toolArg{key: key, text: b})
+		} else {
+			r.any = true
+		}
+	}
+	return paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+}
+
 func suggestTool(name string, args map[string]string) string {
 	r := toolRule{name: name}
 	for _, key := range sorted(args) {

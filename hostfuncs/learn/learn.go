@@ -87,6 +87,12 @@ func gather(name string, raw json.RawMessage, depth int, found *[]value) {
 	}
 }
 
+// Names tells which argument of a call has a text as its value, as lines write it: {args.owner}.
+func Names(arguments json.RawMessage) func(text string) (binding string, ok bool) {
+	values := valuesOf(arguments)
+	return func(text string) (string, bool) { return named(values, text, "") }
+}
+
 // named is the binding of the first value that is a text; as is its form: "", ":host".
 func named(values []value, text, as string) (string, bool) {
 	i := slices.IndexFunc(values, func(v value) bool { return v.text == text })
