@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -24,7 +26,7 @@ const (
 // errParked is what became of a call that waited here, or does elsewhere.
 var errParked = errors.New("requestState belongs to a call that waits no longer, or in another process, since its plugin keeps state there: send the request without it")
 
-// parked is a tool call of the modern era whose plugin keeps its state. It cannot be run again from its start, so it
+// parked is a call of the modern era whose plugin keeps its state. It cannot be run again from its start, so it
 // waits where it asked while no request is there, and the request that brings the answers goes on with it.
 type parked struct {
 	server  *Server
@@ -65,7 +67,7 @@ func (p *parked) start(ctx context.Context, run func(context.Context) (rawjson.O
 		defer p.cancel()
 		defer func() {
 			if v := recover(); v != nil {
-				p.err = &bugError{value: v}
+				p.err = &bugError{value: v, stack: debug.Stack()}
 			}
 		}()
 		p.result, p.err = run(ctx)
@@ -201,17 +203,35 @@ func (k *parking) close() {
 	}
 }
 
-// runKept runs a tool whose plugin keeps its state, or goes on with it where it waits.
-func (r *request) runKept(ctx context.Context, begin func(*parked)) (rawjson.Object, error) {
+// runs performs a call.
+type runs func(ctx context.Context, call registry.Call) (rawjson.Object, error)
+
+// parsed is a call whose answer is read.
+func parsed(ask func(context.Context, registry.Call) (json.RawMessage, error)) runs {
+	return func(ctx context.Context, call registry.Call) (rawjson.Object, error) {
+		raw, err := ask(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		return parseResult(raw)
+	}
+}
+
+// serve performs a call to an entry. In the modern era one whose plugin keeps its state waits where it asks, and r
+// may go on with one that waits.
+func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call registry.Call, run runs) (rawjson.Object, error) {
 	p := r.resumption.parked
-	r.resumption.parked = nil
-	if p == nil {
-		p = newParked(r)
-		begin(p)
-	} else {
+	switch {
+	case p != nil:
 		answers := r.resumption.state.Pending
-		r.resumption.state.Pending = nil
+		r.resumption.parked, r.resumption.state.Pending = nil, nil
 		p.goOn(r, answers)
+	case !r.modern || !entry.Keeps(call.Session):
+		return run(ctx, call)
+	default:
+		p = newParked(r)
+		call.Client, call.Journal = p, nil // no journal: it is not run again
+		p.start(ctx, func(ctx context.Context) (rawjson.Object, error) { return run(ctx, call) })
 	}
 	return p.wait(ctx, r)
 }

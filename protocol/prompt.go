@@ -28,11 +28,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := p.Get(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	o, err := parseResult(raw)
+	o, err := r.serve(ctx, p, call, parsed(p.Get))
 	if err != nil {
 		return nil, err
 	}

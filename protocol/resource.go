@@ -56,11 +56,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := reader.Read(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	o, err := parseResult(raw)
+	o, err := r.serve(ctx, reader, call, parsed(reader.Read))
 	if err != nil {
 		return nil, err
 	}

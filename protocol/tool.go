@@ -46,9 +46,8 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	call.DryRun = w.dryRun
-	run := func() (rawjson.Object, error) { return runTool(ctx, t, call) }
-	if r.modern && t.Keeps(call.Session) {
-		run = func() (rawjson.Object, error) { return r.runKept(ctx, func(p *parked) { p.runTool(ctx, t, call) }) }
+	run := func() (rawjson.Object, error) {
+		return r.serve(ctx, t, call, func(ctx context.Context, call registry.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
 	}
 	if w.once != "" && !w.dryRun {
 		first := run
@@ -84,12 +83,6 @@ func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjs
 	}
 	_, err = t.Call(ctx, call)
 	return o, err
-}
-
-// runTool has the plugin run the tool with p as its client. It keeps no journal, since it is not run again.
-func (p *parked) runTool(ctx context.Context, t *registry.Tool, call registry.Call) {
-	call.Client, call.Journal = p, nil
-	p.start(ctx, func(ctx context.Context) (rawjson.Object, error) { return runTool(ctx, t, call) })
 }
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's

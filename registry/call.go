@@ -78,6 +78,8 @@ func (c Call) settle(ctx context.Context, gate *hostfuncs.Gate, answer json.RawM
 type Reader interface {
 	// Read asks the plugin. Safe for concurrent use; errors are those of Tool.Call.
 	Read(ctx context.Context, c Call) (json.RawMessage, error)
+	// Keeps is that of Tool.
+	Keeps(session string) bool
 }
 
 var (
@@ -100,6 +102,9 @@ type collision struct {
 	uri     string
 	plugins [2]string
 }
+
+// Keeps is false: nothing is called.
+func (c *collision) Keeps(string) bool { return false }
 
 // Read refuses and names both plugins.
 func (c *collision) Read(context.Context, Call) (json.RawMessage, error) {

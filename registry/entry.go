@@ -10,7 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // entryKey is an entry within its plugin: a tool and a prompt may have the same name.
@@ -54,13 +53,7 @@ func (t *Tool) Limit() int { return t.from.output }
 
 // Keeps reports whether a call of a session finds what earlier ones left in the plugin, so that it cannot be run again
 // as if it were new.
-func (t *Tool) Keeps(session string) bool {
-	if t.from.module == nil {
-		return t.from.config.State == runtime.StatePlugin
-	}
-	state := stateOf(t.from.module, t.from.config.State)
-	return state == runtime.StatePlugin || state == runtime.StateSession && session != ""
-}
+func (t *Tool) Keeps(session string) bool { return t.from.keeps(session) }
 
 // Digest is that of the plugin's bytes; empty for a plugin of this process.
 func (t *Tool) Digest() string {
@@ -106,6 +99,9 @@ type Prompt struct {
 	from  *generation
 }
 
+// Keeps is that of Tool.
+func (p *Prompt) Keeps(session string) bool { return p.from.keeps(session) }
+
 // Get asks the plugin for the prompt's messages. It is safe for concurrent use; errors are those of
 // Tool.Call.
 func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
@@ -135,6 +131,9 @@ type Resource struct {
 	from *generation
 }
 
+// Keeps is that of Tool.
+func (r *Resource) Keeps(session string) bool { return r.from.keeps(session) }
+
 // Read asks the plugin for the resource's contents. It is safe for concurrent use; errors are those
 // of Tool.Call.
 func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
@@ -150,6 +149,9 @@ type Template struct {
 	pattern *uritemplate.Template
 	from    *generation
 }
+
+// Keeps is that of Tool.
+func (t *Template) Keeps(session string) bool { return t.from.keeps(session) }
 
 // Read asks the plugin for the contents of params.uri, which the template matches. It is safe for
 // concurrent use; errors are those of Tool.Call.

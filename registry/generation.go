@@ -71,6 +71,15 @@ type generation struct {
 	idle    chan struct{} // closed when retired and no call is left
 }
 
+// keeps reports whether a call of a session finds what earlier ones left.
+func (g *generation) keeps(session string) bool {
+	state := g.config.State
+	if g.module != nil {
+		state = stateOf(g.module, state)
+	}
+	return state == runtime.StatePlugin || state == runtime.StateSession && session != ""
+}
+
 // plugin is a name with the generation that serves it now. Entries of an older generation find the
 // newer one here.
 type plugin struct {
