@@ -225,11 +225,18 @@ func writeAhead(ctx context.Context, db *sql.DB) error {
 		if err == nil && mode != "wal" {
 			err = fmt.Errorf("the file system cannot share it (mode %s): put the state folder on a local disk", mode)
 		}
-		if err == nil || waited >= busyTime {
+		if err == nil || !busy(err) || waited >= busyTime {
 			return err
 		}
 		time.Sleep(pause)
 	}
+}
+
+// busy reports whether an error only says that another process has the file now.
+func busy(err error) bool {
+	const sqliteBusy, sqliteLocked, primary = 5, 6, 0xff // of SQLite's result codes
+	var coded interface{ Code() int }
+	return errors.As(err, &coded) && (coded.Code()&primary == sqliteBusy || coded.Code()&primary == sqliteLocked)
 }
 
 // write runs one transaction, and removes what has expired now and then.

@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// taskHost is a server whose tools can be tasks, at a time of its own.
+type taskHost struct {
+	t      *testing.T
+	server *Server
+	n      int
+}
+
+func newTaskHost(t *testing.T, keys *sealed.Keys, kept *store.Store, now func() time.Time) *taskHost {
+	t.Helper()
+	p := &player{t: t}
+	catalog := newCatalog(t, p.obey)
+	manifest, err := os.ReadFile("testdata/tasks.json")
+	if err == nil {
+		err = catalog.AddGo("t", manifest, p.obey)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := grant.ParseLine("roots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := catalog.Configure(map[string]registry.Config{"t": {Grants: grant.NewSet(roots)}}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(catalog, &Options{Keys: keys})
+	s.tasks.close()
+	s.opts.Store, s.now = kept, now
+	s.tasks = newTasks(s)
+	return &taskHost{t: t, server: s}
+}
+
+// ask sends one request of a client that knows tasks.
+func (h *taskHost) ask(principal, method, params, more string) json.RawMessage {
+	h.t.Helper()
+	c := h.server.Connect(ConnOptions{Principal: principal})
+	defer c.Close()
+	h.n++
+	meta := strings.Replace(askableMeta, `"roots":{}`, `"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}`, 1)
+	return handle(h.t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{%s%s}}}`, h.n, method, params, meta, more)).Body
+}
+
+// until asks how a task stands until it stands so.
+func (h *taskHost) until(principal, id, status string) json.RawMessage {
+	h.t.Helper()
+	for range 1000 {
+		answer := h.ask(principal, "tasks/get", fmt.Sprintf(`"taskId":%q`, id), "")
+		if is, _ := rawjson.String(rawjson.Get(answer, "result", "status")); is == status {
+			return answer
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	h.t.Fatalf("task %s is never %s", id, status)
+	return nil
+}
+
+const asksRoots = `,"ask":[[{"Method":"roots/list","Key":"r"}]]`
+
+// A task waits for days with nothing of it running, in a file, and another process goes on with it.
+func TestTask_waitsForDays(t *testing.T) {
+	dir, keys := t.TempDir(), sealed.Random()
+	now := time.Now()
+	clock := func() time.Time { return now }
+	open := func() *store.Store { return store.New(store.Options{Dir: dir, Now: clock}) }
+	first := open()
+	h := newTaskHost(t, keys, first, clock)
+	running := goruntime.NumGoroutine()
+	id, ok := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
+	if !ok {
+		t.Fatal("no task")
+	}
+	h.until("stdio:1", id, "input_required")
+	for n := 0; goruntime.NumGoroutine() > running; n++ {
+		if n > 1000 {
+			t.Fatalf("%d goroutines wait with it", goruntime.NumGoroutine()-running)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := h.server.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	now = now.Add(6 * 24 * time.Hour)
+	second := open()
+	t.Cleanup(func() { second.Close() })
+	h = newTaskHost(t, keys, second, clock)
+	t.Cleanup(func() { h.server.Close(t.Context()) })
+	update := fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[{"uri":"file:///later"}]}}`, id)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		if got := h.ask("stdio:2", method, update, ""); !strings.Contains(string(got), `"code":-32602,"message":"unknown task"`) {
+			t.Errorf("somebody else's %s: %s", method, got)
+		}
+	}
+	h.ask("stdio:1", "tasks/update", update, "")
+	if got := h.until("stdio:1", id, "completed"); !strings.Contains(string(got), "file:///later") {
+		t.Errorf("got %s", got)
+	}
+	now = now.Add(2 * 24 * time.Hour)
+	if got := h.ask("stdio:1", "tasks/get", fmt.Sprintf(`"taskId":%q`, id), ""); !strings.Contains(string(got), "unknown task") {
+		t.Errorf("after its week: %s", got)
+	}
+}
+
+// With other keys a task that waits cannot go on, and says so.
+func TestTask_otherKeys(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	id, _ := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
+	h.until("stdio:1", id, "input_required")
+	if err := h.server.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h = newTaskHost(t, sealed.Random(), kept, time.Now)
+	t.Cleanup(func() { h.server.Close(t.Context()) })
+	h.ask("stdio:1", "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[]}}`, id), "")
+	if got := h.until("stdio:1", id, "failed"); !strings.Contains(string(got), errTampered.Error()) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What cannot be kept does not begin, and the caller is told.
+func TestTask_storeFails(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "state.db"), []byte(strings.Repeat("this is no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept := store.New(store.Options{Dir: dir})
+	t.Cleanup(func() { kept.Close() })
+	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	t.Cleanup(func() { h.server.Close(t.Context()) })
+	if got := h.ask("stdio:1", "tools/call", `"name":"t-only"`, ""); !strings.Contains(string(got), "the task cannot be kept, so it does not begin") ||
+		!strings.Contains(string(got), `"kind":"unavailable"`) {
+		t.Errorf("a broken file: %s", got)
+	}
+	if got := h.ask("anonymous", "tools/call", `"name":"t-only"`, ""); !strings.Contains(string(got), `"resultType":"task"`) {
+		t.Errorf("one that is not kept at all: %s", got)
+	}
+}
