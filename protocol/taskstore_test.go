@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -157,5 +160,46 @@ func TestTask_storeFails(t *testing.T) {
 	}
 	if got := h.ask("anonymous", "tools/call", `"name":"t-only"`, ""); !strings.Contains(string(got), `"resultType":"task"`) {
 		t.Errorf("one that is not kept at all: %s", got)
+	}
+}
+
+// A host that goes while a task's files land does not run the task again: nobody knows whether they did.
+func TestTask_goneWhileItLands(t *testing.T) {
+	dir, keys := t.TempDir(), sealed.Random()
+	first := store.New(store.Options{Dir: dir})
+	book := task.NewBook(first, time.Now)
+	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
+	begun, err := book.Open(t.Context(), "stdio:1", true, params, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journal.New()
+	if err := j.Bind([]byte("plugin")); err != nil {
+		t.Fatal(err)
+	}
+	j.Keep(func(part []byte) error { return book.AddPart(t.Context(), &begun, 0, []byte(keys.Seal(part))) })
+	if err := j.Begin("the saving of what the call wrote", hostfuncs.LandingFamily); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil { // which is what its end looks like to others
+		t.Fatal(err)
+	}
+	second := store.New(store.Options{Dir: dir})
+	t.Cleanup(func() { second.Close() })
+	h := newTaskHost(t, keys, second, time.Now)
+	t.Cleanup(func() { h.server.Close(t.Context()) })
+	got := h.until("stdio:1", begun.ID, "failed")
+	if !strings.Contains(string(got), `"unknown_outcome":true`) || !strings.Contains(string(got), "the saving of what the call wrote was under way") {
+		t.Errorf("got %s", got)
+	}
+	for n := 0; ; n++ { // they go a moment after its end is known
+		left, err := second.Below(t.Context(), store.Part, begun.ID)
+		if err != nil || n > 1000 {
+			t.Fatalf("%d parts are left: %v", len(left), err)
+		}
+		if len(left) == 0 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }

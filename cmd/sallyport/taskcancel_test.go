@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A task that is cancelled in the middle of a request: the request ends, and nothing that the task wrote is
+// there.
+func TestTask_cancelled(t *testing.T) {
+	arrived, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+		ended <- struct{}{}
+	}))
+	defer upstream.Close()
+	dir := hostFiles(t, map[string]string{"old": "as it was"})
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: ['net: POST %s/**', 'fs: write %s/**', 'kv: 1MiB']}}", upstream.URL, dir)
+	cmd := program(t, config, "serve", folder(t, guest(t, "effects")))
+	ownState(cmd, filepath.Join(t.TempDir(), "state"))
+	c := startLines(t, cmd)
+	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("",
+		step{"do": "write", "path": dir + "/new", "text": "half"}, step{"do": "write", "path": dir + "/old", "text": "half"},
+		step{"do": "ask", "text": "kv/set", "params": map[string]any{"key": "k", "value": 1}},
+		step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + "/x"}})})
+	if err != nil || v.ResultType != "task" {
+		t.Fatalf("%+v, %s, %v", v, refused, err)
+	}
+	soon(t, arrived)
+	id := map[string]any{"taskId": v.TaskID}
+	if _, refused, err := c.ask("tasks/cancel", id); refused != "" || err != nil {
+		t.Fatal(refused, err)
+	}
+	soon(t, ended)
+	if v, _, err = c.ask("tasks/get", id); err != nil || v.Status != "cancelled" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := c.end(); err != nil { // and whatever it still did is done
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "old")); string(text) != "as it was" {
+		t.Errorf("old holds %q, %v", text, err)
+	}
+}
+
+// A host that is told to end leaves its tasks to the next one: what was under way is unknown, and nothing is
+// sent twice.
+func TestTask_hostEnds(t *testing.T) {
+	arrived := make(chan struct{}, 9)
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		if r.URL.Path == "/slow" {
+			<-r.Context().Done()
+		}
+	}))
+	defer upstream.Close()
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: ['net: POST %s/**']}}", upstream.URL)
+	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
+	start := func() *lineClient {
+		cmd := program(t, config, "serve", plugins)
+		ownState(cmd, state)
+		return startLines(t, cmd)
+	}
+	post := func(path string) step {
+		return step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + path}}
+	}
+	c := start()
+	open := func(steps ...step) map[string]any {
+		v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
+		if err != nil || v.ResultType != "task" {
+			t.Fatalf("%+v, %s, %v", v, refused, err)
+		}
+		return map[string]any{"taskId": v.TaskID}
+	}
+	slow := open(post("/slow"))
+	sleeps := open(post("/once"), step{"do": "sleep", "times": 1500})
+	soon(t, arrived)
+	soon(t, arrived)
+	time.Sleep(100 * time.Millisecond) // so that the outcome of the second is known, most likely
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	c = start()
+	wait := func(id map[string]any) taskView {
+		t.Helper()
+		for range 1000 {
+			v, _, err := c.ask("tasks/get", id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Status != "working" {
+				return v
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("it never ends")
+		return taskView{}
+	}
+	if v := wait(slow); v.Status != "failed" || !v.Error.Data.UnknownOutcome || v.Error.Data.Request != "POST "+upstream.URL+"/slow" {
+		t.Errorf("%+v", v)
+	}
+	if v := wait(sleeps); v.Status != "completed" && !v.Error.Data.UnknownOutcome {
+		t.Errorf("%+v", v)
+	}
+	if n := len(arrived); n != 0 {
+		t.Errorf("%d requests more", n)
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
