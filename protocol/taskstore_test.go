@@ -86,6 +86,8 @@ func TestTask_waitsForDays(t *testing.T) {
 	open := func() *store.Store { return store.New(store.Options{Dir: dir, Now: clock}) }
 	first := open()
 	h := newTaskHost(t, keys, first, clock)
+	other, _ := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, ""), "result", "taskId"))
+	h.until("stdio:1", other, "completed") // so that the file is open
 	running := goruntime.NumGoroutine()
 	id, ok := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
 	if !ok {
