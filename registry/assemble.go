@@ -274,7 +274,8 @@ func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
 	}
 	g.module, g.pinned = p.module, p.pinned()
 	g.manifest = g.module.Manifest
-	policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(p.config.Updates), wantsOf(g.manifest)
+	policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(p.config.Updates), announced(p.wants(g.module), g.manifest)
+	g.wants = policy.Wants
 	limits := orDefaults(p.config.Limits, r.opts.Defaults)
 	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
 	limits.Output = max(g.output, maxAnswer)
@@ -362,7 +363,7 @@ func (s *Status) fail(state State, err error) { s.State, s.Error = state, err.Er
 
 func (s *Status) describe(g *generation) {
 	s.Version = g.manifest.Version
-	for _, w := range wantsOf(g.manifest) {
+	for _, w := range g.wants {
 		s.Wants = append(s.Wants, strings.TrimSpace(w.Grants.String()))
 	}
 	for _, line := range g.config.Grants.Grants() {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
@@ -55,6 +56,7 @@ type generation struct {
 	plugin   *plugin
 	config   Config
 	manifest *manifest.Manifest
+	wants    []hostfuncs.Want // what the operator may be asked about
 	server   server
 	module   *module.Module    // what the server runs; nil for code
 	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are

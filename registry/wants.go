@@ -12,11 +12,11 @@ import (
 // maxWants is how many wants of a plugin the operator can be asked about; the others are only shown.
 const maxWants = 64
 
-// wantsOf are the wants of a manifest that a line can say. Those that none can, or that bind what the plugin does
-// not offer, are left out: they are shown as they are, and never asked about.
-func wantsOf(m *manifest.Manifest) []hostfuncs.Want {
+// announced are the wants that a line can say. Those that none can, or that bind what the plugin does not offer, are
+// left out: they are shown as they are, and never asked about.
+func announced(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 	var wants []hostfuncs.Want
-	for _, raw := range m.Wants {
+	for _, raw := range all {
 		o, err := rawjson.ParseObject(raw)
 		if err != nil || len(wants) == maxWants {
 			continue

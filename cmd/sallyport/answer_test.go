@@ -170,6 +170,9 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if !failed || !strings.Contains(said, "the operator has been asked") || !strings.Contains(said, "sallyport allow "+q.ID) {
 		t.Errorf("%q", said)
 	}
+	if strings.Contains(said, "#") || strings.Contains(strings.ReplaceAll(said, h.site, ""), "127.0.0.1") {
+		t.Errorf("a refusal tells where the console is: %q", said)
+	}
 	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "" {
 		t.Errorf("%d %q", code, out)
 	}

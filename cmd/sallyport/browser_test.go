@@ -225,6 +225,10 @@ func TestBrowser_console(t *testing.T) {
 	if e := <-second; !e.failed || !strings.Contains(e.said, "the operator said no") {
 		t.Errorf("%+v", e)
 	}
+	where := strings.TrimPrefix(address[:strings.Index(address, "/#")], "http://")
+	if r, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sallyport://plugins"}); err != nil || strings.Contains(fmt.Sprint(r.Contents[0]), where) {
+		t.Error("a client is told where the console is:", r, err)
+	}
 	third := begin("/hour")
 	b.click("/hour", "For an hour")
 	if e := <-third; e.failed {

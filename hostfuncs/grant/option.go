@@ -203,6 +203,8 @@ func writeSize(of func(*Grant) int64) func(*Grant) string {
 
 func (g *Grant) readAsk(n Node) error {
 	switch {
+	case n.Kind == Scalar && n.Value == "caller" && g.Family != Net:
+		return failf(n.Line, "ask: caller is for net: write ask: true, and the operator is asked")
 	case n.Kind == Scalar && n.Value == "caller":
 		g.Ask, g.AskCaller = true, true
 	case n.Kind == Scalar && (n.Value == "true" || n.Value == "false"):

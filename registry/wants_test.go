@@ -1,0 +1,43 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+)
+
+// What a plugin announces becomes lines that the operator can be asked about; what no line says is left out, and
+// nothing of it is a grant.
+func TestWants(t *testing.T) {
+	m, err := manifest.Parse([]byte(`{"name":"p","tools":[{"name":"get","inputSchema":{"type":"object","properties":{"owner":{"type":"string"}}}}],"wants":[
+		{"net":"GET https://a.example/**","why":"looks up"}, {"net":"POST https://a.example/{args.owner}/x","body":"64KiB"},
+		{"net":"GET https://a.example/{args.nobody}"}, {"deny":"net: GET https://b.example/"}, {"fs":"read ~/work/**"}, {"kv":"1MiB"},
+		{"sampling":{"calls":3,"tokens":100}}, {"elicitation":""}, {"tools":["time-now"]}, {"nonsense":1}, 7, "net: GET https://c.example/", {},
+		{"net":"GET https://d.example/","net":"GET https://e.example/"}, {"net":{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":1}}}}}}}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range announced(m.Wants, m) {
+		got = append(got, strings.TrimSpace(w.Grants.String()+"# "+w.Why))
+	}
+	want := []string{
+		"net: GET https://a.example/**\n# looks up", "net: POST https://a.example/{args.owner}/x {body: 64KiB}\n#", "fs: read ~/work/**\n#", "kv: 1MiB\n#",
+		"sampling: {calls: 3, tokens: 100}\n#", "elicitation\n#", "tools: [time-now]\n#",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestWants_areBounded(t *testing.T) {
+	m := &manifest.Manifest{}
+	for i := range 1000 {
+		m.Wants = append(m.Wants, fmt.Appendf(nil, `{"net":"GET https://a.example/%d"}`, i))
+	}
+	if n := len(announced(m.Wants, m)); n != maxWants {
+		t.Errorf("%d wants", n)
+	}
+}
