@@ -36,6 +36,10 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []r
 	}
 	answers, err := g.ask(ctx, round)
 	if errors.Is(err, ErrSuspended) {
+		if g.calleesWrote() {
+			return refuseAll(len(round), askErrorf(runtime.KindLimit, "the call can ask nothing any more: "+
+				"a tool that it called has written something, which lasts when this call has succeeded"))
+		}
 		if full := j.Open(family, text); full != nil {
 			return refuseAll(len(round), askErrorf(runtime.KindLimit, "%v", full))
 		}
@@ -82,6 +86,7 @@ func roundText(round []runtime.Question) []byte {
 const (
 	keptResult = 'r'
 	keptError  = 'e'
+	keptWrote  = 'w' // before the others: of a call of a tool, after which writes of callees were held back
 )
 
 // encodeAnswers writes each answer as a letter, its length and its text.
@@ -156,6 +161,8 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 	switch {
 	case err != nil:
 		return nil, g.diverged(err)
+	case replay && len(outcome) > 0 && outcome[0] == keptWrote:
+		return nil, lostWrites()
 	case replay:
 		a := decodeAnswers(outcome, 1)[0]
 		return a.Result, a.Err
@@ -168,7 +175,11 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 	}
 	result, err := serve(g, ctx, params, s)
 	if !g.unknown(ctx, err) {
-		j.Record(true, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}), name, params)
+		outcome := encodeAnswers([]runtime.Answer{{Result: result, Err: err}})
+		if name == "tools/call" && g.calleesWrote() {
+			outcome = []byte{keptWrote}
+		}
+		j.Record(true, outcome, name, params)
 	}
 	return result, err
 }

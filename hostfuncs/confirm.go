@@ -16,8 +16,13 @@ import (
 // operator's asks about, and from another machine only where the line says so. What no line speaks of is never
 // asked there, and no answer is kept.
 func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
-	return d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
+	may := d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
 		(d.Grant.AskCaller || isLocal(g.call.Principal))
+	if !may {
+		return false
+	}
+	_, whole := g.shownTo(e)
+	return whole
 }
 
 // confirmFetch asks about a request before the journal takes it up: a client of the modern era answers with
@@ -88,7 +93,8 @@ func (g *Gate) confirm(ctx context.Context, e effect) error {
 
 // confirmation is a form without fields: its yes is the answer.
 func (g *Gate) confirmation(e effect) json.RawMessage {
-	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, g.redact(cut(printable(e.act), maxAct)))
+	act, _ := g.shownTo(e)
+	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, act)
 	if data, err := e.body(); err == nil && len(data) > 0 {
 		text += fmt.Sprintf(", with a body of %d bytes", len(data))
 	}

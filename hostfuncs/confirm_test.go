@@ -112,3 +112,21 @@ func TestConfirm_replay(t *testing.T) {
 		}
 	}
 }
+
+// An address that is too long to be shown as a whole is not asked about: nobody agrees to what is not shown.
+func TestConfirm_shownWhole(t *testing.T) {
+	var sent int
+	site := counting(t, &sent)
+	for _, c := range []struct {
+		length, sent int
+		shown        bool
+	}{{1500, 1, true}, {4000, 0, false}} {
+		sent = 0
+		p := &person{answers: map[string]string{"elicitation/create": yes}}
+		end := strings.Repeat("x", c.length) + "&to=mallory"
+		_, err := fetch(t, caller(t, p, nil, "stdio:1", "net: POST "+site+"/** {ask: true}"), post(site+"/pay?memo="+end, ""))
+		if sent != c.sent || (err == nil) != c.shown || c.shown != (len(p.rounds) == 1 && strings.Contains(p.rounds[0], "to=mallory?")) {
+			t.Errorf("%d bytes: %d sent, asked %q, %v", c.length, sent, p.rounds, err)
+		}
+	}
+}

@@ -47,6 +47,8 @@ type Operator interface {
 const (
 	// maxWhy bounds the plugin's reason in a question, in bytes: a sentence or two.
 	maxWhy = 512
+	// maxShown bounds an effect that somebody is asked about, in bytes: a long address is, a file in its query is not.
+	maxShown = 2 << 10
 	// maxAsked is how many questions one call puts: nobody reads more.
 	maxAsked = 20
 )
@@ -213,14 +215,23 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, ok bool) 
 	if q.Binding = binding(e); q.Binding == "" {
 		return q, false
 	}
+	if q.Effect, ok = g.shownTo(e); !ok {
+		return q, false
+	}
 	if g.consents.wants == nil {
 		g.consents.wants = map[string]bool{}
 	}
 	g.consents.asked++
 	g.consents.wants[q.Want] = true
 	q.Plugin, q.Digest, q.Principal = g.policy.plugin.Name, g.policy.plugin.Digest, g.call.Principal
-	q.Effect = g.redact(cut(printable(e.act), maxAct))
 	return q, true
+}
+
+// shownTo is an effect as a person is asked about it. It is not whole if it is too long: then nobody is asked, since
+// nobody agrees to what is not shown.
+func (g *Gate) shownTo(e effect) (text string, whole bool) {
+	text = g.redact(printable(e.act))
+	return text, len(text) <= maxShown
 }
 
 // announced finds the want that covers an effect, under the ceilings of the call.

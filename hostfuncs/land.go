@@ -99,6 +99,19 @@ func (g *Gate) whole() (all []*Gate) {
 	return append(all, g)
 }
 
+// calleesWrote reports whether calls that this one made wrote something that is to land with it.
+func (g *Gate) calleesWrote() bool {
+	return slices.ContainsFunc(g.whole(), func(one *Gate) bool {
+		return one != g && (len(one.kept.writes) > 0 || one.files != nil && len(one.files.Effects()) > 0)
+	})
+}
+
+// lostWrites is the end of a call that is run again after calls that it made: they do not run again, and what they
+// wrote was lost with its first run.
+func lostWrites() *runtime.EndError {
+	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot go on: what a tool that it called wrote was lost when it was interrupted, and nothing was written"}
+}
+
 func (g *Gate) landFiles(ctx context.Context, gates []*Gate) error {
 	var set changeSet
 	defer set.release()

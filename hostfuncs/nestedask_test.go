@@ -1,0 +1,90 @@
+package hostfuncs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// within calls one other plugin, which asks for one thing and succeeds.
+type within struct {
+	policy         *hostfuncs.Policy
+	method, params string
+}
+
+func (w *within) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
+	g := w.policy.NewGate(hostfuncs.Call{ID: "inner", Principal: n.Principal, Client: n.Client, Chain: n.Chain})
+	defer g.Close()
+	if _, err := g.Ask(ctx, w.method, json.RawMessage(w.params), nil); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(`{"content":[]}`), g.Land(ctx)
+}
+
+// calling makes calls of a plugin that may call another one.
+func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Store: kept, State: t.TempDir()})
+	t.Cleanup(func() { h.Close(); kept.Close() })
+	h.SetCaller(&within{h.Plugin(hostfuncs.Plugin{Name: "inner", Grants: mustSet(t, "kv: 1KiB")}), method, `{"key":"k","value":1}`})
+	outer := h.Plugin(hostfuncs.Plugin{Name: "outer", Digest: "sha256:1", Grants: mustSet(t, "elicitation", "tools: inner-run {any: true}")})
+	return func(j *journal.Journal) *hostfuncs.Gate {
+		if err := outer.Bind(j); err != nil {
+			t.Fatal(err)
+		}
+		g := outer.NewGate(hostfuncs.Call{ID: "outer", Principal: "stdio:1", Client: &person{suspend: true}, Journal: j})
+		t.Cleanup(g.Close)
+		return g
+	}
+}
+
+// A call whose question ends it is run again with the answers it had, and then no call that it made runs again: what
+// such a call wrote would be gone, and said to be there. So it cannot ask any more.
+func TestReplay_afterACalleeWrote(t *testing.T) {
+	for method, want := range map[string]string{
+		"kv/set": "limit: the call can ask nothing any more: a tool that it called has written something, which lasts when this call has succeeded",
+		"kv/get": "waits",
+	} {
+		g := calling(t, method)(journal.New())
+		if got := ask(t, g, "tools/call", `{"name":"inner-run"}`); !strings.Contains(got, "content") {
+			t.Fatal(got)
+		}
+		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, hostfuncs.ErrSuspended) != (want == "waits") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// The same where it is run again since its process was killed.
+func TestReplay_continuedAfterACalleeWrote(t *testing.T) {
+	for method, want := range map[string]string{"kv/set": "lost", "kv/get": `{"content":[]}`} {
+		outer := calling(t, method)
+		j := journal.New()
+		var parts [][]byte
+		j.Keep(func(part []byte) error {
+			parts = append(parts, slices.Clone(part))
+			return nil
+		})
+		if got := ask(t, outer(j), "tools/call", `{"name":"inner-run"}`); got != `{"content":[]}` {
+			t.Fatal(got)
+		}
+		if err := j.Begin("end", "end"); err != nil { // has what came before written down
+			t.Fatal(err)
+		}
+		again := journal.New()
+		if err := again.Continue(parts); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, outer(again), "tools/call", `{"name":"inner-run"}`); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
