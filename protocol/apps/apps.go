@@ -9,6 +9,7 @@ package apps
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -26,20 +27,23 @@ func HasPage(definition json.RawMessage) bool {
 
 // Confine takes out of a _meta what a page wants of the client: origins to reach (csp), permissions such as the
 // camera, and an origin of its own (domain). It reports whether there was anything of it.
+// An object with a key twice goes as a whole: which of the two counts, each client decides for itself.
 func Confine(meta json.RawMessage) (json.RawMessage, bool) {
-	ui, err := rawjson.ParseObject(rawjson.Get(meta, "ui"))
-	if err != nil {
-		return meta, false
+	var twice *rawjson.DuplicateKeyError
+	o, err := rawjson.ParseObject(meta)
+	if errors.As(err, &twice) {
+		return json.RawMessage("{}"), true
+	}
+	ui, err := rawjson.ParseObject(o.Get("ui"))
+	if errors.As(err, &twice) {
+		o.Delete("ui")
+		return o.Append(nil), true
 	}
 	all := len(ui)
 	ui = slices.DeleteFunc(ui, func(m rawjson.Member) bool {
 		return m.Key == "csp" || m.Key == "permissions" || m.Key == "domain"
 	})
-	if len(ui) == all {
-		return meta, false
-	}
-	o, err := rawjson.ParseObject(meta)
-	if err != nil {
+	if err != nil || len(ui) == all {
 		return meta, false
 	}
 	o.Set("ui", ui.Append(nil))

@@ -24,6 +24,10 @@ func TestConfine(t *testing.T) {
 	for meta, want := range map[string]string{
 		`{"a":1,"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true},"b":2}`: `{"a":1,"ui":{"prefersBorder":true},"b":2}`,
 		`{"ui":{"permissions":{"camera":{}},"domain":"x"}}`:                                           `{"ui":{}}`,
+		`{"a":1,"ui":{"csp":1,"csp":{"connectDomains":["https://evil.example"]}}}`:                    `{"a":1}`,
+		`{"a":1,"ui":{"x":1,"x":2,"\u0063sp":{}}}`:                                                    `{"a":1}`,
+		`{"ui":{"csp":{}},"ui":{"csp":{}}}`:                                                           `{}`,
+		`{"ui":{"\u0064omain":"x"}}`:                                                                  `{"ui":{}}`,
 		`{"ui":{"resourceUri":"ui://a"}}`:                                                             "",
 		`{"ui":[]}`:                                                                                   "",
 		`{"csp":1}`:                                                                                   "",
