@@ -319,7 +319,8 @@ func TestReview(t *testing.T) {
 	for _, c := range lock.Difference(v.Before, v.After) {
 		got = append(got, c.What+"|"+c.Before)
 	}
-	if want := "tool more|;tool say: description|does say"; strings.Join(got, ";") != want {
+	want := "tool more: description|;tool more: inputSchema.type|;tool more: name|;tool say: description|does say"
+	if strings.Join(got, ";") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -143,15 +143,26 @@ func printReview(w io.Writer, v *registry.Review) {
 
 // printChange writes one change: a text that is in both versions word by word.
 func printChange(w io.Writer, c lock.Change) {
-	fmt.Fprintf(w, "  %s\n", printable(c.What))
-	if c.Before == "" || c.After == "" {
-		for sign, text := range map[string]string{"-": c.Before, "+": c.After} {
-			if text != "" {
-				indented(w, sign+" "+text)
-			}
-		}
+	switch listed := c.What == "import" || c.What == "want"; {
+	case listed && c.After == "":
+		fmt.Fprintf(w, "  - %s %s\n", c.What, printable(c.Before))
+		return
+	case listed:
+		fmt.Fprintf(w, "  + %s %s\n", c.What, printable(c.After))
+		return
+	case c.After == "" && !strings.Contains(c.What, ": "): // all of a definition
+		fmt.Fprintf(w, "  - %s\n", printable(c.What))
+		return
+	case c.After == "":
+		fmt.Fprintf(w, "  - %s\n", printable(c.What))
+		indented(w, c.Before)
+		return
+	case c.Before == "":
+		fmt.Fprintf(w, "  + %s\n", printable(c.What))
+		indented(w, c.After)
 		return
 	}
+	fmt.Fprintf(w, "    %s\n", printable(c.What))
 	var marked []string
 	for _, p := range lock.Words(c.Before, c.After) {
 		marked = append(marked, mark(p))

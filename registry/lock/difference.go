@@ -57,14 +57,13 @@ func listed(what string, before, after []string) (changes []Change) {
 	return changes
 }
 
-// definition compares one entry: what it says, member by member.
+// definition compares one entry member by member. One that is new has nothing to compare with, and one that is gone
+// is one change.
 func definition(name string, before, after json.RawMessage) []Change {
 	switch {
-	case before == nil:
-		return []Change{{What: name, After: string(canonical(after))}}
 	case after == nil:
 		return []Change{{What: name, Before: string(canonical(before))}}
-	case equalJSON(before, after):
+	case before != nil && equalJSON(before, after):
 		return nil
 	}
 	a, b := leaves(before), leaves(after)
@@ -117,7 +116,9 @@ func (a leaf) text() string {
 // leaves are the values in JSON by their paths.
 func leaves(raw json.RawMessage) map[string]leaf {
 	found := map[string]leaf{}
-	gather(nil, raw, found)
+	if raw != nil {
+		gather(nil, raw, found)
+	}
 	return found
 }
 

@@ -31,7 +31,7 @@ func TestDifference(t *testing.T) {
 	want := []string{
 		"import|a.y|", "import||a.z",
 		`want|{"net":"GET https://a.example/**"}|`, `want||{"net":"GET https://b.example/**"}`,
-		`tool gone|{"name":"gone"}|`, `tool new||{"name":"new"}`,
+		`tool gone|{"name":"gone"}|`, "tool new: name||new",
 		"tool turn: description|turns it|turns it, and sends it on",
 		"tool turn: inputSchema.properties.q.type|string|number",
 	}
