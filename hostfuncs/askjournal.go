@@ -189,6 +189,11 @@ func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte
 	if err := g.alive(ctx); err != nil {
 		return err
 	}
+	if log := g.policy.host.audit; log != nil && g.journal.Kept() { // so that a crash does not cut off what led here
+		if err := log.Sync(); err != nil {
+			g.policy.host.logger.Error("the audit log cannot be brought to the disk", "call", g.call.ID, "error", err)
+		}
+	}
 	if err := g.journal.Begin(what, family, request...); err != nil {
 		g.policy.host.logger.Error("what a task is about to do cannot be noted", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
 		return askErrorf(runtime.KindUnavailable, "the host cannot note what is about to change, so nothing does")
