@@ -153,7 +153,7 @@ func TestAsk_isBounded(t *testing.T) {
 	if kept != 20 {
 		t.Errorf("%d kept", kept)
 	}
-	for id, q := range map[string]store.Question{"other": {Plugin: "quiet"}, "else": {Plugin: "loud", Principal: "token:b"}} {
+	for id, q := range map[string]store.Question{"other": {Plugin: "quiet"}, "else": {Plugin: "loud", Principal: "token:b"}, "new": {Plugin: "loud", Digest: "other bytes"}} {
 		q.ID, q.Expires = id, c.now().Add(hour)
 		if _, err := s.Ask(t.Context(), q); err != nil {
 			t.Error(id, err)

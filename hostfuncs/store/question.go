@@ -11,7 +11,7 @@ import (
 // must neither fill the disk nor hide another's question.
 const (
 	maxQuestions      = 1000
-	maxQuestionsOfOne = 20 // of one plugin, for one principal
+	maxQuestionsOfOne = 20 // of these bytes of one plugin, for one principal
 )
 
 // Question is an effect that a plugin wanted and an operator has not allowed.
@@ -59,8 +59,8 @@ func (s *Store) Ask(ctx context.Context, q Question) (kept Question, err error) 
 // roomToAsk holds the bounds.
 func roomToAsk(ctx context.Context, tx *sql.Tx, q Question, now int64) error {
 	var all, own, same int
-	err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE plugin = ? AND principal = ?), count(*) FILTER (WHERE id = ?)
-		FROM questions WHERE expires > ?`, q.Plugin, q.Principal, q.ID, now).Scan(&all, &own, &same)
+	err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE plugin = ? AND digest = ? AND principal = ?), count(*) FILTER (WHERE id = ?)
+		FROM questions WHERE expires > ?`, q.Plugin, q.Digest, q.Principal, q.ID, now).Scan(&all, &own, &same)
 	switch {
 	case err != nil:
 		return err
