@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -30,8 +31,14 @@ func documentOf(path string) (kind document, ok bool) {
 	return document{}, false
 }
 
+// maxDocument bounds a document's file, in bytes: the files of a skill have half of that when they are unpacked.
+const maxDocument = 32 << 20
+
 // loadDocument reads a plugin without code.
-func loadDocument(path string, d document) loaded {
+func loadDocument(path string, st stamp.Stamp, d document) loaded {
+	if st.Size > maxDocument {
+		return loaded{path: path, stamp: st, err: fmt.Errorf("the file is over %d MiB", maxDocument>>20)}
+	}
 	raw, st, err := stamp.Read(path)
 	if err != nil {
 		return loaded{path: path, stamp: st, err: err}

@@ -132,3 +132,21 @@ func TestPromptFile_Edited(t *testing.T) {
 	}
 	eventually(t, "the prompt follows its file", func() bool { return said() == "" })
 }
+
+// TestDocuments_large has files that are no longer than one byte over the bound: they are not read.
+func TestDocuments_large(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.skill", "b.prompt.md"} {
+		path := filepath.Join(dir, name)
+		writeFile(t, dir, name, nil)
+		if err := os.Truncate(path, maxDocument+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := open(t, options(t, dir))
+	for _, name := range []string{"a", "b_prompt"} {
+		if s := status(r, name); !strings.Contains(s.Error, "over 32 MiB") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 		return loaded{path: path, err: stamp.Plain(err)}
 	}
 	if d, ok := documentOf(path); ok {
-		return loadDocument(path, d)
+		return loadDocument(path, st, d)
 	}
 	if isExtismFile(path) {
 		return r.loadExtismFile(path)
