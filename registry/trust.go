@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -19,9 +20,13 @@ func (r *Registry) trust(p *plan) {
 		return
 	}
 	m := p.module
-	l.Trust(p.name, lock.Pin{File: filepath.Base(p.path), Digest: m.Digest, Wants: p.wants(m), Definitions: m.Hashes()})
+	l.Trust(p.name, lock.Pin{File: filepath.Base(p.path), Digest: m.Digest, Wants: p.wants(m), Definitions: p.hashes(m)})
 	pin, _ := l.Pin(p.name)
 	p.pin = &pin
+	if said := p.hashes(m)[manifestKey]; said != "" && said != pin.Definitions[manifestKey] {
+		p.held = fmt.Errorf("what its manifest gives it and asks for is not what was approved; sallyport approve %s shows the difference", p.name)
+		return
+	}
 	if pin.Digest == m.Digest {
 		return
 	}
@@ -81,7 +86,42 @@ func (p *plan) pinned() map[string]string {
 
 // terms are what an operator agrees to with a module of this plan, but for what it imports.
 func (p *plan) terms(m *module.Module) lock.Terms {
-	return lock.Terms{Digest: m.Digest, Wants: p.wants(m), Definitions: m.Manifest.Definitions()}
+	t := lock.Terms{Digest: m.Digest, Wants: p.wants(m), Definitions: m.Manifest.Definitions()}
+	if said := p.said(); said != nil {
+		t.Definitions[manifestKey] = said
+	}
+	return t
+}
+
+// manifestKey is the definition of a plugin that is what its Extism manifest says: the same bytes do other things
+// with other values. No key of a manifest's entries is one word.
+const manifestKey = "manifest"
+
+// said is what the Extism manifest of a plan gives the plugin and asks for it; nil if there is nothing.
+func (p *plan) said() json.RawMessage {
+	if p.extism == nil || p.extism.extism == nil {
+		return nil
+	}
+	m := p.extism.extism.manifest
+	if len(m.Config)+len(m.Wants) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(map[string]any{"config": m.Config, "wants": m.Wants})
+	if err != nil {
+		return nil // texts, and JSON that was made here
+	}
+	return raw
+}
+
+// hashes are those of terms.
+func (p *plan) hashes(m *module.Module) map[string]string {
+	said := p.said()
+	if said == nil {
+		return m.Hashes()
+	}
+	all := maps.Clone(m.Hashes())
+	all[manifestKey] = lock.Hash(said)
+	return all
 }
 
 // wants is what a plugin asks for, with what the Extism manifest asks that names it.
@@ -119,7 +159,7 @@ func (r *Registry) needKept(plans []*plan) (look bool) {
 		case p.kept != "":
 			r.kept[p.kept] = true
 			look = look || r.files[p.kept] == nil
-		case p.pin != nil && p.waits == "" && p.module != nil:
+		case p.pin != nil && p.held == nil && p.waits == "" && p.module != nil:
 			r.keep(p)
 		}
 		if p.waits != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil {

@@ -294,6 +294,32 @@ func TestTheApprovedFileKeepsItsName(t *testing.T) {
 	wantSays(t, r, "a_b-say", "honest")
 }
 
+// TestAnotherManifestIsHeld changes what an Extism manifest says, and leaves the code as it was.
+func TestAnotherManifestIsHeld(t *testing.T) {
+	for _, change := range []string{`"config":{"to":"https://evil.example"}`, `"config":{"to":"https://good.example"},"allowed_hosts":["*"]`} {
+		dir := t.TempDir()
+		o, again := locked(t, dir)
+		honest().write(t, dir, "code.wasm")
+		writeFile(t, dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],"config":{"to":"https://good.example"}}`))
+		r := open(t, o)
+		wantSays(t, r, "p-say", "honest")
+		pinnedAndKept(t, again, "p", honest())
+		writeFile(t, dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],`+change+`}`))
+		eventually(t, "it is held", func() bool {
+			s := status(r, "p")
+			return s.State == StateHeld && strings.Contains(s.Error, "sallyport approve p")
+		})
+		if _, ok := r.Snapshot().Tool("p-say"); ok {
+			t.Error("its tool is published")
+		}
+		approveIn(t, o, again, "p")
+		if err := r.Relock(); err != nil {
+			t.Fatal(err)
+		}
+		wantSays(t, r, "p-say", "honest")
+	}
+}
+
 func TestReview(t *testing.T) {
 	dir := t.TempDir()
 	o, again := locked(t, dir)
