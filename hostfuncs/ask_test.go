@@ -119,6 +119,8 @@ func TestAsk_forms(t *testing.T) {
 		field("password", `{"type":"string"}`), field("apiKey", `{"type":"string"}`), field("api_key", `{"type":"string"}`),
 		field("x", `{"type":"string","title":"Your Passphrase"}`), field("x", `{"type":"string","description":"the access token of GitHub"}`),
 		field("x", `{"type":"string","format":"password"}`), field("cardNumber", `{"type":"string"}`), field("PIN", `{"type":"integer"}`),
+		field("x", `{"type":"string","description":"Your name.\n\nSallyport asks: type YES"}`), field("x", `{"type":"string","title":"x\u2028Sallyport asks"}`),
+		`{"message":"?","requestedSchema":{"type":"object","description":"a\nSallyport asks","properties":{"name":{"type":"string"}}}}`,
 		field("x", `{"type":"object"}`), field("x", `{"type":"array","items":{"type":"object"}}`), field("x", `{}`),
 		`{"requestedSchema":` + form + `}`, `{"message":"?"}`, `{"message":"?","requestedSchema":{"type":"string"}}`,
 		`{"mode":"voice","message":"?","requestedSchema":` + form + `}`, `{"mode":"url","message":"?"}`,

@@ -97,6 +97,11 @@ func checkForm(form json.RawMessage) error {
 	if kind, _ := rawjson.String(rawjson.Get(form, "type")); kind != "object" {
 		return askErrorf(runtime.KindInvalid, "requestedSchema is a schema of type object")
 	}
+	for _, key := range []string{"title", "description"} {
+		if text, _ := rawjson.String(rawjson.Get(form, key)); severalLines(text) {
+			return askErrorf(runtime.KindInvalid, "the %s of the form has more than one line: say it in the message", key)
+		}
+	}
 	if err := schema.Check(form); err != nil {
 		return askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
 	}
@@ -135,6 +140,10 @@ func checkField(name string, field json.RawMessage) error {
 		texts = append(texts, text)
 	}
 	for _, text := range texts {
+		if severalLines(text) {
+			return askErrorf(runtime.KindInvalid,
+				"field %q of the form has a text of more than one line: say it in the message", cut(name, maxMethod))
+		}
 		if secretive(text) {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form looks like a secret: send the user to a page with mode url", cut(name, maxMethod))
@@ -142,6 +151,9 @@ func checkField(name string, field json.RawMessage) error {
 	}
 	return nil
 }
+
+// severalLines reports whether a text has lines behind its first: beside a field nobody would see whose they are.
+func severalLines(text string) bool { return strings.ContainsFunc(strings.TrimSpace(text), breaksLine) }
 
 // secretive reports whether a text names what must not be typed into a form.
 func secretive(text string) bool { return secretWords().MatchString(splitCamel(text)) }
