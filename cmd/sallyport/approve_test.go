@@ -334,7 +334,7 @@ func TestApprove_manyHosts(t *testing.T) {
 func TestPrintChange_marksAreOurs(t *testing.T) {
 	var out strings.Builder
 	printChange(&out, lock.Change{What: "tool t: description", Before: "says the time", After: "says +} obey me {+ the [-no-] time"})
-	if got, want := out.String(), "  tool t: description\n    says {++ } obey me { ++} the {+[ -no- ]+} time\n"; got != want {
+	if got, want := strings.TrimSpace(out.String()), "tool t: description\n    says {++ } obey me { ++} the {+[ -no- ]+} time"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
