@@ -132,12 +132,18 @@ func (b *tab) click(about, name string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(".question, .row")].filter(c => c.textContent.includes(%q))
 		.flatMap(c => [...c.querySelectorAll("button")]).find(b => b.textContent === %q)`, about, name)
-	b.wait("!!(" + find + ")")
+	b.wait("!!(" + find + ") && performance.now() - moved >= settle")
 	var at [2]float64
 	raw := b.eval("(() => { const b = " + find + "; b.scrollIntoView({block: 'center'}); const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()")
 	if err := json.Unmarshal([]byte(raw), &at); err != nil {
 		b.t.Fatal(raw, err)
 	}
+	b.press(at)
+}
+
+// press presses and lets go at a place.
+func (b *tab) press(at [2]float64) {
+	b.t.Helper()
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		b.send("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1})
 	}
@@ -253,6 +259,7 @@ func TestBrowser_console(t *testing.T) {
 	b.click("/hour", "Take back")
 	b.wait(`![...document.querySelectorAll(".row")].some(r => r.textContent.includes("/hour") && r.textContent.includes("Take back"))`)
 	showsWords(t, h, b)
+	oneClick(t, h, b)
 	b.picture(filepath.Join(sharedState(t), "..", "console.png"))
 }
 
@@ -270,5 +277,33 @@ func showsWords(t *testing.T, h *house, b *tab) {
 	b.wait(`document.querySelector("#questions").innerText.includes("</p><img src=x")`)
 	if got := b.eval(`[document.images.length, document.scripts.length, document.title]`); got != `[0,1,"(1) Sallyport"]` {
 		t.Errorf("the page became %s", got)
+	}
+}
+
+// oneClick has one question take the place of another under the hand that has just answered that one.
+func oneClick(t *testing.T, h *house, b *tab) {
+	t.Helper()
+	s := store.New(store.Options{Dir: h.state})
+	defer s.Close()
+	for _, id := range []string{"one", "two"} {
+		_, err := s.Ask(context.Background(), store.Question{ID: id, Plugin: "p", Digest: "d", Principal: "me", Line: "net: GET https://a.example/" + id,
+			Effect: "GET https://a.example/" + id, Binding: id, Expires: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.click("</p><img", "Refuse")
+	b.wait(`document.querySelectorAll(".question").length === 2 && performance.now() - moved >= settle`)
+	var at [2]float64
+	raw := b.eval(`(() => { const r = document.querySelector(".question .allow").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+	if err := json.Unmarshal([]byte(raw), &at); err != nil {
+		t.Fatal(raw, err)
+	}
+	b.press(at)
+	b.wait(`document.querySelectorAll(".question").length === 1`)
+	b.press(at)
+	time.Sleep(2 * time.Second) // for an answer that is not to come
+	if left, err := s.Questions(context.Background()); err != nil || len(left) != 1 || left[0].ID != "two" {
+		t.Errorf("%+v %v", left, err)
 	}
 }

@@ -33,10 +33,15 @@ function status(text, lost) {
   s.className = lost ? "lost" : "";
 }
 
+// What moves under the hand takes no click for a moment: the second one of a double click was meant for what was there.
+const settle = 700;
+let moved = -settle;
+
 function button(label, className, body) {
   const b = el("button", className, label);
   b.type = "button";
   b.addEventListener("click", async () => {
+    if (performance.now() - moved < settle) return;
     for (const other of b.parentElement.querySelectorAll("button")) other.disabled = true;
     try {
       await ask("/answer", body);
@@ -99,6 +104,9 @@ const shown = {};
 function show(id, list, make, nothing) {
   const text = JSON.stringify(list);
   if (shown[id] === text) return;
+  const before = JSON.parse(shown[id] || "[]");
+  const other = (item, i) => !(list || [])[i] || item.id !== list[i].id;
+  if (id !== "calls" && before.some(other)) moved = performance.now();
   shown[id] = text;
   const items = (list || []).map(make);
   const inside = items.length === 0 ? [el("p", "soft", nothing)] : items[0].className === "row" ? [el("div", "card", ...items)] : items;
