@@ -59,7 +59,9 @@ func compileElsewhere(cache string) func(context.Context, []byte) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("compile: it took too long: %w", context.Cause(ctx))
 		case !errors.As(err, &exit):
-			return fmt.Errorf("compile: %w", err)
+			// A system that does not start this program again, such as an emulator. What was checked about the
+			// module before still bounds the work.
+			return runtime.Precompile(ctx, cache, wasm)
 		case exit.ExitCode() == exitError:
 			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -242,14 +241,4 @@ func readAnswers(r io.Reader) <-chan string {
 		}
 	}()
 	return lines
-}
-
-// wantEnd fails if the program does not end well and soon.
-func wantEnd(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	timer := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill() })
-	defer timer.Stop()
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("its end: %v", err)
-	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -94,9 +95,9 @@ func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 	for {
 		var count int
 		var bytes int64
-		err := tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(length(data)), 0) FROM records WHERE kind = ? AND principal = ?",
+		err := tx.QueryRowContext(ctx, "SELECT count, bytes FROM totals WHERE kind = ? AND principal = ?",
 			k, r.Principal).Scan(&count, &bytes)
-		if err != nil {
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if count < b.count && bytes+int64(len(r.Data)) <= b.bytes {

@@ -146,8 +146,8 @@ func (s *Store) source() string {
 	}.Encode()}).String()
 }
 
-// version is the form of the tables. A file of another one is refused, never guessed at.
-const version = 2
+// version is the form of the tables. A file of a later one is refused, never guessed at.
+const version = 3
 
 // tables is the form.
 const tables = `
@@ -178,7 +178,26 @@ CREATE TABLE grants (
 	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
 	line TEXT NOT NULL, binding TEXT NOT NULL, once INTEGER NOT NULL, given INTEGER NOT NULL,
 	expires INTEGER NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = 2;
+`
+
+// totalTables keep how much there is of each kind, so that nobody has to count it.
+const totalTables = `
+CREATE TABLE totals (
+	kind TEXT NOT NULL, principal TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+	PRIMARY KEY (kind, principal)) WITHOUT ROWID;
+INSERT INTO totals SELECT kind, principal, count(*), sum(length(data)) FROM records GROUP BY kind, principal;
+CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
+	INSERT INTO totals VALUES (new.kind, new.principal, 1, length(new.data))
+		ON CONFLICT (kind, principal) DO UPDATE SET count = count + 1, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER records_changed AFTER UPDATE OF data ON records BEGIN
+	UPDATE totals SET bytes = bytes + length(new.data) - length(old.data) WHERE kind = new.kind AND principal = new.principal;
+END;
+CREATE TRIGGER records_gone AFTER DELETE ON records BEGIN
+	UPDATE totals SET count = count - 1, bytes = bytes - length(old.data) WHERE kind = old.kind AND principal = old.principal;
+	DELETE FROM totals WHERE kind = old.kind AND principal = old.principal AND count = 0;
+END;
+PRAGMA user_version = 3;
 `
 
 // labels lets records be found by their label, which stands in the column plugin. Files that were made
@@ -203,9 +222,11 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	switch have {
 	case version:
 	case 0:
-		form = tables + answerTables + labels
+		form = tables + answerTables + totalTables + labels
 	case 1:
-		form = answerTables + labels
+		form = answerTables + totalTables + labels
+	case 2:
+		form = totalTables + labels
 	default:
 		return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
 	}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// describing is a module that answers plugin/describe with these bytes.
+func describing(answer string) *wasmtest.Module {
+	var m wasmtest.Module
+	const i32 = wasmtest.I32
+	write := m.Import("sallyport", "write", []byte{i32, i32, i32}, []byte{i32})
+	pages := len(answer)>>16 + 2
+	m.Memory(pages, pages)
+	m.Data(16, []byte(answer))
+	m.Export("mcp_handle", m.Func([]byte{i32}, []byte{i32}, nil,
+		wasmtest.I32Const(1), wasmtest.I32Const(16), wasmtest.I32Const(int32(len(answer))), wasmtest.Call(write), wasmtest.Drop, wasmtest.I32Const(0)))
+	return &m
+}
+
+// wantEnd fails if the program does not end well and soon.
+func wantEnd(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	timer := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("its end: %v", err)
+	}
+}
