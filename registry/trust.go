@@ -16,6 +16,10 @@ import (
 // seen first. Others are held, and the approved ones serve in their place. r.mu must be held.
 func (r *Registry) trust(p *plan) {
 	l := r.opts.Lock
+	if _, isText := documentOf(p.path); l != nil && l.Locked() && isText && p.config.Updates != UpdatesDev {
+		p.held = errors.New("prompts and skills that are files are not in a lock file, and do not serve with --locked; dev: true lets this one")
+		return
+	}
 	if l == nil || p.code != nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev || p.module == nil {
 		return
 	}

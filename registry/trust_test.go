@@ -148,6 +148,21 @@ func TestLockedServesNothingElse(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 }
 
+// TestLockedHoldsTexts: a prompt file is not in the lock file either.
+func TestLockedHoldsTexts(t *testing.T) {
+	dir := t.TempDir()
+	o, again := locked(t, dir)
+	o.Lock = again(lock.Options{Locked: true})
+	writeFile(t, dir, "p.prompt.md", []byte("---\ndescription: x\n---\nDo it.\n"))
+	r := open(t, o)
+	if s := status(r, "p_prompt"); s.State != StateHeld || !strings.Contains(s.Error, "--locked") {
+		t.Errorf("%+v", s)
+	}
+	if n := len(r.Snapshot().Prompts); n != 0 {
+		t.Errorf("%d prompts are published", n)
+	}
+}
+
 // TestAnotherKindOfFileDoesNotTakeAName holds that the pin is the name's, not the file's: a manifest that names
 // another module, or a configuration that names another source, brings other bytes.
 func TestAnotherKindOfFileDoesNotTakeAName(t *testing.T) {
