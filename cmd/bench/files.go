@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -48,40 +49,55 @@ func benchFile(ctx context.Context, o options, dir string, size int) ([]row, err
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return nil, err
 	}
-	buf := make([]byte, 64<<10)
 	lower := tree.New([]tree.Mount{{Host: dir, Guest: "/w"}}, everything{})
 	held := overlay.New(lower, overlay.Options{})
 	defer lower.Close()
 	defer held.Close()
-	var reads, writes []float64
-	var ours, theirs float64
-	calls := max(1, o.calls*(64<<10)/size)
-	for range o.rounds {
-		a, err := perCall(calls, func() error { return readPlain(path, buf) })
-		if err != nil {
-			return nil, err
-		}
-		b, err := perCall(calls, func() error { return readOverlay(held, filepath.Base(path), buf) })
-		if err != nil {
-			return nil, err
-		}
-		reads, theirs, ours = append(reads, b/a), a, b
-		a, err = perCall(max(1, calls/100), func() error { return writePlain(path, content) })
-		if err != nil {
-			return nil, err
-		}
-		b, err = perCall(max(1, calls/100), func() error { return writeOverlay(ctx, dir, filepath.Base(path), content) })
-		if err != nil {
-			return nil, err
-		}
-		writes = append(writes, b/a)
+	plain, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	kib := size >> 10
-	return []row{
-		{Name: fmt.Sprintf("overlay_read_over_os_%dKiB", kib), Value: median(reads), Unit: "ratio",
-			note: fmt.Sprintf("%.0f µs against %.0f µs", ours, theirs)},
-		{Name: fmt.Sprintf("overlay_write_over_os_%dKiB", kib), Value: median(writes), Unit: "ratio", note: "landed, against os with fsync and rename"},
-	}, nil
+	defer func() { _ = plain.Close() }()
+	opened, e := held.Open("/w/"+filepath.Base(path), wasi.OpenOptions{Read: true})
+	if e != wasi.ESUCCESS {
+		return nil, e
+	}
+	defer opened.Close()
+	name, buf, calls, kib := filepath.Base(path), make([]byte, 64<<10), max(1, o.calls*(64<<10)/size), size>>10
+	return besideOS(o.rounds, []pair{
+		{fmt.Sprintf("overlay_read_over_os_%dKiB", kib), "of a file that is open", calls,
+			func() error { return readAll(readOpened(opened), buf) }, func() error { return readAll(readPlain(plain), buf) }},
+		{fmt.Sprintf("overlay_open_and_read_over_os_%dKiB", kib), "with opening, which looks before and after, and closing", calls,
+			func() error { return throughOverlay(held, name, buf) }, func() error { return throughOS(path, buf) }},
+		{fmt.Sprintf("overlay_write_over_os_%dKiB", kib), "landed, against os with fsync and rename", max(1, calls/100),
+			func() error { return writeOverlay(ctx, dir, name, content) }, func() error { return writePlain(path, content) }},
+	})
+}
+
+// pair is one thing done by us and by the system alone.
+type pair struct {
+	name, note   string
+	calls        int // of a round
+	ours, theirs func() error
+}
+
+// besideOS measures pairs in turn, and returns the median of the ratios of the rounds.
+func besideOS(rounds int, pairs []pair) (rows []row, err error) {
+	for _, p := range pairs {
+		var all []float64
+		var ours, theirs float64
+		for range rounds {
+			if theirs, err = perCall(p.calls, p.theirs); err != nil {
+				return nil, err
+			}
+			if ours, err = perCall(p.calls, p.ours); err != nil {
+				return nil, err
+			}
+			all = append(all, ours/theirs)
+		}
+		rows = append(rows, row{Name: p.name, Value: median(all), Unit: "ratio", note: fmt.Sprintf("%s: %.1f µs against %.1f µs", p.note, ours, theirs)})
+	}
+	return rows, nil
 }
 
 // perCall is how many microseconds one call of f takes.
@@ -95,14 +111,13 @@ func perCall(n int, f func() error) (float64, error) {
 	return float64(time.Since(begin).Nanoseconds()) / 1000 / float64(n), nil
 }
 
-func readPlain(path string, buf []byte) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
+// readAll reads a file from its beginning to its end, in pieces.
+func readAll(read func(p []byte, off int64) (int, error), buf []byte) error {
 	for off := int64(0); ; {
-		n, _ := f.ReadAt(buf, off)
+		n, err := read(buf, off)
+		if err != nil {
+			return err
+		}
 		if n == 0 {
 			return nil
 		}
@@ -110,22 +125,41 @@ func readPlain(path string, buf []byte) error {
 	}
 }
 
-func readOverlay(held *overlay.Overlay, name string, buf []byte) error {
+func readPlain(f *os.File) func([]byte, int64) (int, error) {
+	return func(p []byte, off int64) (int, error) {
+		n, err := f.ReadAt(p, off)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return n, err
+	}
+}
+
+func readOpened(f wasi.File) func([]byte, int64) (int, error) {
+	return func(p []byte, off int64) (int, error) {
+		n, e := f.ReadAt(p, off)
+		if e != wasi.ESUCCESS {
+			return n, e
+		}
+		return n, nil
+	}
+}
+
+func throughOS(path string, buf []byte) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(readAll(readPlain(f), buf), f.Close())
+}
+
+func throughOverlay(held *overlay.Overlay, name string, buf []byte) error {
 	f, e := held.Open("/w/"+name, wasi.OpenOptions{Read: true})
 	if e != wasi.ESUCCESS {
 		return e
 	}
 	defer f.Close()
-	for off := int64(0); ; {
-		n, e := f.ReadAt(buf, off)
-		if e != wasi.ESUCCESS {
-			return e
-		}
-		if n == 0 {
-			return nil
-		}
-		off += int64(n)
-	}
+	return readAll(readOpened(f), buf)
 }
 
 // writePlain replaces a file as a careful program does.
