@@ -79,16 +79,27 @@ func (f *fake) principal() string {
 
 type fakeConn struct {
 	*fake
+	mu      sync.Mutex
+	over    bool
 	running sync.WaitGroup
 }
 
 func (c *fakeConn) Close() {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
 	c.running.Wait()
 	c.closed.Add(1)
 }
 
 func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response {
+	c.mu.Lock()
+	if c.over {
+		c.mu.Unlock()
+		return protocol.Response{}
+	}
 	c.running.Add(1)
+	c.mu.Unlock()
 	defer c.running.Done()
 	r := protocol.Response{Modern: protocol.IsModern(m)}
 	if !m.IsRequest() {
