@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 
 	sdk "github.com/extism/go-sdk"
@@ -25,8 +26,8 @@ type keptSDK struct {
 	plugin *sdk.Plugin
 }
 
-func newKeptSDK(ctx context.Context) (*keptSDK, error) {
-	wasm, err := os.ReadFile(guestFile("extism"))
+func newKeptSDK(ctx context.Context, file string) (*keptSDK, error) {
+	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (k *keptSDK) answer(message []byte) []byte {
 }
 
 func peerExtismSDK(l net.Listener, ready func()) error {
-	k, err := newKeptSDK(context.Background())
+	k, err := newKeptSDK(context.Background(), guestFile("extism"))
 	if err != nil {
 		return err
 	}
@@ -84,12 +85,22 @@ func peerExtismSDK(l net.Listener, ready func()) error {
 }
 
 // benchKept compares the Extism dialect with Extism's own host, both in this process and with no wire:
-// one instance that is kept, and what a pool does for each call.
+// one instance that is kept, and what a pool does for each call. Both guests are made with Extism's own PDKs;
+// most plugins that exist are in Rust.
 func benchKept(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
-	theirs, err := newKeptSDK(ctx)
+	rust, err := benchKeptGuest(ctx, o, filepath.Join("cmd", "bench", "testdata", "extismrust", "echo.wasm"), "")
+	if err != nil {
+		return nil, err
+	}
+	goRows, err := benchKeptGuest(ctx, o, guestFile("extism"), "_go")
+	return append(rust, goRows...), err
+}
+
+func benchKeptGuest(ctx context.Context, o options, file, guest string) ([]row, error) {
+	theirs, err := newKeptSDK(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +108,7 @@ func benchKept(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	wasm, err := os.ReadFile(guestFile("extism"))
+	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +124,7 @@ func benchKept(ctx context.Context, o options) ([]row, error) {
 	for _, size := range []int{100, 100_000} {
 		params := []byte(`{"name":"echo","arguments":{"text":"` + payload(size) + `"}}`)
 		request := runtime.Request{Method: "tools/call", Params: params, Session: "one"}
-		times, err := quickest(o, []func() error{
+		times, err := sustained(o, []func() error{
 			func() error { _, err := theirs.call(params); return err },
 			func() error { return kept.call(ctx, request) },
 			func() error { return clean.call(ctx, request) },
@@ -121,7 +132,7 @@ func benchKept(ctx context.Context, o options) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		label := map[int]string{100: "", 100_000: "_100KB"}[size]
+		label := guest + map[int]string{100: "", 100_000: "_100KB"}[size]
 		rate := func(i int) float64 { return 1e9 / float64(times[i]) }
 		rows = append(rows,
 			row{Name: "extism_kept_over_sdk" + label, Value: rate(1) / rate(0), Unit: "ratio", note: fmt.Sprintf("calls a second; a call takes %v against %v", times[1], times[0])},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -46,6 +47,26 @@ func quickest(o options, ways []func() error) ([]time.Duration, error) {
 		}
 	}
 	return best, nil
+}
+
+// sustained is how long a call of each way takes over all rounds, one round of each in turn: what a server that
+// goes on serving gets, its garbage collected in its own time.
+func sustained(o options, ways []func() error) ([]time.Duration, error) {
+	took := make([]time.Duration, len(ways))
+	for range o.rounds {
+		for i, call := range ways {
+			runtime.GC()
+			rate, err := rateOf(o.slice, call)
+			if err != nil {
+				return took, err
+			}
+			took[i] += time.Duration(1e9 / rate)
+		}
+	}
+	for i := range took {
+		took[i] /= time.Duration(o.rounds)
+	}
+	return took, nil
 }
 
 // rateOf is how many calls a second there are in a slice of time.
