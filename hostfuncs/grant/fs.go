@@ -175,7 +175,11 @@ func notAlone(text string, line int) error {
 	if !isBinding(text) {
 		return unknownBinding(text, line)
 	}
-	return failf(line, "%s stands alone between slashes or dots: a value fills the whole step", text[:strings.IndexByte(text+"}", '}')+1])
+	end := strings.IndexByte(text, '}')
+	if end < 0 {
+		return failf(line, "%s has no }: write such as {args.owner}", text)
+	}
+	return failf(line, "%s stands alone between slashes or dots: a value fills the whole step", text[:end+1])
 }
 
 func escapePath(s string) string {

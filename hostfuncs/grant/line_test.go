@@ -144,6 +144,7 @@ func TestParseLine_Errors(t *testing.T) {
 		{"deny: net: GET https://a/ {ask: true}", "a deny line takes no options: remove them"},
 		{"net: GET https://a/\u202e", "a grant holds a control character"},
 		{"net: GET https://a/\xff", "a grant is not UTF-8 text"},
+		{"fs: write /0{args.", "{args. has no }: write such as {args.owner}"},
 		{"fs: read /" + strings.Repeat("a", 9000), "a grant is longer than 8192 bytes"},
 		{"net: GET http://a/" + strings.Repeat("é", 3000), "a grant is longer than 8192 bytes when it is written with escapes"},
 		{"fs: read " + strings.Repeat("/a", 200), "the path has more than 128 segments"},
