@@ -32,6 +32,7 @@ type Module struct {
 	mu       sync.Mutex
 	refs     int           // the file and each server
 	done     chan struct{} // nil: not begun
+	stop     func()        // ends the compilation; nil: not begun
 	compiled *runtime.Module
 	err      error
 }
@@ -61,13 +62,19 @@ func (m *Module) CompileBy(compile func(ctx context.Context) (*runtime.Module, e
 }
 
 // Get returns the compiled module. The first call starts the compilation, later ones wait for the
-// same; it goes on when a caller gives up. A module that could not be read is tried again.
+// same; it goes on when a caller gives up, and ends when nobody has a claim any more. A module that could not be
+// read is tried again.
 func (m *Module) Get(ctx context.Context) (*runtime.Module, error) {
 	m.mu.Lock()
 	if m.done == nil {
 		m.done = make(chan struct{})
 		done := m.done
-		m.run(func() { m.compileOnce(done) })
+		ctx, stop := context.WithCancel(context.Background())
+		m.stop = stop
+		m.run(func() {
+			defer stop()
+			m.compileOnce(ctx, done)
+		})
 	}
 	done := m.done
 	m.mu.Unlock()
@@ -81,13 +88,15 @@ func (m *Module) Get(ctx context.Context) (*runtime.Module, error) {
 	return m.compiled, m.err
 }
 
-func (m *Module) compileOnce(done chan struct{}) {
-	compiled, err := m.compile(context.Background())
+func (m *Module) compileOnce(ctx context.Context, done chan struct{}) {
+	compiled, err := m.compile(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer close(done)
-	if m.refs == 0 && compiled != nil { // everybody has left
-		compiled.Close()
+	if m.refs == 0 { // everybody has left
+		if compiled != nil {
+			compiled.Close()
+		}
 		compiled, err = nil, runtime.ErrClosed
 	}
 	m.compiled, m.err = compiled, err
@@ -121,7 +130,13 @@ func (m *Module) Retain() {
 func (m *Module) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.refs--; m.refs == 0 && m.compiled != nil {
+	if m.refs--; m.refs > 0 {
+		return
+	}
+	if m.stop != nil {
+		m.stop()
+	}
+	if m.compiled != nil {
 		m.compiled.Close()
 		m.compiled, m.err = nil, runtime.ErrClosed
 	}

@@ -90,3 +90,24 @@ func TestClaims(t *testing.T) {
 		t.Error("a claim is left")
 	}
 }
+
+// A compilation that nobody waits for any more ends.
+func TestRelease_endsTheCompilation(t *testing.T) {
+	m := newModule("p.wasm", "sha256:1")
+	ended := make(chan struct{})
+	m.CompileBy(func(ctx context.Context) (*runtime.Module, error) {
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}, func(f func()) { go f() })
+	gone, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if _, err := m.Get(gone); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	m.Release()
+	<-ended
+	if _, err := m.Get(t.Context()); !errors.Is(err, runtime.ErrClosed) {
+		t.Error(err)
+	}
+}
