@@ -104,7 +104,11 @@ func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, 
 		if err := l.Reject(ctx, v.Name, v.After.Digest); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: these bytes are refused, and what was approved before serves\n", printable(v.Name))
+		serves := "what was approved before serves"
+		if v.Before.Digest == "" {
+			serves = "nothing of it serves"
+		}
+		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", printable(v.Name), serves)
 		return nil
 	case yes:
 		if err := v.Approve(ctx, l); err != nil {
