@@ -210,10 +210,10 @@ func (o *Options) checkReach() error {
 }
 
 // normalOrigin returns scheme://host[:port] in lower case and without the scheme's own port, ""
-// if s is no web origin.
+// if s is no web origin, which is written without escapes (RFC 6454, section 6.2).
 func normalOrigin(s string) string {
 	u, err := url.Parse(strings.ToLower(s))
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || strings.Contains(s, "%") || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
 	if u.User != nil || u.Path != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(s, "#") {
