@@ -142,6 +142,8 @@ func (b *Binary) section(s *section) error {
 	case sectionStart:
 		b.Start = true
 		r.u32()
+	case sectionDataCount:
+		r.u32()
 	case sectionTag:
 		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
 	case sectionCode:
