@@ -188,7 +188,7 @@ func TestConsent_neverAsked(t *testing.T) {
 	f.plugin.Grants = f.plugin.Grants.Under(mustSet(t, "net: GET http://**", "fs: read ~/**"))
 	for request, why := range map[string]string{
 		get("http://b.example/"):                       "denies it",
-		`{"method":"POST","url":"https://a.example/"}`: "no grant allows it", // beyond the ceiling
+		`{"method":"POST","url":"https://a.example/"}`: "max_grants does not reach it",
 		get("http://127.0.0.1/"):                       "no grant allows it", // stars mean no machine of this network
 		get("http://localhost/"):                       "no grant allows it",
 		get("http://[::1]/"):                           "no grant allows it",
@@ -287,5 +287,5 @@ func TestConsent_underTheCeiling(t *testing.T) {
 	if err := f.fetch(get(site + "/1")); err != nil {
 		t.Error(err)
 	}
-	f.refused(f.fetch(get(site+"/2")), "no grant allows it", "net: GET "+site+"/2")
+	f.refused(f.fetch(get(site+"/2")), "max_grants does not reach it", "")
 }

@@ -21,10 +21,11 @@ func (s *Set) ceilings() []*Set {
 	return s.ceiling
 }
 
-// decide goes through the lines of one family, and then through those of each ceiling.
+// decide goes through the lines of one family, and then through those of each ceiling, also if no line covers the
+// effect: one more line of the set would not help then.
 func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
 	d := s.own(f, covers)
-	if d.Grant == nil || d.Grant.Deny {
+	if d.Grant != nil && d.Grant.Deny {
 		return d
 	}
 	for _, c := range s.ceilings() {
@@ -32,7 +33,9 @@ func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
 		if top.Grant == nil || top.Grant.Deny {
 			return Decision{Beyond: true}
 		}
-		d.lower(&top)
+		if d.Grant != nil {
+			d.lower(&top)
+		}
 	}
 	return d
 }

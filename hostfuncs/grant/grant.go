@@ -130,7 +130,7 @@ type Decision struct {
 	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool
-	// Beyond says that a line covers it, and a ceiling does not.
+	// Beyond says that a ceiling does not cover it, whatever the lines do.
 	Beyond bool
 	// Wild says, for net, that no line covers the address, but that a line with stars in its host covers the
 	// host: on another port, or with another path.
