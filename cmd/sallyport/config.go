@@ -44,6 +44,9 @@ func printSettings(std stdio, s *settings.Settings) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key.Name, text, sourceText(v))
 	}
+	for _, name := range settings.Strays() {
+		fmt.Fprintf(w, "%s\tsets nothing\tvariable\n", name)
+	}
 	for _, p := range s.Plugins {
 		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, counted(len(p.Grants.Grants()), "grant"), s.File, p.Line)
 	}

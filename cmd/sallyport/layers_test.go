@@ -126,6 +126,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
+	"golang.org/x/text":                      {"registry/names"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/tree", "runtime/image", "transport/auth", "transport/streamable"},
 	"golang.org/x/time":                      {"transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/store"},

@@ -61,6 +61,9 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
 	log := newLogger(sink, s.Text("log.level"), s.Bool("log.json"))
+	for _, name := range settings.Strays() {
+		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
+	}
 	if _, err := os.Stat(s.Text("dir")); err != nil {
 		log.Warn("the plugin folder cannot be read yet", "dir", s.Text("dir"), "error", err)
 	}

@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -35,18 +39,34 @@ func Check(name string) error {
 	return nil
 }
 
-// OfFile makes a plugin name from a file's: what cannot stand in a name becomes an underscore.
+// OfFile makes a plugin name from a file's: accents are left off, and what then cannot stand in a name
+// becomes an underscore. Where letters are lost by that, or the name is too long, a piece of its hash ends
+// it: 漢字.wasm and 漢語.wasm are two plugins.
 func OfFile(path string) (string, error) {
 	base := filepath.Base(path)
-	stem := strings.TrimSuffix(base, filepath.Ext(base))
-	name := joinedName(stem)
-	if name == "" {
+	stem := norm.NFC.String(strings.TrimSuffix(base, filepath.Ext(base)))
+	plain := withoutAccents(stem)
+	name := joinedName(plain)
+	lost := strings.ContainsFunc(plain, func(r rune) bool { return r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) })
+	switch {
+	case name == "" && lost:
+		name = "plugin" + suffix(stem)
+	case name == "":
 		return "", fmt.Errorf("file %q has no letter or digit to make a plugin name of", base)
-	}
-	if len(name) > maxPluginName {
-		name = strings.TrimRight(name[:maxPluginName-suffixLen], "_") + suffix(stem)
+	case lost || len(name) > maxPluginName:
+		name = strings.TrimRight(name[:min(len(name), maxPluginName-suffixLen)], "_") + suffix(stem)
 	}
 	return name, Check(name)
+}
+
+// withoutAccents is s with each letter in place of its accented and otherwise decorated forms.
+func withoutAccents(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(s))
 }
 
 // joinedName replaces each run of characters that are no ASCII letters or digits with one

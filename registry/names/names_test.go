@@ -8,13 +8,14 @@ import (
 func TestOfFile(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/github.wasm": "github", "my-tool.wasm": "my_tool", "a  b--c.wasm": "a_b_c", "-x-.wasm": "x",
-		"time.v2.wasm": "time_v2", "größe.wasm": "gr_e", "A1.WASM": "A1",
+		"time.v2.wasm": "time_v2", "größe.wasm": "gro_e_d353a2", "A1.WASM": "A1",
+		"ünï.wasm": "uni", "u\u0308ni\u0308.wasm": "uni", "漢字.wasm": "plugin_c6d297", "x漢語.wasm": "x_4d2616",
 	} {
 		if got, err := OfFile(path); err != nil || got != want {
 			t.Errorf("OfFile(%q) = %q, %v; want %q", path, got, err, want)
 		}
 	}
-	for _, path := range []string{"---.wasm", "漢字.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
+	for _, path := range []string{"---.wasm", "\u0308.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
 		if got, err := OfFile(path); err == nil {
 			t.Errorf("OfFile(%q) = %q", path, got)
 		}

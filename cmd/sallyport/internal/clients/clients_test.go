@@ -87,6 +87,46 @@ func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestMerge_keepsWhatThePersonAddedToTheEntry(t *testing.T) {
+	c, _ := Find("claude-code")
+	old := `{"mcpServers":{"sallyport":{"type":"http","url":"http://x","headers":{"A":"b"},"env":{"K":"v"},"disabled":false}}}`
+	got, err := c.Merge([]byte(old), launched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"K": "v"`, `"disabled": false`, `"type": "stdio"`, `"command": "/bin/sallyport"`} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if strings.Contains(string(got), "url") || strings.Contains(string(got), "headers") {
+		t.Errorf("two ways to reach it: %s", got)
+	}
+	if _, err := c.Merge(got, launched); !errors.Is(err, ErrUnchanged) {
+		t.Errorf("second time: %v", err)
+	}
+	if got, err := c.Merge([]byte(`{"mcpServers":{"sallyport":7}}`), launched); err != nil || !strings.Contains(string(got), "/bin/sallyport") {
+		t.Errorf("over what is no entry: %s, %v", got, err)
+	}
+}
+
+func TestWrite_leavesAReadOnlyFile(t *testing.T) {
+	c, _ := Find("cursor")
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"k":1}`), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(file, launched); err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("got %v", err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != `{"k":1}` {
+		t.Errorf("the file holds %s", text)
+	}
+	if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 func TestMerge_refusesWhatIsNotPlainJSON(t *testing.T) {
 	c, _ := Find("vscode")
 	for _, text := range []string{"// comment\n{}", `{"servers":[]}`, `[]`, `{"servers":{}`} {

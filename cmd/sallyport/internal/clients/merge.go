@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -36,7 +37,11 @@ func (c Client) Merge(text []byte, s Server) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", c.section, err)
 		}
 	}
-	if same(servers.Get(entryName), entry) {
+	old := servers.Get(entryName)
+	if entry, err = overEntry(old, entry); err != nil {
+		return nil, err
+	}
+	if same(old, entry) {
 		return nil, ErrUnchanged
 	}
 	servers.Set(entryName, entry)
@@ -48,6 +53,30 @@ func (c Client) Merge(text []byte, s Server) ([]byte, error) {
 	out.WriteByte('\n')
 	return out.Bytes(), nil
 }
+
+// overEntry is entry with what the person added to the old one: everything but how the server is reached.
+func overEntry(old, entry json.RawMessage) (json.RawMessage, error) {
+	if old == nil {
+		return entry, nil
+	}
+	was, err := rawjson.ParseObject(old)
+	if err != nil {
+		return entry, nil // not an entry: there is nothing to keep
+	}
+	out, err := rawjson.ParseObject(entry)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range was {
+		if !slices.Contains(reach, m.Key) {
+			out.Set(m.Key, m.Value)
+		}
+	}
+	return out.Append(nil), nil
+}
+
+// reach are the members of an entry that say how the server is reached, in the words of all clients.
+var reach = []string{"type", "command", "args", "url", "httpUrl", "headers"}
 
 func object(text []byte) (rawjson.Object, error) {
 	o, err := rawjson.ParseObject(bytes.TrimSpace(text))
@@ -72,6 +101,9 @@ func (c Client) Write(file string, s Server) (backup string, err error) {
 	old, mode, err := read(file)
 	if err != nil {
 		return "", err
+	}
+	if mode&0o200 == 0 {
+		return "", fmt.Errorf("%s is read-only; make it writable, or add the entry that is printed without --write by hand", file)
 	}
 	text, err := c.Merge(old, s)
 	if errors.Is(err, ErrUnchanged) {

@@ -28,9 +28,12 @@ type Key struct {
 	Doc     string // one sentence, lower case
 }
 
+// envPrefix is in front of the variables of settings.
+const envPrefix = "SALLYPORT_"
+
 // Env is the variable that sets the key: SALLYPORT_HTTP_ADDR for http.addr.
 func (k Key) Env() string {
-	return "SALLYPORT_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
 // Keys returns every host setting, in the order of the documentation.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -295,6 +296,23 @@ func (s *Settings) sourceOf(o Options, k Key, lines map[string]int) Value {
 		return Value{Key: k, Source: FromFile, Where: s.File + ":" + strconv.Itoa(line)}
 	}
 	return Value{Key: k, Source: FromDefault}
+}
+
+// Strays are the names of SALLYPORT_* variables that set nothing, sorted: mistyped ones, most often.
+func Strays() []string {
+	known := map[string]bool{}
+	for _, k := range Keys() {
+		known[k.Env()] = true
+	}
+	var strays []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, envPrefix) && !known[name] {
+			strays = append(strays, name)
+		}
+	}
+	slices.Sort(strays)
+	return strays
 }
 
 func (v Value) check() error {

@@ -2,11 +2,13 @@ package settings
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -53,8 +55,23 @@ func readFile(path string) (*yaml.Node, error) {
 	if len(data) > maxFile {
 		return nil, &FileError{File: path, Err: fmt.Errorf("larger than %d MiB", maxFile>>20)}
 	}
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		if err := checkJSON(data); err != nil {
+			return nil, inFile(path, err)
+		}
+	}
 	n, err := parse(data)
 	return n, inFile(path, err)
+}
+
+// checkJSON reports what is wrong in a JSON text in the words of JSON: it would be read as YAML, which it
+// is, and a missing bracket be told as one of a "flow mapping".
+func checkJSON(data []byte) error {
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
+		return at(1+bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n")), "not JSON: %w", err)
+	}
+	return nil
 }
 
 // reason is an error of the system without the name of the file, which stands in front of it.
