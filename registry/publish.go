@@ -116,16 +116,11 @@ func (p *publisher) uri(k manifest.Kind, d manifest.Entry) bool {
 	if !p.wanted(k, d) {
 		return false
 	}
-	key := entryKey{k, d.ID}
-	if p.published[key] {
-		p.problem("%s %q is left out: it is there already", k, d.ID)
-		return false
-	}
 	if err := checkFile(k, d, p.config.Grants, p.from.places); err != nil {
 		p.problem("%s %q is left out: %v", k, d.ID, err)
 		return false
 	}
-	p.published[key] = true
+	p.published[entryKey{k, d.ID}] = true
 	return true
 }
 

@@ -167,6 +167,7 @@ func (m *Manifest) lists(o rawjson.Object) error {
 		if err != nil {
 			return err
 		}
+		seen := make(map[string]bool, len(elements))
 		for i, raw := range elements {
 			c := &check{kind: l.kind, what: fmt.Sprintf("%s[%d]", l.key, i)}
 			c.read(raw, l.id)
@@ -176,6 +177,11 @@ func (m *Manifest) lists(o rawjson.Object) error {
 				m.refused = cmp.Or(m.refused, c.problems[len(c.problems)-1])
 				continue
 			}
+			if seen[c.ID] {
+				m.problem("%s is left out: it is there already", c.what)
+				continue
+			}
+			seen[c.ID] = true
 			*l.raw = append(*l.raw, c.Members.Append(nil))
 			m.entries[l.kind] = append(m.entries[l.kind], c.Entry)
 		}

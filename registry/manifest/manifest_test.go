@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,6 +80,17 @@ func TestParse_LeavesBadEntriesOut(t *testing.T) {
 		if len(m.Problems) != 1 || !strings.Contains(m.Problems[0], says) || !strings.Contains(m.Problems[0], "is left out") {
 			t.Errorf("%.60s: %.200q", bad, m.Problems)
 		}
+	}
+}
+
+func TestParse_Twice(t *testing.T) {
+	m := parse(t, `{"tools":[{"name":"a","title":"first","inputSchema":{"type":"object"}},{"name":"a","title":"second","inputSchema":{"type":"object"}}],
+		"resources":[{"uri":"x:a","name":"a"},{"uri":"x:b","name":"a"},{"uri":"x:a","name":"c"}]}`)
+	if len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), "first") || len(m.Entries(Tool)) != 1 || len(m.Resources) != 2 {
+		t.Errorf("%s %s", m.Tools, m.Resources)
+	}
+	if want := []string{`tool "a" is left out: it is there already`, `resource "x:a" is left out: it is there already`}; !slices.Equal(m.Problems, want) {
+		t.Errorf("%q", m.Problems)
 	}
 }
 
