@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -27,6 +28,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	if s := rawjson.ScanArray(messages); len(messages) == 0 || messages[0] != '[' || !s.Next() {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "a sampling request needs messages")
 	}
+	o.Set("messages", meta.Clean(messages))
 	tokens, err := strconv.ParseInt(string(o.Get("maxTokens")), 10, 32)
 	if err != nil || tokens <= 0 {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")

@@ -42,6 +42,7 @@ func cleanContent(o *rawjson.Object) int {
 // cleanMessages cleans the messages of a prompt.
 func cleanMessages(o *rawjson.Object) {
 	cleanText(o, "description")
+	cleanMetas(o, "messages")
 	if messages, n := clean.JSON(o.Get("messages"), untouched); n > 0 {
 		o.Set("messages", messages)
 	}

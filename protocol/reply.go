@@ -3,9 +3,9 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -96,47 +96,27 @@ func setMeta(o *rawjson.Object, key string, v json.RawMessage) {
 	o.Set("_meta", meta.Append(nil))
 }
 
-// cleanMeta takes out of an object's _meta what a plugin must not say: keys that MCP reserves and
-// keys in this server's own name. A _meta that is no object goes as a whole.
+// cleanMeta takes out of an object's _meta what a plugin must not say. A _meta of which nothing can be kept goes as a
+// whole.
 func cleanMeta(o *rawjson.Object) {
 	raw := o.Get("_meta")
 	if raw == nil {
 		return
 	}
-	meta, err := rawjson.ParseObject(raw)
-	if err != nil {
-		o.Delete("_meta")
+	if own := meta.Own(raw); own != nil {
+		o.Set("_meta", own)
 		return
 	}
-	kept := meta[:0]
-	for _, m := range meta {
-		if !reservedKey(m.Key) {
-			kept = append(kept, m)
-		}
-	}
-	if len(kept) == len(meta) {
-		return
-	}
-	o.Set("_meta", kept.Append(nil))
+	o.Delete("_meta")
 }
 
-// ownPrefix begins the prefix of the _meta keys that only this host writes.
-const ownPrefix = "dev.sallyport"
-
-// reservedKey reports whether a _meta key is not for plugins: one whose prefix has mcp or
-// modelcontextprotocol as its second label, or is ours.
-func reservedKey(key string) bool {
-	prefix, _, found := strings.Cut(key, "/")
-	if !found {
-		return false
+// cleanMetas does so below some members.
+func cleanMetas(o *rawjson.Object, members ...string) {
+	for _, key := range members {
+		if raw := o.Get(key); raw != nil {
+			o.Set(key, meta.Clean(raw))
+		}
 	}
-	prefix = strings.ToLower(prefix)
-	if prefix == ownPrefix || strings.HasPrefix(prefix, ownPrefix+".") {
-		return true
-	}
-	_, rest, _ := strings.Cut(prefix, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	return second == "mcp" || second == "modelcontextprotocol"
 }
 
 // oneLine replaces the line ends between the tokens of a JSON text, in place; inside of strings

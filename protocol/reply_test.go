@@ -12,30 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestReservedKey(t *testing.T) {
-	for key, want := range map[string]bool{
-		"io.modelcontextprotocol/serverInfo": true,
-		"dev.mcp/":                           true,
-		"org.modelcontextprotocol.api/x":     true,
-		"com.mcp.tools/x":                    true,
-		"IO.ModelContextProtocol/x":          true,
-		"dev.sallyport/receipt":              true,
-		"dev.sallyport.x/y":                  true,
-		"com.example.mcp/x":                  false,
-		"mcp/x":                              false,
-		"dev.sallyports/x":                   false,
-		"progressToken":                      false,
-		"ui":                                 false,
-		"io.modelcontextprotocol":            false,
-		"":                                   false,
-		"/":                                  false,
-	} {
-		if got := reservedKey(key); got != want {
-			t.Errorf("%q: %v", key, got)
-		}
-	}
-}
-
 func TestOneLine(t *testing.T) {
 	got := oneLine([]byte("{\n\"a\":\r\n[\n1]\n}"))
 	if want := "{ \"a\":  [ 1] }"; string(got) != want {

@@ -78,6 +78,7 @@ func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjs
 		}
 		v.Removed, v.Hidden = cleanContent(&o), hidden(o.Get("structuredContent"))
 		cleanMeta(&o)
+		cleanMetas(&o, "content")
 		v.Failed = string(o.Get("isError")) == "true"
 		return v, nil
 	}

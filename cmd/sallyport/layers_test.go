@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"protocol/clean":          0,
 	"protocol/schema":         0,
 	"protocol/apps":           0,
+	"protocol/meta":           0,
 	"protocol/search":         0,
 	"protocol/task":           3,
 	"protocol/sealed":         0,
@@ -106,7 +107,8 @@ var beside = map[string][]string{
 	"protocol/paramheader": {"protocol/rawjson"},
 	"protocol/apps":        {"protocol/rawjson"},
 	"protocol/clean":       {"protocol/rawjson"},
-	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
+	"protocol/meta":        {"protocol/apps", "protocol/rawjson"},
+	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth", "transport/outbox"},
 

@@ -109,6 +109,9 @@ func (s *Scanner) fail(i int, p problem) bool {
 // Err is the *SyntaxError that ended the walk, or nil if all of the input was read.
 func (s *Scanner) Err() error { return s.problem.at(s.pos) }
 
+// Start is where Value begins in the input.
+func (s *Scanner) Start() int { return s.pos - len(s.Value) }
+
 // KeyIs reports whether the current key, escapes decoded, is key.
 func (s *Scanner) KeyIs(key string) bool { return textIs(s.Key, key) }
 

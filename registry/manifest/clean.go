@@ -6,6 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -42,15 +43,15 @@ func (c *check) cleanMeta() {
 	if raw == nil {
 		return
 	}
-	meta, err := rawjson.ParseObject(raw)
+	all, err := rawjson.ParseObject(raw)
 	if err != nil {
 		c.warn("_meta is not an object and was taken out")
 		c.Members.Delete("_meta")
 		return
 	}
-	kept := meta[:0]
-	for _, m := range meta {
-		if reservedMeta(m.Key) {
+	kept := all[:0]
+	for _, m := range all {
+		if meta.Reserved(m.Key) {
 			c.warn("_meta key %q is reserved and was taken out", m.Key)
 			continue
 		}
@@ -61,21 +62,6 @@ func (c *check) cleanMeta() {
 		c.warn("what _meta.ui wants of the client (csp, permissions, domain) was taken out")
 	}
 	c.Members.Set("_meta", confined)
-}
-
-// reservedMeta reports whether a _meta key belongs to MCP (its prefix has "modelcontextprotocol" or
-// "mcp" as second label) or to this host.
-func reservedMeta(key string) bool {
-	prefix, _, ok := strings.Cut(key, "/")
-	if !ok {
-		return false
-	}
-	labels := strings.Split(strings.ToLower(prefix), ".")
-	if len(labels) < 2 {
-		return false
-	}
-	second := labels[1]
-	return second == "modelcontextprotocol" || second == "mcp" || labels[0] == "dev" && second == "sallyport"
 }
 
 // cleanIcons takes the icons out that a client must not load.
