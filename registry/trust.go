@@ -23,14 +23,15 @@ func (r *Registry) trust(p *plan) {
 	if l == nil || p.code != nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev || p.module == nil {
 		return
 	}
-	m := p.module
-	l.Trust(p.name, lock.Pin{File: filepath.Base(p.path), Digest: m.Digest, Wants: p.wants(m), Definitions: p.hashes(m)})
+	m, hashes := p.module, p.hashes(p.module)
 	pin, _ := l.Pin(p.name)
 	p.pin = &pin
-	if said := p.hashes(m)[manifestKey]; said != "" && said != pin.Definitions[manifestKey] {
+	if pin.Digest != "" && hashes[manifestKey] != pin.Definitions[manifestKey] { // a new one, another, or none any more
 		p.held = fmt.Errorf("what its manifest gives it and asks for is not what was approved; sallyport approve %s shows the difference", p.name)
 		return
 	}
+	l.Trust(p.name, lock.Pin{File: filepath.Base(p.path), Digest: m.Digest, Wants: p.wants(m), Definitions: hashes})
+	pin, _ = l.Pin(p.name)
 	if pin.Digest == m.Digest {
 		return
 	}

@@ -335,6 +335,41 @@ func TestAnotherManifestIsHeld(t *testing.T) {
 	}
 }
 
+// TestAManifestPutBesideApprovedCodeIsHeld gives code that was approved without a manifest one with values, and
+// takes a manifest away that narrowed what the code was told.
+func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
+	with, without := `{"wasm":[{"path":"p.wasm"}],"config":{"to":"https://evil.example"}}`, ""
+	for _, c := range []struct{ before, after string }{{without, with}, {with, without}} {
+		dir := t.TempDir()
+		o, again := locked(t, dir)
+		put := func(manifest string) {
+			if manifest != "" {
+				writeFile(t, dir, "p.json", []byte(manifest))
+			} else if err := os.Remove(filepath.Join(dir, "p.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		put(c.before)
+		honest().write(t, dir, "p.wasm")
+		r := open(t, o)
+		wantSays(t, r, "p-say", "honest")
+		pinnedAndKept(t, again, "p", honest())
+		put(c.after)
+		eventually(t, "it is held", func() bool {
+			s := status(r, "p")
+			return s.State == StateHeld && strings.Contains(s.Error, "sallyport approve p")
+		})
+		if _, ok := r.Snapshot().Tool("p-say"); ok {
+			t.Error("its tool is published")
+		}
+		approveIn(t, o, again, "p")
+		if err := r.Relock(); err != nil {
+			t.Fatal(err)
+		}
+		wantSays(t, r, "p-say", "honest")
+	}
+}
+
 func TestReview(t *testing.T) {
 	dir := t.TempDir()
 	o, again := locked(t, dir)
