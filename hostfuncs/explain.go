@@ -14,14 +14,16 @@ import (
 type Explanation struct {
 	Effect  string // as refusals name it
 	Allowed bool
-	Line    string // the line that decides; empty if none does
+	Line    string // the line that decides, as the operator wrote it; empty if none does
+	Filled  string // the same with the values of the call; empty if it has none
 	At      int    // where it stands in its file; 0 if it is in none
 	Reason  string // why it is refused; empty if it is allowed
 	Hint    string // the narrowest line that would allow it; empty if none would
 }
 
 // Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a",
-// "write ~/work/a". Whether an address is reached at all, and what lies at a path, is not looked at.
+// "write ~/work/a". Where the name of a host leads, and what lies at a path, is not looked at; an address, and
+// a name of this machine, is what it is when the plugin asks for it.
 func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(act), " ")
 	rest = strings.TrimSpace(rest)
@@ -36,11 +38,7 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 		if err != nil {
 			return Explanation{}, fmt.Errorf("%s", asAskError(err).Message)
 		}
-		r := &web.Request{Method: strings.ToUpper(verb), URL: u}
-		e = effect{family: "net", act: r.Method + " " + u.String(),
-			decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
-			near:   func(d grant.Decision) string { return g.nearNet(u.Hostname(), d) }}
-		return g.explain(e), nil
+		return g.explain(g.request(&web.Request{Method: strings.ToUpper(verb), URL: u})), nil
 	}
 	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x' or 'read ~/work/a'", act)
 }
@@ -68,7 +66,10 @@ func (g *Gate) explain(e effect) Explanation {
 	x := Explanation{Effect: e.act}
 	d, refused := g.check(context.Background(), e)
 	if d.Grant != nil {
-		x.Line, x.At = d.Grant.String(), d.Grant.Line
+		x.Line, x.At = g.policy.written(d.Grant), d.Grant.Line
+		if filled := d.Grant.String(); filled != x.Line {
+			x.Filled = filled
+		}
 	}
 	if refused == nil {
 		x.Allowed = true
@@ -76,4 +77,14 @@ func (g *Gate) explain(e effect) Explanation {
 	}
 	x.Reason, x.Hint = refused.reason, refused.hint
 	return x
+}
+
+// written is a line as it was before the values of a call were filled in.
+func (p *Policy) written(line *grant.Grant) string {
+	for _, g := range p.plugin.Grants.Grants() {
+		if line.Line > 0 && g.Line == line.Line && g.Family == line.Family && g.Deny == line.Deny {
+			return g.String()
+		}
+	}
+	return line.String()
 }

@@ -197,6 +197,9 @@ type effect struct {
 	// inside reports, for net, whether the address itself says that it is of this machine or its network; a name
 	// does not, wherever it leads, and so nobody who allows it means that. Nil: the effect has no address.
 	inside func() bool
+	// reach is a refusal that a decision leaves: for net, of an address that the line which allows it does not name.
+	// Nil: there is none.
+	reach func(d grant.Decision) *refusal
 	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
 	do func(ctx context.Context, d grant.Decision) error
 }
@@ -222,16 +225,18 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	} else {
 		d, refused = g.consult(ctx, e, d, refused)
 	}
-	g.learn(e, refused == nil)
 	if refused != nil {
+		g.learn(e, false)
 		return g.deny(e, refused)
 	}
 	g.count(e.family, e.target, 1, 0, 0)
 	if e.do == nil {
+		g.learn(e, true)
 		return nil
 	}
 	err := e.do(ctx, d)
-	if errors.As(err, &refused) {
+	g.learn(e, !errors.As(err, &refused))
+	if refused != nil {
 		return g.deny(e, refused)
 	}
 	return err
@@ -271,13 +276,21 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 		d = e.decide(g.grants)
 	}
 	if d.Allowed {
-		return d, nil
+		return d, g.beyond(e, d)
 	}
 	reason := reasonOf(d)
 	if e.near != nil {
 		reason += e.near(d)
 	}
 	return d, &refusal{reason: reason, hint: d.Suggest}
+}
+
+// beyond is what an effect that a line allows is refused for all the same, nil if it is not.
+func (g *Gate) beyond(e effect, d grant.Decision) *refusal {
+	if e.reach == nil {
+		return nil
+	}
+	return e.reach(d)
 }
 
 func reasonOf(d grant.Decision) string {

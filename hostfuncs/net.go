@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -98,9 +99,16 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	if proxy != nil {
 		r.Via = " via proxy"
 	}
+	var found netip.Addr // where the host leads, once that was seen
 	e := g.request(r)
+	e.reach = func(d grant.Decision) *refusal { return g.unreached(r, d, found) }
 	e.do = func(ctx context.Context, d grant.Decision) error {
 		res, err = g.send(ctx, r, proxy, d)
+		var address *web.AddressError
+		if errors.As(err, &address) {
+			found = address.Addr
+			return g.outOfReach(r, address)
+		}
 		return err
 	}
 	err = g.pass(ctx, e)
@@ -117,6 +125,7 @@ func (g *Gate) request(r *web.Request) effect {
 		family: "net", act: act, target: r.Target(),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
+		reach:  func(d grant.Decision) *refusal { return g.unreached(r, d, netip.Addr{}) },
 		body:   func() ([]byte, error) { return r.Body.Bytes(web.MaxBody) },
 		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != web.Public },
 	}
@@ -181,22 +190,38 @@ func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// unsent says why there is no answer. An address that may not be reached is a denial, with the line that would
-// allow it if an operator might want to: one that names the host for a private network, the address for this
-// machine.
+// unreached is what the dialer refuses about a request that lines allow, as far as it is known before: an address
+// says itself what it is, a name by the address that it was found to have.
+func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *refusal {
+	var address *web.AddressError
+	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), d.Named, found), &address) {
+		return nil
+	}
+	return g.outOfReach(r, address)
+}
+
+// outOfReach refuses an address, with the line that would allow it if an operator might want to: one that names the
+// host for a private network, the address for this machine.
+func (g *Gate) outOfReach(r *web.Request, address *web.AddressError) *refusal {
+	no := &refusal{reason: address.Error() + ", which no grant names"}
+	at := r.URL
+	switch {
+	case address.Class == web.Loopback && g.policy.net.ClassOf(at.Hostname()) != web.Loopback:
+		at = address.At(at)
+	case address.Class != web.Loopback && address.Class != web.Private:
+		return no
+	}
+	no.hint = g.grants.Limits().Net(r.Method, at).Suggest
+	return no
+}
+
+// unsent says why there is no answer.
 func (g *Gate) unsent(ctx context.Context, r *web.Request, err error) error {
 	var address *web.AddressError
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &address):
-		hint := ""
-		switch address.Class {
-		case web.Loopback:
-			hint = (*grant.Set)(nil).Net(r.Method, address.At(r.URL)).Suggest
-		case web.Private:
-			hint = (*grant.Set)(nil).Net(r.Method, r.URL).Suggest
-		}
-		return &refusal{reason: address.Error() + ", which no grant names", hint: hint}
+		return address
 	case over(ctx) != nil:
 		return over(ctx)
 	case errors.As(err, &ask):

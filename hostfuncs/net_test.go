@@ -380,7 +380,7 @@ func TestFetch_Addresses(t *testing.T) {
 		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
 		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
 		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
-		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
+		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant names", "net: GET http://localhost/"},
 		{"net: GET http://localhost/", "http://localhost/", "127.0.0.1:80", "", ""},
 		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant names", "net: GET http://127.0.0.1" + port + "/"},
 		{"net: GET http://127.0.0.1" + port + "/", "http://127.0.0.1" + port + "/", "127.0.0.1" + port, "", ""},

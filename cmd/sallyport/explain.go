@@ -72,6 +72,9 @@ func printExplanation(w io.Writer, s *settings.Settings, x hostfuncs.Explanation
 	where := ""
 	if x.At > 0 {
 		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, printable(x.Line))
+		if x.Filled != "" {
+			where += fmt.Sprintf("  in this call: %s\n", printable(x.Filled))
+		}
 	}
 	if x.Allowed {
 		fmt.Fprintf(w, "allowed: %s\n%s", printable(x.Effect), where)

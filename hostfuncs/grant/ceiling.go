@@ -11,6 +11,18 @@ func (s *Set) Under(ceiling *Set) *Set {
 	return &Set{grants: s.all(), ceiling: append(s.ceilings()[:len(s.ceilings()):len(s.ceilings())], ceiling)}
 }
 
+// Limits returns what holds whatever else is granted: the lines that deny, under the same ceilings. A line that one
+// suggests is suggested by it.
+func (s *Set) Limits() *Set {
+	limits := &Set{ceiling: s.ceilings()}
+	for _, g := range s.all() {
+		if g.Deny {
+			limits.grants = append(limits.grants, g)
+		}
+	}
+	return limits
+}
+
 // Ceilings returns what the set is under.
 func (s *Set) Ceilings() []*Set { return slices.Clone(s.ceilings()) }
 

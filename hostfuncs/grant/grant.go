@@ -120,7 +120,8 @@ type Decision struct {
 	Allowed bool
 	// Ask says that only lines with ask: true cover it, so that it needs a confirmation.
 	Ask bool
-	// Grant is the line that decided; nil if no line covers the effect.
+	// Grant is the line that decided: of several that allow it the first, or the first that names the host. It is
+	// nil if no line covers the effect.
 	Grant *Grant
 	// Suggest is the narrowest line that would allow exactly this effect; empty if it is allowed, if a
 	// deny line forbids it, or if no line can say it.
@@ -178,6 +179,9 @@ func (d *Decision) add(g *Grant) {
 	if !d.Allowed {
 		d.Allowed, d.Ask, d.Grant, d.Body = true, false, g, g.net.body
 		d.Direct, d.Quota, d.Files = g.fs.direct, g.fs.quota, g.fs.files
+	}
+	if g.net.named() && !d.Named {
+		d.Grant = g // which decides where an address has to be named
 	}
 	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
 	d.Named, d.Idempotent = d.Named || g.net.named(), d.Idempotent || g.net.idempotent

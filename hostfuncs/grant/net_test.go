@@ -171,7 +171,7 @@ func TestSet_Net_Decision(t *testing.T) {
 		"deny: net: GET,POST https://a.example/admin/**",
 	)
 	d := s.Net("GET", mustURL(t, "https://a.example/x"))
-	if !d.Allowed || !d.Named || d.Body != 2048 || d.Grant.String() != "net: GET https://**/** {body: 1KiB}" {
+	if !d.Allowed || !d.Named || d.Body != 2048 || d.Grant.String() != "net: GET https://a.example/** {body: 2KiB}" {
 		t.Errorf("both lines: %+v", d)
 	}
 	if d = s.Net("GET", mustURL(t, "https://b.example/")); !d.Allowed || d.Named || d.Body != 1024 {

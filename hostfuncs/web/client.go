@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -76,8 +77,19 @@ func NewClient(o Options) *Client {
 	return c
 }
 
+func (c *Client) dialer(named bool) *dialer {
+	return &dialer{resolver: c.o.Resolver, open: c.o.Dial, ranges: c.ranges, tls: c.o.TLS, named: named}
+}
+
+// Foresee says what a connection to a host would be refused for, nil if nothing is known that forbids it. Nothing
+// is looked up: found is the address that the host was seen to lead to, the zero Addr if it was not seen. named is
+// as in Exchange. The error is an *AddressError.
+func (c *Client) Foresee(host string, named bool, found netip.Addr) error {
+	return c.dialer(named).foresee(host, found)
+}
+
 func (c *Client) newTransport(named bool) *http.Transport {
-	d := &dialer{resolver: c.o.Resolver, open: c.o.Dial, ranges: c.ranges, tls: c.o.TLS, named: named}
+	d := c.dialer(named)
 	return &http.Transport{
 		Proxy:                  nil, // the dialer asks it for a tunnel to the address that was checked
 		DialContext:            d.dial,

@@ -84,8 +84,8 @@ func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn
 
 // resolve returns the addresses of a host that may be reached.
 func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return d.check(host, []netip.Addr{a}, d.named)
+	if addrs, err := d.spelled(host); addrs != nil || err != nil {
+		return addrs, err
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -95,6 +95,31 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 		addrs[i] = addrs[i].Unmap() // how resolvers write IPv4; checked as what it is
 	}
 	return d.check(host, addrs, false)
+}
+
+// spelled checks a host that is an address; a name has none here, which is no error.
+func (d *dialer) spelled(host string) ([]netip.Addr, error) {
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil, nil
+	}
+	return d.check(host, []netip.Addr{a}, d.named)
+}
+
+// foresee checks a host as far as it is known without a resolver: an address, a name of this machine, and any name
+// with the address that it was found to have, which is not valid if nobody looked.
+func (d *dialer) foresee(host string, found netip.Addr) error {
+	if addrs, err := d.spelled(host); addrs != nil || err != nil {
+		return err
+	}
+	if !found.IsValid() && isLocalhost(host) {
+		found = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	if !found.IsValid() {
+		return nil
+	}
+	_, err := d.check(host, []netip.Addr{found}, false)
+	return err
 }
 
 // check leaves out what may not be reached. exact says that a grant spells out the address itself.
