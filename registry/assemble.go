@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
@@ -235,7 +236,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 		r.plugins[p.key()] = home
 	}
 	if g := home.get(); g != nil && g.fits(p) {
-		if g.entries.Load().shown != g.choice() {
+		if g.offer.Load().Chosen != g.choice() {
 			g.publish()
 		}
 		return g
@@ -369,7 +370,7 @@ func (s *Status) describe(g *generation) {
 	for _, line := range g.config.Grants.Grants() {
 		s.Grants = append(s.Grants, line.String())
 	}
-	s.Warnings = slices.Clone(g.entries.Load().problems)
+	s.Warnings = slices.Clone(g.offer.Load().Problems)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}
@@ -381,25 +382,27 @@ func (s *Status) describe(g *generation) {
 	}
 }
 
-// swap publishes the entries of the generations that serve, and tells what changed.
+// swap publishes what the generations that serve offer, and tells what changed.
 func (r *Registry) swap(serving []*generation, status []Status) {
-	old := r.snapshot.Load()
-	next := buildSnapshot(serving, func(g *generation, problem string) {
+	old := r.shown.Load()
+	offers := make([]*catalogue.Offer, len(serving))
+	for i, g := range serving {
+		offers[i] = g.offer.Load()
+	}
+	next := catalogue.Join(offers, func(plugin, problem string) {
 		for i := range status {
-			if status[i].Name == g.plugin.name {
+			if status[i].Name == plugin {
 				status[i].Warnings = append(status[i].Warnings, problem)
 			}
 		}
 	})
 	count(next, status)
-	next.status = status
-	change := changeBetween(old, next)
-	next.Generation = old.Generation
+	change := catalogue.Between(old.snapshot, next)
+	next.Generation = old.snapshot.Generation
 	if change.Lists() {
 		next.Generation++
 	}
-	change.Replaced = replaced(old, next)
-	r.snapshot.Store(next)
+	r.shown.Store(&shown{snapshot: next, status: status})
 	if !reflect.DeepEqual(old.status, status) {
 		change.Updated = map[string]bool{builtinURI: true}
 	}
@@ -407,24 +410,8 @@ func (r *Registry) swap(serving []*generation, status []Status) {
 	r.notes.notify(change)
 }
 
-// replaced finds the plugins whose resources another generation serves than before.
-func replaced(old, next *Snapshot) map[string]bool {
-	found := map[string]bool{}
-	for uri, r := range next.resources {
-		if before := old.resources[uri]; before != nil && before.from != r.from {
-			found[r.Plugin] = true
-		}
-	}
-	for text, t := range next.templates {
-		if before := old.templates[text]; before != nil && before.from != t.from {
-			found[t.Plugin] = true
-		}
-	}
-	return found
-}
-
 // count fills in how much each plugin publishes.
-func count(s *Snapshot, status []Status) {
+func count(s *catalogue.Snapshot, status []Status) {
 	index := map[string]*Status{}
 	for i := range status {
 		if status[i].State == StateLoaded {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime/native"
 )
 
@@ -58,7 +59,7 @@ func BenchmarkGoCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tool, _ := r.Snapshot().Tool("p-t")
-		if _, err := tool.Call(b.Context(), Call{ID: "1", Params: params}); err != nil {
+		if _, err := tool.Call(b.Context(), catalogue.Call{ID: "1", Params: params}); err != nil {
 			b.Fatal(err)
 		}
 	}

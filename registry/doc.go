@@ -1,5 +1,5 @@
-// Package registry holds the loaded plugins: which are there, which public name belongs to which,
-// and how one version of a plugin replaces another without dropping a call.
+// Package registry holds the loaded plugins: which are there, from which files, and how one version of a plugin
+// replaces another without dropping a call.
 //
 //	folder, sources ──▶ settle ──▶ digest ──▶ manifest ──▶ catalogue ──▶ Snapshot ──▶ protocol
 //	                                   │          │                        │
@@ -11,17 +11,14 @@
 //
 //	r, err := registry.New(ctx, registry.Options{Dir: "plugins", Engine: engine, Host: host})
 //	tool, ok := r.Snapshot().Tool("time-now")
-//	result, err := tool.Call(ctx, registry.Call{ID: "1", Params: params})
+//	result, err := tool.Call(ctx, catalogue.Call{ID: "1", Params: params})
 //
 // A plugin that cannot be loaded is reported (Registry.Plugins, the log, and the resource
 // sallyport://plugins) and never holds up another. When a file is replaced, calls that run finish on
 // the old module; when the replacement is broken, the old module goes on serving and the status says so.
 //
-// Names are decided by the whole set of plugins, never by the order in which they came: where two
-// claim one name, both are held, at every start alike.
-//
-// Below it are the parts that know nothing of the catalogue: folder tells which file to look at, module
-// what it holds, manifest what it offers, names what that is called.
+// Which plugin publishes what is decided in package catalogue. Below are the parts that know nothing of it: folder tells
+// which file to look at, module what it holds, manifest what it offers, names what that is called.
 //
 // This package is not promised to others; it may change with any version.
 package registry

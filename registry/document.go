@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/promptfile"
@@ -76,7 +77,7 @@ func promptPlugin(raw []byte, stem string) (*goPlugin, error) {
 		}
 		result, err := prompt.Get(rawjson.Get(params, "arguments"))
 		if err != nil {
-			return nil, &runtime.GuestError{Code: codeInvalidParams, Message: err.Error()}
+			return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 		}
 		return result, nil
 	})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -47,16 +49,16 @@ func TestPromptFile(t *testing.T) {
 	if !ok {
 		t.Fatalf("%+v", r.Snapshot().Prompts[0])
 	}
-	got, err := p.Get(t.Context(), Call{Params: json.RawMessage(`{"name":"code_review","arguments":{"file":"a.go"}}`)})
+	got, err := p.Get(t.Context(), catalogue.Call{Params: json.RawMessage(`{"name":"code_review","arguments":{"file":"a.go"}}`)})
 	if want := `{"messages":[{"role":"user","content":{"type":"text","text":"Review a.go."}}]}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
 	var guest *runtime.GuestError
-	_, err = p.Get(t.Context(), Call{})
-	if !errors.As(err, &guest) || guest.Code != codeInvalidParams || guest.Message != `the argument "file" is missing` {
+	_, err = p.Get(t.Context(), catalogue.Call{})
+	if !errors.As(err, &guest) || guest.Code != jsonrpc.CodeInvalidParams || guest.Message != `the argument "file" is missing` {
 		t.Errorf("%v", err)
 	}
-	got, err = p.Complete(t.Context(), Call{Params: json.RawMessage(`{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"tone","value":"s"}}`)})
+	got, err = p.Complete(t.Context(), catalogue.Call{Params: json.RawMessage(`{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"tone","value":"s"}}`)})
 	if err != nil || string(got) != `{"completion":{"values":["strict"]}}` {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -98,7 +100,7 @@ func TestSkillFile(t *testing.T) {
 			t.Errorf("%s is not there", uri)
 			continue
 		}
-		got, err := reader.Read(t.Context(), Call{Params: json.RawMessage(`{"uri":"` + uri + `"}`)})
+		got, err := reader.Read(t.Context(), catalogue.Call{Params: json.RawMessage(`{"uri":"` + uri + `"}`)})
 		if text := string(got); text != want && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %s, %v", uri, got, err)
 		}
@@ -114,7 +116,7 @@ func TestPromptFile_Edited(t *testing.T) {
 		if !ok {
 			return ""
 		}
-		raw, _ := p.Get(t.Context(), Call{})
+		raw, _ := p.Get(t.Context(), catalogue.Call{})
 		return string(raw)
 	}
 	for _, c := range []struct{ text, want, problem string }{

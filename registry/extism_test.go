@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -26,7 +27,7 @@ func TestExtismFile_ServesItsModule(t *testing.T) {
 	sayer("hello").write(t, dir, "code.wasm")
 	manifestFile(t, dir, "greeter.json", "code.wasm", `}]}`)
 	r := open(t, options(t, dir))
-	if got, err := callText(t, r, "greeter-say", Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, r, "greeter-say", catalogue.Call{}); err != nil || got != "hello" {
 		t.Fatalf("%q %v", got, err)
 	}
 	if has(r, "code-say") {
@@ -59,20 +60,20 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 	sayer("one").write(t, deep, "p.wasm")
 	path := manifestFile(t, dir, "p.json", "deep/p.wasm", `}]}`)
 	r := open(t, options(t, dir))
-	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "one" {
+	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "one" {
 		t.Fatalf("%q %v", got, err)
 	}
 	before := status(r, "p").Digest
 	sayer("two").write(t, deep, "p.wasm")
 	eventually(t, "the module is replaced", func() bool { return status(r, "p").Digest != before })
-	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "two" {
+	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "two" {
 		t.Errorf("%q %v", got, err)
 	}
 	writeFile(t, dir, "p.json", []byte("no JSON"))
 	eventually(t, "the manifest is broken", func() bool {
 		return strings.Contains(strings.Join(status(r, "p").Warnings, " "), "the old one is")
 	})
-	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "two" {
+	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "two" {
 		t.Errorf("%q %v", got, err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -154,7 +155,7 @@ func TestExtismFile_OperatorsWord(t *testing.T) {
 	o := options(t, dir)
 	o.Plugins = map[string]Config{"p": {Source: far}}
 	r := open(t, o)
-	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "far" {
+	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "far" {
 		t.Errorf("%q %v", got, err)
 	}
 	writeFile(t, outside, "far.wasm", sayer("changed").wasm())
@@ -172,13 +173,13 @@ func TestExtismFile_ByItsPath(t *testing.T) {
 	path := manifestFile(t, dir, "one.json", "code.wasm", `}],"allowed_hosts":["*.example.com","{a,b}"],"allowed_paths":{"ro:/srv":"/srv"}}`)
 	o := options(t, "")
 	o.Files = []File{{Path: path}}
-	if got, err := callText(t, open(t, o), "one-say", Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, open(t, o), "one-say", catalogue.Call{}); err != nil || got != "hello" {
 		t.Errorf("%q %v", got, err)
 	}
 	o = options(t, t.TempDir())
 	o.Plugins = map[string]Config{"named": {Source: path}}
 	r := open(t, o)
-	if got, err := callText(t, r, "named-say", Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, r, "named-say", catalogue.Call{}); err != nil || got != "hello" {
 		t.Errorf("%q %v", got, err)
 	}
 	warnings := strings.Join(status(r, "named").Warnings, "\n")

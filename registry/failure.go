@@ -3,39 +3,23 @@ package registry
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Failure is the error of a call that a plugin did not answer. The cause is one of runtime's
-// *EndError and *GuestError, found by errors.As.
-type Failure struct {
-	Plugin  string   // the plugin's name
-	CallID  string   // as in the log
-	Stderr  string   // the end of what the guest wrote to its standard error, valid UTF-8
-	Denials []string // what it was refused in this call, one sentence each
-	Err     error
-}
-
-// Error is the cause with the plugin's name before it.
-func (e *Failure) Error() string { return fmt.Sprintf("plugin %q: %v", e.Plugin, e.Err) }
-
-// Unwrap returns the cause.
-func (e *Failure) Unwrap() error { return e.Err }
-
 // newFailure takes from the gate of a call what helps to understand its failure.
-func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *Failure {
+func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalogue.Failure {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
 		err = &runtime.GuestError{Code: guest.Code, Message: string(gate.Redact([]byte(guest.Message))), Data: gate.Redact(guest.Data)}
 	}
-	f := &Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
+	f := &catalogue.Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
 	gate.Ended(outcome(err))
 	for _, d := range gate.Denials() {
 		f.Denials = append(f.Denials, d.Reason)
@@ -61,10 +45,10 @@ func outcome(err error) string {
 const maxChanges = 16
 
 // gateCall is a call as the gate wants to know it.
-func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
+func gateCall(c catalogue.Call, r catalogue.Request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
 	g := hostfuncs.Call{
-		ID: c.ID, Principal: c.Principal, Method: r.method, Params: r.params, DryRun: c.DryRun, ReadOnly: r.readOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
+		ID: c.ID, Principal: c.Principal, Method: r.Method, Params: r.Params, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {
@@ -72,11 +56,11 @@ func gateCall(c Call, r request, changed changedFunc) hostfuncs.Call {
 			}
 		},
 	}
-	if r.method != "completion/complete" {
-		g.Entry, g.Values = grant.Entry{Kind: string(r.kind), Name: r.entry}, r.values
+	if r.Method != "completion/complete" {
+		g.Entry, g.Values = grant.Entry{Kind: string(r.Kind), Name: r.Entry}, r.Values
 	}
-	if r.kind == manifest.Tool {
-		g.Tool = r.entry
+	if r.Kind == manifest.Tool {
+		g.Tool = r.Entry
 	}
 	return g
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -62,7 +63,7 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	tool := func(name string) func(string) (json.RawMessage, error) {
 		return func(params string) (json.RawMessage, error) {
 			x, _ := s.Tool(name)
-			return x.Call(t.Context(), Call{Params: json.RawMessage(params)})
+			return x.Call(t.Context(), catalogue.Call{Params: json.RawMessage(params)})
 		}
 	}
 	prompt, _ := s.Prompt("forge-about")
@@ -79,16 +80,16 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 		{"twice", `{"arguments":{"owner":"me","owner":"you"}}`, tool("forge-get"), "denied"},
 		{"a tool without the argument", `{"arguments":{"owner":"me"}}`, tool("forge-list"), "denied"},
 		{"a prompt", `{"arguments":{"owner":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Get(t.Context(), Call{Params: json.RawMessage(p)})
+			return prompt.Get(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
 		}, "unavailable"},
 		{"a completion", `{"ref":{"name":"about"},"argument":{"name":"owner","value":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Complete(t.Context(), Call{Params: json.RawMessage(p)})
+			return prompt.Complete(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
 		}, "denied"},
 		{"a template", `{"uri":"forge://repos/me"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), Call{Params: json.RawMessage(p)})
+			return read.Read(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
 		}, "unavailable"},
 		{"another URI", `{"uri":"forge://repos/you"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), Call{Params: json.RawMessage(p)})
+			return read.Read(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
 		}, "denied"},
 	} {
 		raw, err := tt.call(tt.params)

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -22,32 +22,15 @@ import (
 // server answers the requests of one plugin.
 type server interface {
 	// serve runs one request. It is safe for concurrent use and is not called after close.
-	serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error)
+	serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error)
 	// close gives back what the server holds. No call is in progress. It returns when ctx is done.
 	close(ctx context.Context) error
 }
 
-// request is one call after its name was turned into the plugin's own.
-type request struct {
-	readOnly bool // a tool says so of itself, and is held to it
-	method   string
-	kind     manifest.Kind
-	entry    string // what must still be published: a local name, a URI or a template
-	uri      string // what a template was matched with; "" elsewhere
-	params   json.RawMessage
-	values   func(path []string) []string // of the arguments; nil: there are none
-}
-
-// what names the entry for the caller.
-func (r request) what() string {
-	if r.uri != "" {
-		return r.uri
-	}
-	return fmt.Sprintf("the %s %q", r.kind, r.entry)
-}
-
 // reloadWait bounds how long a call waits for a file that was replaced before its first use.
 const reloadWait = 5 * time.Second
+
+var _ catalogue.Server = (*generation)(nil)
 
 // generation is one version of one plugin: a manifest and a server under one configuration. Calls
 // hold it; when it is retired it is closed after the last of them.
@@ -64,17 +47,17 @@ type generation struct {
 	places   grant.Places
 	log      *slog.Logger
 
-	entries atomic.Pointer[entries] // replaced when the plugin shows or hides some
+	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides some
 
 	mu      sync.Mutex
-	chosen  *choice // what the plugin asked to show
+	chosen  *catalogue.Choice // what the plugin asked to show
 	calls   int
 	retired bool
 	idle    chan struct{} // closed when retired and no call is left
 }
 
-// keeps reports whether a call of a session finds what earlier ones left.
-func (g *generation) keeps(session string) bool {
+// Keeps reports whether a call of a session finds what earlier ones left.
+func (g *generation) Keeps(session string) bool {
 	state := g.config.State
 	if g.module != nil {
 		state = stateOf(g.module, state)
@@ -149,9 +132,9 @@ func (g *generation) drain(ctx context.Context) error {
 	return g.server.close(ctx)
 }
 
-// call serves one request: on this generation, or if it was replaced since the caller looked, on
+// Serve runs one request: on this generation, or if it was replaced since the caller looked, on
 // the one that took its place.
-func (g *generation) call(ctx context.Context, c Call, r request) (json.RawMessage, error) {
+func (g *generation) Serve(ctx context.Context, c catalogue.Call, r catalogue.Request) (json.RawMessage, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
@@ -167,31 +150,42 @@ func (g *generation) call(ctx context.Context, c Call, r request) (json.RawMessa
 	return g.once(ctx, c, r)
 }
 
-func (g *generation) once(ctx context.Context, c Call, r request) (json.RawMessage, error) {
+func (g *generation) once(ctx context.Context, c catalogue.Call, r catalogue.Request) (json.RawMessage, error) {
 	for !g.acquire() {
 		next := g.plugin.get()
 		if next == nil || next == g {
-			return nil, gone(g.plugin.name, r.what())
+			return nil, gone(g.plugin.name, r.What())
 		}
 		g = next
 	}
 	defer g.release()
-	if !g.publishes(r) {
-		return nil, gone(g.plugin.name, r.what())
+	if !g.offer.Load().Publishes(r) {
+		return nil, gone(g.plugin.name, r.What())
 	}
 	answer, err := g.server.serve(ctx, c, r, g.changed)
-	if err == nil && r.kind != manifest.Tool && g.output > 0 && len(answer) > g.output {
+	if err == nil && r.Kind != manifest.Tool && g.output > 0 && len(answer) > g.output {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit,
 			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(answer), g.output)}
 	}
 	return answer, err
 }
 
-// publishes holds the operator's publish lines at call time: against entries of an older
-// generation, and against a template that matches a hidden resource.
-func (g *generation) publishes(r request) bool {
-	if !g.entries.Load().published[entryKey{r.kind, r.entry}] {
-		return false
+// Limit is how many bytes of an answer go to the caller at once.
+func (g *generation) Limit() int { return g.output }
+
+// Digest is that of the module; empty for code.
+func (g *generation) Digest() string {
+	if g.module == nil {
+		return ""
 	}
-	return r.uri == "" || !slices.Contains(g.config.Hide, r.uri)
+	return g.module.Digest
+}
+
+// gone is the end of a call to an entry that is not published any more.
+func gone(plugin, what string) error {
+	return &runtime.EndError{
+		Kind:    runtime.KindUnavailable,
+		Message: fmt.Sprintf("plugin %q no longer publishes %s", plugin, what),
+		Err:     catalogue.ErrGone,
+	}
 }

@@ -9,8 +9,10 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -25,7 +27,7 @@ type goPlugin struct {
 	name     string
 	manifest *manifest.Manifest
 	serve    GoFunc
-	skill    *Skill // that it is about; nil for none
+	skill    *skillfile.Skill // that it is about; nil for none
 }
 
 var _ server = (*goServer)(nil)
@@ -36,17 +38,17 @@ type goServer struct {
 }
 
 // serve runs the function with a gate in its context, as a guest has one.
-func (s *goServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+func (s *goServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
 	g := &goGate{policy: s.policy, call: c, request: r, changed: changed}
 	defer g.close()
-	result, err := s.call(runtime.WithGate(ctx, g), r.method, r.params)
+	result, err := s.call(runtime.WithGate(ctx, g), r.Method, r.Params)
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), asEnd(err))
 	}
-	if err := c.settle(ctx, g.gateOrNil(), result); err != nil {
+	if err := settle(ctx, c, g.gateOrNil(), result); err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), err)
 	}
 	return result, nil
@@ -55,8 +57,8 @@ func (s *goServer) serve(ctx context.Context, c Call, r request, changed changed
 // goGate makes the gate of a call when something is asked of it: code of this process seldom does.
 type goGate struct {
 	policy  *hostfuncs.Policy
-	call    Call
-	request request
+	call    catalogue.Call
+	request catalogue.Request
 	changed changedFunc
 
 	mu     sync.Mutex

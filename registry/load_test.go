@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/cache"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -47,13 +48,13 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 		t.Fatal("the cache was not asked")
 	}
 	gone, _ := r.Snapshot().Tool("p-gone")
-	if got, err := callText(t, r, "p-say", Call{}); err != nil || got != "truth" {
+	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "truth" {
 		t.Errorf("%q %v", got, err)
 	}
 	if has(r, "p-gone") || status(r, "p").Digest == stamp.Digest(lie) {
 		t.Errorf("%+v", status(r, "p"))
 	}
-	if _, err := gone.Call(t.Context(), Call{}); !errors.Is(err, ErrGone) {
+	if _, err := gone.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -68,7 +69,7 @@ func TestModule_FileIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end *runtime.EndError
-	if _, err := tool.Call(t.Context(), Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
+	if _, err := tool.Call(t.Context(), catalogue.Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
 		t.Errorf("%v", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })

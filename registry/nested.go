@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -29,7 +30,7 @@ func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMe
 		}
 	}
 	params := rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
-	return tool.Call(ctx, Call{
+	return tool.Call(ctx, catalogue.Call{
 		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})
 }

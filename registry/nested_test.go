@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -82,7 +83,7 @@ func TestNested_UnderBothGrants(t *testing.T) {
 		r := nestedRegistry(t, map[string]Config{"outer": {Grants: tt.outer}, "inner": {Grants: tt.inner}}, tt.ask)
 		tool, _ := r.Snapshot().Tool("outer-go")
 		client := &receipts{}
-		raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{"arguments":{"who":"me"}}`), Client: client})
+		raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{"arguments":{"who":"me"}}`), Client: client})
 		if err != nil || !strings.Contains(string(raw), tt.want) {
 			t.Errorf("%s: got %s, %v, want %s", tt.name, raw, err, tt.want)
 		}
@@ -102,7 +103,7 @@ func TestNested_DepthIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool, _ := r.Snapshot().Tool("loop-go")
-	raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{}`)})
+	raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{}`)})
 	if err != nil || calls != 9 || !strings.Contains(string(raw), "more than 8 deep") {
 		t.Errorf("%d calls, %s, %v", calls, raw, err)
 	}
@@ -131,7 +132,7 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 	}
 	tool := func(name string) string {
 		tool, _ := r.Snapshot().Tool(name)
-		raw, err := tool.Call(t.Context(), Call{Params: json.RawMessage(`{}`)})
+		raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{}`)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
@@ -59,15 +60,15 @@ type Dialect = module.Dialect
 
 // Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
 type Registry struct {
-	opts     Options
-	log      *slog.Logger
-	host     *hostfuncs.Host
-	ownHost  bool
-	places   grant.Places
-	cache    *cache.Cache
-	buffers  stamp.Buffers
-	snapshot atomic.Pointer[Snapshot]
-	notes    *notifier
+	opts    Options
+	log     *slog.Logger
+	host    *hostfuncs.Host
+	ownHost bool
+	places  grant.Places
+	cache   *cache.Cache
+	buffers stamp.Buffers
+	shown   atomic.Pointer[shown]
+	notes   *notifier
 
 	stop   context.Context // done when the registry closes: loading ends
 	cancel context.CancelFunc
@@ -88,6 +89,12 @@ type Registry struct {
 	gos     map[string]*goPlugin
 	plugins map[string]*plugin // by name and path
 	kept    map[string]bool    // files of approved bytes that serve, since others wait in their place
+}
+
+// shown is what the registry shows at one moment.
+type shown struct {
+	snapshot *catalogue.Snapshot
+	status   []Status
 }
 
 // ErrClosed is returned by what needs an open registry.
@@ -137,7 +144,7 @@ func newRegistry(o Options) (*Registry, error) {
 		r.places.Home = home()
 	}
 	r.host.SetCaller(r)
-	r.snapshot.Store(&Snapshot{})
+	r.shown.Store(&shown{snapshot: &catalogue.Snapshot{}})
 	return r, nil
 }
 
@@ -151,12 +158,12 @@ func home() string {
 }
 
 // Snapshot returns the catalogue as it is now. It takes no lock.
-func (r *Registry) Snapshot() *Snapshot { return r.snapshot.Load() }
+func (r *Registry) Snapshot() *catalogue.Snapshot { return r.shown.Load().snapshot }
 
 // Watch calls f after the catalogue changed, soon but not at once: changes that come together are
 // told together. f is called from one goroutine at a time and should return soon. After stop f is
 // not called again, unless it is being called just then.
-func (r *Registry) Watch(f func(Change)) (stop func()) { return r.notes.watch(f) }
+func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.notes.watch(f) }
 
 // Configure replaces what the operator says about the plugins, all at once: calls that begin later
 // follow it, those that run keep what they began with. If it is wrong nothing changes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -49,7 +50,7 @@ func stateOf(m *module.Module, wanted runtime.State) runtime.State {
 	return runtime.StateCall
 }
 
-func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed changedFunc) (json.RawMessage, error) {
+func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
@@ -66,19 +67,19 @@ func (s *moduleServer) serve(ctx context.Context, c Call, r request, changed cha
 	}
 	ctx, cancel := shortened(ctx, c.Params)
 	defer cancel()
-	result, err := pool.Call(ctx, runtime.Request{Method: r.method, Params: r.params, Session: c.Session, Patient: c.Patient}, gate)
+	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Patient: c.Patient}, gate)
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
 	result = gate.Redact(result)
-	if err := c.settle(ctx, gate, result); err != nil {
+	if err := settle(ctx, c, gate, result); err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}
 	return result, nil
 }
 
 // admit lets a call in; a patient one waits until it may.
-func (s *moduleServer) admit(ctx context.Context, c Call) (release func(), err error) {
+func (s *moduleServer) admit(ctx context.Context, c catalogue.Call) (release func(), err error) {
 	for {
 		release, err = s.policy.Admit(c.Principal)
 		var ask *runtime.AskError

@@ -10,9 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Skill is what a skill file holds.
-type Skill = skillfile.Skill
-
 // skillPlugin is a plugin of one skill: its SKILL.md is a resource, and a template has its other files.
 func skillPlugin(raw []byte, stem string) (*goPlugin, error) {
 	skill, err := skillfile.Parse(raw)
@@ -43,7 +40,7 @@ func skillPlugin(raw []byte, stem string) (*goPlugin, error) {
 // codeNotFound is the error of a resource that is not there; the protocol knows what each client wants of it.
 const codeNotFound = -32002
 
-func readSkill(skill *Skill, params json.RawMessage) (json.RawMessage, error) {
+func readSkill(skill *skillfile.Skill, params json.RawMessage) (json.RawMessage, error) {
 	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
 	f, ok := skill.Read(uri)
 	if !ok {
@@ -55,14 +52,4 @@ func readSkill(skill *Skill, params json.RawMessage) (json.RawMessage, error) {
 		contents["blob"] = f.Data
 	}
 	return json.Marshal(map[string]any{"contents": []any{contents}})
-}
-
-// skillsOf are the skills whose SKILL.md is published.
-func skillsOf(resources []*Resource) (list []*Skill) {
-	for _, r := range resources {
-		if code := r.from.code; code != nil && code.skill != nil && code.skill.URI == r.URI {
-			list = append(list, code.skill)
-		}
-	}
-	return list
 }

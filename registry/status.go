@@ -47,7 +47,7 @@ type Status struct {
 
 // Plugins returns the status of every plugin, sorted by name and file.
 func (r *Registry) Plugins() []Status {
-	list := slices.Clone(r.snapshot.Load().status)
+	list := slices.Clone(r.shown.Load().status)
 	for i := range list {
 		list[i].Warnings = slices.Clone(list[i].Warnings)
 	}

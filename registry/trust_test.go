@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
@@ -35,7 +36,7 @@ func evil() guest   { return guest{manifest: tools("say"), answer: says("evil")}
 
 func wantSays(t *testing.T, r *Registry, tool, want string) {
 	t.Helper()
-	if got, err := callText(t, r, tool, Call{ID: "1"}); err != nil || got != want {
+	if got, err := callText(t, r, tool, catalogue.Call{ID: "1"}); err != nil || got != want {
 		t.Errorf("%s says %q, %v; want %q", tool, got, err, want)
 	}
 }

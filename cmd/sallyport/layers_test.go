@@ -33,6 +33,7 @@ var layers = map[string]int{
 	"transport/outbox":        5,
 	"protocol":                4,
 	"registry":                3,
+	"registry/catalogue":      3,
 	"registry/module":         3,
 	"registry/extismfile":     1,
 	"registry/lock":           1,
@@ -101,7 +102,7 @@ var beside = map[string][]string{
 	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
 	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
 
-	"registry":       {"registry/module"},
+	"registry":       {"registry/catalogue", "registry/module"},
 	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},

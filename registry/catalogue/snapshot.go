@@ -1,10 +1,14 @@
-package registry
+package catalogue
 
 import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
+
+// Skill is what a skill file holds.
+type Skill = skillfile.Skill
 
 // Snapshot is the catalogue at one moment. It never changes; its lists are sorted by public name,
 // resources by URI and templates by their text. Callers must not change what it points to.
@@ -22,7 +26,6 @@ type Snapshot struct {
 	resources map[string]*Resource
 	templates map[string]*Template
 	matching  []*Template // longest literal prefix first
-	status    []Status
 }
 
 // Tool returns the tool with a public name.

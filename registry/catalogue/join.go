@@ -1,4 +1,4 @@
-package registry
+package catalogue
 
 import (
 	"cmp"
@@ -10,40 +10,39 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// buildSnapshot joins what the generations publish. An entry whose name two plugins claim is held
-// back for both, and tell hears of it.
-func buildSnapshot(serving []*generation, tell func(g *generation, problem string)) *Snapshot {
+// Join puts what the plugins offer together; Generation is left to the caller. An entry that two plugins claim is
+// held back for both, and tell hears of it.
+func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	var tools []*Tool
 	var prompts []*Prompt
 	var resources []*Resource
 	var templates []*Template
-	for _, g := range serving {
-		e := g.entries.Load()
-		tools = append(tools, e.tools...)
-		prompts = append(prompts, e.prompts...)
-		resources = append(resources, e.resources...)
-		templates = append(templates, e.templates...)
+	for _, o := range offers {
+		tools = append(tools, o.tools...)
+		prompts = append(prompts, o.prompts...)
+		resources = append(resources, o.resources...)
+		templates = append(templates, o.templates...)
 	}
 	s := &Snapshot{}
 	s.Tools = unique(tools, claim[*Tool]{
-		manifest.Tool, func(t *Tool) string { return t.Name }, func(t *Tool) *generation { return t.from }, tell})
+		manifest.Tool, func(t *Tool) string { return t.Name }, func(t *Tool) string { return t.Plugin }, tell})
 	s.Prompts = unique(prompts, claim[*Prompt]{
-		manifest.Prompt, func(p *Prompt) string { return p.Name }, func(p *Prompt) *generation { return p.from }, tell})
+		manifest.Prompt, func(p *Prompt) string { return p.Name }, func(p *Prompt) string { return p.Plugin }, tell})
 	s.Resources = unique(resources, claim[*Resource]{
-		manifest.Resource, func(r *Resource) string { return r.URI }, func(r *Resource) *generation { return r.from }, tell})
+		manifest.Resource, func(r *Resource) string { return r.URI }, func(r *Resource) string { return r.Plugin }, tell})
 	s.Templates = unique(templates, claim[*Template]{
-		manifest.Template, func(t *Template) string { return t.pattern.Shape() }, func(t *Template) *generation { return t.from }, tell})
+		manifest.Template, func(t *Template) string { return t.pattern.Shape() }, func(t *Template) string { return t.Plugin }, tell})
 	s.index()
-	s.Skills = skillsOf(s.Resources)
+	s.Skills = skillsOf(s.Resources, offers)
 	return s
 }
 
 // claim says how to tell whether two entries of a kind claim the same name.
 type claim[T any] struct {
-	kind manifest.Kind
-	name func(T) string
-	from func(T) *generation
-	tell func(*generation, string)
+	kind   manifest.Kind
+	name   func(T) string
+	plugin func(T) string
+	tell   func(plugin, problem string)
 }
 
 // unique returns the entries whose name one plugin claims, sorted by name.
@@ -57,7 +56,7 @@ func unique[T any](all []T, c claim[T]) []T {
 		group := groups[name]
 		plugins := map[string]bool{}
 		for _, x := range group {
-			plugins[c.from(x).plugin.name] = true
+			plugins[c.plugin(x)] = true
 		}
 		if len(plugins) == 1 {
 			kept = append(kept, group...)
@@ -65,7 +64,7 @@ func unique[T any](all []T, c claim[T]) []T {
 		}
 		who := strings.Join(slices.Sorted(maps.Keys(plugins)), ", ")
 		for _, x := range group {
-			c.tell(c.from(x), fmt.Sprintf("%s %s is held back: the plugins %s all claim it; hide it in all but one", c.kind, name, who))
+			c.tell(c.plugin(x), fmt.Sprintf("%s %s is held back: the plugins %s all claim it; hide it in all but one", c.kind, name, who))
 		}
 	}
 	return kept
@@ -94,4 +93,20 @@ func (s *Snapshot) index() {
 	slices.SortStableFunc(s.matching, func(a, b *Template) int {
 		return cmp.Compare(len(b.pattern.Prefix()), len(a.pattern.Prefix()))
 	})
+}
+
+// skillsOf are the skills whose SKILL.md is published, in the order of the resources.
+func skillsOf(resources []*Resource, offers []*Offer) (list []*Skill) {
+	skills := map[Server]*Skill{}
+	for _, o := range offers {
+		if o.skill != nil {
+			skills[o.server] = o.skill
+		}
+	}
+	for _, r := range resources {
+		if skill := skills[r.server]; skill != nil && skill.URI == r.URI {
+			list = append(list, skill)
+		}
+	}
+	return list
 }

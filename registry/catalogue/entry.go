@@ -1,8 +1,9 @@
-package registry
+package catalogue
 
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
@@ -11,12 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
-
-// entryKey is an entry within its plugin: a tool and a prompt may have the same name.
-type entryKey struct {
-	kind manifest.Kind
-	id   string // local name, URI or template
-}
 
 // Tool is one published tool.
 type Tool struct {
@@ -28,16 +23,17 @@ type Tool struct {
 
 	readOnly      bool            // it says that it changes nothing, and is held to that
 	local         json.RawMessage // Local as JSON
-	from          *generation
+	server        Server
 	input, output func() (*schema.Schema, error)
 }
 
-func newTool(name, local string, definition json.RawMessage, from *generation) *Tool {
-	t := &Tool{Name: name, Local: local, Plugin: from.plugin.name, Definition: definition, from: from}
+func newTool(name, local string, definition json.RawMessage, p *Plugin) *Tool {
+	t := &Tool{Name: name, Local: local, Plugin: p.Name, Definition: definition, server: p.Server}
 	t.readOnly = string(rawjson.Get(definition, "annotations", "readOnlyHint")) == "true"
 	t.local = rawjson.AppendString(nil, local)
-	t.input = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("inputSchema") })
-	t.output = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("outputSchema") })
+	log := p.Logger
+	t.input = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("inputSchema", log) })
+	t.output = sync.OnceValues(func() (*schema.Schema, error) { return t.compile("outputSchema", log) })
 	return t
 }
 
@@ -49,27 +45,22 @@ func (t *Tool) Input() (*schema.Schema, error) { return t.input() }
 func (t *Tool) Output() (*schema.Schema, error) { return t.output() }
 
 // Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
-func (t *Tool) Limit() int { return t.from.output }
+func (t *Tool) Limit() int { return t.server.Limit() }
 
 // Keeps reports whether a call of a session finds what earlier ones left in the plugin, so that it cannot be run again
 // as if it were new.
-func (t *Tool) Keeps(session string) bool { return t.from.keeps(session) }
+func (t *Tool) Keeps(session string) bool { return t.server.Keeps(session) }
 
 // Digest is that of the plugin's bytes; empty for a plugin of this process.
-func (t *Tool) Digest() string {
-	if t.from.module == nil {
-		return ""
-	}
-	return t.from.module.Digest
-}
+func (t *Tool) Digest() string { return t.server.Digest() }
 
-func (t *Tool) compile(key string) (*schema.Schema, error) {
+func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
 	raw := rawjson.Get(t.Definition, key)
 	if rawjson.IsNull(raw) {
 		return nil, nil
 	}
 	return schema.Compile(raw, &schema.Options{Warn: func(msg string) {
-		t.from.log.Warn("schema is not enforced in full", "plugin", t.Plugin, "tool", t.Local, "schema", key, "reason", msg)
+		log.Warn("schema is not enforced in full", "plugin", t.Plugin, "tool", t.Local, "schema", key, "reason", msg)
 	}})
 }
 
@@ -80,12 +71,7 @@ func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.from.call(ctx, c, request{method: "tools/call", kind: manifest.Tool, entry: t.Local, params: params, values: arguments(params), readOnly: t.readOnly})
-}
-
-// arguments is the look-up of values that grants may bind.
-func arguments(params json.RawMessage) func([]string) []string {
-	return argument.Values(rawjson.Get(params, "arguments"))
+	return t.server.Serve(ctx, c, Request{Method: "tools/call", Kind: manifest.Tool, Entry: t.Local, Params: params, Values: arguments(params), ReadOnly: t.readOnly})
 }
 
 // Prompt is one published prompt.
@@ -95,12 +81,12 @@ type Prompt struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
 
-	local json.RawMessage // Local as JSON
-	from  *generation
+	local  json.RawMessage // Local as JSON
+	server Server
 }
 
 // Keeps is that of Tool.
-func (p *Prompt) Keeps(session string) bool { return p.from.keeps(session) }
+func (p *Prompt) Keeps(session string) bool { return p.server.Keeps(session) }
 
 // Get asks the plugin for the prompt's messages. It is safe for concurrent use; errors are those of
 // Tool.Call.
@@ -109,7 +95,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.from.call(ctx, c, request{method: "prompts/get", kind: manifest.Prompt, entry: p.Local, params: params, values: arguments(params)})
+	return p.server.Serve(ctx, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
 }
 
 // Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
@@ -119,7 +105,7 @@ func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	return p.from.call(ctx, c, request{method: "completion/complete", kind: manifest.Prompt, entry: p.Local, params: params})
+	return p.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
 }
 
 // Resource is one published resource.
@@ -128,16 +114,16 @@ type Resource struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it
 
-	from *generation
+	server Server
 }
 
 // Keeps is that of Tool.
-func (r *Resource) Keeps(session string) bool { return r.from.keeps(session) }
+func (r *Resource) Keeps(session string) bool { return r.server.Keeps(session) }
 
 // Read asks the plugin for the resource's contents. It is safe for concurrent use; errors are those
 // of Tool.Call.
 func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
-	return r.from.call(ctx, c, request{method: "resources/read", kind: manifest.Resource, entry: r.URI, params: c.Params})
+	return r.server.Serve(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: c.Params})
 }
 
 // Template is a published family of resources.
@@ -147,24 +133,24 @@ type Template struct {
 	Definition  json.RawMessage // as the plugin wrote it
 
 	pattern *uritemplate.Template
-	from    *generation
+	server  Server
 }
 
 // Keeps is that of Tool.
-func (t *Template) Keeps(session string) bool { return t.from.keeps(session) }
+func (t *Template) Keeps(session string) bool { return t.server.Keeps(session) }
 
 // Read asks the plugin for the contents of params.uri, which the template matches. It is safe for
 // concurrent use; errors are those of Tool.Call.
 func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	uri, _ := rawjson.String(rawjson.Get(c.Params, "uri"))
-	return t.from.call(ctx, c, request{
-		method: "resources/read", kind: manifest.Template, entry: t.URITemplate, uri: uri, params: c.Params,
-		values: argument.Named(t.pattern.Values(uri)),
+	return t.server.Serve(ctx, c, Request{
+		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: c.Params,
+		Values: argument.Named(t.pattern.Values(uri)),
 	})
 }
 
 // Complete asks the plugin to complete one of the template's variables: completion/complete with a
 // ref/resource. Errors are those of Tool.Call.
 func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
-	return t.from.call(ctx, c, request{method: "completion/complete", kind: manifest.Template, entry: t.URITemplate, params: c.Params})
+	return t.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: c.Params})
 }

@@ -1,0 +1,17 @@
+package registry
+
+import "github.com/sallyport-mcp/sallyport/registry/catalogue"
+
+// What the catalogue is made of.
+type (
+	Call     = catalogue.Call
+	Change   = catalogue.Change
+	Client   = catalogue.Client
+	Failure  = catalogue.Failure
+	Prompt   = catalogue.Prompt
+	Reader   = catalogue.Reader
+	Skill    = catalogue.Skill
+	Snapshot = catalogue.Snapshot
+	Tool     = catalogue.Tool
+	Verdict  = catalogue.Verdict
+)

@@ -1,0 +1,112 @@
+package registry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+)
+
+// coalesce is how long changes are gathered before they are told: a build that writes ten plugins
+// is one change to a client.
+const coalesce = 50 * time.Millisecond
+
+// notifier tells watchers about changes, from one goroutine, several changes at a time.
+type notifier struct {
+	wake chan struct{} // one token: something is pending
+	stop chan struct{}
+	done chan struct{}
+
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+}
+
+// watcher is told of what changed since it began to watch.
+type watcher struct {
+	f       func(catalogue.Change)
+	pending catalogue.Change
+}
+
+func newNotifier() *notifier {
+	n := &notifier{
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		watchers: map[*watcher]struct{}{},
+	}
+	go n.run()
+	return n
+}
+
+func (n *notifier) watch(f func(catalogue.Change)) (stop func()) {
+	w := &watcher{f: f}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.watchers[w] = struct{}{}
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.watchers, w)
+	}
+}
+
+func (n *notifier) notify(c catalogue.Change) {
+	if c.Any() {
+		n.add(func(catalogue.Change) catalogue.Change { return c })
+	}
+}
+
+// updated notes that a resource of a plugin holds something else.
+func (n *notifier) updated(plugin, uri string) {
+	n.add(func(pending catalogue.Change) catalogue.Change { return pending.Update(plugin, uri) })
+}
+
+// add joins what change makes to what each watcher will be told.
+func (n *notifier) add(change func(pending catalogue.Change) catalogue.Change) {
+	n.mu.Lock()
+	for w := range n.watchers {
+		w.pending = w.pending.Or(change(w.pending))
+	}
+	n.mu.Unlock()
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *notifier) run() {
+	defer close(n.done)
+	for {
+		select {
+		case <-n.stop:
+			return
+		case <-n.wake:
+		}
+		select {
+		case <-n.stop:
+			return
+		case <-time.After(coalesce):
+		}
+		n.tell()
+	}
+}
+
+// tell calls the watchers without the lock, so that they may stop watching.
+func (n *notifier) tell() {
+	n.mu.Lock()
+	var calls []func()
+	for w := range n.watchers {
+		if c := w.pending; c.Any() {
+			calls = append(calls, func() { w.f(c) })
+			w.pending = catalogue.Change{}
+		}
+	}
+	n.mu.Unlock()
+	for _, call := range calls {
+		call()
+	}
+}
+
+// close returns when no watcher is being called.
+func (n *notifier) close() {
+	close(n.stop)
+	<-n.done
+}
