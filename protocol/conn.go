@@ -67,8 +67,9 @@ type Conn struct {
 	asked    uint64               // how many there were
 
 	subscriptions map[*subscription]struct{}
-	deaf          bool            // no subscription may begin
-	subscribed    map[string]bool // URIs, of the legacy session
+	deaf          bool              // no subscription may begin
+	subscribed    map[string]bool   // URIs, of the legacy session
+	watched       map[string]func() // ends the watch of a task, of the legacy session, by ID
 }
 
 // Handle answers one message. For a request it returns when the answer is ready; for anything else
@@ -167,6 +168,7 @@ func (c *Conn) end(r *request) {
 func (c *Conn) Close() {
 	c.cancelAll()
 	c.drain()
+	c.forgetTasks()
 	c.server.forget(c)
 }
 

@@ -28,6 +28,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	declared := readCapabilities(rawjson.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
 	r.conn.forgetSubscriptions()
+	r.conn.forgetTasks()
 	r.conn.version.Store(&version)
 	r.initialized = version
 	return r.prepared(r.initializeResult(version)), nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -27,8 +28,9 @@ type subscription struct {
 	wake  chan struct{} // one token: there is news
 	ended chan struct{} // closed when the server ends the subscription
 
-	mu   sync.Mutex
-	news topics
+	mu    sync.Mutex
+	news  topics
+	tasks []task.Task // as they were when they changed
 }
 
 // tell gathers what concerns the subscription.
@@ -36,24 +38,29 @@ func (s *subscription) tell(c registry.Change, owner func(string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news.add(s.wants.in(c, owner))
+	s.ring()
+}
+
+// ring says that there is news. s.mu is held.
+func (s *subscription) ring() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (s *subscription) take() topics {
+func (s *subscription) take() (topics, []task.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news := s.news
-	s.news = topics{}
-	return news
+	news, tasks := s.news, s.tasks
+	s.news, s.tasks = topics{}, nil
+	return news, tasks
 }
 
 // listen serves subscriptions/listen: first what will be told, then what happens, until the client
 // cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	asked, wants, err := r.wanted()
+	asked, wants, err := r.wanted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +69,11 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	defer r.conn.unlisten(l)
+	stop, err := r.watchTasks(ctx, l, wants.tasks)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	meta := rawjson.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
 	r.tell(notification("notifications/subscriptions/acknowledged",
 		rawjson.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: asked}}))
@@ -72,8 +84,8 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		case <-l.ended:
 			return r.frame(rawjson.Object{{Key: "_meta", Value: meta}}, false), nil
 		case <-l.wake:
-			news := l.take()
-			r.tell(news.messages(meta)...)
+			news, tasks := l.take()
+			r.tell(append(news.messages(meta), taskNews(tasks, meta)...)...)
 		}
 	}
 }
@@ -87,9 +99,9 @@ func (r *request) tell(messages ...[]byte) {
 	}
 }
 
-// wanted reads params.notifications. honoured is the part of it that will be told: all lists, and the
-// resources that there are.
-func (r *request) wanted() (honoured json.RawMessage, wants topics, err error) {
+// wanted reads params.notifications. honoured is the part of it that will be told: all lists, the resources that
+// there are, and the caller's own tasks.
+func (r *request) wanted(ctx context.Context) (honoured json.RawMessage, wants topics, err error) {
 	asked := rawjson.Get(r.params, "notifications")
 	if !isObject(asked) {
 		return nil, wants, invalidParams("params.notifications must be an object")
@@ -110,14 +122,18 @@ func (r *request) wanted() (honoured json.RawMessage, wants topics, err error) {
 			return nil, wants, invalidParams("params.notifications.%s must be a boolean", list.key)
 		}
 	}
-	uris := rawjson.Get(asked, "resourceSubscriptions")
-	if rawjson.IsNull(uris) {
-		return o.Append(nil), wants, nil
+	if uris := rawjson.Get(asked, "resourceSubscriptions"); !rawjson.IsNull(uris) {
+		if err := r.wantResources(&wants, uris); err != nil {
+			return nil, wants, err
+		}
+		o.Set("resourceSubscriptions", stringList(slices.Sorted(maps.Keys(wants.uris))))
 	}
-	if err := r.wantResources(&wants, uris); err != nil {
-		return nil, wants, err
+	if ids := rawjson.Get(asked, "taskIds"); !rawjson.IsNull(ids) {
+		if wants.tasks, err = r.wantTasks(ctx, ids); err != nil {
+			return nil, wants, err
+		}
+		o.Set("taskIds", stringList(wants.tasks))
 	}
-	o.Set("resourceSubscriptions", stringList(slices.Sorted(maps.Keys(wants.uris))))
 	return o.Append(nil), wants, nil
 }
 

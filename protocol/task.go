@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -83,38 +81,6 @@ func (m *tasks) open(ctx context.Context, principal string, params json.RawMessa
 // anonymous.
 func durable(principal string) bool { return principal != "" && principal != anonymous }
 
-// members are those of a JSON object.
-func members(raw json.RawMessage) map[string]json.RawMessage {
-	o, err := rawjson.ParseObject(raw)
-	if err != nil {
-		return nil
-	}
-	all := make(map[string]json.RawMessage, len(o))
-	for _, m := range o {
-		all[m.Key] = m.Value
-	}
-	return all
-}
-
-// describe is a task as clients see it.
-func describe(t *task.Task) rawjson.Object {
-	stamp := func(at time.Time) json.RawMessage {
-		return rawjson.AppendString(nil, at.UTC().Format("2006-01-02T15:04:05.000Z"))
-	}
-	o := rawjson.Object{
-		{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)},
-		{Key: "status", Value: rawjson.AppendString(nil, string(t.Status))},
-		{Key: "createdAt", Value: stamp(t.Created)},
-		{Key: "lastUpdatedAt", Value: stamp(t.Updated)},
-		{Key: "ttlMs", Value: strconv.AppendInt(nil, t.TTL.Milliseconds(), 10)},
-		{Key: "pollIntervalMs", Value: strconv.AppendInt(nil, taskPoll.Milliseconds(), 10)},
-	}
-	if t.Message != "" {
-		o.Set("statusMessage", rawjson.AppendString(nil, t.Message))
-	}
-	return o
-}
-
 // theTask finds the task that a request names.
 func (r *request) theTask(ctx context.Context) (task.Task, error) {
 	if r.modern && !r.declaresTasks() {
@@ -127,12 +93,18 @@ func (r *request) theTask(ctx context.Context) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, err
 	}
+	t, err := r.find(ctx, id)
+	return t, r.taskError(err)
+}
+
+// find finds a task of the caller's. If its process has gone this one goes on with it.
+func (r *request) find(ctx context.Context, id string) (task.Task, error) {
 	m := r.server.tasks
 	t, err := m.book.Get(ctx, r.conn.opts.Principal, id)
 	if err == nil && m.book.Orphan(&t) {
 		m.adopt(ctx, t)
 	}
-	return t, r.taskError(err)
+	return t, err
 }
 
 func (r *request) taskError(err error) error {
@@ -151,19 +123,7 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 	if !r.modern {
 		return r.prepared(oneLine(describeLegacy(&t).Append(nil))), nil
 	}
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, describe(&t)...)
-	switch t.Status {
-	case task.Input:
-		var requests rawjson.Object
-		for _, key := range slices.Sorted(maps.Keys(t.Requests)) {
-			requests = append(requests, rawjson.Member{Key: key, Value: t.Requests[key]})
-		}
-		o.Set("inputRequests", requests.Append(nil))
-	case task.Completed:
-		o.Set("result", t.Result)
-	case task.Failed:
-		o.Set("error", t.Error)
-	}
+	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, detail(&t)...)
 	o.Set("_meta", r.server.meta)
 	return r.prepared(oneLine(o.Append(nil))), nil
 }

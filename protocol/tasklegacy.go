@@ -70,6 +70,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *registry.Tool, support st
 	if err != nil {
 		return nil, true, err
 	}
+	r.conn.watchTask(ctx, begun.ID)
 	return r.prepared(oneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
 }
 

@@ -186,6 +186,9 @@ func (m *tasks) watch() {
 			return
 		}
 		m.look()
+		if err := m.book.Look(m.ctx); err != nil && m.ctx.Err() == nil {
+			m.server.log.Warn("tasks that are watched cannot be looked at", "error", err)
+		}
 	}
 }
 

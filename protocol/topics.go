@@ -17,6 +17,7 @@ const maxSubscriptions = 1024
 type topics struct {
 	tools, prompts, resources bool
 	uris                      map[string]bool // of resources
+	tasks                     []string        // wanted ones, by ID; see subscription for what there is to tell
 }
 
 // in returns the part of a change that is of these topics. owner finds the plugin of a resource.

@@ -47,6 +47,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@page_tool              adds a plugin p whose tool has a page
 //	@grant LINE             grants the plugin t this too
 //	@tasks                  gives the plugin t tools whose calls can be tasks
+//	@sorted                 shows the responses of a step, sorted, before its notifications: they come on streams of their own
 //
 // $CAPS in a line are a modern _meta whose client declares everything, $STATE1 is the first requestState
 // that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter. $TASKS are $CAPS of
@@ -102,6 +103,8 @@ type player struct {
 	grants []grant.Grant
 	state  runtime.State
 
+	sorted bool
+
 	mu     sync.Mutex
 	out    bytes.Buffer
 	states []string
@@ -116,12 +119,16 @@ func play(t *testing.T, script []byte) []byte {
 	var calls sync.WaitGroup
 	for line := range strings.Lines(string(script)) {
 		line = strings.TrimSpace(line)
+		before := p.out.Len()
 		if words := strings.Fields(line); strings.HasPrefix(line, "@") {
 			p.directive(words[0], words[1:])
 		} else if line != "" && line[0] != '#' {
 			calls.Go(func() { p.message(line) })
 		}
 		synctest.Wait()
+		if p.sorted {
+			p.sort(before)
+		}
 	}
 	p.conn.Close()
 	calls.Wait()
@@ -129,6 +136,28 @@ func play(t *testing.T, script []byte) []byte {
 		t.Error(err)
 	}
 	return p.out.Bytes()
+}
+
+// sort orders what was said since from.
+func (p *player) sort(from int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	step := string(p.out.Bytes()[from:])
+	lines := slices.Collect(strings.Lines(step))
+	slices.SortStableFunc(lines, func(a, b string) int {
+		const response = `{"jsonrpc":"2.0","id":`
+		switch first, second := strings.HasPrefix(a, response), strings.HasPrefix(b, response); {
+		case first && second:
+			return strings.Compare(a, b)
+		case first:
+			return -1
+		case second:
+			return 1
+		}
+		return 0
+	})
+	p.out.Truncate(from)
+	p.out.WriteString(strings.Join(lines, ""))
 }
 
 func (p *player) directive(name string, args []string) {
@@ -185,6 +214,8 @@ func (p *player) directive(name string, args []string) {
 		}
 		p.grants = append(p.grants, g)
 		p.configure()
+	case "@sorted":
+		p.sorted = true
 	case "@keeps":
 		p.state = runtime.StatePlugin
 		p.configure()
@@ -254,13 +285,15 @@ func (p *player) expand(line string) string {
 
 // hideTasks writes the names of tasks in their place.
 func (p *player) hideTasks(msg []byte) []byte {
-	return taskID.ReplaceAllFunc(msg, func(member []byte) []byte {
-		id := string(taskID.FindSubmatch(member)[1])
-		if !slices.Contains(p.tasks, id) {
+	for _, member := range taskID.FindAllSubmatch(msg, -1) {
+		if id := string(member[1]); !slices.Contains(p.tasks, id) {
 			p.tasks = append(p.tasks, id)
 		}
-		return fmt.Appendf(nil, `"taskId":"TASK%d"`, slices.Index(p.tasks, id)+1)
-	})
+	}
+	for i, id := range p.tasks {
+		msg = bytes.ReplaceAll(msg, []byte(id), fmt.Appendf(nil, "TASK%d", i+1))
+	}
+	return msg
 }
 
 // hideStates writes the names of states in their place.

@@ -126,3 +126,34 @@ func TestGone(t *testing.T) {
 		}
 	}
 }
+
+// The version moves with each change of another process too, and with nothing else.
+func TestVersion(t *testing.T) {
+	s, _, dir := open(t)
+	second := store.New(store.Options{Dir: dir})
+	defer second.Close()
+	last := int64(0)
+	moved := func(want bool) {
+		t.Helper()
+		now, err := s.Version(t.Context())
+		if err != nil || now != last != want {
+			t.Errorf("version %d after %d, %v", now, last, err)
+		}
+		last = now
+	}
+	moved(false)
+	r, err := second.Add(t.Context(), store.Task, store.Record{ID: "a", Principal: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved(true)
+	moved(false)
+	if _, err := second.Get(t.Context(), store.Task, "a"); err != nil {
+		t.Fatal(err)
+	}
+	moved(false)
+	if _, err := second.Replace(t.Context(), store.Task, r); err != nil {
+		t.Fatal(err)
+	}
+	moved(true)
+}

@@ -176,6 +176,16 @@ func (s *Store) Remove(ctx context.Context, k Kind, id string) error {
 	})
 }
 
+// Version is another one after each Add, Replace and Commit of any process; 0 where nothing was ever written.
+func (s *Store) Version(ctx context.Context) (n int64, err error) {
+	db, err := s.reader(ctx)
+	if db == nil || err != nil {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT value FROM counters WHERE name = 'version'").Scan(&n)
+	return n, err
+}
+
 // maxListed bounds one List, so that its answer fits in memory.
 const maxListed = 1000
 

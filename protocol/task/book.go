@@ -46,11 +46,14 @@ type Book struct {
 
 	mu    sync.Mutex
 	tasks map[string]*Task // those of this process; with a store, only those that go on
+
+	watchers map[string]map[*watcher]struct{} // by task
+	looked   int64                            // the store's version at the last look
 }
 
 // NewBook returns a book that keeps tasks in s, or only in memory if that is nil. Now is the time.
 func NewBook(s *store.Store, now func() time.Time) *Book {
-	return &Book{owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}}
+	return &Book{owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
 }
 
 // Open begins a task for a principal. It is kept when Open returns. A task that is not durable is in
@@ -211,12 +214,11 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 			return Task{}, err
 		}
 		t.version = r.Version
-		if t.Status.Over() || t.Status == Input {
-			delete(b.tasks, t.ID)
-			return t, nil
-		}
 	}
-	b.tasks[t.ID] = &t
+	if b.tasks[t.ID] = &t; t.Durable() && (t.Status.Over() || t.Status == Input) {
+		delete(b.tasks, t.ID)
+	}
+	b.tell(&t)
 	return t, nil
 }
 

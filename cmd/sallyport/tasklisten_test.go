@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// heardOf reads messages until one says that a task is over, and returns the statuses that were told.
+func (c *lineClient) heardOf(t *testing.T, id string) (statuses []string) {
+	t.Helper()
+	for {
+		raw, err := c.out.ReadBytes('\n')
+		if err != nil {
+			t.Fatalf("%v, after %v", err, statuses)
+		}
+		var m struct {
+			Method string
+			Params taskView
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Method != "notifications/tasks" || m.Params.TaskID != id {
+			continue
+		}
+		statuses = append(statuses, m.Params.Status)
+		switch m.Params.Status {
+		case "completed", "failed", "cancelled":
+			return statuses
+		}
+	}
+}
+
+// listen begins a subscription to a task and reads its acknowledgement.
+func (c *lineClient) listen(t *testing.T, id string) {
+	t.Helper()
+	c.n++
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.n, "method": "subscriptions/listen",
+		"params": map[string]any{"notifications": map[string]any{"taskIds": []string{id}}, "_meta": taskCaps}})
+	if err == nil {
+		_, err = c.in.Write(append(line, '\n'))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := c.out.ReadBytes('\n')
+	var m struct {
+		Method string
+		Params struct{ Notifications struct{ TaskIDs []string } }
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil || m.Method != "notifications/subscriptions/acknowledged" || !slices.Equal(m.Params.Notifications.TaskIDs, []string{id}) {
+		t.Fatalf("%s, %v", raw, err)
+	}
+}
+
+// Who listens in one process hears of a task that another one runs, and that a third goes on with when that
+// one was killed.
+func TestTaskListen_otherProcess(t *testing.T) {
+	arrived := make(chan struct{}, 9)
+	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
+	defer upstream.Close()
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation, {net: 'POST %s/**', idempotent: true}]}}", upstream.URL)
+	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
+	start := func() *lineClient {
+		cmd := program(t, config, "serve", plugins)
+		ownState(cmd, state)
+		return startLines(t, cmd)
+	}
+	runs, listens := start(), start()
+	question := step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
+		"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}}
+	v, refused, err := runs.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", question,
+		step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + "/x"}}, step{"do": "sleep", "times": 1000})})
+	if err != nil || v.ResultType != "task" {
+		t.Fatalf("%+v, %s, %v", v, refused, err)
+	}
+	id := v.TaskID
+	for v.Status != "input_required" {
+		if v, _, err = runs.ask("tasks/get", map[string]any{"taskId": id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listens.listen(t, id)
+	answers := map[string]any{}
+	for key := range v.InputRequests {
+		answers[key] = map[string]any{"action": "accept", "content": map[string]any{"ok": true}}
+	}
+	if _, refused, err := runs.ask("tasks/update", map[string]any{"taskId": id, "inputResponses": answers}); refused != "" || err != nil {
+		t.Fatal(refused, err)
+	}
+	soon(t, arrived)
+	if err := runs.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = runs.end()                     // it was killed
+	time.Sleep(100 * time.Millisecond) // so that its name is free for sure
+	third := start()
+	if got := listens.heardOf(t, id); !slices.Equal(got, []string{"input_required", "working", "completed"}) {
+		t.Errorf("heard %v", got)
+	}
+	for _, c := range []*lineClient{listens, third} {
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// heldTo are the tasks of the conformance plugin, how they are moved on, and the statuses that a listener hears.
+var heldTo = []struct {
+	tool      string
+	arguments map[string]any
+	move      string // a request that has it go on
+	want      []string
+	member    string // that the last notification has
+}{
+	{"slow_compute", map[string]any{"seconds": 0.5}, "", []string{"completed"}, "result"},
+	{"failing_job", map[string]any{}, "", []string{"completed"}, "result"},
+	{"protocol_error_job", map[string]any{}, "", []string{"failed"}, "error"},
+	{"confirm_delete", map[string]any{"filename": "x"}, "tasks/update", []string{"input_required", "working", "completed"}, "result"},
+	{"slow_compute", map[string]any{"seconds": 60}, "tasks/cancel", []string{"cancelled"}, ""},
+}
+
+// What the public suite leaves out of tasks-status-notifications: over HTTP each notification names the task and
+// its status and what belongs to that, and there is one for each change.
+func TestTaskListen_http(t *testing.T) {
+	config, err := os.ReadFile(filepath.Join("..", "..", "plugins", "conformance", "sallyport.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serveURL(t, string(config), folder(t, bundled(t, "conformance")), "--no-token")
+	for _, c := range heldTo {
+		t.Run(c.tool, func(t *testing.T) {
+			created := postTask(t, url, "tools/call", c.tool, map[string]any{"name": c.tool, "arguments": c.arguments})
+			var begun struct{ Result taskView }
+			if err := json.NewDecoder(created.Body).Decode(&begun); err != nil || begun.Result.TaskID == "" {
+				t.Fatalf("%+v, %v", begun, err)
+			}
+			id := begun.Result.TaskID
+			stream := postTask(t, url, "subscriptions/listen", "", map[string]any{"notifications": map[string]any{"taskIds": []string{id, "guess"}}})
+			lines, heard := bufio.NewScanner(stream.Body), []string(nil)
+			for lines.Scan() && !slices.Equal(heard, c.want) {
+				data, found := strings.CutPrefix(lines.Text(), "data: ")
+				if !found {
+					continue
+				}
+				var m struct {
+					Method string
+					Params map[string]json.RawMessage
+				}
+				if err := json.Unmarshal([]byte(data), &m); err != nil {
+					t.Fatal(err)
+				}
+				if m.Method == "notifications/subscriptions/acknowledged" {
+					if got := string(m.Params["notifications"]); got != fmt.Sprintf(`{"taskIds":[%q]}`, id) {
+						t.Errorf("acknowledged %s", got)
+					}
+				} else {
+					if string(m.Params["taskId"]) != fmt.Sprintf("%q", id) || m.Method != "notifications/tasks" {
+						t.Fatalf("%s", data)
+					}
+					heard = append(heard, strings.Trim(string(m.Params["status"]), `"`))
+				}
+				if c.move != "" && len(heard) == len(c.want)/2 { // cancelled at once, answered when it asks
+					postTask(t, url, c.move, id, map[string]any{"taskId": id, "inputResponses": map[string]any{
+						onlyKey(m.Params["inputRequests"]): map[string]any{"action": "accept", "content": map[string]any{"confirm": true}}}})
+				}
+				if slices.Equal(heard, c.want) && c.member != "" && m.Params[c.member] == nil {
+					t.Errorf("no %s in %s", c.member, data)
+				}
+			}
+			if !slices.Equal(heard, c.want) {
+				t.Errorf("heard %v, want %v: %v", heard, c.want, lines.Err())
+			}
+		})
+	}
+}
+
+func onlyKey(object json.RawMessage) (key string) {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members) // none has none
+	for key = range members {
+	}
+	return key
+}
+
+// postTask sends one request of a client that knows tasks.
+func postTask(t *testing.T, url, method, name string, params map[string]any) *http.Response {
+	t.Helper()
+	params["_meta"] = taskCaps
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
+	if name != "" {
+		r.Header.Set("Mcp-Name", name)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}

@@ -1,0 +1,115 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// heard is what a watcher was told.
+type heard struct{ all []string }
+
+func (h *heard) tell(t Task) { h.all = append(h.all, fmt.Sprint(t.Status, t.Round)) }
+
+func (h *heard) want(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(h.all, want) {
+		t.Errorf("heard %v, want %v", h.all, want)
+	}
+	h.all = nil
+}
+
+func change(t *testing.T, b *Book, id string, f func(*Task)) {
+	t.Helper()
+	if _, err := b.Change(t.Context(), "ada", id, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func to(s Status) func(*Task) { return func(t *Task) { t.Status = s } }
+
+func TestWatch(t *testing.T) {
+	for name, s := range map[string]*store.Store{"memory": nil, "store": shared(t)} {
+		t.Run(name, func(t *testing.T) {
+			b := NewBook(s, time.Now)
+			x := begin(t, b, "ada", s != nil)
+			var first, late, gone heard
+			if _, err := b.Watch(t.Context(), "eve", x.ID, gone.tell); err != ErrUnknown {
+				t.Errorf("somebody else's: %v", err)
+			}
+			for _, h := range []*heard{&first, &gone} {
+				stop, err := b.Watch(t.Context(), "ada", x.ID, h.tell)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if h == &gone {
+					stop()
+				}
+			}
+			change(t, b, x.ID, to(Input))
+			change(t, b, x.ID, func(x *Task) { x.Message = "no other status" })
+			change(t, b, x.ID, b.Take)
+			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell); err != nil {
+				t.Fatal(err)
+			}
+			change(t, b, x.ID, to(Completed))
+			first.want(t, "input_required0", "working1", "completed1")
+			late.want(t, "working1", "completed1")
+			gone.want(t)
+			if len(b.watchers) > 0 {
+				t.Errorf("%d tasks are watched still", len(b.watchers))
+			}
+			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell); err != nil || len(b.watchers) > 0 {
+				t.Errorf("one that is over: %v, %d", err, len(b.watchers))
+			}
+			late.want(t, "completed1")
+		})
+	}
+}
+
+// What another process does is found by a look, once, and what nobody can change any more is forgotten.
+func TestLook(t *testing.T) {
+	now := &clock{now: time.Now()}
+	dir := t.TempDir()
+	open := func() *Book {
+		s := store.New(store.Options{Dir: dir, Now: now.Now})
+		t.Cleanup(func() { s.Close() })
+		return NewBook(s, now.Now)
+	}
+	runs, listens := open(), open()
+	var h heard
+	look := func() {
+		t.Helper()
+		if err := listens.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	x, old := begin(t, runs, "ada", true), begin(t, runs, "ada", true)
+	for _, id := range []string{x.ID, old.ID} {
+		if _, err := listens.Watch(t.Context(), "ada", id, h.tell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	h.want(t)
+	change(t, runs, x.ID, to(Input))
+	look()
+	look()
+	h.want(t, "input_required0")
+	change(t, listens, x.ID, listens.Take) // its own are told at once
+	h.want(t, "working1")
+	change(t, runs, x.ID, to(Cancelled))
+	look()
+	h.want(t, "cancelled1")
+	now.pass(8 * 24 * time.Hour)
+	begin(t, runs, "ada", true)
+	look()
+	h.want(t)
+	if len(listens.watchers) > 0 {
+		t.Errorf("%d tasks are watched still", len(listens.watchers))
+	}
+}

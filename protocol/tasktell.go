@@ -1,0 +1,114 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+)
+
+// maxTaskNews is how many changes of tasks wait for one subscription until an older change of the same task is left
+// out: a client that reads so slowly hears how each task stands, and not of every step.
+const maxTaskNews = maxSubscriptions
+
+// wantTasks reads params.notifications.taskIds, and leaves out those that are not the caller's.
+func (r *request) wantTasks(ctx context.Context, list json.RawMessage) (ids []string, err error) {
+	if !r.declaresTasks() {
+		return nil, missingTasks()
+	}
+	raw, err := rawjson.Elements(list)
+	if err != nil || len(raw) > maxSubscriptions {
+		return nil, invalidParams("params.notifications.taskIds must be an array of at most %d tasks", maxSubscriptions)
+	}
+	for _, element := range raw {
+		id, ok := rawjson.String(element)
+		if !ok {
+			return nil, invalidParams("params.notifications.taskIds must hold strings")
+		}
+		switch _, err := r.find(ctx, id); {
+		case err == nil && !slices.Contains(ids, id):
+			ids = append(ids, id)
+		case err != nil && !errors.Is(err, task.ErrUnknown):
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// watchTasks has a subscription told of its tasks, until stop is called.
+func (r *request) watchTasks(ctx context.Context, s *subscription, ids []string) (stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	for _, id := range ids {
+		one, err := r.server.tasks.book.Watch(ctx, r.conn.opts.Principal, id, s.tellTask)
+		if err != nil {
+			stop()
+			return nil, r.taskError(err)
+		}
+		stops = append(stops, one)
+	}
+	return stop, nil
+}
+
+// tellTask gathers a change of a task.
+func (s *subscription) tellTask(t task.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.tasks) >= maxTaskNews {
+		if i := slices.IndexFunc(s.tasks, func(old task.Task) bool { return old.ID == t.ID }); i >= 0 {
+			s.tasks = slices.Delete(s.tasks, i, i+1)
+		}
+	}
+	s.tasks = append(s.tasks, t)
+	s.ring()
+}
+
+// taskNews are the notifications of changes of tasks.
+func taskNews(changed []task.Task, meta json.RawMessage) (all [][]byte) {
+	for i := range changed {
+		all = append(all, notification("notifications/tasks", append(detail(&changed[i]), rawjson.Member{Key: "_meta", Value: meta})))
+	}
+	return all
+}
+
+// watchTask tells a session of 2025-11-25 how a task of its own comes on, as long as the session lasts.
+func (c *Conn) watchTask(ctx context.Context, id string) {
+	if !c.announcesChanges() {
+		return
+	}
+	stop, err := c.server.tasks.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
+		c.opts.Notify(notification("notifications/tasks/status", describeLegacy(&t)))
+		if t.Status.Over() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.watched, id)
+		}
+	})
+	if err != nil {
+		return // its client asks, as it does in any case
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watched == nil {
+		c.watched = map[string]func(){}
+	}
+	c.watched[id] = stop
+}
+
+// forgetTasks ends what watchTask began.
+func (c *Conn) forgetTasks() {
+	c.mu.Lock()
+	stops := c.watched
+	c.watched = nil
+	c.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
+}
