@@ -44,7 +44,7 @@ func (g *Gate) finish() {
 	}
 	r := g.Receipt()
 	r.Millis = float64(time.Since(g.begun).Microseconds()) / 1000
-	mark, err := h.audit.Append(r.line(&g.call))
+	mark, err := h.audit.Append(r.line(&g.call, g.trace()))
 	if err != nil {
 		h.logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
 	} else {

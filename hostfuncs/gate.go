@@ -99,6 +99,7 @@ type Gate struct {
 	moved    bool // progress is set
 	sampled  sampled
 	consents consents
+	traced   traced
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Protected []string
 	// Web is how requests leave this machine.
 	Web web.Options
+	// Trace is how much of a call's trace its requests carry; zero is traceparent alone.
+	Trace trace.Upstream
 	// Seed makes the placeholders of secrets; who has the same makes the same. Empty is one of this host
 	// alone.
 	Seed []byte
@@ -62,6 +65,7 @@ type Host struct {
 	fullReceipts bool
 	protected    atomic.Pointer[protected]
 	web          web.Options
+	upstream     trace.Upstream
 	seed         []byte
 	caller       atomic.Pointer[Caller]
 	methods      map[string]method // never changed after NewHost
@@ -91,6 +95,7 @@ func NewHost(o *Options) *Host {
 		fullReceipts: o.FullReceipts,
 
 		web:       o.Web,
+		upstream:  o.Trace,
 		methods:   methods(),
 		questions: questions(),
 		policies:  map[*Policy]struct{}{},

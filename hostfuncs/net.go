@@ -163,7 +163,10 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	ctx, cancel := g.fetchContext(ctx)
 	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
 		Named: d.Named, Proxy: proxy,
-		Prepare: func(out *http.Request) (bool, error) { return g.inject(out, r, data) },
+		Prepare: func(out *http.Request) (bool, error) {
+			g.trace().own.Header(out.Header, g.policy.host.upstream)
+			return g.inject(out, r, data)
+		},
 		Answered: func(status int, h http.Header) *secret.Redactor {
 			g.count("net", r.Target(), 0, int64(len(data)), 0)
 			g.noteRetry(status, h)

@@ -85,13 +85,14 @@ func (r *Receipt) members(b []byte) []byte {
 func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }
 
 // line is what the audit log keeps: everything.
-func (r *Receipt) line(c *Call) []byte {
+func (r *Receipt) line(c *Call, t *traced) []byte {
 	b := r.members(make([]byte, 0, 512))
 	b = text(b, `,"principal":`, c.Principal)
 	b = text(b, `,"method":`, c.Method)
 	if c.Tool != "" {
 		b = text(b, `,"tool":`, c.Tool)
 	}
+	b = t.line(b)
 	if len(r.Learnt) > 0 {
 		if raw, err := json.Marshal(r.Learnt); err == nil {
 			b = append(append(b, `,"learnt":`...), raw...)

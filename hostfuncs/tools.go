@@ -37,6 +37,7 @@ type Nested struct {
 	ReadOnly  bool   // a call above says of itself that it changes nothing
 	Client    Client
 	Chain     *Chain
+	Meta      rawjson.Object // of its params: the trace that it belongs to; empty if there is none
 }
 
 // Chain is what a nested call has above it. A nil chain is an outermost call.
@@ -133,7 +134,7 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 			}
 			result, err = (*caller).CallTool(ctx, Nested{
 				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
-				Client: g.innerClient(), Chain: chain,
+				Client: g.innerClient(), Chain: chain, Meta: g.trace().own.Meta(),
 			})
 			return nestedError(name, err)
 		},

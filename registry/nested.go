@@ -30,6 +30,9 @@ func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMe
 		}
 	}
 	params := rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
+	if len(n.Meta) > 0 {
+		params.Set("_meta", n.Meta.Append(nil))
+	}
 	return tool.Call(ctx, catalogue.Call{
 		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -147,5 +148,33 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 	}
 	if got := tool("middle-go"); strings.Contains(got, refusal) {
 		t.Errorf("of a tool that does not say so: %s", got)
+	}
+}
+
+// A call within a call is in the same trace, below the one that makes it, whose number neither of them chooses.
+func TestNested_Trace(t *testing.T) {
+	const given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	r := open(t, Options{Plugins: map[string]Config{"outer": {Grants: grantsOf(t, "tools: inner-go {any: true}")}}})
+	var seen []json.RawMessage
+	inner := func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+		seen = append(seen, rawjson.Get(params, "_meta"))
+		return json.RawMessage(`{}`), nil
+	}
+	outer := passing(func(json.RawMessage) string { return `{"name":"inner-go","_meta":{"traceparent":"forged","mine":1}}` })
+	if err := errors.Join(r.AddGo("outer", []byte(nestedManifest), outer), r.AddGo("inner", []byte(nestedManifest), inner)); err != nil {
+		t.Fatal(err)
+	}
+	tool, _ := r.Snapshot().Tool("outer-go")
+	for _, meta := range []string{`{"traceparent":"` + given + `","tracestate":"a=1","baggage":"b=2","other":1}`, `{"other":1}`} {
+		if _, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{"_meta":` + meta + `}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parent, _ := rawjson.String(rawjson.Get(seen[0], "traceparent"))
+	if !strings.HasPrefix(parent, given[:36]) || parent == given || !strings.HasSuffix(string(seen[0]), `,"tracestate":"a=1","baggage":"b=2"}`) {
+		t.Errorf("the callee sees %s", seen[0])
+	}
+	if seen[1] != nil {
+		t.Errorf("without a trace it sees %s", seen[1])
 	}
 }

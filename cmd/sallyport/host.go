@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -88,6 +89,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 	if files == nil && h.store != nil {
 		asked = newOperator(s, h, log)
 	}
+	upstream, _ := trace.ParseUpstream(s.Text("trace")) // which was checked
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger: log,
 		Home:   home,
@@ -103,6 +105,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 		},
 
 		FullReceipts: s.Text("receipt") == "full",
+		Trace:        upstream,
 
 		Protected: protected(s, files),
 		Web: web.Options{

@@ -79,6 +79,7 @@ var layers = map[string]int{
 	"hostfuncs/journal":       0,
 	"hostfuncs/operator":      1,
 	"hostfuncs/store":         0,
+	"hostfuncs/trace":         0,
 }
 
 // beside lists the imports within one height that the design wants, upwards in the folder tree.
@@ -94,6 +95,7 @@ var beside = map[string][]string{
 	"protocol/schema":    {"protocol/rawjson"},
 
 	"hostfuncs/argument": {"protocol/rawjson"},
+	"hostfuncs/trace":    {"protocol/rawjson"},
 	"hostfuncs/landing":  {"hostfuncs/filelock"},
 	"hostfuncs/store":    {"hostfuncs/filelock"},
 	"registry/folder":    {"registry/stamp"},

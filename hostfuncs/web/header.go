@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -74,11 +75,11 @@ func isToken(s string) bool {
 	})
 }
 
-// isHostField reports whether a field frames the message, belongs to the connection, or speaks to a
-// proxy.
+// isHostField reports whether a field frames the message, belongs to the connection, speaks to a proxy, or says
+// which trace the request belongs to.
 func isHostField(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "proxy-") || slices.Contains([]string{
+	return strings.HasPrefix(name, "proxy-") || trace.HostField(name) || slices.Contains([]string{
 		"host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "content-length", "upgrade", "expect",
 		"http2-settings", "via",
 	}, name)

@@ -16,6 +16,7 @@ const (
 	Level    Kind = "level"    // of the log
 	Receipt  Kind = "receipt"  // counts or full
 	Ask      Kind = "ask"      // off, refuse or wait
+	Trace    Kind = "trace"    // off, parent, state or baggage
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -57,6 +58,7 @@ func Keys() []Key {
 		{"http.legacy_sse", Bool, "false", "legacy-sse", "serve clients of 2024-11-05 too, at /sse"},
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
 		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for hosts and paths too"},
+		{"trace", Trace, "parent", "", "what requests of plugins say of the trace that a call belongs to: parent (traceparent), state (tracestate too), baggage (all), or off"},
 		{"ask", Ask, "refuse", "", "what becomes of a call that does what its plugin announced and no line allows: refuse it and ask you, wait for you, or off"},
 		{"console", Text, "127.0.0.1:0", "", "where the page for your answers is, on this machine only; port 0 is a free one, off is no page"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 )
 
 // ParseDuration reads a time above zero such as 30s or 5m.
@@ -52,6 +53,10 @@ func check(kind Kind, text string) error {
 	case Ask:
 		if !slices.Contains([]string{"off", "refuse", "wait"}, text) {
 			err = fmt.Errorf("%q is not an answer to a question; write refuse, wait or off", text)
+		}
+	case Trace:
+		if _, ok := trace.ParseUpstream(text); !ok {
+			err = fmt.Errorf("%q is no part of a trace; write parent, state, baggage or off", text)
 		}
 	case Bytes:
 		_, err = grant.ParseSize(text)

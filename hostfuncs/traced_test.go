@@ -1,0 +1,101 @@
+package hostfuncs_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+const (
+	traceStart = "00-0af7651916cd43dd8448eb211c80319c-"
+	tracedMeta = `{"_meta":{"traceparent":"` + traceStart + `b7ad6b7169203331-01","tracestate":"a=1","baggage":"user=ada"}}`
+)
+
+// tracedGate opens a gate for a call with these params, and returns the line that the call leaves in the log when it is
+// over.
+func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfuncs.Gate, logged func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	record := audit.New(dir, audit.Options{})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Trace: up, Audit: record})
+	t.Cleanup(h.Close)
+	g = h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, line)}).NewGate(hostfuncs.Call{ID: "c1", Method: "tools/call", Params: []byte(params)})
+	return g, func() (found string) {
+		g.Close()
+		err := errors.Join(record.Close(), audit.Read(dir, func(l audit.Line) bool {
+			if rawjson.Get(l.Text, "call") != nil {
+				found = string(l.Text)
+			}
+			return true
+		}))
+		if err != nil || found == "" {
+			t.Fatal(err, "nothing was logged")
+		}
+		return found
+	}
+}
+
+// A request says which trace its call belongs to, under a span that is the call's, and as much more as the operator
+// lets out; on each hop.
+func TestTrace_goesOn(t *testing.T) {
+	var seen []http.Header
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header)
+		if r.URL.Path == "/there" {
+			http.Redirect(w, r, "/here", http.StatusFound)
+		}
+	})
+	for _, tt := range []struct {
+		up             trace.Upstream
+		params         string
+		state, baggage string
+		traced         bool
+	}{
+		{trace.Parent, tracedMeta, "", "", true},
+		{trace.State, tracedMeta, "a=1", "", true},
+		{trace.Baggage, tracedMeta, "a=1", "user=ada", true},
+		{trace.Off, tracedMeta, "", "", false},
+		{trace.Baggage, `{}`, "", "", false},
+		{trace.Baggage, `{"_meta":{"traceparent":"00-zz","tracestate":"a=1","baggage":"a b"}}`, "", "", false},
+	} {
+		seen = nil
+		g, logged := tracedGate(t, tt.up, tt.params, "net: GET "+s.URL+"/**")
+		if _, err := fetch(t, g, get(s.URL+"/there")); err != nil || len(seen) != 2 {
+			t.Fatal(err, len(seen))
+		}
+		parent := seen[0].Get("traceparent")
+		if strings.HasPrefix(parent, traceStart) != tt.traced || strings.Contains(parent, "b7ad6b7169203331") || seen[1].Get("traceparent") != parent {
+			t.Errorf("%v %s: %q, %q", tt.up, tt.params, parent, seen[1].Get("traceparent"))
+		}
+		if seen[0].Get("tracestate") != tt.state || seen[0].Get("baggage") != tt.baggage {
+			t.Errorf("%v: %q", tt.up, seen[0])
+		}
+		line := logged()
+		span, _ := rawjson.String(rawjson.Get([]byte(line), "span"))
+		if strings.Contains(tt.params, traceStart) != (span != "") || tt.traced && !strings.Contains(parent, span) || strings.Contains(line, "ada") {
+			t.Errorf("%v: %s", tt.up, line)
+		}
+		if tt.params == tracedMeta && !strings.Contains(line, `"traceparent":"`+traceStart+`b7ad6b7169203331-01","tracestate":"a=1"`) {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+// What trace a request belongs to is no guest's choice, and no way to say something to a server.
+func TestTrace_isNotTheGuests(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
+	g, logged := tracedGate(t, trace.Off, tracedMeta, "net: GET "+s.URL+"/**")
+	for _, name := range []string{"traceparent", "TraceState", "BAGGAGE"} {
+		_, err := fetch(t, g, `{"url":"`+s.URL+`/","headers":{"`+name+`":"x"}}`)
+		if err == nil || !strings.Contains(err.Error(), "is set by the host: remove it") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	logged()
+}
