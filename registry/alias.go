@@ -1,6 +1,9 @@
 package registry
 
-import "github.com/sallyport-mcp/sallyport/registry/catalogue"
+import (
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+)
 
 // What the catalogue is made of.
 type (
@@ -8,6 +11,7 @@ type (
 	Change   = catalogue.Change
 	Client   = catalogue.Client
 	Failure  = catalogue.Failure
+	GoFunc   = serving.Func
 	Prompt   = catalogue.Prompt
 	Reader   = catalogue.Reader
 	Skill    = catalogue.Skill

@@ -12,8 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -183,9 +185,9 @@ func (r *Registry) assembleLocked() (look bool) {
 		status = append(status, r.statusOf(p, g))
 	}
 	r.swap(serving, status)
-	for key, p := range old {
-		if g := r.plugins[key]; g == nil || g.get() != p {
-			r.retire(p)
+	for key, g := range old {
+		if p := r.plugins[key]; p == nil || p.now != g {
+			r.retire(g)
 		}
 	}
 	return look
@@ -199,8 +201,7 @@ func (r *Registry) forget(plans []*plan) {
 	}
 	for key, p := range r.plugins {
 		if !wanted[key] {
-			p.set(nil)
-			delete(r.plugins, key)
+			r.take(key, p)
 		}
 	}
 }
@@ -209,11 +210,27 @@ func (r *Registry) forget(plans []*plan) {
 func (r *Registry) current() map[string]*generation {
 	now := map[string]*generation{}
 	for key, p := range r.plugins {
-		if g := p.get(); g != nil {
-			now[key] = g
-		}
+		now[key] = p.now
 	}
 	return now
+}
+
+// plugin is a name and file with the generation that serves it.
+type plugin struct {
+	home *serving.Plugin
+	now  *generation
+}
+
+// generation is what serves, and what it was made of.
+type generation struct {
+	*serving.Generation
+	name     string
+	config   Config
+	code     *goPlugin      // nil for a module
+	module   *module.Module // nil for code
+	manifest *manifest.Manifest
+	wants    []hostfuncs.Want  // what the operator may be asked about
+	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
 }
 
 // generationFor returns what serves a plan: the generation that does already, or a new one; nil if
@@ -222,29 +239,31 @@ func (r *Registry) generationFor(p *plan) *generation {
 	if _, err := p.fitting(); err != nil && p.err == nil {
 		p.err = fmt.Errorf("its grants do not fit: %w", err)
 	}
+	old := r.plugins[p.key()]
 	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && p.module == nil {
-		if old := r.plugins[p.key()]; old != nil {
-			old.set(nil)
-			delete(r.plugins, p.key())
+		if old != nil {
+			r.take(p.key(), old)
 		}
 		return nil
 	}
-	home := r.plugins[p.key()]
-	if home == nil {
-		home = &plugin{name: p.name, relist: r.assemble, ready: r.Ready,
-			updated: func(uri string) { r.notes.updated(p.name, uri) }}
-		r.plugins[p.key()] = home
+	if old == nil {
+		old = &plugin{home: &serving.Plugin{Name: p.name, Relist: r.assemble, Ready: r.Ready,
+			Updated: func(uri string) { r.notes.updated(p.name, uri) }}}
+		r.plugins[p.key()] = old
 	}
-	if g := home.get(); g != nil && g.fits(p) {
-		if g.offer.Load().Chosen != g.choice() {
-			g.publish()
-		}
-		return g
+	if old.now != nil && old.now.fits(p) {
+		old.now.Publish()
+		return old.now
 	}
-	g := r.newGeneration(home, p)
-	g.publish()
-	home.set(g)
-	return g
+	old.now = r.newGeneration(old.home, p)
+	old.home.Replace(old.now.Generation)
+	return old.now
+}
+
+// take takes a plugin out.
+func (r *Registry) take(key string, p *plugin) {
+	p.home.Replace(nil)
+	delete(r.plugins, key)
 }
 
 // fits reports whether a generation is what a plan would make.
@@ -258,35 +277,34 @@ func (g *generation) fits(p *plan) bool {
 	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
 }
 
-func (r *Registry) newGeneration(home *plugin, p *plan) *generation {
+func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	grants, err := p.fitting()
 	if err != nil { // generationFor has looked before
 		grants = nil
 	}
-	g := &generation{
-		plugin: home, config: p.config, code: p.code, log: r.log, places: r.places, idle: make(chan struct{}),
-	}
-	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: p.config.Values, Workspace: p.config.Workspace, Limits: p.config.Use,
-		Learn: p.config.Learn, Frozen: p.config.Frozen, Seed: p.config.Seed}
+	c := p.config
+	g := &generation{name: p.name, config: c, code: p.code, manifest: p.manifest()}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
+		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
+	o := serving.Options{State: c.State, Limits: orDefaults(c.Limits, r.opts.Defaults), Publish: catalogue.Plugin{
+		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
+		Grants: c.Grants, Places: r.places, Logger: r.log,
+	}}
 	if p.code != nil {
-		g.manifest = p.code.manifest
-		g.server = &goServer{call: p.code.serve, policy: r.host.Plugin(policy)}
-		return g
+		o.Code, o.Publish.Skill = p.code.serve, p.code.skill
+	} else {
+		g.module, g.pinned = p.module, p.pinned()
+		g.wants = announced(p.wants(g.module), g.manifest)
+		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
+		o.Module = g.module
+		if g.pinned != nil {
+			o.Publish.Approved = func(key string) bool { return g.pinned[key] == g.module.Hashes()[key] }
+		}
 	}
-	g.module, g.pinned = p.module, p.pinned()
-	g.manifest = g.module.Manifest
-	policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(p.config.Updates), announced(p.wants(g.module), g.manifest)
-	g.wants = policy.Wants
-	limits := orDefaults(p.config.Limits, r.opts.Defaults)
-	g.output = cmp.Or(limits.Output, runtime.DefaultOutput)
-	limits.Output = max(g.output, maxAnswer)
-	g.server = newModuleServer(g.module, r.host.Plugin(policy), limits, p.config.State)
+	o.Policy = r.host.Plugin(policy)
+	g.Generation = serving.New(home, o)
 	return g
 }
-
-// maxAnswer is how long an answer a plugin may give, in bytes. What of it is more than its output limit does
-// not go to the caller at once, but is kept to be read in pages.
-const maxAnswer = 8 << 20
 
 func orDefaults(l, d runtime.Limits) runtime.Limits {
 	l.Memory = cmp.Or(l.Memory, d.Memory)
@@ -303,10 +321,10 @@ func orDefaults(l, d runtime.Limits) runtime.Limits {
 // retire ends a generation that no plugin serves with: at once for new calls, and in the background
 // for those in progress.
 func (r *Registry) retire(g *generation) {
-	g.retire()
+	g.Retire()
 	r.work.Go(func() {
-		if err := g.drain(r.ending); err != nil {
-			r.log.Warn("plugin did not end cleanly", "plugin", g.plugin.name, "error", err)
+		if err := g.Drain(r.ending); err != nil {
+			r.log.Warn("plugin did not end cleanly", "plugin", g.name, "error", err)
 		}
 	})
 }
@@ -315,9 +333,9 @@ func (r *Registry) retire(g *generation) {
 func (r *Registry) retireAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.current() {
-		g.plugin.set(nil)
-		r.retire(g)
+	for _, p := range r.plugins {
+		p.home.Replace(nil)
+		r.retire(p.now)
 	}
 	for _, f := range r.files {
 		if f.module != nil {
@@ -370,13 +388,13 @@ func (s *Status) describe(g *generation) {
 	for _, line := range g.config.Grants.Grants() {
 		s.Grants = append(s.Grants, line.String())
 	}
-	s.Warnings = slices.Clone(g.offer.Load().Problems)
+	s.Warnings = slices.Clone(g.Offer().Problems)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}
 	if g.module != nil {
 		s.Digest, s.Dialect = g.module.Digest, g.module.Dialect.Name()
-		if state := stateOf(g.module, g.config.State); state == runtime.StateSession || state == runtime.StatePlugin {
+		if state := g.State(); state == runtime.StateSession || state == runtime.StatePlugin {
 			s.Keeps = string(state)
 		}
 	}
@@ -387,7 +405,7 @@ func (r *Registry) swap(serving []*generation, status []Status) {
 	old := r.shown.Load()
 	offers := make([]*catalogue.Offer, len(serving))
 	for i, g := range serving {
-		offers[i] = g.offer.Load()
+		offers[i] = g.Offer()
 	}
 	next := catalogue.Join(offers, func(plugin, problem string) {
 		for i := range status {

@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/promptfile"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -84,7 +85,7 @@ func promptPlugin(raw []byte, stem string) (*goPlugin, error) {
 }
 
 // documentPlugin checks what a document says it has as a guest's manifest is checked.
-func documentPlugin(name string, lists rawjson.Object, serve GoFunc) (*goPlugin, error) {
+func documentPlugin(name string, lists rawjson.Object, serve serving.Func) (*goPlugin, error) {
 	m, err := manifest.Parse(lists.Append(nil))
 	if err == nil {
 		err = m.Refused()

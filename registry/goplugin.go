@@ -2,138 +2,27 @@ package registry
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
-
-// GoFunc serves the requests of a plugin that is part of this process: tools/call, prompts/get,
-// resources/read and completion/complete with the plugin's own names. It is called from many
-// goroutines. Errors should be *runtime.GuestError or *runtime.EndError; others count as a fault of
-// the host.
-type GoFunc func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 // goPlugin is a plugin of this process.
 type goPlugin struct {
 	name     string
 	manifest *manifest.Manifest
-	serve    GoFunc
+	serve    serving.Func
 	skill    *skillfile.Skill // that it is about; nil for none
-}
-
-var _ server = (*goServer)(nil)
-
-type goServer struct {
-	call   GoFunc
-	policy *hostfuncs.Policy
-}
-
-// serve runs the function with a gate in its context, as a guest has one.
-func (s *goServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error) {
-	if err := s.policy.Bind(c.Journal); err != nil {
-		return nil, err
-	}
-	g := &goGate{policy: s.policy, call: c, request: r, changed: changed}
-	defer g.close()
-	result, err := s.call(runtime.WithGate(ctx, g), r.Method, r.Params)
-	if err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), asEnd(err))
-	}
-	if err := settle(ctx, c, g.gateOrNil(), result); err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), err)
-	}
-	return result, nil
-}
-
-// goGate makes the gate of a call when something is asked of it: code of this process seldom does.
-type goGate struct {
-	policy  *hostfuncs.Policy
-	call    catalogue.Call
-	request catalogue.Request
-	changed changedFunc
-
-	mu     sync.Mutex
-	made   *hostfuncs.Gate
-	closed bool
-}
-
-var (
-	_ runtime.Gate   = (*goGate)(nil)
-	_ runtime.Rounds = (*goGate)(nil)
-)
-
-// Ask passes on to the gate.
-func (g *goGate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
-	return g.gate().Ask(ctx, method, params, s)
-}
-
-// AskRound passes on to the gate.
-func (g *goGate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
-	return g.gate().AskRound(ctx, round, s)
-}
-
-func (g *goGate) gate() *hostfuncs.Gate {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.made == nil {
-		g.made = g.policy.NewGate(gateCall(g.call, g.request, g.changed))
-		if g.closed {
-			g.made.Close()
-		}
-	}
-	return g.made
-}
-
-// gateOrNil is the gate if there is one.
-func (g *goGate) gateOrNil() *hostfuncs.Gate {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.made
-}
-
-func (g *goGate) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
-	if g.made != nil {
-		g.made.Close()
-	}
-}
-
-func (s *goServer) close(context.Context) error {
-	s.policy.Close()
-	return nil
-}
-
-// asEnd gives an error of our own code the form that callers know.
-func asEnd(err error) error {
-	var end *runtime.EndError
-	var guest *runtime.GuestError
-	switch {
-	case errors.As(err, &end), errors.As(err, &guest):
-		return err
-	case errors.Is(err, context.Canceled):
-		return &runtime.EndError{Kind: runtime.KindCancelled, Message: "the call was cancelled", Err: err}
-	case errors.Is(err, context.DeadlineExceeded):
-		return &runtime.EndError{Kind: runtime.KindDeadline, Message: "the caller's time was over", Err: err}
-	}
-	return &runtime.EndError{Kind: runtime.KindInternal, Message: "the host failed while it served this call", Err: err}
 }
 
 // AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and
 // benchmarks. raw is its manifest, which has the form of a guest's; what a guest would lose an entry for is an
 // error here. Publishing and grants follow the plugin's configuration, if there is one. A second
 // plugin of the same name takes the place of the first.
-func (r *Registry) AddGo(name string, raw []byte, serve GoFunc) error {
+func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
 	if err := names.Check(name); err != nil {
 		return err
 	}

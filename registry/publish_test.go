@@ -57,37 +57,6 @@ func TestAddGo_Refuses(t *testing.T) {
 	}
 }
 
-func TestAddGo_ErrorsHaveAForm(t *testing.T) {
-	r := open(t, Options{})
-	var give error
-	err := r.AddGo("p", []byte(tools("t")), func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, give })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		err  error
-		kind runtime.Kind
-	}{
-		{errors.New("x"), runtime.KindInternal}, {context.Canceled, runtime.KindCancelled},
-		{context.DeadlineExceeded, runtime.KindDeadline}, {&runtime.EndError{Kind: runtime.KindLimit}, runtime.KindLimit},
-	} {
-		give = c.err
-		_, err := callText(t, r, "p-t", catalogue.Call{})
-		var end *runtime.EndError
-		if !errors.As(err, &end) || end.Kind != c.kind {
-			t.Errorf("%v became %v", c.err, err)
-		}
-	}
-	give = &runtime.GuestError{Code: -32601}
-	var guest *runtime.GuestError
-	if _, err := callText(t, r, "p-t", catalogue.Call{}); !errors.As(err, &guest) {
-		t.Errorf("%v", err)
-	}
-	if _, err := r.Snapshot().Tools[0].Call(t.Context(), catalogue.Call{Params: json.RawMessage("[]")}); !errors.As(err, &guest) || guest.Code != -32602 {
-		t.Errorf("%v", err)
-	}
-}
-
 // publish lines hold for calls to entries that a client saw before they came.
 func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	r := open(t, Options{})
@@ -202,27 +171,6 @@ func TestDecision5_Visible(t *testing.T) {
 		if got := toolNames(r.Snapshot()); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.show, got, c.want)
 		}
-	}
-	if err := r.AddGo("spam", []byte(tools("x", "y")), func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-		for i := range 1000 {
-			show := json.RawMessage(`{"visible":["x"]}`)
-			if i%2 == 1 {
-				show = json.RawMessage(`{"visible":["y"]}`)
-			}
-			if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/tools/list_changed", show, nil); err != nil {
-				return nil, err
-			}
-		}
-		return json.RawMessage("{}"), nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	before := r.Snapshot().Generation
-	if _, err := callText(t, r, "spam-x", catalogue.Call{}); err != nil {
-		t.Fatal(err)
-	}
-	if n := r.Snapshot().Generation - before; n == 0 || n > maxChanges {
-		t.Errorf("one call made the catalogue anew %d times", n)
 	}
 	if c := <-told; !c.Tools || c.Prompts || c.Resources {
 		t.Errorf("%+v", c)

@@ -71,7 +71,7 @@ func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bo
 		}
 	}
 	if home := r.plugins[p.key()]; home != nil {
-		if g := home.get(); g != nil && g.module != nil && g.module.Digest == pin.Digest {
+		if g := home.now; g.module != nil && g.module.Digest == pin.Digest {
 			return g.module, false
 		}
 	}

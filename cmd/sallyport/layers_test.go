@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"registry":                3,
 	"registry/catalogue":      3,
 	"registry/module":         3,
+	"registry/serving":        3,
 	"registry/extismfile":     1,
 	"registry/lock":           1,
 	"registry/cache":          0,
@@ -104,8 +105,9 @@ var beside = map[string][]string{
 	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
 	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
 
-	"registry":       {"registry/catalogue", "registry/module"},
-	"registry/cache": {"protocol/rawjson", "registry/manifest", "registry/stamp"},
+	"registry":         {"registry/catalogue", "registry/module", "registry/serving"},
+	"registry/serving": {"registry/catalogue", "registry/module"},
+	"registry/cache":   {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
 	"protocol/apps":        {"protocol/rawjson"},

@@ -1,4 +1,4 @@
-package registry
+package serving
 
 import (
 	"context"
@@ -31,7 +31,7 @@ var _ server = (*moduleServer)(nil)
 
 func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits, s runtime.State) *moduleServer {
 	m.Retain()
-	return &moduleServer{module: m, policy: p, limits: l, state: stateOf(m, s)}
+	return &moduleServer{module: m, policy: p, limits: l, state: s}
 }
 
 // stateOf is how long instances of a module live: as the operator says, or else as the plugin asks. One instance for

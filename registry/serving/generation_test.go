@@ -1,0 +1,207 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const twoTools = `{"tools":[{"name":"x","inputSchema":{"type":"object"}},{"name":"y","inputSchema":{"type":"object"}}]}`
+
+// home is a plugin that has not begun to serve, and lists the times that it was to be published anew.
+func home() (p *Plugin, relisted *int) {
+	relisted = new(int)
+	p = &Plugin{Name: "p", Relist: func() { *relisted++ }, Ready: func(context.Context) error { return nil }, Updated: func(string) {}}
+	return p, relisted
+}
+
+// generation is one of a plugin that code serves.
+func generation(t testing.TB, p *Plugin, code Func) *Generation {
+	t.Helper()
+	m, err := manifest.Parse([]byte(twoTools))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := hostfuncs.NewHost(nil)
+	t.Cleanup(host.Close)
+	return New(p, Options{
+		Publish: catalogue.Plugin{Name: p.Name, Manifest: m}, Code: code, Policy: host.Plugin(hostfuncs.Plugin{Name: p.Name}),
+	})
+}
+
+// tool is a tool that a generation publishes.
+func tool(t testing.TB, g *Generation, name string) *catalogue.Tool {
+	t.Helper()
+	found, ok := catalogue.Join([]*catalogue.Offer{g.Offer()}, nil).Tool(name)
+	if !ok {
+		t.Fatalf("there is no tool %s", name)
+	}
+	return found
+}
+
+// says answers with a text.
+func says(text string) Func {
+	return func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(text), nil
+	}
+}
+
+// A call that runs ends on the generation that it began with; one that begins later, by an entry of the old one, goes to
+// the new one; and once the plugin is removed, to none.
+func TestGeneration_Replaced(t *testing.T) {
+	p, _ := home()
+	begun, letGo := make(chan struct{}), make(chan struct{})
+	old := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		close(begun)
+		<-letGo
+		return json.RawMessage(`"old"`), nil
+	})
+	p.Replace(old)
+	x := tool(t, old, "x")
+	first := make(chan string)
+	go func() {
+		answer, err := x.Call(context.Background(), catalogue.Call{})
+		if err != nil {
+			answer = []byte(err.Error())
+		}
+		first <- string(answer)
+	}()
+	<-begun
+	p.Replace(generation(t, p, says(`"new"`)))
+	old.Retire()
+	if answer, err := x.Call(t.Context(), catalogue.Call{}); err != nil || string(answer) != `"new"` {
+		t.Errorf("after it was replaced: %s %v", answer, err)
+	}
+	drained := make(chan error)
+	go func() { drained <- old.Drain(context.Background()) }()
+	select {
+	case <-drained:
+		t.Error("it is drained while a call runs")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(letGo)
+	if got := <-first; got != `"old"` {
+		t.Errorf("the call that ran: %s", got)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+	p.Current().Retire()
+	p.Replace(nil)
+	if _, err := x.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
+		t.Errorf("after it was removed: %v", err)
+	}
+}
+
+// Draining does not wait longer than its caller.
+func TestGeneration_DrainGivesUp(t *testing.T) {
+	p, _ := home()
+	begun, letGo := make(chan struct{}), make(chan struct{})
+	g := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		close(begun)
+		<-letGo
+		return json.RawMessage("{}"), nil
+	})
+	p.Replace(g)
+	ended := make(chan error)
+	go func() {
+		_, err := tool(t, g, "x").Call(context.Background(), catalogue.Call{})
+		ended <- err
+	}()
+	<-begun
+	g.Retire()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Drain(ctx); err != nil {
+		t.Error(err)
+	}
+	close(letGo)
+	<-ended
+}
+
+func TestCode_ErrorsHaveAForm(t *testing.T) {
+	p, _ := home()
+	var give error
+	g := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, give })
+	p.Replace(g)
+	x := tool(t, g, "x")
+	for _, c := range []struct {
+		err  error
+		kind runtime.Kind
+	}{
+		{errors.New("x"), runtime.KindInternal}, {context.Canceled, runtime.KindCancelled},
+		{context.DeadlineExceeded, runtime.KindDeadline}, {&runtime.EndError{Kind: runtime.KindLimit}, runtime.KindLimit},
+	} {
+		give = c.err
+		_, err := x.Call(t.Context(), catalogue.Call{ID: "7"})
+		var end *runtime.EndError
+		var failure *catalogue.Failure
+		if !errors.As(err, &end) || end.Kind != c.kind || !errors.As(err, &failure) || failure.Plugin != "p" || failure.CallID != "7" {
+			t.Errorf("%v became %v", c.err, err)
+		}
+	}
+	give = &runtime.GuestError{Code: -32601}
+	var guest *runtime.GuestError
+	if _, err := x.Call(t.Context(), catalogue.Call{}); !errors.As(err, &guest) {
+		t.Errorf("%v", err)
+	}
+	if _, err := x.Call(t.Context(), catalogue.Call{Params: json.RawMessage("[]")}); !errors.As(err, &guest) || guest.Code != -32602 {
+		t.Errorf("%v", err)
+	}
+}
+
+// An answer is looked at before it goes out, and one that is found wanting ends the call.
+func TestCheck_EndsTheCall(t *testing.T) {
+	p, _ := home()
+	g := generation(t, p, says(`{"content":[]}`))
+	p.Replace(g)
+	wrong := errors.New("wrong")
+	_, err := tool(t, g, "x").Call(t.Context(), catalogue.Call{Check: func(answer json.RawMessage) (catalogue.Verdict, error) {
+		if string(answer) != `{"content":[]}` {
+			t.Errorf("%s is looked at", answer)
+		}
+		return catalogue.Verdict{}, wrong
+	}})
+	if !errors.Is(err, wrong) {
+		t.Errorf("%v", err)
+	}
+}
+
+// One call may change what its plugin shows so often, and no more: each time all catalogues are made anew.
+func TestChanged_IsBounded(t *testing.T) {
+	p, relisted := home()
+	g := generation(t, p, func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		for i := range 1000 {
+			show := json.RawMessage(`{"visible":["x"]}`)
+			if i%2 == 1 {
+				show = json.RawMessage(`{"visible":["y"]}`)
+			}
+			if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/tools/list_changed", show, nil); err != nil {
+				return nil, err
+			}
+		}
+		return json.RawMessage("{}"), nil
+	})
+	p.Replace(g)
+	if _, err := tool(t, g, "x").Call(t.Context(), catalogue.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if *relisted != maxChanges {
+		t.Errorf("one call made the catalogue anew %d times", *relisted)
+	}
+	before := g.Offer()
+	if g.Publish(); g.Offer() == before {
+		t.Error("what the plugin chose is not published")
+	}
+	before = g.Offer()
+	if g.Publish(); g.Offer() != before {
+		t.Error("it is published anew though nothing changed")
+	}
+}
