@@ -1,9 +1,6 @@
 package hostfuncs
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Ended says how the call ended, for its receipt: OutcomeOK, OutcomeTool or a kind. The first word holds.
 func (g *Gate) Ended(outcome string) {
@@ -21,15 +18,6 @@ func (g *Gate) Cleaned(removed, hidden int) {
 	defer g.mu.Unlock()
 	g.removed += removed
 	g.hidden += hidden
-}
-
-// held notes an effect that a call which only tries would have had.
-func (g *Gate) held(what string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.would) < maxEffects {
-		g.would = append(g.would, what)
-	}
 }
 
 // finish writes the call into the audit log and gives the caller its receipt.
@@ -61,30 +49,4 @@ func (g *Gate) finish() {
 		r.Counts = !h.fullReceipts && !isLocal(g.call.Principal)
 		l.Receipt(r)
 	}
-}
-
-// wouldWrite lists what the call would change of files.
-func (g *Gate) wouldWrite() []string {
-	if !g.call.DryRun {
-		return nil
-	}
-	var list []string
-	if n := len(g.kept.writes); n > 0 {
-		list = append(list, fmt.Sprintf("keep or remove %d keys", n))
-	}
-	if g.files == nil {
-		return list
-	}
-	f := &files{gate: g}
-	for _, e := range g.files.Effects() {
-		if len(list) >= maxEffects {
-			break
-		}
-		what := e.Do + " " + f.shown(e.Host)
-		if e.Do == "write" {
-			what += fmt.Sprintf(" (%d bytes)", e.Size)
-		}
-		list = append(list, what)
-	}
-	return list
 }

@@ -50,6 +50,39 @@ func TestReceipt_countsForStrangers(t *testing.T) {
 	}
 }
 
+// A call that only tries says to strangers how much of what it would have done, in the calls that it made too, and to
+// whom this machine is what.
+func TestReceipt_countsWhatItWouldDo(t *testing.T) {
+	home := world(t)
+	for principal, want := range map[string]string{
+		"token:x": `"would":{"POST":2,"mkdir":1,"write":2}`,
+		"stdio:1": `"would":["write ~/work/a.txt (1 bytes)","mkdir ~/work/new","write ~/work/new/b.txt (2 bytes)","POST http://site.example/x","POST http://site.example/x"]`,
+	} {
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, Audit: audit.New(filepath.Join(t.TempDir(), "audit"), audit.Options{}), State: t.TempDir()})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "fs: write ~/work/**", "net: POST http://site.example/x")})
+		who := &taker{}
+		g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: principal, Method: "tools/call", Client: who, DryRun: true})
+		tree := g.Files()
+		tree.Mkdir(home + "/work/new")
+		for path, text := range map[string]string{"a.txt": "x", "new/b.txt": "xy"} {
+			if e := writeFile(tree, home+"/work/"+path, text); e != 0 {
+				t.Fatal(path, e)
+			}
+		}
+		for range 2 {
+			fetch(t, g, `{"method":"POST","url":"http://site.example/x"}`)
+		}
+		if err := g.Land(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g.Close()
+		if got := string(who.got.JSON()); !strings.Contains(got, want) {
+			t.Errorf("%s: %s lacks %s", principal, got, want)
+		}
+		h.Close()
+	}
+}
+
 func BenchmarkReceipt(b *testing.B) {
 	p, _ := audited(b, false)
 	who := &taker{}

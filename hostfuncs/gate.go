@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,9 +88,9 @@ type Gate struct {
 	landed   int              // how many of its writes last
 	inner    []*Gate          // calls that it made, whose writes land with its own
 	outcome  string
-	removed  int      // characters cleaned out of its answer
-	hidden   int      // characters of that kind that stay in its data
-	would    []string // what was held back
+	removed  int   // characters cleaned out of its answer
+	hidden   int   // characters of that kind that stay in its data
+	held     would // requests that were held back
 	record   record
 	learnt   []Learnt // lines that it needed, if the plugin is learnt about
 	usage    runtime.Usage
@@ -201,6 +202,8 @@ type effect struct {
 	// reach is a refusal that a decision leaves: for net, of an address that the line which allows it does not name.
 	// Nil: there is none.
 	reach func(d grant.Decision) *refusal
+	// leaves says that do itself counts the effect, when it leaves this machine: one that never does is none.
+	leaves bool
 	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
 	do func(ctx context.Context, d grant.Decision) error
 }
@@ -209,7 +212,8 @@ type effect struct {
 type refusal struct {
 	reason string // follows the act and a colon
 	hint   string
-	final  bool // nobody can allow it
+	final  bool         // nobody can allow it
+	kind   runtime.Kind // what the guest is told; empty is runtime.KindDenied
 }
 
 // Error returns the reason.
@@ -230,7 +234,9 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 		g.learn(e, false)
 		return g.deny(e, refused)
 	}
-	g.count(e.family, e.target, 1, 0, 0)
+	if !e.leaves {
+		g.count(e.family, e.target, 1, 0, 0)
+	}
 	if e.do == nil {
 		g.learn(e, true)
 		return nil
@@ -318,7 +324,7 @@ func lineOf(g *grant.Grant) string {
 // deny records a refusal and makes the error of it.
 func (g *Gate) deny(e effect, r *refusal) error {
 	act := g.redact(cut(printable(e.act), maxAct))
-	err := askErrorf(runtime.KindDenied, "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
+	err := askErrorf(cmp.Or(r.kind, runtime.KindDenied), "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
 	err.Hint = r.hint
 	g.mu.Lock()
 	first := g.record.deny(Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
@@ -343,6 +349,13 @@ func (g *Gate) count(family, target string, times int, sent, received int64) {
 	e.Received += received
 }
 
+// uncount takes an effect out of the receipt that did not happen after all.
+func (g *Gate) uncount(family, target string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.record.drop(family, target)
+}
+
 // Denials returns the refusals so far, in the order they came; equal ones are one.
 func (g *Gate) Denials() []Denial {
 	g.mu.Lock()
@@ -354,11 +367,12 @@ func (g *Gate) Denials() []Denial {
 func (g *Gate) Receipt() Receipt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	tried := g.tried()
 	return Receipt{
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Updates: g.policy.plugin.Updates, Calls: slices.Clone(g.nested),
 		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
-		Learnt: slices.Clone(g.learnt), Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: slices.Concat(g.wouldWrite(), g.would),
+		Learnt: slices.Clone(g.learnt), Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: tried.list, would: tried.counts,
 	}
 }
 

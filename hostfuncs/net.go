@@ -55,7 +55,7 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
 	}
 	if g.call.DryRun && !web.Safe(r.Method) {
-		g.held(r.Method + " " + r.URL.Redacted())
+		g.hold(r.Method, r.Method+" "+r.URL.Redacted())
 		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.Method)
 	}
 	return g.follow(ctx, r)
@@ -102,6 +102,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	var found netip.Addr // where the host leads, once that was seen
 	e := g.request(r)
 	e.reach = func(d grant.Decision) *refusal { return g.unreached(r, d, found) }
+	e.leaves = true
 	e.do = func(ctx context.Context, d grant.Decision) error {
 		res, err = g.send(ctx, r, proxy, d)
 		var address *web.AddressError
@@ -161,11 +162,15 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 		return nil, err
 	}
 	ctx, cancel := g.fetchContext(ctx)
+	var put []string // the secrets in it
 	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
 		Named: d.Named, Proxy: proxy,
-		Prepare: func(out *http.Request) (bool, error) {
+		Prepare: func(out *http.Request) (secret bool, err error) {
 			g.trace().own.Header(out.Header, g.policy.host.upstream)
-			return g.inject(out, r, data)
+			if put, err = g.inject(out, r, data); err == nil {
+				g.sends(r, put)
+			}
+			return put != nil, err
 		},
 		Answered: func(status int, h http.Header) *secret.Redactor {
 			g.count("net", r.Target(), 0, int64(len(data)), 0)
@@ -181,9 +186,17 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	})
 	if err != nil {
 		defer cancel()
-		return nil, g.unsent(ctx, r, err)
+		return nil, g.unsent(ctx, r, put, err)
 	}
 	return res, nil
+}
+
+// sends counts a request that is about to leave, and the secrets in it.
+func (g *Gate) sends(r *web.Request, secrets []string) {
+	g.count("net", r.Target(), 1, 0, 0)
+	for _, name := range secrets {
+		g.count("secret", name, 1, 0, 0)
+	}
 }
 
 // fetchContext is done with the call, with the gate, and when a fetch has lasted too long.
@@ -218,12 +231,16 @@ func (g *Gate) outOfReach(r *web.Request, address *web.AddressError) *refusal {
 	return no
 }
 
-// unsent says why there is no answer.
-func (g *Gate) unsent(ctx context.Context, r *web.Request, err error) error {
+// unsent says why there is no answer. What was never sent is not counted.
+func (g *Gate) unsent(ctx context.Context, r *web.Request, secrets []string, err error) error {
 	var address *web.AddressError
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &address):
+		g.uncount("net", r.Target())
+		for _, name := range secrets {
+			g.uncount("secret", name)
+		}
 		return address
 	case over(ctx) != nil:
 		return over(ctx)

@@ -429,6 +429,9 @@ func TestFetch_Rebinding(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	_, err := fetch(t, g, get("http://rebind.example/"))
+	if r := g.Receipt(); len(r.Effects) != 1 || r.Effects[0].Count != 1 || len(r.Denials) != 1 {
+		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
+	}
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/")
 	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
 		t.Errorf("dialed %v after asking %v", w.dialed, z.asked)

@@ -41,6 +41,9 @@ type Receipt struct {
 	// Learnt are the lines that it needed, for the audit log alone.
 	Learnt []Learnt `json:"-"`
 
+	// would is how often what was held back, by what was to be done.
+	would map[string]int
+
 	// Counts says that whoever gets it sees numbers, not what was touched.
 	Counts bool `json:"-"`
 }
@@ -135,7 +138,7 @@ func (r *Receipt) JSON() json.RawMessage {
 	return append(b, '}')
 }
 
-// counts writes numbers for each family, and how much was refused.
+// counts writes numbers for each family, how much was refused, and how much a call that only tries held back.
 func (r *Receipt) counts(b []byte) []byte {
 	type sum struct {
 		Count    int   `json:"count"`
@@ -157,14 +160,34 @@ func (r *Receipt) counts(b []byte) []byte {
 	for _, d := range r.Denials {
 		of(d.Family).Denied += d.Count
 	}
-	if len(families) == 0 {
+	b = counted(b, `,"effects":`, families)
+	return counted(b, `,"would":`, r.tries(nil))
+}
+
+// counted writes numbers, unless there are none.
+func counted[N any](b []byte, key string, numbers map[string]N) []byte {
+	if len(numbers) == 0 {
 		return b
 	}
-	raw, err := json.Marshal(families)
+	raw, err := json.Marshal(numbers)
 	if err != nil {
 		return b
 	}
-	return append(append(b, `,"effects":`...), raw...)
+	return append(append(b, key...), raw...)
+}
+
+// tries adds up what was held back in this call and in those that it made.
+func (r *Receipt) tries(sum map[string]int) map[string]int {
+	if sum == nil {
+		sum = map[string]int{}
+	}
+	for do, n := range r.would {
+		sum[do] += n
+	}
+	for i := range r.Calls {
+		r.Calls[i].tries(sum)
+	}
+	return sum
 }
 
 // Done lists the effects outside of this machine that cannot be taken back.
@@ -219,6 +242,19 @@ func (r *record) effect(family, target string) *Effect {
 		r.effects[key] = e
 	}
 	return e
+}
+
+// drop takes one count off the entry of a target, and the entry out when nothing of it is left.
+func (r *record) drop(family, target string) {
+	key := [2]string{family, target}
+	if r.effects[key] == nil {
+		key[1] = ""
+	}
+	if e := r.effects[key]; e != nil {
+		if e.Count--; *e == (Effect{Family: key[0], Target: key[1]}) {
+			delete(r.effects, key)
+		}
+	}
 }
 
 // deny adds a refusal, or counts one that is there; false if there is no room.

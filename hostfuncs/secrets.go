@@ -40,13 +40,15 @@ func (p *Policy) configured() map[string]string {
 	return out
 }
 
-// inject puts the values that lines send to this address into a request, and reports whether there are any.
-// What was matched is the request as the guest asked for it.
-func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (bool, error) {
+// inject puts the values that lines send to this address into a request, and names them; nil is an
+// address without such lines. What was matched is the request as the guest asked for it. A value that is missing is
+// a *refusal.
+func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []string, err error) {
 	lines := g.grants.SecretsFor(r.Method, r.URL)
 	if len(lines) == 0 {
-		return false, nil
+		return nil, nil
 	}
+	put = make([]string, 0, len(lines)) // not nil: an answer may hold a value all the same
 	used := map[string]bool{}
 	for _, line := range lines {
 		placeholder := g.policy.vault.placeholder(line.Name)
@@ -56,16 +58,16 @@ func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (bool, err
 		}
 		value, err := g.policy.vault.value(line)
 		if err != nil {
-			return false, err
+			return nil, &refusal{reason: asAskError(err).Message, kind: runtime.KindUnavailable, final: true}
 		}
 		if held {
 			data = replaceIn(out, data, placeholder, value)
 		}
 		g.put(out, line, value)
 		used[strings.ToLower(line.Header)+"?"+line.Query] = true
-		g.count("secret", line.Name, 1, 0, 0)
+		put = append(put, line.Name)
 	}
-	return true, nil
+	return put, nil
 }
 
 // put writes the field of a line.

@@ -182,9 +182,12 @@ func TestSecret_Particulars(t *testing.T) {
 		t.Errorf("the server saw %q, %v", seen, err)
 	}
 	_, err := fetch(t, g, get(at+"/none"))
-	wantAsk(t, err, runtime.KindUnavailable, "the secret NONE cannot be had: env SALLYPORT_TEST_NONE: it is not set", "")
+	wantAsk(t, err, runtime.KindUnavailable, `plugin "demo" may not GET `+at+"/none: the secret NONE cannot be had: env SALLYPORT_TEST_NONE: it is not set", "")
 	if len(seen) != 1 {
 		t.Errorf("without its secret the request left: %q", seen)
+	}
+	if r := g.Receipt(); len(r.Denials) != 1 || len(r.Effects) != 2 || r.Effects[0].Count != 1 || r.Effects[1] != (hostfuncs.Effect{Family: "secret", Target: "KEY", Count: 1}) {
+		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
 	}
 	_, err = fetch(t, g, get(at+"/gzip"))
 	wantAsk(t, err, runtime.KindUnavailable, strings.TrimPrefix(at, "http://")+" answers in an encoding that was not asked for", "")
