@@ -38,6 +38,8 @@ type Operator interface {
 	Take(ctx context.Context, id string) bool
 	// Ask puts a question, and returns it as it is kept.
 	Ask(ctx context.Context, q store.Question) (store.Question, operator.Verdict)
+	// Command is what a person types: Command("allow", id).
+	Command(words ...string) string
 	// Waits reports whether calls wait for the answer.
 	Waits() bool
 	// Wait waits for the answer, and returns Asked when ctx is done first.
@@ -93,9 +95,9 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 	if !g.policy.consults() {
 		return d, r
 	}
-	q, ok := g.question(e, d)
+	q, why, ok := g.question(e, d)
 	if !ok {
-		return d, r
+		return d, r.because(why)
 	}
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
 	if verdict == operator.Asked && g.mayWait(e) {
@@ -107,13 +109,34 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 			return d, r // it was for another body, or another call has used it
 		}
 	}
-	switch verdict {
+	return d, g.standing(r, kept, verdict)
+}
+
+// standing is the refusal of an effect about which a question stands as it does: it says what to type.
+func (g *Gate) standing(r *refusal, q store.Question, v operator.Verdict) *refusal {
+	command := g.policy.host.operator.Command
+	switch v {
 	case operator.Refused:
-		return d, &refusal{reason: "the operator said no"}
+		return &refusal{reason: "the operator said no", hint: command("revoke", q.ID) + " takes that back"}
 	case operator.Asked:
-		return d, &refusal{reason: r.reason + "; the operator has been asked", hint: "sallyport allow " + kept.ID + ", or the line " + kept.Line}
+		return &refusal{reason: r.reason + "; the operator has been asked", hint: command("allow", q.ID) + ", or the line " + q.Line}
+	case operator.Crowded:
+		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
+	case operator.Full:
+		r = r.because(fmt.Sprintf("%d questions of all plugins wait or were refused", store.MaxQuestions))
+	default:
+		return r
 	}
-	return d, r
+	r.hint = command("pending") + " and " + command("grants") + " list them, or the line " + q.Line
+	return r
+}
+
+// because is the same refusal with the reason why nobody is asked; empty is none.
+func (r *refusal) because(why string) *refusal {
+	if why == "" {
+		return r
+	}
+	return &refusal{reason: r.reason + "; nobody is asked, since " + why, hint: r.hint}
 }
 
 // answered looks through what the operator has allowed. An answer for once is used up by the effect that it is
@@ -196,27 +219,31 @@ func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
 }
 
 // question makes one of an effect that the plugin announced, or that a line of the operator's asks. Each call
-// asks about files, and where it does not wait, about each want once.
-func (g *Gate) question(e effect, d grant.Decision) (q store.Question, ok bool) {
+// asks about files, and where it does not wait, about each want once. Not ok: there is none, and why says why not
+// where whoever makes the call can do something about it.
+func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why string, ok bool) {
 	var want Want
 	if !d.Ask {
 		if want, ok = g.announced(e); !ok {
-			return q, false
+			return q, "", false
 		}
 		q.Want, q.Why = want.line(), want.Why
 	}
 	again := g.consents.wants[q.Want] && (e.family == string(grant.FS) || !g.policy.host.operator.Waits())
-	if q.Line = e.decide(nil).Suggest; q.Line == "" || again || g.consents.asked >= maxAsked {
-		return q, false
+	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
+		return q, "", false
 	}
 	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // a value of a secret is neither kept nor shown
-		return q, false
+		return q, "", false
 	}
 	if q.Binding = binding(e); q.Binding == "" {
-		return q, false
+		return q, "", false
 	}
 	if q.Effect, ok = g.shownTo(e); !ok {
-		return q, false
+		return q, "it is too long to be shown", false
+	}
+	if g.consents.asked >= maxAsked {
+		return q, fmt.Sprintf("one call asks %d questions at most", maxAsked), false
 	}
 	if g.consents.wants == nil {
 		g.consents.wants = map[string]bool{}
@@ -224,7 +251,7 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, ok bool) 
 	g.consents.asked++
 	g.consents.wants[q.Want] = true
 	q.Plugin, q.Digest, q.Principal = g.policy.plugin.Name, g.policy.plugin.Digest, g.call.Principal
-	return q, true
+	return q, "", true
 }
 
 // shownTo is an effect as a person is asked about it. It is not whole if it is too long: then nobody is asked, since
@@ -274,7 +301,7 @@ func (g *Gate) mayWait(e effect) bool {
 // wait stops the time of the call until there is an answer.
 func (g *Gate) wait(ctx context.Context, q store.Question) operator.Verdict {
 	if g.call.Client != nil {
-		text := fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: sallyport allow %s", q.Plugin, q.Effect, q.ID)
+		text := fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, q.Effect, g.policy.host.operator.Command("allow", q.ID))
 		params := append(rawjson.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
 		g.call.Client.Message(ctx, params)
 	}

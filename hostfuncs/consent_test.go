@@ -92,6 +92,16 @@ func (f *office) refused(err error, part, hint string) {
 	}
 }
 
+// takesBack is the hint of a refusal after a no.
+func (f *office) takesBack() string {
+	f.t.Helper()
+	all, err := f.answers.Refused(f.t.Context())
+	if err != nil || len(all) != 1 {
+		f.t.Fatal(all, err)
+	}
+	return "sallyport revoke " + all[0].ID + " takes that back"
+}
+
 // allows is the hint of a refusal that asks.
 func allows(q store.Question) string { return "sallyport allow " + q.ID + ", or the line " + q.Line }
 
@@ -170,12 +180,12 @@ func TestConsent_waits(t *testing.T) {
 		}
 		err := <-ended
 		if i == 0 {
-			f.refused(err, "the operator said no", "")
+			f.refused(err, "the operator said no", f.takesBack())
 		} else if err != nil {
 			t.Error(err)
 		}
 	}
-	f.refused(f.fetch(get(site+"/0")), "the operator said no", "") // at once
+	f.refused(f.fetch(get(site+"/0")), "the operator said no", f.takesBack()) // at once
 	f.silent()
 }
 
@@ -261,11 +271,27 @@ func TestConsent_tenThousand(t *testing.T) {
 	for i := range 100 {
 		f.fetch(get(fmt.Sprint("http://loud.example/", i)))
 	}
-	if all, _ := f.answers.Questions(t.Context()); len(all) != 20 {
+	if all, _ := f.answers.Questions(t.Context()); len(all) != store.MaxOfOne {
 		t.Errorf("%d questions", len(all))
 	}
+	f.refused(f.fetch(get("http://loud.example/more")), "no grant allows it; nobody is asked, since 20 questions of this plugin wait or were refused",
+		"sallyport pending and sallyport grants list them, or the line net: GET http://loud.example/more")
 	f.plugin.Name, f.plugin.Wants = "quiet", []hostfuncs.Want{{Grants: mustSet(t, "net: GET http://quiet.example/**")}}
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
+}
+
+// Where a call waits for each answer it asks about each effect, up to a bound that it says.
+func TestConsent_manyInOneCall(t *testing.T) {
+	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET http://many.example/** {ask: true}")
+	for i := range 25 {
+		f.plugin.Wants = append(f.plugin.Wants, hostfuncs.Want{Grants: mustSet(t, fmt.Sprintf("net: GET http://many%d.example/", i))})
+	}
+	g := f.call()
+	var err error
+	for i := range 25 {
+		_, err = fetch(t, g, get(fmt.Sprintf("http://many%d.example/", i)))
+	}
+	f.refused(err, "nobody is asked, since one call asks 20 questions at most", "net: GET http://many24.example/")
 }
 
 // last is the youngest question.

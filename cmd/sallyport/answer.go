@@ -29,12 +29,12 @@ standard input.
 
 Exit code 1: you said no, and the question still waits.`,
 		Args: words(1, 1),
-		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
+		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
 			answer, how, err := a.answer(time.Now())
 			if err != nil {
 				return err
 			}
-			return allow(ctx, std, kept, args[0], answer, how)
+			return allow(ctx, std, d, args[0], answer, how)
 		}),
 	}
 	c.Flags().BoolVar(&a.once, "once", false, "this one effect, within the hour; the default")
@@ -61,8 +61,8 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	return store.Answer{Once: true, Expires: now.Add(operator.OnceTime)}, "once", nil
 }
 
-func allow(ctx context.Context, std stdio, kept *store.Store, id string, answer store.Answer, how string) error {
-	q, err := waitingQuestion(ctx, kept, id)
+func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answer, how string) error {
+	q, err := d.waiting(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func allow(ctx context.Context, std stdio, kept *store.Store, id string, answer 
 	if err := agreed(ctx, questionText(q, line), "allow it "+how+"?"); err != nil {
 		return err
 	}
-	if _, err := kept.Allow(ctx, id, answer); err != nil {
-		return gone(id, err)
+	if _, err := d.Allow(ctx, id, answer); err != nil {
+		return d.gone(id, err)
 	}
 	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, printable(line))
 	return err
@@ -91,18 +91,18 @@ func newDeny(std stdio) *cobra.Command {
 
 Exit code 1: you said no to that, and the question still waits.`,
 		Args: words(1, 1),
-		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
-			q, err := waitingQuestion(ctx, kept, args[0])
+		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
+			q, err := d.waiting(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if err := agreed(ctx, questionText(q, ""), "refuse it?"); err != nil {
 				return err
 			}
-			if err := kept.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
-				return gone(q.ID, err)
+			if err := d.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
+				return d.gone(q.ID, err)
 			}
-			_, err = fmt.Fprintf(std.out, "refused: %s\n", printable(q.Effect))
+			_, err = fmt.Fprintf(std.out, "refused: %s\n%s takes that back\n", printable(q.Effect), printable(d.command("revoke "+q.ID)))
 			return err
 		}),
 	}
@@ -119,16 +119,16 @@ does it has to ask for again.
 
 Exit code 1: you said no.`,
 		Args: words(1, 1),
-		RunE: withQuestions(func(ctx context.Context, kept *store.Store, args []string) error {
-			text, err := answerText(ctx, kept, args[0])
+		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
+			text, err := d.answerText(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if err := agreed(ctx, text, "take it back?"); err != nil {
 				return err
 			}
-			if taken, err := kept.Revoke(ctx, args[0]); err != nil || !taken {
-				return errors.Join(err, noAnswer(args[0]))
+			if err := d.Revoke(ctx, args[0]); err != nil {
+				return d.noAnswer(args[0], err)
 			}
 			_, err = fmt.Fprintf(std.out, "taken back: %s\n", args[0])
 			return err
@@ -146,8 +146,8 @@ func agreed(ctx context.Context, text, question string) error {
 }
 
 // answerText shows an answer that is to be taken back.
-func answerText(ctx context.Context, kept *store.Store, id string) (string, error) {
-	grants, err := kept.Grants(ctx)
+func (d *desk) answerText(ctx context.Context, id string) (string, error) {
+	grants, err := d.Store.Grants(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -156,30 +156,38 @@ func answerText(ctx context.Context, kept *store.Store, id string) (string, erro
 			return fmt.Sprintf("plugin  %s\nmay     %s", printable(g.Plugin), printable(g.Line)), nil
 		}
 	}
-	q, err := kept.Question(ctx, id)
-	if err != nil || !q.Refused {
-		return "", noAnswer(id)
+	q, err := d.Store.Question(ctx, id)
+	if err == nil && !q.Refused {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return "", d.noAnswer(id, err)
 	}
 	return fmt.Sprintf("plugin   %s\nmay not  %s", printable(q.Plugin), printable(q.Effect)), nil
 }
 
-func noAnswer(id string) error {
-	return hint(fmt.Errorf("no answer %q", id), "sallyport grants lists them")
+// noAnswer says that there is none to take back.
+func (d *desk) noAnswer(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
+	}
+	return err
 }
 
-// waitingQuestion finds a question that has no answer.
-func waitingQuestion(ctx context.Context, kept *store.Store, id string) (store.Question, error) {
-	q, err := kept.Question(ctx, id)
+// waiting finds a question that has no answer.
+func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
+	q, err := d.Store.Question(ctx, id)
 	if err == nil && q.Refused {
 		err = store.ErrNotFound
 	}
-	return q, gone(id, err)
+	return q, d.gone(id, err)
 }
 
 // gone says that nobody asks that, or not any more.
-func gone(id string, err error) error {
+func (d *desk) gone(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return hint(fmt.Errorf("no question %q waits", id), "sallyport pending lists those that do; sallyport grants what was answered")
+		return hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
+			d.command("pending"), d.command("grants"))
 	}
 	return err
 }

@@ -100,10 +100,16 @@ func (h *house) program(args ...string) *exec.Cmd {
 // serve starts a process over the folder and connects a client.
 func (h *house) serve() *mcp.ClientSession {
 	h.t.Helper()
+	return h.connect(h.program("serve", h.dir))
+}
+
+// connect starts a process and connects a client.
+func (h *house) connect(serve *exec.Cmd) *mcp.ClientSession {
+	h.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
-	session, err := client.Connect(ctx, commandTransport(h.program("serve", h.dir)), nil)
+	session, err := client.Connect(ctx, commandTransport(serve), nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -187,7 +193,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if said, failed := h.fetch(s, "/two"); !failed {
 		t.Errorf("%q", said)
 	}
-	if _, out, code := h.answer("yes", "deny", h.one().ID); code != 0 || !strings.HasPrefix(out, "refused: GET") {
+	if _, out, code := h.answer("yes", "deny", h.one().ID); code != 0 || !strings.HasPrefix(out, "refused: GET") || !strings.Contains(out, "sallyport revoke ") {
 		t.Errorf("%d %q", code, out)
 	}
 	if said, failed := h.fetch(s, "/two"); !failed || !strings.Contains(said, "the operator said no") {
@@ -203,6 +209,72 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	time.Sleep(time.Second)
 	if said, failed := h.fetch(s, "/one"); !failed {
 		t.Errorf("%q", said)
+	}
+	h.logged(`"by":"terminal","answer":"allow","question":"`+q.ID+`","plugin":"fetch","digest":"`+q.Digest+`","principal":"`+q.Principal+`","what":"net: GET `+h.site+`/one"`,
+		`"answer":"deny"`, `"answer":"revoke","question":"`+q.ID+`"`)
+}
+
+// logged holds that the audit log of the house has these lines in one of its chains, and is whole.
+func (h *house) logged(lines ...string) {
+	h.t.Helper()
+	out, err := h.program("audit", "tail").Output()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, want := range lines {
+		if !strings.Contains(string(out), want) {
+			h.t.Errorf("the audit log lacks %s: %s", want, out)
+		}
+	}
+	if out, err := h.program("audit", "verify").Output(); err != nil {
+		h.t.Errorf("%s: %v", out, err)
+	}
+}
+
+// What a refusal tells to type works as it is typed, from any folder, whatever the state folder is called.
+func TestAnswer_commandAsTyped(t *testing.T) {
+	h := newHouse(t, "refuse")
+	odd := filepath.Join(filepath.Dir(h.state), "it's a $(touch no) state")
+	if err := os.Rename(h.state, odd); err != nil {
+		t.Fatal(err)
+	}
+	h.state = odd
+	serve := h.program("serve", h.dir)
+	home := serve.Env[len(serve.Env)-1]
+	s := h.connect(serve)
+	said, _ := h.fetch(s, "/typed")
+	_, rest, _ := strings.Cut(said, "to allow it: ")
+	typed, _, found := strings.Cut(rest, ", or the line ")
+	if !found || !strings.HasPrefix(typed, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ") {
+		t.Fatalf("%q", said)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "sallyport"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", typed)
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + bin + ":" + os.Getenv("PATH"), home}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p := terminaltest.Start(t, cmd)
+	p.Expect("[y/N] ")
+	p.Type("y")
+	if err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "allowed once: ") {
+		t.Errorf("%s: %s %v", typed, out.String(), err)
+	}
+	time.Sleep(time.Second)
+	if said, failed := h.fetch(s, "/typed"); failed {
+		t.Error(said)
+	}
+	// Elsewhere nobody asks that, and where that is is told.
+	elsewhere := h.program("allow", "aaaaaaaa")
+	if out, err := elsewhere.CombinedOutput(); err == nil || !strings.Contains(string(out), `no question "aaaaaaaa" waits in `+h.state) {
+		t.Errorf("%s %v", out, err)
 	}
 }
 
@@ -221,7 +293,7 @@ func TestAnswer_withoutTerminal(t *testing.T) {
 	}
 	h.one()
 	list, err := h.program("grants").Output()
-	if err != nil || string(list) != "nothing was answered\n" {
+	if err != nil || string(list) != "nothing was answered in "+h.state+"\n" {
 		t.Errorf("%s %v", list, err)
 	}
 }

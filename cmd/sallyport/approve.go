@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -63,7 +64,7 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	if err != nil {
 		return err
 	}
-	return record(ctx, std.out, l, v, yes, reject)
+	return record(ctx, std.out, l, v, yes, reject, noteOnce(s))
 }
 
 // review loads the folder, with nothing trusted that is not in the lock file, and looks at one plugin.
@@ -98,7 +99,8 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 }
 
 // record writes an answer down.
-func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, yes, reject bool) error {
+func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, yes, reject bool, note func(operator.Answered) error) error {
+	answered := operator.Answered{By: operator.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
 	switch {
 	case yes && reject:
 		if err := l.Reject(ctx, v.Name, v.After.Digest); err != nil {
@@ -109,13 +111,15 @@ func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, 
 			serves = "nothing of it serves"
 		}
 		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", printable(v.Name), serves)
-		return nil
+		answered.Answer = "reject"
+		return note(answered)
 	case yes:
 		if err := v.Approve(ctx, l); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", printable(v.Name))
-		return nil
+		answered.Answer = "approve"
+		return note(answered)
 	}
 	fmt.Fprintln(w, "nothing was changed")
 	return exitCode(exitTool)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -15,12 +16,15 @@ func newOperator(s *settings.Settings, h *host, log *slog.Logger) hostfuncs.Oper
 	if how == "off" {
 		return nil
 	}
-	return operator.New(operator.Options{Store: h.store, Wait: how == "wait", Logger: log, Told: func(q store.Question) { h.tell(log, q) }})
+	h.flags = stateFlags(s)
+	return operator.New(operator.Options{
+		Store: h.store, Wait: how == "wait", Logger: log, Flags: h.flags, Told: func(q store.Question) { h.tell(log, q) },
+	})
 }
 
 // tell writes a new question into the log, where the person who started the host may see it.
 func (h *host) tell(log *slog.Logger, q store.Question) {
-	log.Warn("a plugin asks: sallyport allow "+q.ID+", or deny", "plugin", q.Plugin, "effect", q.Effect)
+	log.Warn(strings.TrimSpace("a plugin asks: sallyport allow "+q.ID+" "+h.flags)+", or deny", "plugin", q.Plugin, "effect", q.Effect)
 	if h.asked != nil {
 		h.asked(q)
 	}

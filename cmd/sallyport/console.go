@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -16,7 +18,7 @@ import (
 // stdio from the first question on; where it is stands on standard error, and in no log and no answer. Close what
 // it returns.
 func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*console.Console, error) {
-	c := console.New(console.Options{Store: h.store, Plugins: h.shown, Logger: log})
+	c := console.New(console.Options{Store: h.store, Note: h.note, Plugins: h.shown, Logger: log})
 	addr := s.Text("console")
 	if addr == "off" {
 		return c, nil
@@ -42,6 +44,12 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 		open()
 	}
 	return c, nil
+}
+
+// note writes an answer into the audit log of this host, where it is on the disk before the answer is told.
+func (h *host) note(a operator.Answered) error {
+	_, err := h.audit.Append(a.Members())
+	return errors.Join(err, h.audit.Sync())
 }
 
 // shown is what the page says about each plugin.

@@ -34,6 +34,7 @@ type host struct {
 	audit    *audit.Log
 	store    *store.Store
 	registry *registry.Registry
+	flags    string // stateFlags, where the operator is asked
 
 	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
 	asked func(store.Question)

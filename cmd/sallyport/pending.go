@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
@@ -23,23 +27,36 @@ func newPending(std stdio) *cobra.Command {
 		Use:   "pending",
 		Short: "print what plugins ask and nobody has answered",
 		Args:  words(0, 0),
-		RunE: withQuestions(func(ctx context.Context, kept *store.Store, _ []string) error {
-			all, err := kept.Questions(ctx)
+		RunE: withQuestions(func(ctx context.Context, d *desk, _ []string) error {
+			all, err := d.Store.Questions(ctx)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(std.out, questionsJSON(all))
 			}
-			return printQuestions(std.out, all)
+			return printQuestions(std.out, d, all)
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-// withQuestions runs a command over the store of its settings.
-func withQuestions(do func(ctx context.Context, kept *store.Store, args []string) error) func(*cobra.Command, []string) error {
+// desk is what a command needs that shows and answers questions.
+type desk struct {
+	*operator.Answers
+	folder string // the state folder
+	flags  string // stateFlags
+}
+
+// command is what a person types next: command("allow ID").
+func (d *desk) command(words string) string {
+	return strings.TrimSpace("sallyport " + words + " " + d.flags)
+}
+
+// withQuestions runs a command over the store of its settings. What is answered at this terminal is a line of the
+// audit log.
+func withQuestions(do func(ctx context.Context, d *desk, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := loadSettings(c, "")
 		if err != nil {
@@ -47,11 +64,23 @@ func withQuestions(do func(ctx context.Context, kept *store.Store, args []string
 		}
 		kept := questionsOf(s)
 		defer kept.Close()
-		return do(c.Context(), kept, args)
+		return do(c.Context(), &desk{
+			Answers: &operator.Answers{Store: kept, By: operator.ByTerminal, Note: noteOnce(s)},
+			folder:  s.Text("state"), flags: stateFlags(s),
+		}, args)
 	}
 }
 
-func printQuestions(w io.Writer, all []store.Question) error {
+// noteOnce writes one answer into an audit chain of this process, which ends with it.
+func noteOnce(s *settings.Settings) func(operator.Answered) error {
+	return func(a operator.Answered) error {
+		log := audit.New(auditFolder(s), audit.Options{})
+		_, err := log.Append(a.Members())
+		return errors.Join(err, log.Close())
+	}
+}
+
+func printQuestions(w io.Writer, d *desk, all []store.Question) error {
 	for _, q := range all {
 		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
 		if q.Why != "" {
@@ -60,10 +89,10 @@ func printQuestions(w io.Writer, all []store.Question) error {
 		indented(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "nothing waits for an answer")
+		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", printable(d.folder))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nsallyport allow ID, sallyport deny ID\n")
+	_, err := fmt.Fprintf(w, "\n%s, %s\n", printable(d.command("allow ID")), printable(d.command("deny ID")))
 	return err
 }
 
@@ -117,21 +146,21 @@ func newGrants(std stdio) *cobra.Command {
 		Long: `Print what was answered: what is allowed and what is refused, and for how long.
 The grants of sallyport.yaml are not among them.`,
 		Args: words(0, 0),
-		RunE: withQuestions(func(ctx context.Context, kept *store.Store, _ []string) error {
-			allowed, err := kept.Grants(ctx)
+		RunE: withQuestions(func(ctx context.Context, d *desk, _ []string) error {
+			allowed, err := d.Store.Grants(ctx)
 			if err != nil {
 				return err
 			}
-			refused, err := kept.Refused(ctx)
+			refused, err := d.Store.Refused(ctx)
 			if err != nil {
 				return err
 			}
-			return printAnswers(std.out, allowed, refused)
+			return printAnswers(std.out, d, allowed, refused)
 		}),
 	}
 }
 
-func printAnswers(w io.Writer, allowed []store.Grant, refused []store.Question) error {
+func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Question) error {
 	for _, g := range allowed {
 		how := until(g.Expires)
 		if g.Once {
@@ -145,9 +174,9 @@ func printAnswers(w io.Writer, allowed []store.Grant, refused []store.Question) 
 		indented(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {
-		_, err := fmt.Fprintln(w, "nothing was answered")
+		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", printable(d.folder))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nsallyport revoke ID takes an answer back\n")
+	_, err := fmt.Fprintf(w, "\n%s takes an answer back\n", printable(d.command("revoke ID")))
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +51,9 @@ type Verdict int
 
 // The verdicts.
 const (
-	Unasked Verdict = iota // it could not be asked: too many wait, or the store failed
+	Unasked Verdict = iota // it could not be asked: the store failed
+	Crowded                // it was not asked: store.MaxOfOne of this plugin wait or were refused
+	Full                   // it was not asked: store.MaxQuestions of all plugins wait or were refused
 	Asked                  // nobody has answered yet
 	Allowed                // a grant was given; whether it covers an effect is for the grant to say
 	Refused                // the answer is no
@@ -62,6 +65,9 @@ type Options struct {
 	Store *store.Store
 	// Wait lets calls wait for the answer; without it they are refused at once, and made again.
 	Wait bool
+	// Flags are what a command needs to find this state folder, as a person types them: "--state ~/other"; empty is
+	// nothing. Clients are told them: they hold nothing that only the operator may know.
+	Flags string
 	// Told is called for each new question of this process, on the goroutine of the call; nil is nobody.
 	Told func(store.Question)
 	// Logger hears of a store that fails; nil discards.
@@ -88,6 +94,12 @@ func New(o Options) *Desk {
 		o.Now = time.Now
 	}
 	return &Desk{opts: o}
+}
+
+// Command is what a person types to do something with questions: Command("allow", id).
+func (d *Desk) Command(words ...string) string {
+	all := slices.Concat([]string{"sallyport"}, words, []string{d.opts.Flags})
+	return strings.TrimSpace(strings.Join(all, " "))
 }
 
 // Waits reports whether calls wait for answers.
@@ -148,8 +160,10 @@ func (d *Desk) Ask(ctx context.Context, q store.Question) (store.Question, Verdi
 		kept, err = d.opts.Store.Ask(ctx, q)
 	}
 	switch {
+	case errors.Is(err, store.ErrCrowded):
+		return q, Crowded
 	case errors.Is(err, store.ErrFull):
-		return q, Unasked
+		return q, Full
 	case err != nil:
 		d.failed(err)
 		return q, Unasked

@@ -127,7 +127,7 @@ func TestDesk_tooMany(t *testing.T) {
 			verdicts[v]++
 		}
 	}
-	if verdicts[operator.Asked] != 60 || verdicts[operator.Unasked] != 30 || len(*told) != 20 {
+	if verdicts[operator.Asked] != 60 || verdicts[operator.Crowded] != 30 || len(*told) != 20 {
 		t.Error(verdicts, len(*told))
 	}
 }

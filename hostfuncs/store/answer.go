@@ -76,6 +76,21 @@ func settle(ctx context.Context, tx *sql.Tx, q Question, g Grant) error {
 	return err
 }
 
+// Answered takes out questions that an answer to another one covers. Those that wait for them find the grant.
+func (s *Store) Answered(ctx context.Context, questions ...Question) error {
+	if len(questions) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for _, q := range questions {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ? AND NOT refused", q.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Deny answers a question with no, and is not asked the same again before the time that it names; zero is
 // never. ErrNotFound: nobody asks that, or it was answered.
 func (s *Store) Deny(ctx context.Context, question string, expires time.Time) error {

@@ -4,15 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// maxQuestions is how many questions there may be, waiting or refused: a plugin that asks ten thousand times
-// must neither fill the disk nor hide another's question.
+// How many questions there may be, waiting or refused: a plugin that asks ten thousand times must neither fill the
+// disk nor hide another's question.
 const (
-	maxQuestions      = 1000
-	maxQuestionsOfOne = 20 // of these bytes of one plugin, for one principal
+	MaxQuestions = 1000
+	MaxOfOne     = 20 // of these bytes of one plugin, for one principal
 )
+
+// ErrCrowded says that one plugin has MaxOfOne questions. It is an ErrFull.
+var ErrCrowded = fmt.Errorf("of one plugin: %w", ErrFull)
 
 // Question is an effect that a plugin wanted and an operator has not allowed.
 type Question struct {
@@ -33,7 +37,7 @@ type Question struct {
 const questionColumns = "id, plugin, digest, principal, line, want, effect, why, binding, asked, expires, refused"
 
 // Ask keeps a question, unless the same plugin asked the same for the same principal before, or that was
-// refused: then that one is returned. ErrFull: too many wait. ErrExists: another has this ID.
+// refused: then that one is returned. ErrCrowded, ErrFull: too many wait or were refused. ErrExists: another has this ID.
 func (s *Store) Ask(ctx context.Context, q Question) (kept Question, err error) {
 	now := stampOf(s.now())
 	q.Asked = timeOf(now)
@@ -66,7 +70,9 @@ func roomToAsk(ctx context.Context, tx *sql.Tx, q Question, now int64) error {
 		return err
 	case same > 0:
 		return ErrExists
-	case all >= maxQuestions || own >= maxQuestionsOfOne:
+	case own >= MaxOfOne:
+		return ErrCrowded
+	case all >= MaxQuestions:
 		return ErrFull
 	}
 	return nil

@@ -30,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
@@ -56,6 +57,8 @@ type Plugin struct {
 type Options struct {
 	// Store is where questions and answers are.
 	Store *store.Store
+	// Note writes an answer into the audit log; nil notes nothing.
+	Note func(operator.Answered) error
 	// Plugins lists what is loaded; nil is nothing.
 	Plugins func() []Plugin
 	// Logger hears of what cannot be told to the page; nil discards.
@@ -65,6 +68,7 @@ type Options struct {
 // Console is the page of one process. It is safe for concurrent use.
 type Console struct {
 	opts  Options
+	desk  operator.Answers
 	token string
 	sum   [sha256.Size]byte // of the token
 	calls recent
@@ -84,7 +88,10 @@ func New(o Options) *Console {
 		o.Plugins = func() []Plugin { return nil }
 	}
 	token := rand.Text()
-	return &Console{opts: o, token: token, sum: sha256.Sum256([]byte(token))}
+	return &Console{
+		opts: o, token: token, sum: sha256.Sum256([]byte(token)),
+		desk: operator.Answers{Store: o.Store, By: operator.ByConsole, Note: o.Note},
+	}
 }
 
 // Check refuses an address that other machines could reach.

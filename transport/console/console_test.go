@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -27,6 +28,7 @@ type desk struct {
 	base  string // http://127.0.0.1:PORT
 	token string
 	log   bytes.Buffer
+	noted []string // what was answered
 }
 
 func newDesk(t *testing.T) *desk {
@@ -35,6 +37,10 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(func() { d.store.Close() })
 	c := console.New(console.Options{
 		Store: d.store, Logger: slog.New(slog.NewTextHandler(&d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Note: func(a operator.Answered) error {
+			d.noted = append(d.noted, a.By+" "+a.Answer+" "+a.ID+" "+a.Digest)
+			return nil
+		},
 		Plugins: func() []console.Plugin {
 			return []console.Plugin{{Name: evil, Wants: []string{evil}, Grants: []string{evil}}}
 		},
@@ -212,7 +218,7 @@ func TestConsole_answers(t *testing.T) {
 	d.ask("q2")
 	d.ask("q3")
 	d.waits(3)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		body string
 		want int
 	}{
@@ -222,22 +228,26 @@ func TestConsole_answers(t *testing.T) {
 		if code, text := d.post(c.body, "Origin", d.base, "Sec-Fetch-Site", "same-origin"); code != c.want {
 			t.Errorf("%s: %d %s", c.body, code, text)
 		}
+		if g, _ := d.store.Grants(t.Context()); i == 0 && (len(g) != 1 || !g[0].Once || g[0].Binding != "b" || g[0].Expires.IsZero()) {
+			t.Errorf("%+v", g)
+		}
 	}
 	d.waits(0)
 	grants, err := d.store.Grants(t.Context())
-	if err != nil || len(grants) != 2 {
-		t.Fatal(grants, err)
-	}
-	for _, g := range grants {
-		if g.ID == "q1" && (!g.Once || g.Binding != "b" || g.Expires.IsZero()) || g.ID == "q3" && (g.Line != "net: GET https://**" || g.Once || g.Expires.IsZero()) {
-			t.Errorf("%+v", g)
-		}
+	if err != nil || len(grants) != 1 || grants[0].ID != "q3" || grants[0].Line != "net: GET https://**" || grants[0].Once || grants[0].Expires.IsZero() {
+		t.Fatal(grants, err) // which covers the other
 	}
 	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusOK {
 		t.Error(code, text)
 	}
-	if grants, _ := d.store.Grants(t.Context()); len(grants) != 1 {
+	if grants, _ := d.store.Grants(t.Context()); len(grants) != 0 {
 		t.Error(grants)
+	}
+	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusConflict {
+		t.Error(code, text)
+	}
+	if got, want := strings.Join(d.noted, ", "), "console allow q1 d, console deny q2 d, console allow q3 d, console revoke q3 d"; got != want {
+		t.Errorf("noted %s, want %s", got, want)
 	}
 }
 

@@ -147,7 +147,7 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 	now, ctx := time.Now(), r.Context()
 	allow := func(how store.Answer) error {
 		how.Want = a.Want
-		_, err := c.opts.Store.Allow(ctx, a.ID, how)
+		_, err := c.desk.Allow(ctx, a.ID, how)
 		return err
 	}
 	switch a.Answer {
@@ -158,9 +158,9 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 	case "always":
 		err = allow(store.Answer{})
 	case "deny":
-		err = c.opts.Store.Deny(ctx, a.ID, now.Add(operator.RefusedTime))
+		err = c.desk.Deny(ctx, a.ID, now.Add(operator.RefusedTime))
 	case "revoke":
-		_, err = c.opts.Store.Revoke(ctx, a.ID)
+		err = c.desk.Revoke(ctx, a.ID)
 	default:
 		return nil, http.StatusBadRequest, errors.New("an answer is once, hour, always, deny or revoke")
 	}

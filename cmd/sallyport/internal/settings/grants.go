@@ -57,6 +57,9 @@ func readLimits(n *yaml.Node) (*grant.Set, error) {
 		if grant.NewSet(g).Varies() || grant.NewSet(g).NeedsRoots() {
 			return nil, at(g.Line, "max_grants holds for every call: write the value itself in place of braces")
 		}
+		if g.Ask {
+			return nil, at(g.Line, "max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants")
+		}
 	}
 	return set, nil
 }

@@ -96,6 +96,8 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
 		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
 		{"ceiling with a value", "max_grants:\n  - net: GET https://{args.x}.example/\n", ":2: max_grants holds for every call: write the value itself in place of braces"},
+		{"ceiling that asks", "max_grants:\n  - net: GET https://a.example/** {ask: true}\n", ":2: max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants"},
+		{"plugin's ceiling that asks", "plugins:\n  a:\n    max_grants:\n      - fs: read ~/x\n        ask: caller\n", ":4: max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants"},
 		{"anchor", "dir: &a x\nstate: *a\n", ":1: anchors and aliases are not read here; write the value out"},
 		{"tag", "dir: !!binary aGk=\n", ":1: tags are not read here; remove !!binary"},
 		{"merge", "<<: {}\n", ":1: a key must be plain text"},

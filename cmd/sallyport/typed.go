@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+)
+
+// stateFlags are what a command needs to find the state folder of these settings, as a person types them: nothing
+// where it finds it by itself. A variable of this process is not one of the person's shell.
+func stateFlags(s *settings.Settings) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	var flags []string
+	if file, err := filepath.Abs(s.File); s.File != "" && err == nil && !isDefaultFile(file) {
+		flags = append(flags, "--config", typedPath(file, home))
+	}
+	if from := s.Source("state"); from == settings.FromFlag || from == settings.FromEnv {
+		flags = append(flags, "--state", typedPath(s.Text("state"), home))
+	}
+	return strings.Join(flags, " ")
+}
+
+func isDefaultFile(file string) bool {
+	usual, err := settings.DefaultFile()
+	return err == nil && file == usual
+}
+
+// typedPath is a path as it is typed in a shell: one word, with ~ for the home folder, which no shell of Windows knows.
+func typedPath(path, home string) string {
+	if goruntime.GOOS == "windows" {
+		return `"` + path + `"` // a name there has no quotation mark
+	}
+	if rest, inside := strings.CutPrefix(path, strings.TrimSuffix(home, "/")+"/"); inside && home != "" {
+		return "~/" + quoted(rest)
+	}
+	return quoted(path)
+}
+
+// quoted is text as one word of a shell that takes it literally. What cannot be seen stays: it is escaped where it
+// is shown, and a name that holds it has to be typed by other means.
+func quoted(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

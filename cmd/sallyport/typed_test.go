@@ -1,0 +1,26 @@
+//go:build unix
+
+package main
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// A path is one word for a shell, whatever is in it.
+func TestTypedPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/srv/state": "/srv/state", "/home/me/state": "~/state", "/home/me/a b": "~/'a b'", "/home/meadow": "/home/meadow", "/home/me": "/home/me",
+		"/x/it's": `'/x/it'\''s'`, "/x/$(id)`id`;|&*?[": "'/x/$(id)`id`;|&*?['", "/x/~": "'/x/~'", "/é": "'/é'", "/x\ny": "'/x\ny'",
+	} {
+		got := typedPath(path, "/home/me")
+		if got != want {
+			t.Errorf("%q is typed %s, want %s", path, got, want)
+		}
+		said := exec.Command("sh", "-c", "printf %s "+got)
+		said.Env = []string{"HOME=/home/me"}
+		if out, err := said.Output(); err != nil || string(out) != path {
+			t.Errorf("%s is %q for a shell, %v", got, out, err)
+		}
+	}
+}

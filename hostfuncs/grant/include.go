@@ -1,0 +1,60 @@
+package grant
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Includes reports whether the set allows whatever a line does that names one thing: one path, or one request without
+// stars and bindings. Of other lines only those that the set holds word for word are included. It is false where it
+// cannot be told: a line that is kept although nobody needs it does no harm.
+func (s *Set) Includes(g Grant) bool {
+	for _, own := range s.all() {
+		if own.String() == g.String() {
+			return true
+		}
+	}
+	switch {
+	case g.Deny || g.Ask || len(g.For) > 0 || len(g.written()) > 0:
+		return false
+	case g.Family == FS:
+		return s.includesPath(&g.fs)
+	case g.Family == Net:
+		return s.includesRequest(&g.net)
+	}
+	return false
+}
+
+// includesPath compares lines with ~ as if the home were a folder that no other line names.
+func (s *Set) includesPath(r *fsRule) bool {
+	if r.base != "" || !r.path.literal() {
+		return false
+	}
+	p := Places{Home: "/~"}
+	d := s.FS(r.op, p.prefix(&Grant{fs: *r}), p)
+	return d.Allowed && d.Quota == 0 && d.Files == 0
+}
+
+func (s *Set) includesRequest(r *netRule) bool {
+	address := r.address()
+	if len(r.methods) != 1 || r.url != nil || !r.host.literal() || !r.path.literal() || strings.ContainsAny(address, "*{}") {
+		return false
+	}
+	u, err := url.Parse(address)
+	if err != nil || r.limited && u.RawQuery != "" && !strings.Contains(u.RawQuery, "=") {
+		return false
+	}
+	d := s.Net(r.methods[0], u)
+	if d.Grant != nil && d.Grant.net.limited && !r.limited { // r allows whatever query
+		return false
+	}
+	return d.Allowed && d.Body == 0 && (d.Named || !inside(u.Hostname()))
+}
+
+// inside reports whether a host says by itself that it is no machine of the public web, which a line with stars in its
+// host does not reach.
+func inside(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
