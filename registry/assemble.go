@@ -288,7 +288,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
 	o := serving.Options{State: c.State, Limits: orDefaults(c.Limits, r.opts.Defaults), Publish: catalogue.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
-		Grants: c.Grants, Places: r.places, Logger: r.log,
+		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
 	}}
 	if p.code != nil {
 		o.Code, o.Publish.Skill = p.code.serve, p.code.skill

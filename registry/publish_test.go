@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -265,5 +266,20 @@ func TestClose_EndsEverything(t *testing.T) {
 	}
 	if err := r.Configure(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A line with {workspace} counts as one for the folder that it stands for.
+func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
+	line, err := grant.ParseLine("fs: read {workspace}/**")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]int{"/work": 1, "/other": 0, "": 0} {
+		r := open(t, Options{Plugins: map[string]Config{"p": {Grants: grant.NewSet(line), Workspace: folder}}})
+		addGo(t, r, "p", `{"resourceTemplates":[{"uriTemplate":"file:///work/{+path}","name":"w"}]}`)
+		if n := len(r.Snapshot().Templates); n != want {
+			t.Errorf("workspace %q: %d templates, want %d", folder, n, want)
+		}
 	}
 }

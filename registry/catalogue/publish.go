@@ -21,7 +21,7 @@ type Plugin struct {
 	Chosen   *Choice  // what the plugin itself shows
 	// Approved reports whether an entry, by manifest.Key, is defined as it was approved; nil: all are.
 	Approved func(key string) bool
-	Grants   *grant.Set // file: resources need one to read them
+	Grants   *grant.Set // file: resources need one to read them; with the plugin's name and workspace filled in
 	Places   grant.Places
 	Server   Server       // answers for what is published
 	Skill    *Skill       // that the plugin is about; nil for none
