@@ -54,7 +54,7 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.always:
 		return store.Answer{Want: a.want}, "always", nil
 	case a.span > 0:
-		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + a.span.String(), nil
+		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + spanText(a.span), nil
 	case a.want:
 		return answer, "", errors.New("--want is for longer than once: add --for 1h or --always")
 	}
@@ -107,6 +107,7 @@ Exit code 1: you said no to that, and the question still waits.`,
 		}),
 	}
 	c.Flags().DurationVar(&span, "for", operator.RefusedTime, "do not ask again for this `time`, such as 24h")
+	c.Flags().Lookup("for").DefValue = spanText(operator.RefusedTime)
 	return c
 }
 

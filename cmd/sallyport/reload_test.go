@@ -72,7 +72,7 @@ func TestServe_followsItsConfiguration(t *testing.T) {
 	}
 	rewrite("plugins:\n  fetch:\n    grants:\n      - net: GET {args.nobody:url}\n")
 	eventually(t, "the line that does not fit is told", func() bool {
-		return strings.Contains(stderr.String(), "line 4: no tool of the plugin has the arguments of this line")
+		return strings.Contains(stderr.String(), filepath.Base(file)+":4: no tool of the plugin has the arguments of this line")
 	})
 	rewrite("plugins:\n  fetch:\n    grants:\n      - net: GET {args.url:url}\n        within: [" + web.URL + "/**]\n")
 	eventually(t, "the new line is in force", func() bool { return !get().IsError })

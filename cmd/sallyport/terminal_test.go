@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -101,6 +102,17 @@ func TestLogger_isCalm(t *testing.T) {
 		wantCalm(t, "log", text)
 		if !strings.Contains(text, "owned") || !strings.Contains(text, "file does not exist") {
 			t.Errorf("%s", text)
+		}
+	}
+}
+
+func TestSpanText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		5 * time.Minute: "5m", time.Hour: "1h", 90 * time.Minute: "1h30m", 30 * 24 * time.Hour: "720h", 30 * time.Second: "30s",
+		10 * time.Minute: "10m", time.Hour + 10*time.Second: "1h0m10s",
+	} {
+		if got := spanText(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
 }

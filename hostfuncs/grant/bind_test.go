@@ -342,3 +342,13 @@ func unescape(s string) string {
 	}
 	return u
 }
+
+// An error of a line that was read long ago names its file.
+func TestSet_Fit_namesTheFile(t *testing.T) {
+	g := mustSet(t, "net: GET https://a.example/ {for: nothing}").Grants()[0]
+	g.Line = 7
+	_, err := grant.NewSet(g).From("sallyport.yaml").Fit(nil)
+	if want := `sallyport.yaml:7: for: the plugin offers no "nothing"`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

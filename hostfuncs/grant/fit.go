@@ -1,6 +1,9 @@
 package grant
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Shape is an entry of a plugin and what its arguments can be.
 type Shape struct {
@@ -30,7 +33,7 @@ func (g *Grant) fit(shapes []Shape) error {
 	}
 	for _, name := range g.For {
 		if !slices.ContainsFunc(shapes, func(s Shape) bool { return s.Name == name }) {
-			return failf(g.Line, "for: the plugin offers no %q", name)
+			return g.failf("for: the plugin offers no %q", name)
 		}
 	}
 	g.applies = map[Entry]bool{}
@@ -43,14 +46,14 @@ func (g *Grant) fit(shapes []Shape) error {
 		case err == nil:
 			g.applies[s.Entry] = true
 		case len(g.For) > 0:
-			return failf(g.Line, "%s %q: %v", s.Kind, s.Name, err)
+			return g.failf("%s %q: %v", s.Kind, s.Name, err)
 		default:
-			missing = failf(g.Line, "no tool of the plugin has the arguments of this line: %s %q: %v", s.Kind, s.Name, err)
+			missing = g.failf("no tool of the plugin has the arguments of this line: %s %q: %v", s.Kind, s.Name, err)
 		}
 	}
 	if len(g.applies) == 0 {
 		if missing == nil {
-			missing = failf(g.Line, "the plugin offers nothing that has arguments")
+			missing = g.failf("the plugin offers nothing that has arguments")
 		}
 		return missing
 	}
@@ -64,4 +67,9 @@ func (s *Shape) has(open []*binding) error {
 		}
 	}
 	return nil
+}
+
+// failf is an error of a line that was read already.
+func (g *Grant) failf(format string, args ...any) error {
+	return &ParseError{File: g.File, Line: g.Line, Message: fmt.Sprintf(format, args...)}
 }

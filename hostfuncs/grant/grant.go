@@ -9,6 +9,7 @@ import (
 // Grant is one line: it allows, or with Deny forbids, some effects of one family. It is immutable.
 type Grant struct {
 	Line   int    // in the file it was read from, 1 for the first; 0 if it was not in a file
+	File   string // that file, as errors name it; empty if nobody said: see Set.From
 	Deny   bool   // forbids what it covers
 	Ask    bool   // allows only what is confirmed, one effect at a time
 	Family Family // what it is about
@@ -89,6 +90,15 @@ func (s *Set) With(grants ...Grant) *Set {
 
 // Grants returns the grants in the order of their lines.
 func (s *Set) Grants() []Grant { return slices.Clone(s.all()) }
+
+// From returns the set with the name of the file that its lines were read from.
+func (s *Set) From(file string) *Set {
+	out := &Set{grants: s.Grants(), ceiling: s.ceilings()}
+	for i := range out.grants {
+		out.grants[i].File = file
+	}
+	return out
+}
 
 // Config returns the values that config lines give; of two with one name the later holds.
 func (s *Set) Config() map[string]string {

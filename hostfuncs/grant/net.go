@@ -82,27 +82,6 @@ func parseNet(text string, line int) (r netRule, err error) {
 	return r, r.parsePath(path, marks, line)
 }
 
-func parseMethods(text string, line int) ([]string, error) {
-	methods := strings.Split(strings.ToUpper(text), ",")
-	for _, m := range methods {
-		if m == "CONNECT" || m == "TRACE" {
-			return nil, failf(line, "method %s is never allowed: remove it", m)
-		}
-		if !IsMethod(m) {
-			return nil, failf(line, "%q is not a method: write such as GET,POST", m)
-		}
-	}
-	slices.Sort(methods)
-	return slices.Compact(methods), nil
-}
-
-// IsMethod reports whether m is an HTTP method that a line can grant: upper-case letters, and not one
-// that opens a tunnel or echoes headers.
-func IsMethod(m string) bool {
-	return m != "" && len(m) <= 32 && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == "" &&
-		m[0] != '-' && m != "CONNECT" && m != "TRACE"
-}
-
 func (r *netRule) parseAuthority(text string, m marks, line int) error {
 	if strings.Contains(text, "@") {
 		return failf(line, "user information in an address is not allowed: remove what is before the @")
@@ -314,9 +293,10 @@ func (r *netRule) String() string {
 	if r.url != nil {
 		return strings.Join(r.methods, ",") + " " + r.url.String()
 	}
-	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + joinHost(r.scheme, r.hostString(), r.port))
-	for _, s := range r.path {
-		b.WriteString("/" + s.format(escapeSegment))
+	host := joinHost(r.scheme, r.hostString(), r.port)
+	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + host)
+	if path := r.pathString(); host != "**" || path != "/**" { // https://** is the whole web
+		b.WriteString(path)
 	}
 	if r.limited {
 		b.WriteString("?" + r.queryString())
@@ -330,6 +310,14 @@ func (r *netRule) hostString() string {
 		labels[i] = s.format(func(s string) string { return s })
 	}
 	return strings.Join(labels, ".")
+}
+
+func (r *netRule) pathString() string {
+	var b strings.Builder
+	for _, s := range r.path {
+		b.WriteString("/" + s.format(escapeSegment))
+	}
+	return b.String()
 }
 
 func (r *netRule) queryString() string {

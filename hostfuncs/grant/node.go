@@ -29,16 +29,20 @@ const maxGrants = 1000
 
 // ParseError says what is wrong with a line, and what to write instead.
 type ParseError struct {
-	Line    int // 0 if the line was not in a file
+	File    string // empty if it is not known
+	Line    int    // 0 if the line was not in a file
 	Message string
 }
 
-// Error begins with the line, if there is one.
+// Error begins with the file and the line, if there is one.
 func (e *ParseError) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.Line == 0:
 		return e.Message
+	case e.File == "":
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
 }
 
 func failf(line int, format string, args ...any) error {

@@ -58,6 +58,9 @@ func HostGrant(methods, host string) (string, error) {
 		host = "**." + rest
 	}
 	line := "net: " + methods + " https://" + host + "/**"
+	if host == "**" {
+		line = "net: " + methods + " https://**"
+	}
 	_, err := grant.ParseLine(line)
 	return line, err
 }

@@ -92,7 +92,7 @@ func TestImport(t *testing.T) {
 	}
 	grants := s.Plugins[1].Grants.String()
 	for _, line := range []string{
-		"net: DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT https://**/**\n", "net: DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT https://api.example.com/**\n",
+		"net: DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT https://**\n", "net: DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT https://api.example.com/**\n",
 		"fs: write /tmp/x/**\n", `config: {HOME_DIR: "${HOME}", LANG: "en \"US\""}`,
 	} {
 		if !strings.Contains(grants, line) {

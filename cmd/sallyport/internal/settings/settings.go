@@ -103,10 +103,11 @@ func (s *Settings) Watched() string {
 	return file
 }
 
-// placeWorkspaces gives each plugin its workspace, and refuses lines that need one where there is none.
+// placeWorkspaces gives each plugin its workspace, its lines the name of their file, and refuses lines that need one where there is none.
 func (s *Settings) placeWorkspaces() error {
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
+		p.Grants = p.Grants.From(s.File)
 		if p.Workspace == "" {
 			p.Workspace = s.Text("workspace")
 		}
