@@ -29,14 +29,18 @@ const (
 	namesOfLabels    = 3
 )
 
-// writeNames shifts the functions in the name section.
+// writeNames shifts the functions in the name section. The names of what is inside functions are left out: they
+// would have to be shifted too, and no trace of a trap shows them.
 func (w *rewriter) writeNames(d *wasmbin.Decoder, data []byte) []byte {
 	out := make([]byte, 0, len(data)+len(data)/8)
 	for !d.Done() {
 		id := d.U8()
 		content := d.Bytes(d.U32())
-		if d.Err() == nil && id >= namesOfFunctions && id <= namesOfLabels {
-			content = w.shiftNames(content, d.Offset()-len(content), id != namesOfFunctions)
+		switch {
+		case d.Err() != nil, id == namesOfLocals, id == namesOfLabels:
+			continue
+		case id == namesOfFunctions:
+			content = w.shiftNames(content, d.Offset()-len(content))
 		}
 		out = appendBytes(append(out, id), content)
 	}
@@ -44,21 +48,14 @@ func (w *rewriter) writeNames(d *wasmbin.Decoder, data []byte) []byte {
 	return out
 }
 
-// shiftNames shifts a map from functions to names, or to maps of names. Names of functions that do not exist go.
-func (w *rewriter) shiftNames(content []byte, base int, maps bool) []byte {
+// shiftNames shifts a map from functions to names. Names of functions that do not exist go.
+func (w *rewriter) shiftNames(content []byte, base int) []byte {
 	d := wasmbin.NewDecoder(content, base, "the name section")
 	n := d.Count(2)
 	kept, out := 0, make([]byte, 0, len(content)+n)
 	for ; n > 0 && d.Err() == nil; n-- {
 		fn, from := d.U32(), d.Pos()
-		if maps {
-			for m := d.Count(2); m > 0 && d.Err() == nil; m-- {
-				d.U32()
-				d.Bytes(d.U32())
-			}
-		} else {
-			d.Bytes(d.U32())
-		}
+		d.Bytes(d.U32())
 		if _, ok := w.b.FuncType(fn); ok && d.Err() == nil {
 			kept++
 			out = binary.AppendUvarint(out, uint64(w.shift(fn)))
