@@ -388,6 +388,13 @@ func (s *Status) describe(g *generation) {
 	for _, line := range g.config.Grants.Grants() {
 		s.Grants = append(s.Grants, line.String())
 	}
+	for _, c := range g.config.Grants.Ceilings() {
+		lines := []string{}
+		for _, line := range c.Grants() {
+			lines = append(lines, line.String())
+		}
+		s.Ceilings = append(s.Ceilings, lines)
+	}
 	s.Warnings = slices.Clone(g.Offer().Problems)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"

@@ -40,9 +40,11 @@ type Status struct {
 	// Wants and Grants are what it announced and what the operator's file allows, as lines; who reads the list
 	// over the wire does not see them.
 	Wants, Grants []string `json:"-"`
-	Waits         string   `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
-	Keeps         string   `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
-	Updates       string   `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
+	// Ceilings are the max_grants that hold for it, as lines: those of the file, then its own.
+	Ceilings [][]string `json:"-"`
+	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
+	Keeps    string     `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
+	Updates  string     `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
 }
 
 // Plugins returns the status of every plugin, sorted by name and file.

@@ -42,7 +42,8 @@ func newAuditVerify(std stdio) *cobra.Command {
 		Short: "find lines that were changed, taken out, moved or cut off",
 		Long: `Find lines of the audit log that were changed, taken out, moved or cut off.
 
-Exit code 1: something was found. A log that ends in the middle may be a crash or a cut; it cannot be told.`,
+Exit code 1: something was found. 2: there is no log. A log that ends in the middle may be a crash or a cut; it
+cannot be told.`,
 		Args: words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadSettings(c, "")
@@ -61,13 +62,22 @@ Exit code 1: something was found. A log that ends in the middle may be a crash o
 
 func verifyAudit(std stdio, dir string) error {
 	r, err := audit.Verify(dir)
+	if err == nil && r.Chains == 0 && len(r.Problems) == 0 {
+		return hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
+	}
 	if err != nil {
 		return err
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintln(std.out, printable(p.String()))
 	}
-	fmt.Fprintf(std.out, "%d lines in %d chains, %d of them without an end\n", r.Lines, r.Chains, len(r.Open))
+	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", counted(int(r.Lines), "line"), counted(r.Chains, "chain"))
+	switch open := len(r.Open); {
+	case open == 1:
+		fmt.Fprintln(std.out, "1 of them has no end: its process runs still, or was killed")
+	case open > 1:
+		fmt.Fprintf(std.out, "%d of them have no end: their processes run still, or were killed\n", open)
+	}
 	if len(r.Problems) > 0 {
 		return exitCode(exitTool)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,9 +40,20 @@ const (
 // cacheDir is where compiled modules are kept.
 func cacheDir(state string) string { return filepath.Join(state, "compiled") }
 
+// longCompile is when a person begins to wonder what goes on.
+const longCompile = time.Second
+
+// sayIfLong tells after a while that a module is being compiled, unless that has ended.
+func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
+	return time.AfterFunc(after, func() {
+		log.Info("a plugin is being compiled, which takes its time once: sallyport compile does it beforehand")
+	}).Stop
+}
+
 // compileElsewhere compiles modules in this program, run once more with limits.
-func compileElsewhere(cache string) func(context.Context, []byte) error {
+func compileElsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
+		defer sayIfLong(log, longCompile)()
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("compile: %w", err)
@@ -128,7 +140,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	cache := cacheDir(s.Text("state"))
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: cache,
-		Compiler: compileElsewhere(cache),
+		Compiler: compileElsewhere(cache, slog.New(slog.DiscardHandler)), // each file has a line of its own
 		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -47,8 +48,28 @@ func printSettings(std stdio, s *settings.Settings) error {
 	for _, name := range settings.Strays() {
 		fmt.Fprintf(w, "%s\tsets nothing\tvariable\n", name)
 	}
+	if s.Ceiling != nil {
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", counted(len(s.Ceiling.Grants()), "line"), s.File)
+	}
 	for _, p := range s.Plugins {
 		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, counted(len(p.Grants.Grants()), "grant"), s.File, p.Line)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return printWritten(std.out, s)
+}
+
+// printWritten writes what the file says of grants and plugins, a table of its own: lines of grants are long.
+func printWritten(out io.Writer, s *settings.Settings) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, g := range s.Ceiling.Grants() {
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", printable(g.String()), s.File, g.Line)
+	}
+	for _, p := range s.Plugins {
+		for _, v := range p.Written {
+			fmt.Fprintf(w, "plugins.%s.%s\t%s\tfile %s:%d\n", p.Name, printable(v.Name), printable(v.Text), s.File, v.Line)
+		}
 	}
 	return w.Flush()
 }

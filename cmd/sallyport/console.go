@@ -57,7 +57,9 @@ func (h *host) shown() []console.Plugin {
 	var all []console.Plugin
 	for _, p := range h.registry.Plugins() {
 		if p.File != "" {
-			all = append(all, console.Plugin{Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants})
+			all = append(all, console.Plugin{
+				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings,
+			})
 		}
 	}
 	return all

@@ -61,7 +61,7 @@ func openHostWith(ctx context.Context, s *settings.Settings, log *slog.Logger, l
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: cacheDir(state),
-		Compiler: compileElsewhere(cacheDir(state)),
+		Compiler: compileElsewhere(cacheDir(state), log),
 		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
 		Logger:   log,
 	})

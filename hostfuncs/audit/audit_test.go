@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -228,5 +229,23 @@ func BenchmarkAppend(b *testing.B) {
 		if _, err := l.Append(line); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Without its key a log proves nothing, and says so.
+func TestVerify_withoutKey(t *testing.T) {
+	dir := t.TempDir()
+	l := audit.New(dir, audit.Options{})
+	if _, err := l.Append([]byte(`"call":"x"`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Close(), os.Remove(filepath.Join(dir, "key"))); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := audit.Verify(dir); err != nil || r.Chains != 1 || len(r.Problems) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := audit.Verify(filepath.Join(dir, "none")); err != nil || r.Chains != 0 || len(r.Problems) != 0 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -43,11 +43,16 @@ type Report struct {
 	Open map[string]uint64
 }
 
-// Verify reads every chain of a folder.
+// Verify reads every chain of a folder; one that is not there has none.
 func Verify(dir string) (Report, error) {
 	r := Report{Open: map[string]uint64{}}
 	v, err := newVerifier(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		left, _ := chains(dir) // none where there is no folder
+		for _, name := range slices.Sorted(maps.Keys(left)) {
+			r.Chains++
+			r.Problems = append(r.Problems, Problem{name, 0, "the key of the folder is gone: nothing can be proven"})
+		}
 		return r, nil
 	}
 	if err != nil {

@@ -51,6 +51,8 @@ type Plugin struct {
 	Error   string   `json:"error"`
 	Wants   []string `json:"wants"`  // lines, with the reason behind them
 	Grants  []string `json:"grants"` // the lines of the operator's file
+	// Ceilings are lists of lines, of which each has to cover what the plugin does, whatever else allows it.
+	Ceilings [][]string `json:"ceilings"`
 }
 
 // Options configure a Console.

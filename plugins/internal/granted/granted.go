@@ -85,13 +85,13 @@ func isEmpty(dir string) bool {
 	return err != nil || len(entries) == 0
 }
 
-// Explain makes an error of the file system one that says what to do.
+// Explain makes an error of the file system one that says what is the matter. What would allow it the host adds.
 func Explain(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case Nothing():
-		return errors.New("no folder is granted to this plugin; its operator can grant one with a line such as\n- fs: read ~/work/**")
+		return errors.New("no folder is granted to this plugin") // the host says what would
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):

@@ -85,7 +85,18 @@ function plugin(p) {
   const card = el("article", "card");
   card.append(el("p", "", el("strong", "", p.name), " ", el("span", "soft small", [p.version, p.state].filter(Boolean).join(" · "))));
   if (p.error) card.append(el("p", "bad small", p.error));
-  for (const g of p.grants || []) card.append(el("p", "small", el("span", "ok", "may "), el("code", "", g)));
+  for (const g of p.grants || []) {
+    const line = (word, kind, text) => card.append(el("p", "small", el("span", kind, word + " "), el("code", "", text)));
+    if (g.startsWith("deny: ")) line("never", "bad", g.slice("deny: ".length));
+    else if (/ \{.*\bask: /.test(g)) line("may, if you say so,", "soft", g);
+    else line("may", "ok", g);
+  }
+  for (const c of p.ceilings || []) {
+    const top = el("p", "small", el("span", "soft", "and nothing beyond "));
+    c.forEach((g, i) => top.append(i ? el("span", "soft", " or ") : "", el("code", "", g)));
+    if (!c.length) top.append(el("span", "bad", "nothing: an empty max_grants"));
+    card.append(top);
+  }
   for (const w of p.wants || []) card.append(el("p", "small", el("span", "soft", "wants "), el("code", "", w)));
   if (!(p.grants || []).length && !(p.wants || []).length) card.append(el("p", "soft small", "wants nothing, and may do nothing"));
   return card;

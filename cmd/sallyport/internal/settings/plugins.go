@@ -35,7 +35,17 @@ type Plugin struct {
 	// Workspace is what {workspace} stands for in its grants, absolute; "" is nothing.
 	Workspace string
 
+	// Written is all that the file says of it, in its order.
+	Written []Written
+
 	ceiling *grant.Set
+}
+
+// Written is one value of a plugin as it stands in the file.
+type Written struct {
+	Name string // dotted: limits.memory
+	Text string // a line of grants in its canonical form
+	Line int
 }
 
 // Limits bound one plugin; a zero field means the host's own setting.
@@ -76,7 +86,37 @@ func readPlugin(name, body *yaml.Node) (Plugin, error) {
 	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
 		return p, at(name.Line, "%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
 	}
-	return p, fields(body, p.Name, func(k, v *yaml.Node) error { return p.field(k, v) })
+	err := fields(body, p.Name, func(k, v *yaml.Node) error {
+		if err := p.field(k, v); err != nil {
+			return err
+		}
+		p.note(k.Value, v)
+		return nil
+	})
+	return p, err
+}
+
+// note keeps what was written under a key that was read.
+func (p *Plugin) note(name string, n *yaml.Node) {
+	switch {
+	case name == "grants" || name == "max_grants":
+		set := p.Grants
+		if name == "max_grants" {
+			set = p.ceiling
+		}
+		for _, g := range set.Grants() {
+			p.Written = append(p.Written, Written{name, g.String(), g.Line})
+		}
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			p.note(name+"."+n.Content[i].Value, n.Content[i+1])
+		}
+	case n.Kind == yaml.SequenceNode:
+		items, _ := texts(n, name) // it was read before
+		p.Written = append(p.Written, Written{name, strings.Join(items, ", "), n.Line})
+	default:
+		p.Written = append(p.Written, Written{name, n.Value, n.Line})
+	}
 }
 
 // field reads one key of a plugin.
