@@ -11,6 +11,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
@@ -24,7 +26,7 @@ type plan struct {
 	name   string
 	path   string // "" for code of this process
 	file   *file  // nil: there is no such file
-	code   *goPlugin
+	code   *serving.Code
 	config Config
 	err    error // why there can be no such plugin
 	held   error // why it may not serve
@@ -51,7 +53,7 @@ func (r *Registry) plans() []*plan {
 	for _, p := range plans {
 		p.asDocument()
 	}
-	for name, code := range r.gos {
+	for name, code := range r.code {
 		c := r.configs[name]
 		c.Source = ""
 		plans = append(plans, &plan{name: name, code: code, config: c})
@@ -69,13 +71,25 @@ func (r *Registry) plans() []*plan {
 	return plans
 }
 
+// asDocument makes the plan of a document one of code. Its names are its own, unless the operator wants
+// them prefixed.
+func (p *plan) asDocument() {
+	if !document.Is(p.path) || p.file == nil {
+		return
+	}
+	p.code = p.file.code
+	if p.config.Prefix == nil {
+		p.config.Prefix = new(bool)
+	}
+}
+
 func (r *Registry) filePlans() []*plan {
 	var plans []*plan
 	for _, f := range r.opts.Files {
 		path := absolute(f.Path)
 		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
 		p.name, p.err = names.OfFile(path)
-		if isExtismFile(path) && p.err == nil {
+		if extismfile.Is(path) && p.err == nil {
 			p = r.extismPlan(p.name, path, p.config)
 		}
 		plans = append(plans, p)
@@ -98,7 +112,7 @@ func (r *Registry) folderPlans() []*plan {
 	}
 	named := map[string]bool{}
 	for path, f := range r.files {
-		if claimed[path] || filepath.Dir(path) != r.opts.Dir || isExtismFile(path) {
+		if claimed[path] || filepath.Dir(path) != r.opts.Dir || extismfile.Is(path) {
 			continue
 		}
 		p := &plan{path: path, file: f}
@@ -116,7 +130,7 @@ func (r *Registry) folderPlans() []*plan {
 		plans = append(plans, p)
 	}
 	for name, c := range r.configs {
-		if _, code := r.gos[name]; c.Source == "" && !named[name] && !code && !manifests[name] {
+		if _, code := r.code[name]; c.Source == "" && !named[name] && !code && !manifests[name] {
 			plans = append(plans, &plan{name: name, path: filepath.Join(r.opts.Dir, name+".wasm"), config: c})
 		}
 	}
@@ -226,7 +240,7 @@ type generation struct {
 	*serving.Generation
 	name     string
 	config   Config
-	code     *goPlugin      // nil for a module
+	code     *serving.Code  // nil for a module
 	module   *module.Module // nil for code
 	manifest *manifest.Manifest
 	wants    []hostfuncs.Want  // what the operator may be asked about
@@ -291,7 +305,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
 	}}
 	if p.code != nil {
-		o.Code, o.Publish.Skill = p.code.serve, p.code.skill
+		o.Code, o.Publish.Skill = p.code.Serve, p.code.Skill
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
 		g.wants = announced(p.wants(g.module), g.manifest)

@@ -1,42 +1,29 @@
 package registry
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/names"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
-
-// extismFile is an Extism manifest and where its module lies.
-type extismFile struct {
-	manifest *extismfile.Manifest
-	module   string // the path; "" with err
-	err      error  // why it has no module; extismfile.ErrOutside waits for the operator
-}
-
-// isExtismFile tells by the name whether a file is a manifest and no module.
-func isExtismFile(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
 
 // loadExtismFile reads a manifest. Its module is a file of its own, which is loaded beside.
 func (r *Registry) loadExtismFile(path string) loaded {
-	f, st, err := readExtismFile(path)
-	if err == nil && f.err == nil {
+	f, st, err := extismfile.Read(path)
+	if err == nil && f.Err == nil {
 		r.expect(path, f)
 	}
 	return loaded{path: path, stamp: st, extism: f, err: err}
 }
 
 // expect has a module looked at that lies where nobody looks yet.
-func (r *Registry) expect(path string, f *extismFile) {
+func (r *Registry) expect(path string, f *extismfile.File) {
 	r.mu.Lock()
 	watcher := r.folder
-	if known := r.files[path]; known != nil && filepath.Dir(f.module) != r.opts.Dir {
+	if known := r.files[path]; known != nil && filepath.Dir(f.Module) != r.opts.Dir {
 		known.extism = f // so that the scan finds it
 	} else {
 		watcher = nil
@@ -53,13 +40,13 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	claimed = map[string]bool{}
 	sources := map[string]bool{}
 	for name, c := range r.configs {
-		if path := r.sourcePath(c); isExtismFile(path) {
+		if path := r.sourcePath(c); extismfile.Is(path) {
 			sources[path] = true
 			plans = append(plans, r.extismPlan(name, path, c))
 		}
 	}
 	for path := range r.files {
-		if !isExtismFile(path) || sources[path] || filepath.Dir(path) != r.opts.Dir {
+		if !extismfile.Is(path) || sources[path] || filepath.Dir(path) != r.opts.Dir {
 			continue
 		}
 		name, err := names.OfFile(path)
@@ -71,7 +58,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	}
 	for _, p := range plans {
 		if f := r.files[p.path]; f != nil && f.extism != nil {
-			claimed[f.extism.module] = !r.ownPlugin(f.extism.module, p.name)
+			claimed[f.extism.Module] = !r.ownPlugin(f.extism.Module, p.name)
 		}
 	}
 	return plans, claimed
@@ -80,7 +67,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 // readingManifests tells whether a manifest in the folder was found and not yet read.
 func (r *Registry) readingManifests() bool {
 	for path, f := range r.files {
-		if isExtismFile(path) && f.extism == nil && f.err == nil && filepath.Dir(path) == r.opts.Dir {
+		if extismfile.Is(path) && f.extism == nil && f.err == nil && filepath.Dir(path) == r.opts.Dir {
 			return true
 		}
 	}
@@ -112,21 +99,21 @@ func (r *Registry) extismPlan(name, path string, c Config) *plan {
 		}
 		return p
 	}
-	module := f.extism.module
+	module := f.extism.Module
 	if own := r.sourcePath(c); own != "" && own != path {
 		module = own
-	} else if errors.Is(f.extism.err, extismfile.ErrOutside) {
+	} else if errors.Is(f.extism.Err, extismfile.ErrOutside) {
 		p.held = fmt.Errorf("%w; to allow it, save the module where you trust it and write in sallyport.yaml, under plugins: %s: {source: /path/to/module.wasm}",
-			f.extism.err, name)
+			f.extism.Err, name)
 		return p
-	} else if p.err = f.extism.err; p.err != nil {
+	} else if p.err = f.extism.Err; p.err != nil {
 		return p
 	}
 	p.file = r.files[module]
 	if p.file != nil && p.file.module != nil {
-		p.err = f.extism.check(p.file.module.Digest)
+		p.err = f.extism.Check(p.file.module.Digest)
 	}
-	p.config = r.narrowed(c, f.extism.manifest)
+	p.config = r.narrowed(c, f.extism.Manifest)
 	return p
 }
 
@@ -149,8 +136,8 @@ func (r *Registry) narrowed(c Config, m *extismfile.Manifest) Config {
 
 // missing is why a plugin has no file.
 func (p *plan) missing() error {
-	if p.extism != nil && p.extism.extism != nil && p.extism.extism.module != "" {
-		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.extism.extism.module))
+	if p.extism != nil && p.extism.extism != nil && p.extism.extism.Module != "" {
+		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.extism.extism.Module))
 	}
 	return fmt.Errorf("there is no file %s", filepath.Base(p.path))
 }
@@ -160,7 +147,7 @@ func (p *plan) extismWarnings() []string {
 	if p.extism == nil || p.extism.extism == nil {
 		return nil
 	}
-	m := p.extism.extism.manifest
+	m := p.extism.extism.Manifest
 	warnings := append([]string(nil), m.Problems...)
 	if n := len(m.Wants); n > 0 && len(p.config.Grants.Grants()) == 0 {
 		warnings = append(warnings, fmt.Sprintf("the manifest asks for %d hosts and paths, and nothing is granted; sallyport inspect %s shows the lines to grant",
@@ -170,54 +157,4 @@ func (p *plan) extismWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("the new manifest is not used, the old one is: %v", p.extism.err))
 	}
 	return warnings
-}
-
-// inspectExtismFile describes the module of a manifest, and what the manifest wants.
-func inspectExtismFile(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
-	f, _, err := readExtismFile(absolute(path))
-	if err == nil {
-		err = f.err
-	}
-	if err != nil {
-		return nil, err
-	}
-	d, err := inspectModule(ctx, f.module, dialects, describe)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(f.module), err)
-	}
-	if err := f.check(d.Digest); err != nil {
-		return nil, err
-	}
-	d.Manifest.Wants = append(d.Manifest.Wants, f.manifest.Wants...)
-	d.Manifest.Problems = append(d.Manifest.Problems, f.manifest.Problems...)
-	return d, nil
-}
-
-// readExtismFile reads a manifest at an absolute path.
-func readExtismFile(path string) (*extismFile, stamp.Stamp, error) {
-	st, err := stamp.Of(path)
-	if err != nil {
-		return nil, st, stamp.Plain(err)
-	}
-	if st.Size > extismfile.MaxSize {
-		return nil, st, fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", extismfile.MaxSize>>20)
-	}
-	raw, st, err := stamp.Read(path)
-	if err != nil {
-		return nil, st, err
-	}
-	f := &extismFile{}
-	if f.manifest, err = extismfile.Parse(raw); err != nil {
-		return nil, st, err
-	}
-	f.module, f.err = f.manifest.Module(path)
-	return f, st, nil
-}
-
-// check refuses a module of another digest than the manifest's.
-func (f *extismFile) check(digest string) error {
-	if want := f.manifest.Digest; want != "" && want != digest {
-		return fmt.Errorf("the module is %s, and the manifest wants %s", digest, want)
-	}
-	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
@@ -14,11 +16,11 @@ import (
 // guards it.
 type file struct {
 	path   string
-	stamp  stamp.Stamp    // of the bytes that were looked at last
-	module *module.Module // what serves; nil if nothing does
-	err    error          // why the newest bytes do not serve
-	code   *goPlugin      // what serves of a document; nil in other files
-	extism *extismFile    // what serves of an Extism manifest; nil in other files
+	stamp  stamp.Stamp      // of the bytes that were looked at last
+	module *module.Module   // what serves; nil if nothing does
+	err    error            // why the newest bytes do not serve
+	code   *serving.Code    // what serves of a document; nil in other files
+	extism *extismfile.File // what serves of an Extism manifest; nil in other files
 }
 
 // sourcePath is where the source of a configuration lies; "" if it has none.
@@ -127,8 +129,8 @@ func (r *Registry) loadFiles(ctx context.Context) {
 		loading.Go(func() {
 			l := r.load(ctx, path, nil)
 			results <- l
-			if l.extism != nil && l.extism.err == nil {
-				results <- r.load(ctx, l.extism.module, nil)
+			if l.extism != nil && l.extism.Err == nil {
+				results <- r.load(ctx, l.extism.Module, nil)
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func (p *plan) fitting() (*grant.Set, error) {
 func (p *plan) manifest() *manifest.Manifest {
 	switch {
 	case p.code != nil:
-		return p.code.manifest
+		return p.code.Manifest
 	case p.module != nil:
 		return p.module.Manifest
 	}

@@ -428,21 +428,3 @@ func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {
 	r.startWarming()
 	eventually(t, "compiled", m.Ready)
 }
-
-func TestRecognise_SaysWhatToDo(t *testing.T) {
-	header := "\x00asm\x01\x00\x00\x00"
-	types := string(section(1, []byte{1, 0x60, 0, 0}))
-	extism := header + types + string(section(2, append([]byte{1}, importFunc("extism:host/env", "alloc", 0)...)))
-	command := header + types + string(section(3, []byte{1, 0})) +
-		string(section(7, append([]byte{1}, append(str("_start"), 0, 0)...))) + string(section(10, []byte{1, 2, 0, 0x0b}))
-	program := header + types + string(section(3, []byte{1, 0})) +
-		string(section(7, append(append([]byte{2}, append(str("_start"), 0, 0)...), append(str("mcp_handle"), 0, 0)...))) +
-		string(section(10, []byte{1, 2, 0, 0x0b}))
-	dir := t.TempDir()
-	o := options(t, dir)
-	for wasm, want := range map[string]error{extism: errExtism, command: errCommand, header: errNoDialect, program: errProgram} {
-		if _, err := Inspect(t.Context(), writeFile(t, dir, "x.wasm", []byte(wasm)), o.Dialects, nil); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
-		}
-	}
-}

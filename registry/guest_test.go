@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
 // guest is a plugin made byte by byte: it may ask the host for something, then gives one answer.
@@ -38,40 +39,6 @@ func says(text string) string {
 	return `{"result":{"content":[{"type":"text","text":` + string(rawjson.AppendString(nil, text)) + `}]}}`
 }
 
-func uleb(n int) []byte {
-	var b []byte
-	for {
-		c := byte(n & 0x7f)
-		if n >>= 7; n == 0 {
-			return append(b, c)
-		}
-		b = append(b, c|0x80)
-	}
-}
-
-func sleb(n int) []byte {
-	var b []byte
-	for {
-		c := byte(n & 0x7f)
-		n >>= 7
-		if n == 0 && c&0x40 == 0 {
-			return append(b, c)
-		}
-		b = append(b, c|0x80)
-	}
-}
-
-func str(s string) []byte { return append(uleb(len(s)), s...) }
-
-func section(id byte, body []byte) []byte {
-	return append(append([]byte{id}, uleb(len(body))...), body...)
-}
-
-// importFunc is an entry of the import section.
-func importFunc(module, name string, kind byte) []byte {
-	return append(append(str(module), str(name)...), 0, kind)
-}
-
 const (
 	guestAnswer = 0     // where the answer lies in memory
 	guestAsk    = 32768 // where the request lies
@@ -80,72 +47,54 @@ const (
 
 // wasm encodes the guest.
 func (g guest) wasm() []byte {
-	i32 := func(n int) []byte { return append([]byte{0x41}, sleb(n)...) }
-	var code []byte
-	add := func(parts ...[]byte) {
-		for _, p := range parts {
-			code = append(code, p...)
+	var m wasmtest.Module
+	i32 := func(n int) []byte { return []byte{wasmtest.I32, wasmtest.I32, wasmtest.I32, wasmtest.I32}[:n] }
+	write := m.Import("sallyport", "write", i32(3), i32(1))
+	call := m.Import("sallyport", "call", i32(2), []byte{wasmtest.I64})
+	fdWrite := m.Import("wasi_snapshot_preview1", "fd_write", i32(4), i32(1))
+	if g.imports != "" {
+		m.Import("nowhere", g.imports, i32(1), i32(1))
+	}
+	m.Memory(1, wasmtest.None)
+	var code [][]byte
+	calls := func(fn uint32, args ...int) {
+		for _, n := range args {
+			code = append(code, wasmtest.I32Const(int32(n)))
 		}
+		code = append(code, wasmtest.Call(fn), wasmtest.Drop)
 	}
 	if g.stderr != "" {
-		add(i32(2), i32(guestErr), i32(1), i32(guestErr+8), []byte{0x10, 2, 0x1a})
+		calls(fdWrite, 2, guestErr, 1, guestErr+8)
 	}
 	if g.ask != "" {
-		add(i32(guestAsk), i32(len(g.ask)), []byte{0x10, 1, 0x1a})
+		calls(call, guestAsk, len(g.ask))
 	}
 	if g.trap {
-		add([]byte{0x00})
+		code = append(code, wasmtest.Unreachable)
 	}
-	add(i32(1), i32(guestAnswer), i32(len(g.answer)), []byte{0x10, 0, 0x1a}, i32(0), []byte{0x0b})
-	body := append(uleb(0), code...)
-
-	out := []byte("\x00asm\x01\x00\x00\x00")
-	out = append(out, section(1, []byte{4,
-		0x60, 1, 0x7f, 1, 0x7f, // (i32) -> i32
-		0x60, 3, 0x7f, 0x7f, 0x7f, 1, 0x7f, // (i32 i32 i32) -> i32
-		0x60, 2, 0x7f, 0x7f, 1, 0x7e, // (i32 i32) -> i64
-		0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f, // (i32 i32 i32 i32) -> i32
-	})...)
-	imports := [][]byte{
-		importFunc("sallyport", "write", 1), importFunc("sallyport", "call", 2),
-		importFunc("wasi_snapshot_preview1", "fd_write", 3),
-	}
-	if g.imports != "" {
-		imports = append(imports, importFunc("nowhere", g.imports, 0))
-	}
-	list := uleb(len(imports))
-	for _, i := range imports {
-		list = append(list, i...)
-	}
-	out = append(out, section(2, list)...)
-	out = append(out, section(3, []byte{1, 0})...)
-	out = append(out, section(5, []byte{1, 0, 1})...)
-	exports := append([]byte{2}, append(str("mcp_handle"), 0, byte(len(imports)))...)
-	exports = append(exports, append(str("memory"), 2, 0)...)
-	out = append(out, section(7, exports)...)
-	out = append(out, section(10, append([]byte{1}, append(uleb(len(body)), body...)...))...)
-	segment := func(at int, data string) []byte {
-		s := append([]byte{0}, i32(at)...)
-		return append(append(s, 0x0b), str(data)...)
-	}
-	iovec := string([]byte{8, 0xc0, 0, 0, byte(len(g.stderr)), byte(len(g.stderr) >> 8), 0, 0}) + g.stderr
-	data := []byte{3}
-	data = append(data, segment(guestAnswer, g.answer)...)
-	data = append(data, segment(guestAsk, g.ask)...)
-	data = append(data, segment(guestErr, iovec)...)
-	out = append(out, section(11, data)...)
+	calls(write, 1, guestAnswer, len(g.answer))
+	m.Export("mcp_handle", m.Func(i32(1), i32(1), nil, append(code, wasmtest.I32Const(0))...))
+	m.ExportRaw("memory", 2, 0)
+	m.Data(guestAnswer, []byte(g.answer))
+	m.Data(guestAsk, []byte(g.ask))
+	m.Data(guestErr, []byte(string([]byte{8, 0xc0, 0, 0, byte(len(g.stderr)), byte(len(g.stderr) >> 8), 0, 0})+g.stderr))
 	if g.pad > 0 {
-		pad := make([]byte, g.pad)
-		for i := range pad {
-			pad[i] = byte(i * 7 >> 3)
-		}
-		copy(pad, g.manifest+g.answer) // no two alike
-		out = append(out, section(0, append(str("pad"), pad...))...)
+		m.Custom("pad", g.padding())
 	}
 	if g.manifest != "" {
-		out = append(out, section(0, append(str(wasmbin.ManifestSection), g.manifest...))...)
+		m.Custom(wasmbin.ManifestSection, []byte(g.manifest))
 	}
-	return out
+	return m.Bytes()
+}
+
+// padding is bytes that no other guest has.
+func (g guest) padding() []byte {
+	pad := make([]byte, g.pad)
+	for i := range pad {
+		pad[i] = byte(i * 7 >> 3)
+	}
+	copy(pad, g.manifest+g.answer)
+	return pad
 }
 
 // write puts the guest into a folder, in one step, and returns its path.

@@ -3,7 +3,10 @@ package registry
 import (
 	"context"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -15,8 +18,8 @@ type loaded struct {
 	fresh  bool // the module was made for this result, which owns it
 	stamp  stamp.Stamp
 	err    error
-	code   *goPlugin   // of a document, which has no module
-	extism *extismFile // of an Extism manifest, which has no module
+	code   *serving.Code    // of a document, which has no module
+	extism *extismfile.File // of an Extism manifest, which has no module
 }
 
 // discard gives a module back that nobody took.
@@ -29,15 +32,16 @@ func (l loaded) discard() {
 // load looks at a file. If it holds what was loaded from it before, that is returned. A module that
 // takes the place of another is compiled first, so that a broken one replaces nothing.
 func (r *Registry) load(ctx context.Context, path string, before *module.Module) loaded {
+	if document.Is(path) {
+		code, st, err := document.Read(path)
+		return loaded{path: path, stamp: st, code: code, err: err}
+	}
+	if extismfile.Is(path) {
+		return r.loadExtismFile(path)
+	}
 	st, err := stamp.Of(path)
 	if err != nil {
 		return loaded{path: path, err: stamp.Plain(err)}
-	}
-	if d, ok := documentOf(path); ok {
-		return loadDocument(path, st, d)
-	}
-	if isExtismFile(path) {
-		return r.loadExtismFile(path)
 	}
 	m, read, err := r.loader().Find(ctx, path, st, before)
 	if read != (stamp.Stamp{}) {
@@ -57,7 +61,7 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 }
 
 func (r *Registry) loader() *module.Loader {
-	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Recognise: recognise, Cache: r.cache, Buffers: &r.buffers}
+	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Cache: r.cache, Buffers: &r.buffers}
 }
 
 // compile reads a module's file once more and compiles it, if it still holds the same bytes.

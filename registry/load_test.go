@@ -4,8 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -73,38 +71,4 @@ func TestModule_FileIsAway(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
-}
-
-func TestInspect(t *testing.T) {
-	dir := t.TempDir()
-	o := options(t, dir)
-	packed := guest{manifest: `{"name":"label","version":"1","wants":[{"net":"GET https://x/**"}],"tools":[{"name":"say","inputSchema":{"type":"object"}},{"name":"bad"}]}`, answer: says("1")}
-	path := packed.write(t, dir, "my-plugin.wasm")
-	d, err := Inspect(t.Context(), path, o.Dialects, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != stamp.Digest(packed.wasm()) || d.Size != len(packed.wasm()) {
-		t.Errorf("%+v", d)
-	}
-	if len(d.Manifest.Tools) != 1 || len(d.Manifest.Wants) != 1 || len(d.Manifest.Problems) != 1 || d.Imports[0] != "sallyport.write" {
-		t.Errorf("%+v", d.Manifest)
-	}
-	plain := guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "plain.wasm")
-	if _, err := Inspect(t.Context(), plain, o.Dialects, nil); !errors.Is(err, ErrNotPacked) {
-		t.Errorf("%v", err)
-	}
-	r := open(t, Options{})
-	d, err = Inspect(t.Context(), plain, o.Dialects, NewDescriber(o.Engine, r.host))
-	if err != nil || d.Packed || len(d.Manifest.Tools) != 1 || string(d.Raw) != tools("say") {
-		t.Errorf("%+v %v", d, err)
-	}
-	for name, content := range map[string]string{"text": "hello", "empty": ""} {
-		if _, err := Inspect(t.Context(), writeFile(t, dir, name+".wasm", []byte(content)), o.Dialects, nil); err == nil || !strings.Contains(err.Error(), name+".wasm") {
-			t.Errorf("%v", err)
-		}
-	}
-	if _, err := Inspect(t.Context(), filepath.Join(dir, "none.wasm"), o.Dialects, nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
 }

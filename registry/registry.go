@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -85,10 +86,10 @@ type Registry struct {
 	folder  *folder.Watcher // nil: nothing is watched
 	closed  bool
 	configs map[string]Config
-	files   map[string]*file // by absolute path
-	gos     map[string]*goPlugin
-	plugins map[string]*plugin // by name and path
-	kept    map[string]bool    // files of approved bytes that serve, since others wait in their place
+	files   map[string]*file         // by absolute path
+	code    map[string]*serving.Code // the plugins of this process, by name
+	plugins map[string]*plugin       // by name and path
+	kept    map[string]bool          // files of approved bytes that serve, since others wait in their place
 }
 
 // shown is what the registry shows at one moment.
@@ -131,7 +132,7 @@ func newRegistry(o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
-		configs: configs, files: map[string]*file{}, gos: map[string]*goPlugin{}, plugins: map[string]*plugin{},
+		configs: configs, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
 		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay,
 	}
 	r.cache = cache.Open(o.State, r.log)
@@ -200,18 +201,6 @@ func (r *Registry) lookAgain() {
 	case r.anySource():
 		r.startFolder()
 	}
-}
-
-func (r *Registry) addGo(p *goPlugin) error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return ErrClosed
-	}
-	r.gos[p.name] = p
-	r.mu.Unlock()
-	r.assemble()
-	return nil
 }
 
 // closeGrace is how long Close waits for what it has cancelled.

@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
 // State says in one word where a plugin stands.
@@ -71,7 +72,7 @@ func (r *Registry) addBuiltin() error {
 		return err
 	}
 	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
-	return r.addGo(&goPlugin{name: names.Host, manifest: m, serve: r.readStatus})
+	return r.addCode(names.Host, &serving.Code{Manifest: m, Serve: r.readStatus})
 }
 
 // readStatus serves sallyport://plugins: the status of each plugin, without the folders of this

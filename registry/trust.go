@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 )
@@ -16,7 +17,7 @@ import (
 // seen first. Others are held, and the approved ones serve in their place. r.mu must be held.
 func (r *Registry) trust(p *plan) {
 	l := r.opts.Lock
-	if _, isText := documentOf(p.path); l != nil && l.Locked() && isText && p.config.Updates != UpdatesDev {
+	if l != nil && l.Locked() && document.Is(p.path) && p.config.Updates != UpdatesDev {
 		p.held = errors.New("prompts and skills that are files are not in a lock file, and do not serve with --locked; dev: true lets this one")
 		return
 	}
@@ -107,7 +108,7 @@ func (p *plan) said() json.RawMessage {
 	if p.extism == nil || p.extism.extism == nil {
 		return nil
 	}
-	m := p.extism.extism.manifest
+	m := p.extism.extism.Manifest
 	if len(m.Config)+len(m.Wants) == 0 {
 		return nil
 	}
@@ -134,7 +135,7 @@ func (p *plan) wants(m *module.Module) []json.RawMessage {
 	if p.extism == nil || p.extism.extism == nil {
 		return m.Manifest.Wants
 	}
-	return slices.Concat(m.Manifest.Wants, p.extism.extism.manifest.Wants)
+	return slices.Concat(m.Manifest.Wants, p.extism.extism.Manifest.Wants)
 }
 
 // approvedFile is the one among plans of a name whose file was approved under it; nil if there is none.

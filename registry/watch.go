@@ -88,8 +88,8 @@ func (w watched) Sources() map[string]bool {
 		sources[path] = true
 	}
 	for _, f := range w.r.files {
-		if f.extism != nil && f.extism.err == nil {
-			sources[f.extism.module] = true
+		if f.extism != nil && f.extism.Err == nil {
+			sources[f.extism.Module] = true
 		}
 	}
 	return sources

@@ -43,7 +43,7 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 				return err
 			}
 			offer := func(file string) (hypermcp.Offer, error) {
-				d, err := inspect(c.Context(), s, std, file)
+				d, err := describeFile(c.Context(), s, std, file)
 				if err != nil {
 					return hypermcp.Offer{}, err
 				}

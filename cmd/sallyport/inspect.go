@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/inspect"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -31,7 +32,7 @@ func newInspect(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := inspect(c.Context(), s, std, args[0])
+			d, err := describeFile(c.Context(), s, std, args[0])
 			if err != nil {
 				return err
 			}
@@ -45,9 +46,9 @@ func newInspect(std stdio) *cobra.Command {
 	return c
 }
 
-// inspect reads a plugin file; a module without a description in it is asked, with no grants. What it
+// describeFile reads a plugin file; a module without a description in it is asked, with no grants. What it
 // says on its standard error goes to the log.
-func inspect(ctx context.Context, s *settings.Settings, std stdio, file string) (*registry.Description, error) {
+func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*inspect.Description, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() { // a pipe would be waited at for ever
@@ -60,13 +61,13 @@ func inspect(ctx context.Context, s *settings.Settings, std stdio, file string) 
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
-		return registry.NewDescriber(h.engine, h.gates)(ctx, wasm, d)
+		return inspect.NewDescriber(h.engine, h.gates)(ctx, wasm, d)
 	}
-	return registry.Inspect(ctx, file, dialects(), ask)
+	return inspect.File(ctx, file, dialects(), ask)
 }
 
 // printDescription writes a description for a person.
-func printDescription(w io.Writer, d *registry.Description) error {
+func printDescription(w io.Writer, d *inspect.Description) error {
 	m := d.Manifest
 	fmt.Fprintln(w, strings.TrimSpace(printable(cmp.Or(m.Name, d.Name))+" "+printable(m.Version)))
 	if m.Name != "" && d.Name != m.Name {

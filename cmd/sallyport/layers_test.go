@@ -34,6 +34,8 @@ var layers = map[string]int{
 	"protocol":                4,
 	"registry":                3,
 	"registry/catalogue":      3,
+	"registry/inspect":        3,
+	"registry/document":       3,
 	"registry/module":         3,
 	"registry/serving":        3,
 	"registry/extismfile":     1,
@@ -105,9 +107,11 @@ var beside = map[string][]string{
 	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
 	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
 
-	"registry":         {"registry/catalogue", "registry/module", "registry/serving"},
-	"registry/serving": {"registry/catalogue", "registry/module"},
-	"registry/cache":   {"protocol/rawjson", "registry/manifest", "registry/stamp"},
+	"registry":          {"registry/catalogue", "registry/document", "registry/module", "registry/serving"},
+	"registry/document": {"registry/serving"},
+	"registry/inspect":  {"registry/module"},
+	"registry/serving":  {"registry/catalogue", "registry/module"},
+	"registry/cache":    {"protocol/rawjson", "registry/manifest", "registry/stamp"},
 
 	"protocol/paramheader": {"protocol/rawjson"},
 	"protocol/apps":        {"protocol/rawjson"},

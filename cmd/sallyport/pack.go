@@ -36,7 +36,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		return fmt.Errorf("%s: not a WebAssembly module; pack the file that it names", file)
 	}
-	d, err := inspect(ctx, s, std, file)
+	d, err := describeFile(ctx, s, std, file)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ const (
 	maxTimeout = 1 << 42
 )
 
+var errTooLarge = fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", MaxSize>>20)
+
 // Manifest is what a manifest says, checked. It is never changed.
 type Manifest struct {
 	Path    string            // the module's file, as it is written; "" if URL is set
@@ -52,7 +54,7 @@ type Manifest struct {
 // Parse reads a manifest. The error says why it cannot be used, and what to do instead.
 func Parse(raw []byte) (*Manifest, error) {
 	if len(raw) > MaxSize {
-		return nil, fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", MaxSize>>20)
+		return nil, errTooLarge
 	}
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {

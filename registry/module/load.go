@@ -20,21 +20,13 @@ import (
 // describeTime is how long a plugin may take to say what it offers.
 const describeTime = 10 * time.Second
 
-// Dialect is a calling convention and how to tell it.
-type Dialect struct {
-	Recognises func(*wasmbin.Binary) bool
-	Dialect    runtime.Dialect
-}
-
 // Loader makes modules of files.
 type Loader struct {
 	Engine   *runtime.Engine // nil: only what is described already can be loaded
 	Host     *hostfuncs.Host
 	Dialects []Dialect
-	// Recognise chooses among Dialects, or says why a module is no plugin.
-	Recognise func(*wasmbin.Binary, []Dialect) (runtime.Dialect, error)
-	Cache     *cache.Cache
-	Buffers   *stamp.Buffers // for the bytes of files, while they are looked at
+	Cache    *cache.Cache
+	Buffers  *stamp.Buffers // for the bytes of files, while they are looked at
 }
 
 // Find returns the module of a file: from what is known of its stamp, or by reading it. If the file
@@ -96,7 +88,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := l.Recognise(b, l.Dialects)
+	d, err := Recognise(b, l.Dialects)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -16,6 +18,13 @@ import (
 // goroutines. Errors should be *runtime.GuestError or *runtime.EndError; others count as a fault of
 // the host.
 type Func func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+// Code is a plugin of this process: what it says it has, and what answers.
+type Code struct {
+	Manifest *manifest.Manifest
+	Serve    Func
+	Skill    *skillfile.Skill // that it is about; nil for none
+}
 
 var _ server = (*codeServer)(nil)
 

@@ -1,4 +1,4 @@
-package registry
+package document
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // skillPlugin is a plugin of one skill: its SKILL.md is a resource, and a template has its other files.
-func skillPlugin(raw []byte, stem string) (*goPlugin, error) {
+func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 	skill, err := skillfile.Parse(raw)
 	if err != nil {
 		return nil, err
@@ -25,14 +26,14 @@ func skillPlugin(raw []byte, stem string) (*goPlugin, error) {
 		{Key: "uriTemplate", Value: text("skill://" + skill.Name + "/{+path}")}, {Key: "name", Value: text(skill.Name)},
 		{Key: "description", Value: text("Files of the skill " + skill.Name + ".")},
 	}
-	p, err := documentPlugin(stem, rawjson.Object{
+	p, err := plugin(rawjson.Object{
 		{Key: "resources", Value: json.RawMessage("[" + string(resource.Append(nil)) + "]")},
 		{Key: "resourceTemplates", Value: json.RawMessage("[" + string(template.Append(nil)) + "]")},
 	}, func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 		return readSkill(skill, params)
 	})
 	if err == nil {
-		p.skill = skill
+		p.Skill = skill
 	}
 	return p, err
 }

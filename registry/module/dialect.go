@@ -1,4 +1,4 @@
-package registry
+package module
 
 import (
 	"errors"
@@ -6,6 +6,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
+
+// Dialect is a calling convention and how to tell it.
+type Dialect struct {
+	Recognises func(*wasmbin.Binary) bool
+	Dialect    runtime.Dialect
+}
 
 // The modules that are no plugin of this version, and what to do about it.
 var (
@@ -18,8 +24,8 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// recognise finds the first dialect that a module speaks.
-func recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
+// Recognise finds the first dialect that a module speaks, or says why it is no plugin.
+func Recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
 	if b.HasExport("mcp_handle") && b.HasExport("_start") && !b.HasExport("_initialize") {
 		return nil, errProgram
 	}

@@ -1,4 +1,7 @@
-package registry
+// Package inspect says what a plugin file is, without loading it.
+//
+// This package is not promised to others; it may change with any version.
+package inspect
 
 import (
 	"context"
@@ -8,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
@@ -49,16 +53,16 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 	}
 }
 
-// Inspect reads a plugin file. It runs nothing, unless the file has no manifest section: then it
+// File describes a plugin file. It runs nothing, unless the file has no manifest section: then it
 // asks by describe, and a nil describe is ErrNotPacked. Of an Extism manifest it is the module that is
 // described, with what the manifest wants.
-func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
+func File(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
-	if isExtismFile(path) {
-		d, err = inspectExtismFile(ctx, path, dialects, describe)
+	if extismfile.Is(path) {
+		d, err = describeManifest(ctx, path, dialects, describe)
 	} else {
-		d, err = inspectModule(ctx, path, dialects, describe)
+		d, err = describeModule(ctx, path, dialects, describe)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -71,7 +75,7 @@ func Inspect(ctx context.Context, path string, dialects []Dialect, describe Desc
 	return d, nil
 }
 
-func inspectModule(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
+func describeModule(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
 	wasm, _, err := stamp.Read(path)
 	if err != nil {
 		return nil, err
@@ -79,12 +83,12 @@ func inspectModule(ctx context.Context, path string, dialects []Dialect, describ
 	return describeBytes(ctx, wasm, dialects, describe)
 }
 
-func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {
+func describeBytes(ctx context.Context, wasm []byte, dialects []module.Dialect, describe Describer) (*Description, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
 	}
-	dialect, err := recognise(b, dialects)
+	dialect, err := module.Recognise(b, dialects)
 	if err != nil {
 		return nil, err
 	}
@@ -103,4 +107,29 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	}
 	d.Manifest, err = manifest.Parse(d.Raw)
 	return d, err
+}
+
+// describeManifest describes the module of an Extism manifest, and what the manifest wants.
+func describeManifest(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := extismfile.Read(path)
+	if err == nil {
+		err = f.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := describeModule(ctx, f.Module, dialects, describe)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(f.Module), err)
+	}
+	if err := f.Check(d.Digest); err != nil {
+		return nil, err
+	}
+	d.Manifest.Wants = append(d.Manifest.Wants, f.Manifest.Wants...)
+	d.Manifest.Problems = append(d.Manifest.Problems, f.Manifest.Problems...)
+	return d, nil
 }

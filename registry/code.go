@@ -7,16 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
-
-// goPlugin is a plugin of this process.
-type goPlugin struct {
-	name     string
-	manifest *manifest.Manifest
-	serve    serving.Func
-	skill    *skillfile.Skill // that it is about; nil for none
-}
 
 // AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and
 // benchmarks. raw is its manifest, which has the form of a guest's; what a guest would lose an entry for is an
@@ -33,5 +24,17 @@ func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
 	if err := m.Refused(); err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}
-	return r.addGo(&goPlugin{name: name, manifest: m, serve: serve})
+	return r.addCode(name, &serving.Code{Manifest: m, Serve: serve})
+}
+
+func (r *Registry) addCode(name string, code *serving.Code) error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.code[name] = code
+	r.mu.Unlock()
+	r.assemble()
+	return nil
 }

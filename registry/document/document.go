@@ -1,0 +1,102 @@
+// Package document reads plugins that are text and no code: a prompt in a file, a skill in an archive.
+//
+// This package is not promised to others; it may change with any version.
+package document
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/promptfile"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// kind is a kind of file that is a plugin without code.
+type kind struct {
+	suffix string // of the file's name
+	read   func(raw []byte, stem string) (*serving.Code, error)
+}
+
+// kindOf tells by its name what kind of document a file is.
+func kindOf(path string) (k kind, ok bool) {
+	for _, k := range []kind{{promptfile.Suffix, promptPlugin}, {skillfile.Suffix, skillPlugin}} {
+		if strings.HasSuffix(strings.ToLower(path), k.suffix) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// Is tells by the name whether a file is a document.
+func Is(path string) bool {
+	_, ok := kindOf(path)
+	return ok
+}
+
+// MaxSize bounds a document's file, in bytes: the files of a skill have half of that when they are unpacked.
+const MaxSize = 32 << 20
+
+// Read reads a document. The stamp is that of the bytes that were read, or of the file if they were not.
+func Read(path string) (*serving.Code, stamp.Stamp, error) {
+	k, ok := kindOf(path)
+	if !ok {
+		return nil, stamp.Stamp{}, fmt.Errorf("%s is no prompt and no skill", filepath.Base(path))
+	}
+	st, err := stamp.Of(path)
+	if err != nil {
+		return nil, st, stamp.Plain(err)
+	}
+	if st.Size > MaxSize {
+		return nil, st, fmt.Errorf("the file is over %d MiB", MaxSize>>20)
+	}
+	raw, st, err := stamp.Read(path)
+	if err != nil {
+		return nil, st, err
+	}
+	stem := filepath.Base(path)
+	code, err := k.read(raw, stem[:len(stem)-len(k.suffix)])
+	return code, st, err
+}
+
+// promptPlugin is a plugin of one prompt.
+func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
+	prompt, err := promptfile.Parse(raw, stem)
+	if err != nil {
+		return nil, err
+	}
+	return plugin(rawjson.Object{
+		{Key: "prompts", Value: json.RawMessage("[" + string(prompt.Definition) + "]")},
+	}, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		if method == "completion/complete" {
+			name, _ := rawjson.String(rawjson.Get(params, "argument", "name"))
+			typed, _ := rawjson.String(rawjson.Get(params, "argument", "value"))
+			return prompt.Complete(name, typed), nil
+		}
+		result, err := prompt.Get(rawjson.Get(params, "arguments"))
+		if err != nil {
+			return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+		}
+		return result, nil
+	})
+}
+
+// plugin checks what a document says it has as a guest's manifest is checked.
+func plugin(lists rawjson.Object, serve serving.Func) (*serving.Code, error) {
+	m, err := manifest.Parse(lists.Append(nil))
+	if err == nil {
+		err = m.Refused()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &serving.Code{Manifest: m, Serve: serve}, nil
+}

@@ -1,0 +1,108 @@
+package document
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// read writes a document and reads it.
+func read(t *testing.T, name string, content []byte) (*serving.Code, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, err := Read(path)
+	return code, err
+}
+
+func TestRead_Prompt(t *testing.T) {
+	code, err := read(t, "code review.prompt.md",
+		[]byte("---\narguments: [{name: file, required: true}, {name: tone, values: [kind, strict]}]\n---\nReview {{file}}.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ method, params, want string }{
+		{"prompts/get", `{"arguments":{"file":"a.go"}}`, `{"messages":[{"role":"user","content":{"type":"text","text":"Review a.go."}}]}`},
+		{"completion/complete", `{"argument":{"name":"tone","value":"s"}}`, `{"completion":{"values":["strict"]}}`},
+	} {
+		if got, err := code.Serve(t.Context(), c.method, json.RawMessage(c.params)); err != nil || string(got) != c.want {
+			t.Errorf("%s %s: %s, %v", c.method, c.params, got, err)
+		}
+	}
+	var guest *runtime.GuestError
+	_, err = code.Serve(t.Context(), "prompts/get", nil)
+	if !errors.As(err, &guest) || guest.Code != jsonrpc.CodeInvalidParams || guest.Message != `the argument "file" is missing` {
+		t.Errorf("%v", err)
+	}
+}
+
+// A skill has its SKILL.md as a resource, and its other files by a template.
+func TestRead_Skill(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\nx\n", "a/b.bin": "\xff"} {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, err := read(t, "greeting.skill", b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code.Skill.Name != "hi" || len(code.Manifest.Resources) != 1 || len(code.Manifest.Templates) != 1 {
+		t.Errorf("%+v", code)
+	}
+	for uri, want := range map[string]string{
+		"skill://hi/SKILL.md": `{"contents":[{"mimeType":"text/markdown","text":"---\nname: hi\ndescription: Says hi.\n---\nx\n","uri":"skill://hi/SKILL.md"}]}`,
+		"skill://hi/a/b.bin":  `{"contents":[{"blob":"/w==","mimeType":"application/octet-stream","uri":"skill://hi/a/b.bin"}]}`,
+		"skill://hi/a":        "unknown resource",
+	} {
+		got, err := code.Serve(t.Context(), "resources/read", json.RawMessage(`{"uri":"`+uri+`"}`))
+		if text := string(got); text != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %s, %v", uri, got, err)
+		}
+	}
+}
+
+func TestRead_Refuses(t *testing.T) {
+	for name, want := range map[string]string{"x.skill": "no zip archive", "x.prompt.md": "no argument", "x.md": "no prompt and no skill"} {
+		if _, err := read(t, name, []byte("---\n---\n{{x}}\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	if Is("x.md") || !Is("X.PROMPT.MD") || !Is("x.skill") {
+		t.Error("the names of documents")
+	}
+}
+
+// A file that is one byte over the bound is not read.
+func TestRead_TooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.skill")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, MaxSize+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "over 32 MiB") {
+		t.Errorf("%v", err)
+	}
+}

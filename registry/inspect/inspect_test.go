@@ -1,0 +1,116 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+const (
+	label = `{"name":"label","version":"1","wants":[{"net":"GET https://x/**"}],"tools":[{"name":"say","inputSchema":{"type":"object"}},{"name":"bad"}]}`
+	tools = `{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}`
+)
+
+var dialects = []module.Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
+
+// guest is a plugin that gives one answer to everything, with a manifest section unless it is empty.
+func guest(manifest, answer string) []byte {
+	var m wasmtest.Module
+	write := m.Import("sallyport", "write", []byte{wasmtest.I32, wasmtest.I32, wasmtest.I32}, []byte{wasmtest.I32})
+	m.Memory(1, 1)
+	m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil,
+		wasmtest.I32Const(1), wasmtest.I32Const(0), wasmtest.I32Const(int32(len(answer))), wasmtest.Call(write), wasmtest.Drop,
+		wasmtest.I32Const(0)))
+	m.ExportRaw("memory", 2, 0)
+	m.Data(0, []byte(answer))
+	if manifest != "" {
+		m.Custom(wasmbin.ManifestSection, []byte(manifest))
+	}
+	return m.Bytes()
+}
+
+func write(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFile_Packed(t *testing.T) {
+	wasm := guest(label, "")
+	d, err := File(t.Context(), write(t, "my-plugin.wasm", wasm), dialects, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != stamp.Digest(wasm) || d.Size != len(wasm) {
+		t.Errorf("%+v", d)
+	}
+	if len(d.Manifest.Tools) != 1 || len(d.Manifest.Wants) != 1 || len(d.Manifest.Problems) != 1 || d.Imports[0] != "sallyport.write" {
+		t.Errorf("%+v", d.Manifest)
+	}
+}
+
+// A plugin without a manifest section is asked, if there is somebody to ask it.
+func TestFile_Asked(t *testing.T) {
+	plain := write(t, "plain.wasm", guest("", `{"result":`+tools+`}`))
+	if _, err := File(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
+		t.Errorf("%v", err)
+	}
+	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{Host: native.HostFuncs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(context.Background())
+	host := hostfuncs.NewHost(nil)
+	defer host.Close()
+	d, err := File(t.Context(), plain, dialects, NewDescriber(engine, host))
+	if err != nil || d.Packed || len(d.Manifest.Tools) != 1 || string(d.Raw) != tools {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// Of an Extism manifest it is the module that is described, with what the manifest wants; and a module of another digest
+// than the manifest's is refused.
+func TestFile_ExtismManifest(t *testing.T) {
+	wasm := guest(label, "")
+	path := write(t, "p.wasm", wasm)
+	beside := filepath.Join(filepath.Dir(path), "p.json")
+	for hash, ok := range map[string]bool{strings.TrimPrefix(stamp.Digest(wasm), "sha256:"): true, strings.Repeat("0", 64): false} {
+		raw := fmt.Sprintf(`{"wasm":[{"path":"p.wasm","hash":%q}],"allowed_hosts":["example.com"],"allowed_paths":{"ro:/srv":"/srv"}}`, hash)
+		if err := os.WriteFile(beside, []byte(raw), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, err := File(t.Context(), beside, dialects, nil)
+		if ok != (err == nil) || ok && (d.File != beside || d.Digest != stamp.Digest(wasm) || d.Name != "p" || len(d.Manifest.Wants) != 3 ||
+			string(d.Manifest.Wants[2]) != `{"fs":"read /srv/**","why":"allowed_paths names \"ro:/srv\""}`) {
+			t.Errorf("%s: %+v %v", hash, d, err)
+		}
+	}
+}
+
+// What cannot be described is named with its file.
+func TestFile_NoPlugin(t *testing.T) {
+	for _, content := range []string{"hello", ""} {
+		path := write(t, "p.wasm", []byte(content))
+		if _, err := File(t.Context(), path, dialects, nil); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+	if _, err := File(t.Context(), filepath.Join(t.TempDir(), "none.wasm"), dialects, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,42 @@
+package module
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// A module that is no plugin of ours is told from others that are not, since what is to be done differs.
+func TestRecognise_SaysWhatToDo(t *testing.T) {
+	exporting := func(names ...string) []byte {
+		var m wasmtest.Module
+		for _, name := range names {
+			m.Export(name, m.Func(nil, nil, nil))
+		}
+		return m.Bytes()
+	}
+	var extism wasmtest.Module
+	extism.Import("extism:host/env", "alloc", nil, nil)
+	dialects := []Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
+	for name, c := range map[string]struct {
+		wasm []byte
+		want error
+	}{
+		"extism":  {extism.Bytes(), errExtism},
+		"command": {exporting("_start"), errCommand},
+		"nothing": {[]byte(wasmtest.Header), errNoDialect},
+		"program": {exporting("_start", "mcp_handle"), errProgram},
+		"native":  {exporting("mcp_handle"), nil},
+	} {
+		b, err := wasmbin.Read(c.wasm)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if _, err := Recognise(b, dialects); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
