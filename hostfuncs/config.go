@@ -9,7 +9,7 @@ import (
 
 // workDir is the working folder that every guest is told, granted or not, so that programs which
 // resolve relative paths do the same everywhere.
-const workDir = "/workspace"
+const workDir = "/" + grant.Workspace
 
 // Config returns one value of the plugin's configuration, and false if there is none: for dialects whose
 // guests have no environment.

@@ -216,7 +216,11 @@ func (r *fsRule) fill(b *binding, v, home string) bool {
 		r.folded = r.path.fold()
 		return stepValue(v)
 	}
-	parts, ok := pathValue(v, r.before(b, home))
+	before := r.before(b, home)
+	parts, ok := pathValue(v, before)
+	if !ok && r.folder > 0 && len(before) >= r.folder { // as the plugin sees it
+		parts, ok = pathValue(v, append([]string{Workspace}, before[r.folder:]...))
+	}
 	r.path = r.path.fill(b, allBound(parts))
 	r.folded = r.path.fold()
 	return ok

@@ -162,6 +162,25 @@ func TestSet_At(t *testing.T) {
 	}
 }
 
+// A value may begin with the folder as the plugin sees it, and with no other.
+func TestSet_Bind_inTheWorkspace(t *testing.T) {
+	for value, want := range map[string]string{
+		"a/b": "/srv/w/src/a/b", "/srv/w/src/a": "/srv/w/src/a", "/workspace/src/a": "/srv/w/src/a",
+		"/workspace/a": "", "/workspace": "", "/workspace/src/../a": "", "/srv/w/a": "", "/workspacesrc/a": "", "/etc/a": "",
+	} {
+		s := mustSet(t, "fs: read {workspace}/src/{args.p:path}", "fs: read /other/{args.p:path}").At("notes", "/srv/w").Bind(grant.Call{
+			Values: func([]string) []string { return []string{value} },
+		})
+		got, _, _ := strings.Cut(strings.TrimPrefix(s.String(), "fs: read "), "\n")
+		if !strings.HasPrefix(got, "/srv/w/") {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
 func TestSet_WithRoots(t *testing.T) {
 	s := mustSet(t, "fs: read {roots}/** {within: [~/work]}")
 	places := grant.Places{Home: "/home/me"}

@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// Workspace is the folder, below /, where plugins see what {workspace} stands for.
+const Workspace = "workspace"
+
 // At returns the set for one plugin, with {plugin} and {workspace} filled in: the plugin's name, and an
 // absolute folder, without which lines with {workspace} cover nothing.
 func (s *Set) At(plugin, folder string) *Set {
@@ -14,7 +17,8 @@ func (s *Set) At(plugin, folder string) *Set {
 		g.net.host, g.net.path = g.net.host.name(plugin), g.net.path.name(plugin)
 		g.fs.path = g.fs.path.name(plugin)
 		if g.fs.base == workspace && folder != "" {
-			g.fs.base, g.fs.path = "", slices.Concat(literals(steps(folder)), g.fs.path)
+			at := literals(steps(folder))
+			g.fs.base, g.fs.folder, g.fs.path = "", len(at), slices.Concat(at, g.fs.path)
 		}
 		g.fs.folded = g.fs.path.fold()
 	}

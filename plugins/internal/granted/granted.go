@@ -8,17 +8,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Root is where all paths begin.
 const Root = "/"
 
+// workspace is a folder that is always there, with nothing in it if no line grants {workspace}.
+const workspace = "/workspace"
+
 // maxDescent is how many folders deep a granted one is looked for.
 const maxDescent = 32
 
-// Roots are the folders where what is granted begins, in order; none if nothing is granted. The folders
-// above them are there only to lead to them, which the host shows by a time of zero.
+// Roots are the folders where what is granted begins, in order; the root alone if nothing is granted. The folders
+// above them are there only to lead to them, which the host shows by a time of zero. Where a file is granted that is
+// not there yet, the last folder that leads to it stands for it.
 func Roots() []string { return roots(Root, maxDescent) }
 
 func roots(dir string, depth int) []string {
@@ -38,6 +43,9 @@ func roots(dir string, depth int) []string {
 			found = append(found, path)
 		}
 	}
+	if len(entries) == 0 && dir != workspace {
+		found = []string{dir}
+	}
 	return found
 }
 
@@ -50,8 +58,8 @@ func leadsOn(dir string) bool {
 // begins says where what is granted begins.
 func begins() string { return strings.Join(Roots(), " and ") }
 
-// Clean makes a path absolute. A relative one is below a granted folder; a Windows path is
-// turned into the form in which it is seen here: C:\x is /c/x.
+// Clean makes a path absolute. A relative one is below a granted folder, or is the end of what is granted; a Windows
+// path is turned into the form in which it is seen here: C:\x is /c/x.
 func Clean(path string) string {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "file://")
 	if len(path) >= 2 && path[1] == ':' && (len(path) == 2 || path[2] == '\\' || path[2] == '/') {
@@ -63,15 +71,53 @@ func Clean(path string) string {
 	return filepath.Clean(path)
 }
 
-// below is where a relative path is: below the first granted folder that has it, else below the first.
+// below is where a relative path is: below the first granted folder that has it, else what is granted itself if
+// that ends in the path, else below the first granted folder.
 func below(path string) string {
 	all := Roots()
 	for _, dir := range all {
-		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
+		if holds(dir, path) {
 			return filepath.Join(dir, path)
 		}
 	}
+	path = filepath.Clean(path)
+	for _, dir := range all {
+		if whole, ok := joined(dir, path); ok {
+			return whole
+		}
+	}
 	return filepath.Join(append(all, Root)[0], path)
+}
+
+// holds tells whether a path is below a folder. The folder is listed first: to look for what it does not show would
+// be a refusal, and nothing was missing.
+func holds(dir, path string) bool {
+	first, _, _ := strings.Cut(filepath.Clean(path), "/")
+	entries, err := os.ReadDir(dir)
+	if err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return first == "." || first == ".." || e.Name() == first }) {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(dir, path))
+	return err == nil
+}
+
+// joined lays a path over the end of a folder where the two are alike: a line with a value of the call grants the
+// very path that the call is about, /work/a/b for the argument a/b. All of the path has to be there, or, of what is
+// only going to be, its beginning.
+func joined(dir, path string) (string, bool) {
+	if strings.HasSuffix(dir, "/"+path) {
+		return dir, true
+	}
+	if !leadsOn(dir) {
+		return "", false
+	}
+	parts := strings.Split(path, "/")
+	for n := len(parts) - 1; n > 0; n-- {
+		if strings.HasSuffix(dir, "/"+strings.Join(parts[:n], "/")) {
+			return filepath.Join(dir, filepath.Join(parts[n:]...)), true
+		}
+	}
+	return "", false
 }
 
 // Nothing tells whether there is nothing to see at all.

@@ -35,6 +35,17 @@ func TestRoots(t *testing.T) {
 	if want := "/data /home/me/notes /home/me/one.txt /home/me/work"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	if err := os.Mkdir(filepath.Join(top, "only"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	lead(t, top+"/only", top)
+	if got := roots(top+"/only", 1); len(got) != 1 || got[0] != top+"/only" {
+		t.Errorf("a folder that leads to what is not there: %v", got)
+	}
+	if err := os.Remove(top + "/only"); err != nil {
+		t.Fatal(err)
+	}
+	lead(t, top)
 	if got := roots(top, 1); len(got) != 2 {
 		t.Errorf("one level: %v", got)
 	}
@@ -69,5 +80,30 @@ func TestExplain(t *testing.T) {
 	}
 	if !errors.Is(Explain("/x", other), other) {
 		t.Error("the cause is lost")
+	}
+}
+
+// A line that grants the very path of a call is met by a relative path, also before the file is there.
+func TestJoined(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"work/a", "lead/b"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lead(t, top+"/lead/b", top+"/lead")
+	for _, c := range []struct{ dir, path, want string }{
+		{"/work/a", "a", "/work/a"},
+		{"/work/a", "work/a", "/work/a"},
+		{"/work/a", "a/new.txt", ""}, // a folder that is granted as a whole
+		{"/lead/b", "b/new.txt", "/lead/b/new.txt"},
+		{"/lead/b", "lead/b/c/new.txt", "/lead/b/c/new.txt"},
+		{"/lead/b", "new.txt", ""},
+		{"/lead/b", "ead/b", ""},
+	} {
+		got, ok := joined(top+c.dir, c.path)
+		if ok != (c.want != "") || ok && got != top+c.want {
+			t.Errorf("%s, %s: %q, %v", c.dir, c.path, got, ok)
+		}
 	}
 }
