@@ -1,15 +1,12 @@
 package registry
 
 import (
-	"context"
-	"encoding/json"
-	"path/filepath"
+	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/names"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // State says in one word where a plugin stands.
@@ -57,39 +54,86 @@ func (r *Registry) Plugins() []Status {
 	return list
 }
 
-// builtinURI is the resource that lists the plugins.
-const builtinURI = names.Host + "://plugins"
-
-// builtinResource is the definition of it.
-const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
-	`"description":"Each plugin of this host: its file, digest, state, and why it is not loaded if it is not.",` +
-	`"mimeType":"application/json"}`
-
-// addBuiltin publishes the host's own plugin.
-func (r *Registry) addBuiltin() error {
-	members, err := rawjson.ParseObject([]byte(builtinResource))
-	if err != nil {
-		return err
+// statusOf says where a plan stands.
+func (r *Registry) statusOf(p *plan, g *generation) Status {
+	s := Status{Name: p.name, File: p.path, State: StateLoaded}
+	switch {
+	case p.err != nil:
+		s.fail(StateFailed, p.err)
+	case p.config.Disabled:
+		s.State = StateDisabled
+	case p.held != nil:
+		s.fail(StateHeld, p.held)
+	case p.path == "":
+		s.Dialect = "go"
+	case p.file == nil:
+		s.fail(StateFailed, p.missing())
+	case p.waits != "" && g != nil:
+		s.Error = p.waiting
+	case p.waits != "" && p.file.err == nil:
+		s.State = StateLoading
+	case p.file.err != nil && g == nil:
+		s.fail(StateFailed, p.file.err)
+	case p.file.err != nil:
+		s.Error = fmt.Sprintf("the new file does not serve, the old one does: %v", p.file.err)
+	case g == nil:
+		s.State = StateLoading
 	}
-	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
-	return r.addCode(names.Host, &serving.Code{Manifest: m, Serve: r.readStatus})
+	if g != nil {
+		s.describe(g)
+	}
+	s.Waits, s.Updates = p.waits, string(p.config.Updates)
+	s.Warnings = append(s.Warnings, p.extismWarnings()...)
+	return s
 }
 
-// readStatus serves sallyport://plugins: the status of each plugin, without the folders of this
-// machine.
-func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	list := r.Plugins()
-	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == names.Host })
-	for i := range list {
-		if list[i].File != "" {
-			list[i].File = filepath.Base(list[i].File)
+func (s *Status) fail(state State, err error) { s.State, s.Error = state, err.Error() }
+
+func (s *Status) describe(g *generation) {
+	s.Version = g.manifest.Version
+	for _, w := range g.wants {
+		s.Wants = append(s.Wants, strings.TrimSpace(w.Grants.String()))
+	}
+	for _, line := range g.config.Grants.Grants() {
+		s.Grants = append(s.Grants, line.String())
+	}
+	for _, c := range g.config.Grants.Ceilings() {
+		lines := []string{}
+		for _, line := range c.Grants() {
+			lines = append(lines, line.String())
+		}
+		s.Ceilings = append(s.Ceilings, lines)
+	}
+	s.Warnings = slices.Clone(g.Offer().Problems)
+	if g.module == nil && s.File != "" {
+		s.Dialect = "text"
+	}
+	if g.module != nil {
+		s.Digest, s.Dialect = g.module.Digest, g.module.Dialect.Name()
+		if state := g.State(); state == runtime.StateSession || state == runtime.StatePlugin {
+			s.Keeps = string(state)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"plugins": list})
-	if err != nil {
-		return nil, err
+}
+
+// count fills in how much each plugin publishes.
+func count(s *catalogue.Snapshot, status []Status) {
+	index := map[string]*Status{}
+	for i := range status {
+		if status[i].State == StateLoaded {
+			index[status[i].Name] = &status[i]
+		}
 	}
-	return json.Marshal(map[string]any{"contents": []any{map[string]string{
-		"uri": builtinURI, "mimeType": "application/json", "text": string(text),
-	}}})
+	for _, t := range s.Tools {
+		index[t.Plugin].Tools++
+	}
+	for _, p := range s.Prompts {
+		index[p.Plugin].Prompts++
+	}
+	for _, x := range s.Resources {
+		index[x.Plugin].Resources++
+	}
+	for _, x := range s.Templates {
+		index[x.Plugin].Resources++
+	}
 }

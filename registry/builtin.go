@@ -1,0 +1,50 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+)
+
+// builtinURI is the resource that lists the plugins.
+const builtinURI = names.Host + "://plugins"
+
+// builtinResource is the definition of it.
+const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
+	`"description":"Each plugin of this host: its file, digest, state, and why it is not loaded if it is not.",` +
+	`"mimeType":"application/json"}`
+
+// addBuiltin publishes the host's own plugin.
+func (r *Registry) addBuiltin() error {
+	members, err := rawjson.ParseObject([]byte(builtinResource))
+	if err != nil {
+		return err
+	}
+	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
+	return r.addCode(names.Host, &serving.Code{Manifest: m, Serve: r.readStatus})
+}
+
+// readStatus serves sallyport://plugins: the status of each plugin, without the folders of this
+// machine.
+func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	list := r.Plugins()
+	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == names.Host })
+	for i := range list {
+		if list[i].File != "" {
+			list[i].File = filepath.Base(list[i].File)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"plugins": list})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"contents": []any{map[string]string{
+		"uri": builtinURI, "mimeType": "application/json", "text": string(text),
+	}}})
+}

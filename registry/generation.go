@@ -1,0 +1,145 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// plugin is a name and file with the generation that serves it.
+type plugin struct {
+	home *serving.Plugin
+	now  *generation
+}
+
+// generation is what serves, and what it was made of.
+type generation struct {
+	*serving.Generation
+	name     string
+	config   Config
+	code     *serving.Code  // nil for a module
+	module   *module.Module // nil for code
+	manifest *manifest.Manifest
+	wants    []hostfuncs.Want  // what the operator may be asked about
+	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
+}
+
+// generationFor returns what serves a plan: the generation that does already, or a new one; nil if
+// it cannot.
+func (r *Registry) generationFor(p *plan) *generation {
+	if _, err := p.fitting(); err != nil && p.err == nil {
+		p.err = fmt.Errorf("its grants do not fit: %w", err)
+	}
+	old := r.plugins[p.key()]
+	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && p.module == nil {
+		if old != nil {
+			r.take(p.key(), old)
+		}
+		return nil
+	}
+	if old == nil {
+		old = &plugin{home: &serving.Plugin{Name: p.name, Relist: r.assemble, Ready: r.Ready,
+			Updated: func(uri string) { r.notes.updated(p.name, uri) }}}
+		r.plugins[p.key()] = old
+	}
+	if old.now != nil && old.now.fits(p) {
+		old.now.Publish()
+		return old.now
+	}
+	old.now = r.newGeneration(old.home, p)
+	old.home.Replace(old.now.Generation)
+	return old.now
+}
+
+// take takes a plugin out.
+func (r *Registry) take(key string, p *plugin) {
+	p.home.Replace(nil)
+	delete(r.plugins, key)
+}
+
+// fits reports whether a generation is what a plan would make.
+func (g *generation) fits(p *plan) bool {
+	if !reflect.DeepEqual(g.config, p.config) {
+		return false
+	}
+	if p.code != nil {
+		return g.code == p.code
+	}
+	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
+}
+
+func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
+	grants, err := p.fitting()
+	if err != nil { // generationFor has looked before
+		grants = nil
+	}
+	c := p.config
+	g := &generation{name: p.name, config: c, code: p.code, manifest: p.manifest()}
+	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
+		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
+	o := serving.Options{State: c.State, Limits: orDefaults(c.Limits, r.opts.Defaults), Publish: catalogue.Plugin{
+		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
+		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
+	}}
+	if p.code != nil {
+		o.Code, o.Publish.Skill = p.code.Serve, p.code.Skill
+	} else {
+		g.module, g.pinned = p.module, p.pinned()
+		g.wants = announced(p.wants(g.module), g.manifest)
+		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
+		o.Module = g.module
+		if g.pinned != nil {
+			o.Publish.Approved = func(key string) bool { return g.pinned[key] == g.module.Hashes()[key] }
+		}
+	}
+	o.Policy = r.host.Plugin(policy)
+	g.Generation = serving.New(home, o)
+	return g
+}
+
+func orDefaults(l, d runtime.Limits) runtime.Limits {
+	l.Memory = cmp.Or(l.Memory, d.Memory)
+	l.Deadline = cmp.Or(l.Deadline, d.Deadline)
+	l.Output = cmp.Or(l.Output, d.Output)
+	l.Concurrency = cmp.Or(l.Concurrency, d.Concurrency)
+	l.Queue = cmp.Or(l.Queue, d.Queue)
+	l.Start = cmp.Or(l.Start, d.Start)
+	l.Fuel = cmp.Or(l.Fuel, d.Fuel)
+	l.Ask = cmp.Or(l.Ask, d.Ask)
+	return l
+}
+
+// retire ends a generation that no plugin serves with: at once for new calls, and in the background
+// for those in progress.
+func (r *Registry) retire(g *generation) {
+	g.Retire()
+	r.work.Go(func() {
+		if err := g.Drain(r.ending); err != nil {
+			r.log.Warn("plugin did not end cleanly", "plugin", g.name, "error", err)
+		}
+	})
+}
+
+// retireAll ends every generation. The registry is closed: none comes after.
+func (r *Registry) retireAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.plugins {
+		p.home.Replace(nil)
+		r.retire(p.now)
+	}
+	for _, f := range r.files {
+		if f.module != nil {
+			f.module.Release()
+			f.module = nil
+		}
+	}
+}

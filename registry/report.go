@@ -1,0 +1,42 @@
+package registry
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// report logs each status that is new.
+func (r *Registry) report(old, now []Status) {
+	before := map[string]Status{}
+	for _, s := range old {
+		before[s.Name+"\x00"+s.File] = s
+	}
+	for _, s := range now {
+		key := s.Name + "\x00" + s.File
+		was, known := before[key]
+		delete(before, key)
+		if known && reflect.DeepEqual(was, s) {
+			continue
+		}
+		r.reportOne(s)
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		r.log.Info("plugin removed", "plugin", before[key].Name, "file", before[key].File)
+	}
+}
+
+func (r *Registry) reportOne(s Status) {
+	attrs := []any{"plugin", s.Name, "file", s.File, "state", string(s.State)}
+	for _, w := range s.Warnings {
+		r.log.Warn("plugin: "+w, "plugin", s.Name, "file", s.File)
+	}
+	switch {
+	case s.Error != "":
+		r.log.Error("plugin: "+s.Error, attrs...)
+	case s.State == StateLoaded && s.Dialect != "go":
+		r.log.Info("plugin loaded", append(attrs, "digest", s.Digest, "tools", s.Tools)...)
+	default:
+		r.log.Debug("plugin "+string(s.State), attrs...)
+	}
+}
