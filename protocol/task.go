@@ -55,13 +55,27 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 	case t.AsksFirst && rawjson.IsNull(rawjson.Get(r.params, "requestState")):
 		return nil, false, nil
 	}
-	begun, err := r.server.tasks.open(ctx, r.conn.opts.Principal, slices.Clone(r.params), 0)
+	begun, err := r.openOnce(ctx, t.Name, slices.Clone(r.params), 0)
 	if err != nil {
 		return nil, true, err
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&begun)...)
 	o.Set("_meta", r.server.meta)
 	return r.prepared(oneLine(o.Append(nil))), true, nil
+}
+
+// openOnce begins a task. A call with an idempotency key that has begun one gets that.
+func (r *request) openOnce(ctx context.Context, tool string, params json.RawMessage, ttl time.Duration) (task.Task, error) {
+	w, err := r.wishes()
+	if err != nil {
+		return task.Task{}, err
+	}
+	if w.once != "" && !w.dryRun {
+		if t, ok := r.begunOnce(ctx, tool, w.once); ok {
+			return t, nil
+		}
+	}
+	return r.server.tasks.open(ctx, r.conn.opts.Principal, params, ttl)
 }
 
 // open begins a task, which is kept by then. A ttl above zero is how long it is kept at most.

@@ -126,6 +126,10 @@ func required(t *testing.T, index string, args []string) map[string]bool {
 	return counts
 }
 
+// unwritten is the scenario that this version of the suite has no check for, whatever the server does.
+// TestTaskListen_http holds what its description says.
+const unwritten = "tasks-status-notifications"
+
 // passed is how many scenarios passed, and how many checks of all.
 type passed struct{ scored, others, checks, skipped int }
 
@@ -170,7 +174,9 @@ func (n *passed) add(t *testing.T, scenario, file string) bool {
 		case "SUCCESS":
 			n.checks++
 		case "SKIPPED":
-			n.skipped++
+			if n.skipped++; scenario != unwritten {
+				t.Errorf("%s: %s was skipped: %s", scenario, c.ID, c.ErrorMessage)
+			}
 		case "INFO":
 		default:
 			fine = false

@@ -79,7 +79,9 @@ type taskView struct {
 // program answers with is in refused.
 func (c *lineClient) ask(method string, params map[string]any) (v taskView, refused string, err error) {
 	c.n++
-	params["_meta"] = taskCaps
+	if params["_meta"] == nil {
+		params["_meta"] = taskCaps
+	}
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.n, "method": method, "params": params})
 	if err != nil {
 		return v, "", err

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// askOnce is ask with an idempotency key.
+func (c *lineClient) askOnce(t *testing.T, key string, params map[string]any) taskView {
+	t.Helper()
+	meta := maps.Clone(taskCaps)
+	meta["dev.sallyport/idempotencyKey"] = key
+	params["_meta"] = meta
+	v, refused, err := c.ask("tools/call", params)
+	if err != nil || refused != "" {
+		t.Fatal(refused, err)
+	}
+	return v
+}
+
+// wait asks how a task stands until it neither works nor stands as before.
+func (c *lineClient) wait(t *testing.T, id string) taskView {
+	t.Helper()
+	for {
+		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
+		if err != nil || refused != "" {
+			t.Fatal(refused, err)
+		}
+		if v.Status != "working" {
+			return v
+		}
+	}
+}
+
+// A task with an idempotency key whose host is killed goes on, since the key is its own. Who calls again with the
+// key gets the same task: also while it waits, and when it is over.
+func TestTaskOnce_killed(t *testing.T) {
+	arrived := make(chan struct{}, 9)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		fmt.Fprint(w, "done")
+	}))
+	defer upstream.Close()
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation, 'net: POST %s/**']}}", upstream.URL)
+	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
+	start := func() *lineClient {
+		cmd := program(t, config, "serve", plugins)
+		ownState(cmd, state)
+		return startLines(t, cmd)
+	}
+	kill := func(c *lineClient) {
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.end() // it was killed
+	}
+	c := start()
+	post := step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + "/x"}}
+	question := step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
+		"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}}
+	call := func() map[string]any {
+		return map[string]any{"name": "effects-job", "arguments": effects("", step{"do": "sleep", "times": 1000}, question, post, step{"do": "sleep", "times": 1000})}
+	}
+	id := c.askOnce(t, "k", call()).TaskID
+	kill(c)
+	c = start()
+	v := c.wait(t, id)
+	if v.Status != "input_required" {
+		t.Fatalf("killed before its question: %+v", v)
+	}
+	if again := c.askOnce(t, "k", call()); again.TaskID != id || again.Status != "input_required" {
+		t.Errorf("called again while it waits: %+v", again)
+	}
+	answers := map[string]any{}
+	for key := range v.InputRequests {
+		answers[key] = map[string]any{"action": "accept", "content": map[string]any{"ok": true}}
+	}
+	if _, refused, err := c.ask("tasks/update", map[string]any{"taskId": id, "inputResponses": answers}); refused != "" || err != nil {
+		t.Fatal(refused, err)
+	}
+	soon(t, arrived)
+	if v = c.wait(t, id); v.Status != "completed" || v.Result.IsError || !strings.Contains(v.Result.Content[0].Text, "done") {
+		t.Errorf("%+v", v)
+	}
+	kill(c)
+	c = start()
+	if again := c.askOnce(t, "k", call()); again.TaskID != id || again.Status != "completed" {
+		t.Errorf("called again when it is over: %+v", again)
+	}
+	if other := c.askOnce(t, "other", call()); other.TaskID == id {
+		t.Error("another key is the same call")
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	if n := len(arrived); n != 0 {
+		t.Errorf("%d requests more", n)
+	}
+}
