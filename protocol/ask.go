@@ -28,6 +28,9 @@ func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.
 	if !asks(r.method) {
 		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + clip(r.method)}
 	}
+	if r.task != nil && r.task.Kept {
+		return r.askKept(ctx, round)
+	}
 	if r.modern {
 		return r.askModern(round)
 	}

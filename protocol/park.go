@@ -92,6 +92,9 @@ func (p *parked) wait(ctx context.Context, r *request) (rawjson.Object, error) {
 // Ask ends the current request with the round and waits for one that brings the answers.
 func (p *parked) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	r := p.current.Load()
+	if r.task != nil {
+		return r.askKept(ctx, round)
+	}
 	if r.resumption.round >= maxRounds {
 		return nil, tooManyRounds()
 	}
@@ -226,6 +229,9 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 		answers := r.resumption.state.Pending
 		r.resumption.parked, r.resumption.state.Pending = nil, nil
 		p.goOn(r, answers)
+	case r.task != nil && r.task.Kept: // it waits where it asks, as a task
+		call.Journal = nil
+		return run(ctx, call)
 	case !r.modern || !entry.Keeps(call.Session):
 		return run(ctx, call)
 	default:

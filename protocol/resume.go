@@ -180,11 +180,16 @@ const stateOverhead = 512
 func (r *request) questions(round []runtime.Question) (list []pending, complete bool) {
 	declared, complete := r.declared(), true
 	keys := map[string]bool{}
+	if r.task != nil { // whose keys are never used again
+		for _, key := range r.task.Asked {
+			keys[key] = true
+		}
+	}
 	for i, q := range round {
 		p := pending{Key: q.Key, Method: q.Method, Params: declared.fit(q, "")}
 		named := validKey(q.Key) && !keys[q.Key]
-		if !named {
-			p.Key = fmt.Sprintf("ask-%d-%d", r.resumption.round, i+1)
+		for n := i + 1; !named && (n == i+1 || keys[p.Key]); n += len(round) {
+			p.Key = fmt.Sprintf("ask-%d-%d", r.resumption.round, n)
 		}
 		keys[p.Key] = true
 		if refused := declared.undeclared(q); refused != nil {
@@ -226,14 +231,9 @@ func answersOf(list []pending, n int) ([]runtime.Answer, error) {
 	return answers, nil
 }
 
-// inputRequired is the result that asks the client.
-func (r *request) inputRequired() ([]byte, error) {
-	text, err := r.seal()
-	if err != nil {
-		return nil, err
-	}
-	var requests rawjson.Object
-	for _, p := range r.resumption.pending {
+// inputRequests are the questions that a client has to answer, by key.
+func inputRequests(list []pending) (requests rawjson.Object) {
+	for _, p := range list {
 		if p.open() {
 			requests = append(requests, rawjson.Member{Key: p.Key, Value: rawjson.Object{
 				{Key: "method", Value: rawjson.AppendString(nil, p.Method)},
@@ -241,9 +241,18 @@ func (r *request) inputRequired() ([]byte, error) {
 			}.Append(nil)})
 		}
 	}
+	return requests
+}
+
+// inputRequired is the result that asks the client.
+func (r *request) inputRequired() ([]byte, error) {
+	text, err := r.seal()
+	if err != nil {
+		return nil, err
+	}
 	return r.prepared(oneLine(rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
-		{Key: "inputRequests", Value: requests.Append(nil)},
+		{Key: "inputRequests", Value: inputRequests(r.resumption.pending).Append(nil)},
 		{Key: "requestState", Value: rawjson.AppendString(nil, text)},
 		{Key: "_meta", Value: r.server.meta},
 	}.Append(nil))), nil

@@ -41,9 +41,6 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 	if !r.modern {
 		return r.asLegacyTask(ctx, t, support)
 	}
-	if t.Keeps("") { // which cannot be run again, so it has no tasks
-		return nil, false, nil
-	}
 	if r.task != nil || support != "optional" && support != "required" {
 		return nil, false, nil
 	}
@@ -52,10 +49,10 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 		return nil, true, missingTasks()
 	case !r.declaresTasks():
 		return nil, false, nil
-	case t.AsksFirst && rawjson.IsNull(rawjson.Get(r.params, "requestState")):
+	case t.AsksFirst && !t.Keeps(r.conn.opts.Session) && rawjson.IsNull(rawjson.Get(r.params, "requestState")):
 		return nil, false, nil
 	}
-	begun, err := r.openOnce(ctx, t.Name, slices.Clone(r.params), 0)
+	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0)
 	if err != nil {
 		return nil, true, err
 	}
@@ -65,22 +62,30 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 }
 
 // openOnce begins a task. A call with an idempotency key that has begun one gets that.
-func (r *request) openOnce(ctx context.Context, tool string, params json.RawMessage, ttl time.Duration) (task.Task, error) {
+func (r *request) openOnce(ctx context.Context, tool *registry.Tool, params json.RawMessage, ttl time.Duration) (task.Task, error) {
 	w, err := r.wishes()
 	if err != nil {
 		return task.Task{}, err
 	}
 	if w.once != "" && !w.dryRun {
-		if t, ok := r.begunOnce(ctx, tool, w.once); ok {
+		if t, ok := r.begunOnce(ctx, tool.Name, w.once); ok {
 			return t, nil
 		}
 	}
-	return r.server.tasks.open(ctx, r.conn.opts.Principal, params, ttl)
+	o := r.conn.opts
+	return r.server.tasks.open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
+		Kept: tool.Keeps(o.Session), Session: o.Session})
 }
 
-// open begins a task, which is kept by then. A ttl above zero is how long it is kept at most.
-func (m *tasks) open(ctx context.Context, principal string, params json.RawMessage, ttl time.Duration) (task.Task, error) {
-	t, err := m.book.Open(ctx, principal, durable(principal), params, ttl)
+// open begins a task, which is kept by then.
+func (m *tasks) open(ctx context.Context, n task.New) (task.Task, error) {
+	if n.Kept && !m.reserve() {
+		return task.Task{}, tooManyKept()
+	}
+	t, err := m.book.Open(ctx, n)
+	if err != nil && n.Kept {
+		m.release()
+	}
 	switch {
 	case errors.Is(err, task.ErrTooMany), errors.Is(err, store.ErrFull):
 		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
@@ -117,6 +122,7 @@ func (r *request) find(ctx context.Context, id string) (task.Task, error) {
 	t, err := m.book.Get(ctx, r.conn.opts.Principal, id)
 	if err == nil && m.book.Orphan(&t) {
 		m.adopt(ctx, t)
+		return m.book.Get(ctx, r.conn.opts.Principal, id)
 	}
 	return t, err
 }
@@ -173,7 +179,7 @@ func (m *tasks) answer(ctx context.Context, t task.Task, answers map[string]json
 			m.book.Take(t)
 		}
 	})
-	if err == nil && goesOn {
+	if err == nil && goesOn && !t.Kept { // which waits, and sees them
 		m.start(t)
 	}
 	return t, err

@@ -36,6 +36,7 @@ type tasks struct {
 	closed  bool
 	running map[string]context.CancelFunc // by task
 	asking  map[string]bool               // tasks whose questions are with a legacy client
+	kept    int                           // that live here
 	work    sync.WaitGroup                // Add happens under mu, and not once closed is set
 }
 
@@ -63,17 +64,20 @@ func (m *tasks) start(t task.Task) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return
+		return // the next host finds it
 	}
 	ctx, cancel := context.WithDeadline(m.ctx, t.Expires())
 	m.running[t.ID] = cancel
 	m.work.Go(func() {
 		defer cancel()
+		if t.Kept {
+			defer m.release()
+		}
 		resp := m.run(ctx, &t)
 		m.mu.Lock()
 		delete(m.running, t.ID)
 		m.mu.Unlock()
-		if resp.Body == nil && t.Durable() && m.ctx.Err() != nil {
+		if resp.Body == nil && t.Durable() && !t.Kept && m.ctx.Err() != nil {
 			return // whoever adopts it goes on
 		}
 		m.note(t, resp)
@@ -112,7 +116,7 @@ func (m *tasks) run(ctx context.Context, t *task.Task) Response {
 	if t.State != "" {
 		params = t.Next()
 	}
-	c := m.server.Connect(ConnOptions{Principal: t.Principal})
+	c := m.server.Connect(ConnOptions{Principal: t.Principal, Session: t.Session})
 	defer m.server.forget(c)
 	r := &request{
 		conn: c, server: m.server, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
@@ -157,15 +161,16 @@ func settleTask(t *task.Task, resp Response) {
 	result := rawjson.Get(resp.Body, "result")
 	kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
 	switch {
+	case resp.Body == nil && t.Kept:
+		t.Lose()
 	case resp.Body == nil:
 		t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
 		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
 	case resp.Err != nil:
 		t.Status, t.Message, t.Error = task.Failed, clip(resp.Err.Message), rawjson.Get(resp.Body, "error")
 	case kind == "input_required":
-		t.Status = task.Input
 		t.State, _ = rawjson.String(rawjson.Get(result, "requestState"))
-		t.Requests, t.Answers = members(rawjson.Get(result, "inputRequests")), nil
+		t.Ask(members(rawjson.Get(result, "inputRequests")))
 	default:
 		t.Status, t.Result = task.Completed, result
 	}
@@ -239,7 +244,7 @@ func (m *tasks) adopt(ctx context.Context, orphan task.Task) {
 // keepJournal has the journal of a task's run kept while it runs, and takes in what was kept of it before.
 func (r *request) keepJournal() error {
 	t, book, j := r.task, r.server.tasks.book, r.resumption.journal
-	if t == nil || !t.Durable() {
+	if t == nil || !t.Durable() || t.Kept {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)

@@ -171,7 +171,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	first := store.New(store.Options{Dir: dir})
 	book := task.NewBook(first, time.Now)
 	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
-	begun, err := book.Open(t.Context(), "stdio:1", true, params, 0)
+	begun, err := book.Open(t.Context(), task.New{Principal: "stdio:1", Durable: true, Params: params})
 	if err != nil {
 		t.Fatal(err)
 	}

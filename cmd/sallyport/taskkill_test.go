@@ -69,6 +69,7 @@ type taskView struct {
 	Error   struct {
 		Message string
 		Data    struct {
+			Retryable      bool
 			UnknownOutcome bool `json:"unknown_outcome"`
 			Request        string
 		}

@@ -56,32 +56,43 @@ func NewBook(s *store.Store, now func() time.Time) *Book {
 	return &Book{owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
 }
 
-// Open begins a task for a principal. It is kept when Open returns. A task that is not durable is in
-// memory, whether there is a store or not. A ttl above zero is how long it is kept, if that is shorter than usual.
-func (b *Book) Open(ctx context.Context, principal string, durable bool, params json.RawMessage, ttl time.Duration) (Task, error) {
+// New is a task that is to begin.
+type New struct {
+	Principal string
+	// Durable tasks are in the store, if there is one; others are in memory.
+	Durable bool
+	Params  json.RawMessage
+	// TTL is how long it is kept, if that is shorter than usual; 0 is as long as usual.
+	TTL time.Duration
+	// Kept and Session are those of Task.
+	Kept    bool
+	Session string
+}
+
+// Open begins a task, which is kept when Open returns.
+func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
 	t := Task{
-		ID: rand.Text(), Principal: principal, Owner: b.owner, Status: Working,
-		Created: now, Updated: now, TTL: keptInMemory, Params: params,
+		ID: rand.Text(), Principal: n.Principal, Owner: b.owner, Status: Working, Created: now, Updated: now,
+		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session,
 	}
-	t.TTL = shorter(t.TTL, ttl)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sweep(principal)
+	b.sweep(n.Principal)
 	active := 0
 	for _, other := range b.tasks {
-		if other.Principal == principal && !other.Status.Over() {
+		if other.Principal == n.Principal && !other.Status.Over() {
 			active++
 		}
 	}
 	if active >= maxActive {
 		return Task{}, ErrTooMany
 	}
-	if durable && b.store != nil {
+	if n.Durable && b.store != nil {
 		if err := b.store.Hold(b.owner); err != nil {
 			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
 		}
-		t.TTL = shorter(keptInStore, ttl)
+		t.TTL = shorter(keptInStore, n.TTL)
 		r, err := b.store.Add(ctx, store.Task, t.record())
 		if err != nil {
 			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
@@ -105,7 +116,7 @@ func (t *Task) record() store.Record {
 		data = nil // texts, numbers and JSON that was checked always encode
 	}
 	label := ""
-	if t.Status == Working {
+	if t.lives() {
 		label = t.Owner
 	}
 	return store.Record{ID: t.ID, Principal: t.Principal, Label: label, Data: data, Expires: t.Expires(), Version: t.version}
@@ -215,7 +226,7 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 		}
 		t.version = r.Version
 	}
-	if b.tasks[t.ID] = &t; t.Durable() && (t.Status.Over() || t.Status == Input) {
+	if b.tasks[t.ID] = &t; t.Durable() && !t.lives() {
 		delete(b.tasks, t.ID)
 	}
 	b.tell(&t)

@@ -42,7 +42,7 @@ func shared(t *testing.T) *store.Store {
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {
 	t.Helper()
-	task, err := b.Open(t.Context(), who, durable, json.RawMessage(`{"name":"x","_meta":{}}`), 0)
+	task, err := b.Open(t.Context(), New{Principal: who, Durable: durable, Params: json.RawMessage(`{"name":"x","_meta":{}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestBook_Bounds(t *testing.T) {
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
-	if _, err := b.Open(t.Context(), "ada", false, nil, 0); !errors.Is(err, ErrTooMany) {
+	if _, err := b.Open(t.Context(), New{Principal: "ada"}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}
 	begin(t, b, "eve", false) // who has her own

@@ -7,9 +7,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// Take makes this process the one that runs the task, from where it asked. It is for Change.
+// Take makes this process the one that runs the task, from where it asked; a kept one stays where it is. It is for
+// Change.
 func (b *Book) Take(t *Task) {
-	t.Owner, t.Status = b.owner, Working
+	if t.Status = Working; !t.Kept {
+		t.Owner = b.owner
+	}
 	t.Round, t.Tries = t.Round+1, 0
 }
 
@@ -21,8 +24,8 @@ func (b *Book) Ready() error {
 	return b.store.Hold(b.owner)
 }
 
-// Mine reports whether this process runs the task.
-func (b *Book) Mine(t *Task) bool { return t.Status == Working && t.Owner == b.owner }
+// Mine reports whether this process has the task running.
+func (b *Book) Mine(t *Task) bool { return t.lives() && t.Owner == b.owner }
 
 // Keeps reports whether a task of this process is in the store, and goes on.
 func (b *Book) Keeps(id string) bool {
@@ -66,11 +69,11 @@ func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 
 // Orphan reports whether a task runs and its process has gone.
 func (b *Book) Orphan(t *Task) bool {
-	return t.Status == Working && t.Owner != b.owner && b.store != nil && b.store.Gone(t.Owner)
+	return t.lives() && t.Owner != b.owner && b.store != nil && b.store.Gone(t.Owner)
 }
 
 // Adopt makes this process the one that runs an orphan. It is not ours if another one was faster, or if it
-// brought too many processes down.
+// brought too many processes down, or cannot be run again.
 func (b *Book) Adopt(ctx context.Context, orphan Task) (t Task, ours bool, err error) {
 	if err := b.Ready(); err != nil {
 		return Task{}, false, err
@@ -79,13 +82,24 @@ func (b *Book) Adopt(ctx context.Context, orphan Task) (t Task, ours bool, err e
 		if ours = b.Orphan(t); !ours {
 			return
 		}
-		t.Owner, t.Tries = b.owner, t.Tries+1
+		if t.Owner, t.Tries = b.owner, t.Tries+1; t.Kept {
+			ours = false
+			t.Lose()
+			return
+		}
 		if ours = t.Tries <= maxTries; !ours {
 			t.Status, t.Message = Failed, fmt.Sprintf("%d hosts in turn have gone while they ran this task", maxTries)
 			t.Error = []byte(`{"code":-32603,"message":"the hosts that ran this task have gone again and again","data":{"kind":"unavailable"}}`)
 		}
 	})
 	return t, ours && err == nil, err
+}
+
+// Lose ends a kept task whose process has gone. It is for Change.
+func (t *Task) Lose() {
+	t.Status, t.Message = Failed, "the host ended while this task ran, and with it what its plugin had in memory, "+
+		"which cannot be made again: what the task did until then stays done, and it may be called again"
+	t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
 }
 
 // Parts returns the journal of the run that a task is in, as far as it was kept.

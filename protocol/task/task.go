@@ -6,6 +6,9 @@
 //	   │ └──▶ input_required        waits for answers, as long as it is kept, with nothing running
 //	   └───────────┘
 //
+// A task whose plugin keeps state cannot be run again: it waits in its instance, in its process, and fails when
+// that has gone.
+//
 // A Book holds the tasks of one process, and keeps them in a Store if it has one: then a task is there for
 // every process that shares the store, and after a restart. A task that runs names its process; when that has
 // gone another one adopts the task, and runs it again with what was kept of its journal, in Parts.
@@ -60,7 +63,24 @@ type Task struct {
 	Result json.RawMessage `json:"result,omitempty"` // of a completed one
 	Error  json.RawMessage `json:"error,omitempty"`  // of a failed one
 
+	// Kept is a task whose plugin keeps state: it cannot be run again, so it ends with the process that runs it,
+	// and waits for answers in its instance.
+	Kept bool `json:"kept,omitempty"`
+	// Session names the instance of a kept task, in its process.
+	Session string `json:"-"`
+	// Asked are the keys of all questions so far: none is used again.
+	Asked []string `json:"asked,omitempty"`
+
 	version int64 // of its record
+}
+
+// lives reports whether a process has the task running, or waiting in its instance.
+func (t *Task) lives() bool { return t.Status == Working || t.Kept && t.Status == Input }
+
+// Ask has the task wait for answers.
+func (t *Task) Ask(requests map[string]json.RawMessage) {
+	t.Status, t.Requests, t.Answers = Input, requests, nil
+	t.Asked = append(slices.Clip(t.Asked), slices.Sorted(maps.Keys(requests))...)
 }
 
 // Expires is when the task is not kept any more.

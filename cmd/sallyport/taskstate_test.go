@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// answersTo accepts everything that a task asks.
+func answersTo(v taskView) map[string]any {
+	answers := map[string]any{}
+	for key := range v.InputRequests {
+		answers[key] = map[string]any{"action": "accept", "content": map[string]any{"ok": true}}
+	}
+	return answers
+}
+
+var question = step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
+	"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}}
+
+// until asks how a task stands until it stands so.
+func (c *lineClient) until(t *testing.T, id, status string) taskView {
+	t.Helper()
+	for range 1000 {
+		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
+		if err != nil || refused != "" {
+			t.Fatal(refused, err)
+		}
+		if v.Status == status {
+			return v
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the task is never %s", status)
+	return taskView{}
+}
+
+// A task of a plugin that keeps state has its instance to the end: it is answered through any process, sees what other
+// calls left, and fails when its process has gone.
+func TestTaskState(t *testing.T) {
+	for _, state := range []string{"plugin", "session"} {
+		t.Run(state, func(t *testing.T) {
+			config := fmt.Sprintf("plugins: {effects: {state: %s, limits: {deadline: 60s}, grants: [elicitation]}}", state)
+			plugins, folder := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
+			start := func() *lineClient {
+				cmd := program(t, config, "serve", plugins)
+				ownState(cmd, folder)
+				return startLines(t, cmd)
+			}
+			one, other := start(), start()
+			count := step{"do": "count"}
+			open := func(steps ...step) string {
+				t.Helper()
+				v, refused, err := one.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
+				if err != nil || v.ResultType != "task" {
+					t.Fatalf("%+v, %s, %v", v, refused, err)
+				}
+				return v.TaskID
+			}
+			if v, refused, err := one.ask("tools/call", map[string]any{"name": "effects-run", "arguments": effects("", count)}); err != nil || refused != "" || len(v.Content) == 0 {
+				t.Fatalf("%+v, %s, %v", v, refused, err)
+			}
+			id := open(count, question, count, question, count)
+			for range 2 {
+				v := one.until(t, id, "input_required")
+				if _, refused, err := other.ask("tasks/update", map[string]any{"taskId": id, "inputResponses": answersTo(v)}); refused != "" || err != nil {
+					t.Fatal(refused, err)
+				}
+			}
+			text := other.until(t, id, "completed").Result.Content[0].Text
+			if !strings.Contains(text, "count: 2\n") || !strings.Contains(text, "count: 3\n") || !strings.HasSuffix(text, "count: 4") {
+				t.Errorf("got %s", text)
+			}
+
+			waits, works := open(question), open(step{"do": "sleep", "times": 60_000})
+			one.until(t, waits, "input_required")
+			if err := one.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = one.end() // it was killed
+			for _, id := range []string{waits, works} {
+				v := other.until(t, id, "failed")
+				if !strings.Contains(v.Error.Message, "what its plugin had in memory") || !strings.Contains(v.Error.Message, "may be called again") || !v.Error.Data.Retryable {
+					t.Errorf("%+v", v.Error)
+				}
+			}
+			if _, refused, err := other.ask("tasks/update", map[string]any{"taskId": waits, "inputResponses": map[string]any{}}); refused != "" || err != nil {
+				t.Error(refused, err)
+			}
+			if err := other.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The tasks of plugins that keep state are few: each has an instance. A host that ends says what becomes of them.
+func TestTaskState_bounded(t *testing.T) {
+	config := "plugins: {effects: {state: plugin, limits: {deadline: 60s}, grants: [elicitation]}}"
+	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
+	start := func() *lineClient {
+		cmd := program(t, config, "serve", plugins)
+		ownState(cmd, state)
+		return startLines(t, cmd)
+	}
+	c := start()
+	var ids []string
+	for len(ids) < 33 {
+		v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", question)})
+		if err != nil || refused != "" {
+			t.Fatal(refused, err)
+		}
+		if v.ResultType != "task" {
+			if len(ids) != 32 || !strings.Contains(v.Content[0].Text, "32 tasks of plugins that keep state are going on, which is the most") {
+				t.Errorf("after %d tasks: %+v", len(ids), v)
+			}
+			break
+		}
+		ids = append(ids, v.TaskID)
+	}
+	asks := func() (id string) { // the one that has the instance
+		t.Helper()
+		for range 100 {
+			for _, id := range ids {
+				if v, _, err := c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || v.Status == "input_required" {
+					return id
+				}
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatal("none asks")
+		return ""
+	}
+	first := asks()
+	if _, _, err := c.ask("tasks/cancel", map[string]any{"taskId": first}); err != nil {
+		t.Fatal(err)
+	}
+	if asks() == first {
+		t.Error("a task that was cancelled asks")
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	c = start()
+	for i, id := range ids {
+		if id == first {
+			continue
+		}
+		if v := c.until(t, id, "failed"); !strings.Contains(v.Error.Message, "the host ended while this task ran") {
+			t.Errorf("task %d: %+v", i, v)
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
