@@ -7,7 +7,7 @@ BIN      := build/sallyport
 PLUGINS  := time fetch files git conformance
 WASM     := $(PLUGINS:%=build/plugins/%.wasm)
 ADDR     ?= 127.0.0.1:8470
-FUZZTIME ?= 20s
+FUZZTIME ?= 10s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec escape-guest bench challenges conformance clients browser clean FORCE
