@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
@@ -16,11 +16,11 @@ import (
 // guards it.
 type file struct {
 	path   string
-	stamp  stamp.Stamp      // of the bytes that were looked at last
-	module *module.Module   // what serves; nil if nothing does
-	err    error            // why the newest bytes do not serve
-	code   *serving.Code    // what serves of a document; nil in other files
-	extism *extismfile.File // what serves of an Extism manifest; nil in other files
+	stamp  stamp.Stamp        // of the bytes that were looked at last
+	module *module.Module     // what serves; nil if nothing does
+	err    error              // why the newest bytes do not serve
+	text   *document.Document // what serves of a document; nil in other files
+	extism *extismfile.File   // what serves of an Extism manifest; nil in other files
 }
 
 // sourcePath is where the source of a configuration lies; "" if it has none.
@@ -75,8 +75,8 @@ func (r *Registry) apply(l loaded) {
 	switch {
 	case l.extism != nil:
 		f.extism = l.extism
-	case l.code != nil:
-		f.code = l.code
+	case l.text != nil:
+		f.text = l.text
 	case l.fresh:
 		f.serve(l.module)
 		r.warmUp(l.module)

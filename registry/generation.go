@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
@@ -25,8 +26,9 @@ type generation struct {
 	*serving.Generation
 	name     string
 	config   Config
-	code     *serving.Code  // nil for a module
-	module   *module.Module // nil for code
+	code     *serving.Code      // nil for a module
+	text     *document.Document // whose code it is; nil for none
+	module   *module.Module     // nil for code
 	manifest *manifest.Manifest
 	wants    []hostfuncs.Want  // what the operator may be asked about
 	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
@@ -82,7 +84,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		grants = nil
 	}
 	c := p.config
-	g := &generation{name: p.name, config: c, code: p.code, manifest: p.manifest()}
+	g := &generation{name: p.name, config: c, code: p.code, text: p.text, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
 	o := serving.Options{State: c.State, Limits: orDefaults(c.Limits, r.opts.Defaults), Publish: catalogue.Plugin{

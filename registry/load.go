@@ -6,7 +6,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -18,8 +17,8 @@ type loaded struct {
 	fresh  bool // the module was made for this result, which owns it
 	stamp  stamp.Stamp
 	err    error
-	code   *serving.Code    // of a document, which has no module
-	extism *extismfile.File // of an Extism manifest, which has no module
+	text   *document.Document // which has no module
+	extism *extismfile.File   // of an Extism manifest, which has no module
 }
 
 // discard gives a module back that nobody took.
@@ -33,8 +32,8 @@ func (l loaded) discard() {
 // takes the place of another is compiled first, so that a broken one replaces nothing.
 func (r *Registry) load(ctx context.Context, path string, before *module.Module) loaded {
 	if document.Is(path) {
-		code, st, err := document.Read(path)
-		return loaded{path: path, stamp: st, code: code, err: err}
+		text, st, err := document.Read(path)
+		return loaded{path: path, stamp: st, text: text, err: err}
 	}
 	if extismfile.Is(path) {
 		return r.loadExtismFile(path)

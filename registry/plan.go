@@ -18,9 +18,10 @@ import (
 // plan is one plugin that should be there: a name with a file or with code of this process.
 type plan struct {
 	name   string
-	path   string // "" for code of this process
-	file   *file  // nil: there is no such file
-	code   *serving.Code
+	path   string             // "" for code of this process
+	file   *file              // nil: there is no such file
+	code   *serving.Code      // what serves without a module
+	text   *document.Document // whose code it is; nil for none
 	config Config
 	err    error // why there can be no such plugin
 	held   error // why it may not serve
@@ -71,7 +72,9 @@ func (p *plan) asDocument() {
 	if !document.Is(p.path) || p.file == nil {
 		return
 	}
-	p.code = p.file.code
+	if p.text = p.file.text; p.text != nil {
+		p.code = p.text.Code
+	}
 	if p.config.Prefix == nil {
 		p.config.Prefix = new(bool)
 	}

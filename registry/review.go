@@ -19,7 +19,7 @@ type Review struct {
 	After    lock.Terms // what is there
 	Rejected bool       // it was answered no before
 
-	wasm []byte
+	raw []byte // of the file
 }
 
 // ErrNothingWaits is why there is nothing to review.
@@ -35,17 +35,14 @@ func (r *Registry) Review(name string) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, m := r.opts.Lock, p.file.module
+	l := r.opts.Lock
 	pin, _ := l.Pin(name)
-	v := &Review{Name: name, File: filepath.Base(p.path), After: p.terms(m), Rejected: pin.Refused(m.Digest)}
-	if v.wasm, err = r.bytesOf(m); err != nil {
+	v := &Review{Name: name, File: filepath.Base(p.path)}
+	if v.After, v.raw, err = r.agreed(p); err != nil {
 		return nil, err
 	}
-	if v.After.Imports, err = importsOf(v.wasm); err != nil {
-		return nil, err
-	}
-	v.Before = approvedTerms(l, pin, v.After)
-	if after := v.After.Pin(v.File); pin.Digest == m.Digest && after.SameInterface(pin) {
+	v.Rejected, v.Before = pin.Refused(v.After.Digest), approvedTerms(l, pin, v.After)
+	if after := v.After.Pin(v.File); pin.Digest == v.After.Digest && after.SameInterface(pin) {
 		return nil, fmt.Errorf("plugin %q: %w: its file is the one that was approved", name, ErrNothingWaits)
 	}
 	return v, nil
@@ -68,7 +65,7 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 		return nil, fmt.Errorf("plugin %q: %w", name, found.err)
 	case found.pin == nil && found.held != nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.held)
-	case found.pin == nil || found.file == nil || found.file.module == nil:
+	case found.pin == nil || found.file == nil || found.file.module == nil && found.file.text == nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, ErrNothingWaits)
 	}
 	return found, nil
@@ -94,7 +91,7 @@ func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 
 // Approve records in a lock that an operator agrees to what was reviewed.
 func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
-	if err := l.Keep(v.wasm, v.After); err != nil {
+	if err := l.Keep(v.raw, v.After); err != nil {
 		return err
 	}
 	return l.Approve(ctx, v.Name, v.After.Pin(v.File))

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 )
@@ -17,11 +16,13 @@ import (
 // seen first. Others are held, and the approved ones serve in their place. r.mu must be held.
 func (r *Registry) trust(p *plan) {
 	l := r.opts.Lock
-	if l != nil && l.Locked() && document.Is(p.path) && p.config.Updates != UpdatesDev {
-		p.held = errors.New("prompts and skills that are files are not in a lock file, and do not serve with --locked; dev: true lets this one")
+	if l == nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev {
 		return
 	}
-	if l == nil || p.code != nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev || p.module == nil {
+	if p.text != nil {
+		r.trustText(p)
+	}
+	if p.code != nil || p.module == nil {
 		return
 	}
 	m, hashes := p.module, p.hashes(p.module)

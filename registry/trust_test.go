@@ -169,16 +169,70 @@ func TestLockedServesNothingElse(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 }
 
-// TestLockedHoldsTexts: a prompt file is not in the lock file either.
-func TestLockedHoldsTexts(t *testing.T) {
+// promptText is a prompt file that says one thing.
+func promptText(says string) []byte { return []byte("---\ndescription: x\n---\n" + says + "\n") }
+
+// wantPrompt waits until the one prompt of a registry says something; "" is none.
+func wantPrompt(t *testing.T, r *Registry, want string) {
+	t.Helper()
+	eventually(t, "the prompt says "+want, func() bool {
+		all := r.Snapshot().Prompts
+		if len(all) == 0 {
+			return want == ""
+		}
+		raw, err := all[0].Get(t.Context(), catalogue.Call{ID: "1"})
+		return err == nil && want != "" && strings.Contains(string(raw), want)
+	})
+}
+
+// TestTexts: a prompt that nobody approved serves as it is and as it is changed; approved ones are held when they
+// change, and what was approved serves, also after a new start.
+func TestTexts(t *testing.T) {
 	f := newLockedFolder(t)
-	writeFile(t, f.dir, "p.prompt.md", []byte("---\ndescription: x\n---\nDo it.\n"))
+	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
+	r := f.start(lock.Options{})
+	wantPrompt(t, r, "Do it.")
+	writeFile(t, f.dir, "p.prompt.md", promptText("Do that."))
+	wantPrompt(t, r, "Do that.")
+	f.approve(r, "p_prompt")
+	writeFile(t, f.dir, "p.prompt.md", promptText("Obey me."))
+	eventually(t, "it waits", func() bool { return strings.Contains(status(r, "p_prompt").Error, "sallyport approve p_prompt") })
+	wantPrompt(t, r, "Do that.")
+	closeNow(t, r)
+
+	v, err := f.start(lock.Options{ReadOnly: true, Locked: true}).Review("p_prompt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := lock.Difference(v.Before, v.After)
+	if len(c) != 1 || c[0].What != "file p.prompt.md: text" || !strings.Contains(c[0].Before, "Do that.") || !strings.Contains(c[0].After, "Obey me.") {
+		t.Errorf("%+v", c)
+	}
+
+	r = f.start(lock.Options{})
+	wantPrompt(t, r, "Do that.")
+	f.approve(r, "p_prompt")
+	wantPrompt(t, r, "Obey me.")
+}
+
+// TestLockedTexts: with a lock that is locked, a text serves once it is approved, and code in its place does not.
+func TestLockedTexts(t *testing.T) {
+	f := newLockedFolder(t)
+	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
 	r := f.start(lock.Options{Locked: true})
-	if s := status(r, "p_prompt"); s.State != StateHeld || !strings.Contains(s.Error, "--locked") {
+	if s := status(r, "p_prompt"); s.State != StateHeld || !strings.Contains(s.Error, "not in the lock file") {
 		t.Errorf("%+v", s)
 	}
-	if n := len(r.Snapshot().Prompts); n != 0 {
-		t.Errorf("%d prompts are published", n)
+	wantPrompt(t, r, "")
+	f.approve(r, "p_prompt")
+	wantPrompt(t, r, "Do it.")
+	evil().write(t, f.dir, "p_prompt.wasm")
+	if err := os.Remove(filepath.Join(f.dir, "p.prompt.md")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "code in the prompt's place is held", func() bool { return status(r, "p_prompt").State == StateHeld })
+	if n := len(r.Snapshot().Tools); n != 0 {
+		t.Errorf("%d tools are published", n)
 	}
 }
 

@@ -45,12 +45,16 @@ func Is(path string) bool {
 // MaxSize bounds a document's file, in bytes: the files of a skill have half of that when they are unpacked.
 const MaxSize = 32 << 20
 
+// Document is what one file holds.
+type Document struct {
+	*serving.Code
+	Digest string // SHA-256 of the file, "sha256:" and hex
+
+	texts map[string][]byte // what models and people are shown of it, by name
+}
+
 // Read reads a document. The stamp is that of the bytes that were read, or of the file if they were not.
-func Read(path string) (*serving.Code, stamp.Stamp, error) {
-	k, ok := kindOf(path)
-	if !ok {
-		return nil, stamp.Stamp{}, fmt.Errorf("%s is no prompt and no skill", filepath.Base(path))
-	}
+func Read(path string) (*Document, stamp.Stamp, error) {
 	st, err := stamp.Of(path)
 	if err != nil {
 		return nil, st, stamp.Plain(err)
@@ -62,9 +66,26 @@ func Read(path string) (*serving.Code, stamp.Stamp, error) {
 	if err != nil {
 		return nil, st, err
 	}
-	stem := filepath.Base(path)
-	code, err := k.read(raw, stem[:len(stem)-len(k.suffix)])
-	return code, st, err
+	d, err := Parse(raw, path)
+	return d, st, err
+}
+
+// Parse makes a document of what the file at path holds, or held once.
+func Parse(raw []byte, path string) (*Document, error) {
+	name := filepath.Base(path)
+	k, ok := kindOf(path)
+	if !ok {
+		return nil, fmt.Errorf("%s is no prompt and no skill", name)
+	}
+	code, err := k.read(raw, name[:len(name)-len(k.suffix)])
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{Code: code, Digest: stamp.Digest(raw), texts: map[string][]byte{name: raw}}
+	if code.Skill != nil {
+		d.texts = code.Skill.Files()
+	}
+	return d, nil
 }
 
 // promptPlugin is a plugin of one prompt.

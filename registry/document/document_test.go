@@ -22,8 +22,11 @@ func read(t *testing.T, name string, content []byte) (*serving.Code, error) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, err := Read(path)
-	return code, err
+	d, _, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return d.Code, nil
 }
 
 func TestRead_Prompt(t *testing.T) {

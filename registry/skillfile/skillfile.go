@@ -205,6 +205,15 @@ func (s *Skill) Read(uri string) (*File, bool) {
 	return f, ok && f != nil
 }
 
+// Files are the files of the skill by their paths. They must not be changed.
+func (s *Skill) Files() map[string][]byte {
+	all := make(map[string][]byte, len(s.files))
+	for name, f := range s.files {
+		all[name] = f.Data
+	}
+	return all
+}
+
 // Children returns what lies in a folder of the skill, sorted; false if the URI is no folder's.
 func (s *Skill) Children(uri string) ([]Child, bool) {
 	folder, ok := strings.CutPrefix(strings.TrimSuffix(uri, "/")+"/", s.uri(""))

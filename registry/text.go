@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+// trustText decides which text of a document may serve. One that nobody approved serves as it is, also when it is
+// changed: most often it is the operator's own. One that was approved is held when it changes, and what was approved
+// serves in its place. r.mu must be held.
+func (r *Registry) trustText(p *plan) {
+	l, digest := r.opts.Lock, p.text.Digest
+	pin, _ := l.Pin(p.name)
+	p.pin = &pin
+	switch {
+	case pin.Digest == digest:
+		l.Keeps(digest) // it is in use
+		return
+	case pin.Digest == "" && !l.Locked() && !pin.Refused(digest):
+		return
+	}
+	p.waits, p.waiting = digest, waiting(p.name, pin, digest)
+	if p.text = r.approvedText(p, pin.Digest); p.text == nil {
+		p.code, p.held = nil, errors.New(p.waiting)
+		return
+	}
+	p.code = p.text.Code
+}
+
+// approvedText finds the document that was approved: what serves already, or what was kept; nil if it is gone.
+func (r *Registry) approvedText(p *plan, digest string) *document.Document {
+	if home := r.plugins[p.key()]; home != nil && home.now != nil && home.now.text != nil && home.now.text.Digest == digest {
+		return home.now.text
+	}
+	l := r.opts.Lock
+	if !l.Keeps(digest) {
+		return nil
+	}
+	raw, _, err := stamp.Read(l.KeptFile(digest))
+	if err != nil || stamp.Digest(raw) != digest {
+		return nil
+	}
+	d, err := document.Parse(raw, p.path)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// agreed is what an operator agrees to with what the file of a plan holds now, and its bytes. They must not be changed.
+func (r *Registry) agreed(p *plan) (t lock.Terms, raw []byte, err error) {
+	if text := p.file.text; text != nil {
+		raw, _, err = stamp.Read(p.path)
+		if err == nil && stamp.Digest(raw) != text.Digest {
+			err = errors.New("the file is being changed: try again")
+		}
+		return text.Terms(), raw, err
+	}
+	if raw, err = r.bytesOf(p.file.module); err != nil {
+		return t, nil, err
+	}
+	t = p.terms(p.file.module)
+	t.Imports, err = importsOf(raw)
+	return t, raw, err
+}
