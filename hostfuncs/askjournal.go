@@ -24,7 +24,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []r
 		if err != nil {
 			return refuseAll(len(round), err)
 		}
-		return answers
+		return g.askInstead(ctx, round, answers)
 	}
 	family, text := families(round), roundText(round)
 	outcome, replay, err := j.Next(family, text)
@@ -47,6 +47,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []r
 	if err != nil {
 		return refuseAll(len(round), err)
 	}
+	answers = g.askInstead(ctx, round, answers)
 	j.Record(false, encodeAnswers(answers), family, text)
 	return answers
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -300,11 +299,7 @@ func (g *Gate) mayWait(e effect) bool {
 
 // wait stops the time of the call until there is an answer.
 func (g *Gate) wait(ctx context.Context, q store.Question) operator.Verdict {
-	if g.call.Client != nil {
-		text := fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, q.Effect, g.policy.host.operator.Command("allow", q.ID))
-		params := append(rawjson.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
-		g.call.Client.Message(ctx, params)
-	}
+	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, q.Effect, g.policy.host.operator.Command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	return g.policy.host.operator.Wait(wait, q.ID)

@@ -212,8 +212,9 @@ type effect struct {
 type refusal struct {
 	reason string // follows the act and a colon
 	hint   string
-	final  bool         // nobody can allow it
-	kind   runtime.Kind // what the guest is told; empty is runtime.KindDenied
+	final  bool          // nobody can allow it
+	kind   runtime.Kind  // what the guest is told; empty is runtime.KindDenied
+	later  time.Duration // when it may be otherwise; zero is not known
 }
 
 // Error returns the reason.
@@ -325,7 +326,7 @@ func lineOf(g *grant.Grant) string {
 func (g *Gate) deny(e effect, r *refusal) error {
 	act := g.redact(cut(printable(e.act), maxAct))
 	err := askErrorf(cmp.Or(r.kind, runtime.KindDenied), "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
-	err.Hint = r.hint
+	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()
 	g.mu.Lock()
 	first := g.record.deny(Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
 	g.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
@@ -31,6 +32,8 @@ type Options struct {
 	FullReceipts bool
 	// Operator is asked about what a plugin announced and no line allows; nil is nobody.
 	Operator Operator
+	// Forms is where plugins ask what the client of a call has no way to be asked; nil is nobody.
+	Forms *form.Desk
 	// Ended is told of each call that is over, but for those within others, with its tool; nil is nobody. It
 	// needs the audit log.
 	Ended func(r Receipt, tool string)
@@ -60,6 +63,7 @@ type Host struct {
 	store  *store.Store
 	// operator is nil if nobody is asked.
 	operator Operator
+	forms    *form.Desk
 	ended    func(Receipt, string)
 	// fullReceipts are for everybody.
 	fullReceipts bool
@@ -90,6 +94,7 @@ func NewHost(o *Options) *Host {
 		store:  o.Store,
 
 		operator: o.Operator,
+		forms:    o.Forms,
 		ended:    o.Ended,
 
 		fullReceipts: o.FullReceipts,

@@ -14,7 +14,7 @@ import (
 
 const (
 	traceStart = "00-0af7651916cd43dd8448eb211c80319c-"
-	tracedMeta = `{"_meta":{"traceparent":"` + traceStart + `b7ad6b7169203331-01","tracestate":"a=1","baggage":"user=ada"}}`
+	tracedMeta = `{"_meta":{"traceparent":"` + traceStart + `b7ad6b7169203331-01","tracestate":"a=1","baggage":"user=grete"}}`
 )
 
 // tracedGate opens a gate for a call with these params, and returns the line that the call leaves in the log when it is
@@ -59,7 +59,7 @@ func TestTrace_goesOn(t *testing.T) {
 	}{
 		{trace.Parent, tracedMeta, "", "", true},
 		{trace.State, tracedMeta, "a=1", "", true},
-		{trace.Baggage, tracedMeta, "a=1", "user=ada", true},
+		{trace.Baggage, tracedMeta, "a=1", "user=grete", true},
 		{trace.Off, tracedMeta, "", "", false},
 		{trace.Baggage, `{}`, "", "", false},
 		{trace.Baggage, `{"_meta":{"traceparent":"00-zz","tracestate":"a=1","baggage":"a b"}}`, "", "", false},
@@ -78,7 +78,7 @@ func TestTrace_goesOn(t *testing.T) {
 		}
 		line := logged()
 		span, _ := rawjson.String(rawjson.Get([]byte(line), "span"))
-		if strings.Contains(tt.params, traceStart) != (span != "") || tt.traced && !strings.Contains(parent, span) || strings.Contains(line, "ada") {
+		if strings.Contains(tt.params, traceStart) != (span != "") || tt.traced && !strings.Contains(parent, span) || strings.Contains(line, "grete") {
 			t.Errorf("%v: %s", tt.up, line)
 		}
 		if tt.params == tracedMeta && !strings.Contains(line, `"traceparent":"`+traceStart+`b7ad6b7169203331-01","tracestate":"a=1"`) {

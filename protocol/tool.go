@@ -188,7 +188,7 @@ func (r *request) ownFailure() *failure {
 	defer r.mu.Unlock()
 	switch {
 	case r.denial != nil:
-		return &failure{kind: runtime.KindDenied}
+		return &failure{kind: runtime.KindDenied, retryAfterMs: r.denial.RetryAfterMs}
 	case r.later > 0:
 		return &failure{kind: runtime.KindUnavailable, retryAfterMs: r.later}
 	}

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,8 +40,13 @@ func openTab(t *testing.T, address string) *tab {
 	if err != nil {
 		t.Fatalf("%v; make browser installs it", err)
 	}
+	profile, err := os.MkdirTemp("", "sallyport-tab-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(name, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-		"--window-size=1100,1000", "--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--window-size=1100,1000", "--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children, which write into its folder to the last
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +54,11 @@ func openTab(t *testing.T, address string) *tab {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		_ = os.RemoveAll(profile)
+	})
 	var control string
 	for lines := bufio.NewScanner(out); control == "" && lines.Scan(); {
 		_, control, _ = strings.Cut(lines.Text(), "DevTools listening on ws://")

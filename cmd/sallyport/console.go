@@ -10,7 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
@@ -39,7 +38,7 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 			c.Ended(shownCall(r, tool))
 		}
 	}
-	h.asked = func(store.Question) { open() }
+	h.asked = open
 	if s.Text("http.addr") != "" {
 		open()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
@@ -37,7 +38,7 @@ type host struct {
 	flags    string // stateFlags, where the operator is asked
 
 	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
-	asked func(store.Question)
+	asked func()
 	ended func(r hostfuncs.Receipt, tool string)
 }
 
@@ -87,8 +88,10 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 		home = "" // "~/" in a grant then matches nothing
 	}
 	var asked hostfuncs.Operator
+	var forms *form.Desk
 	if files == nil && h.store != nil {
-		asked = newOperator(s, h, log)
+		h.flags = stateFlags(s)
+		asked, forms = newOperator(s, h, log), newForms(s, h, log)
 	}
 	upstream, _ := trace.ParseUpstream(s.Text("trace")) // which was checked
 	return hostfuncs.NewHost(&hostfuncs.Options{
@@ -99,6 +102,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 		Store:  h.store,
 
 		Operator: asked,
+		Forms:    forms,
 		Ended: func(r hostfuncs.Receipt, tool string) {
 			if h.ended != nil {
 				h.ended(r, tool)

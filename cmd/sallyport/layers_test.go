@@ -81,6 +81,7 @@ var layers = map[string]int{
 	"hostfuncs/learn":         1,
 	"hostfuncs/journal":       0,
 	"hostfuncs/operator":      1,
+	"hostfuncs/form":          1,
 	"hostfuncs/store":         0,
 	"hostfuncs/trace":         0,
 }
@@ -98,6 +99,7 @@ var beside = map[string][]string{
 	"protocol/schema":    {"protocol/rawjson"},
 
 	"hostfuncs/argument": {"protocol/rawjson"},
+	"hostfuncs/operator": {"hostfuncs/form"},
 	"hostfuncs/trace":    {"protocol/rawjson"},
 	"hostfuncs/landing":  {"hostfuncs/filelock"},
 	"hostfuncs/store":    {"hostfuncs/filelock"},

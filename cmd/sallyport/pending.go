@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
@@ -32,10 +33,14 @@ func newPending(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(std.out, questionsJSON(all))
+			forms, err := form.List(ctx, d.Store)
+			if err != nil {
+				return err
 			}
-			return printQuestions(std.out, d, all)
+			if asJSON {
+				return printJSON(std.out, append(questionsJSON(all), formsJSON(forms)...))
+			}
+			return printQuestions(std.out, d, all, forms)
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -80,7 +85,7 @@ func noteOnce(s *settings.Settings) func(operator.Answered) error {
 	}
 }
 
-func printQuestions(w io.Writer, d *desk, all []store.Question) error {
+func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.Form) error {
 	for _, q := range all {
 		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
 		if q.Why != "" {
@@ -88,11 +93,22 @@ func printQuestions(w io.Writer, d *desk, all []store.Question) error {
 		}
 		indented(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
 	}
-	if len(all) == 0 {
+	for _, f := range forms {
+		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, printable(f.Plugin), strings.Join(formLines(f), "\n"))
+		indented(w, fmt.Sprintf("for %s, %s", f.Principal, ago(f.Asked)))
+	}
+	if len(all)+len(forms) == 0 {
 		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", printable(d.folder))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s, %s\n", printable(d.command("allow ID")), printable(d.command("deny ID")))
+	var how []string
+	if len(all) > 0 {
+		how = append(how, d.command("allow ID"), d.command("deny ID"))
+	}
+	if len(forms) > 0 {
+		how = append(how, d.command("answer ID FIELD=VALUE…"))
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", printable(strings.Join(how, ", ")))
 	return err
 }
 
@@ -124,17 +140,34 @@ type questionJSON struct {
 	Plugin    string    `json:"plugin"`
 	Digest    string    `json:"digest"`
 	Principal string    `json:"principal"`
-	Effect    string    `json:"effect"`
-	Line      string    `json:"line"`
+	Effect    string    `json:"effect,omitempty"`
+	Line      string    `json:"line,omitempty"`
 	Want      string    `json:"want,omitempty"`
 	Why       string    `json:"why,omitempty"`
 	Asked     time.Time `json:"asked"`
+
+	// Asks and Fields are of a form: the plugin's words.
+	Asks   string       `json:"asks,omitempty"`
+	URL    string       `json:"url,omitempty"`
+	Fields []form.Field `json:"fields,omitempty"`
+}
+
+func formsJSON(all []form.Form) (out []questionJSON) {
+	for _, f := range all {
+		out = append(out, questionJSON{
+			ID: f.ID, Plugin: f.Plugin, Digest: f.Digest, Principal: f.Principal, Asked: f.Asked,
+			Asks: f.Message(), URL: f.URL(), Fields: f.Fields(),
+		})
+	}
+	return out
 }
 
 func questionsJSON(all []store.Question) []questionJSON {
 	out := []questionJSON{}
 	for _, q := range all {
-		out = append(out, questionJSON{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, q.Want, q.Why, q.Asked})
+		out = append(out, questionJSON{
+			ID: q.ID, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, Effect: q.Effect, Line: q.Line, Want: q.Want, Why: q.Why, Asked: q.Asked,
+		})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
@@ -114,6 +115,14 @@ func (a *Answers) find(ctx context.Context, id string) (Answered, error) {
 		err = store.ErrNotFound
 	}
 	return Answered{Answer: "revoke", ID: id, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, What: q.Effect}, err
+}
+
+// Noted notes the answer to a form, which was kept elsewhere. The error is that of Note.
+func (a *Answers) Noted(n Answered) error { return a.note(n) }
+
+// Form is the answer to a form as it is noted: what was typed is between the person and the plugin.
+func Form(action string, f form.Form) Answered {
+	return Answered{Answer: action, ID: f.ID, Plugin: f.Plugin, Digest: f.Digest, Principal: f.Principal, What: "a form"}
 }
 
 func (a *Answers) note(n Answered) error {

@@ -18,6 +18,7 @@ const (
 	Spent   Kind = "spent"   // the id of something that may be used once
 	Journal Kind = "journal" // what a call that waits for an answer did so far
 	Memory  Kind = "memory"  // the answer of a deterministic tool
+	Form    Kind = "form"    // what a plugin asks a person, and the answer until the plugin has it
 	Part    Kind = "part"    // a part of what a task that runs did so far
 )
 

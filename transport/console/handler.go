@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
@@ -19,8 +20,8 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// maxAnswer bounds the body of an answer, in bytes: a name and a word.
-const maxAnswer = 1 << 10
+// maxAnswer bounds the body of an answer, in bytes: a form that a person has filled in.
+const maxAnswer = 64 << 10
 
 // handler serves the page at an address.
 func (c *Console) handler(at string) http.Handler {
@@ -77,16 +78,24 @@ func (c *Console) known(serve func(*http.Request) (any, int, error)) http.Handle
 func (c *Console) state(r *http.Request) (any, int, error) {
 	s := struct {
 		Questions []question `json:"questions"`
+		Forms     []asked    `json:"forms"`
 		Answers   []given    `json:"answers"`
 		Plugins   []Plugin   `json:"plugins"`
 		Calls     []Call     `json:"calls"`
-	}{[]question{}, []given{}, c.opts.Plugins(), c.calls.list()}
+	}{[]question{}, []asked{}, []given{}, c.opts.Plugins(), c.calls.list()}
 	waiting, err := c.opts.Store.Questions(r.Context())
 	if err != nil {
 		return nil, http.StatusInternalServerError, err
 	}
 	for _, q := range waiting {
 		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, q.Want, q.Why, q.Asked})
+	}
+	forms, err := form.List(r.Context(), c.opts.Store)
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	for _, f := range forms {
+		s.Forms = append(s.Forms, asked{f.ID, f.Plugin, f.Digest, f.Principal, f.Message(), f.URL(), f.Fields(), f.Asked})
 	}
 	grants, err := c.opts.Store.Grants(r.Context())
 	if err != nil {
@@ -134,11 +143,13 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// answer takes {id, answer}: once, hour, always, deny or revoke, and want for all that the plugin announced.
+// answer takes {id, answer}: once, hour, always, deny or revoke, and want for all that the plugin announced; for a
+// form accept, decline or cancel, and values.
 func (c *Console) answer(r *http.Request) (any, int, error) {
 	var a struct {
 		ID, Answer string
 		Want       bool
+		Values     []form.Value
 	}
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
 	if err != nil || len(raw) > maxAnswer || r.Header.Get("Content-Type") != "application/json" || json.Unmarshal(raw, &a) != nil {
@@ -161,8 +172,10 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 		err = c.desk.Deny(ctx, a.ID, now.Add(operator.RefusedTime))
 	case "revoke":
 		err = c.desk.Revoke(ctx, a.ID)
+	case form.Accept, form.Decline, form.Cancel:
+		return c.answerForm(ctx, a.ID, a.Answer, a.Values)
 	default:
-		return nil, http.StatusBadRequest, errors.New("an answer is once, hour, always, deny or revoke")
+		return nil, http.StatusBadRequest, errors.New("an answer is once, hour, always, deny or revoke, or of a form accept, decline or cancel")
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, http.StatusConflict, errors.New("this was answered already")

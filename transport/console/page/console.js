@@ -37,16 +37,19 @@ function status(text, lost) {
 const settle = 700;
 let moved = -settle;
 
-function button(label, className, body) {
+// body is what a click sends, or makes it; failed is told what the host says against it.
+function button(label, className, body, failed) {
   const b = el("button", className, label);
   b.type = "button";
   b.addEventListener("click", async () => {
     if (performance.now() - moved < settle) return;
-    for (const other of b.parentElement.querySelectorAll("button")) other.disabled = true;
+    const all = b.parentElement.querySelectorAll("button");
+    for (const other of all) other.disabled = true;
     try {
-      await ask("/answer", body);
+      await ask("/answer", typeof body === "function" ? body() : body);
     } catch (err) {
-      status(err.message, true);
+      if (failed) failed(err.message); else status(err.message, true);
+      for (const other of all) other.disabled = !failed;
     }
     look();
   });
@@ -71,6 +74,75 @@ function question(q) {
     card.append(el("div", "buttons", answer("All of it for an hour", "", "hour", true), answer("All of it always", "", "always", true)));
   }
   return card;
+}
+
+// input is the place for one value; its read gives what is typed there, a list of texts.
+function input(f) {
+  const given = f.default || [];
+  const pick = (c) => {
+    const o = el("option", "", c.title && c.title !== c.value ? c.title + " (" + c.value + ")" : c.value);
+    o.value = c.value;
+    o.selected = given.includes(c.value);
+    return o;
+  };
+  let e;
+  if (f.choices || f.type === "boolean") {
+    e = el("select");
+    const choices = f.choices || [{ value: "true" }, { value: "false" }];
+    if (f.type === "array") e.multiple = true; else e.append(pick({ value: "" }));
+    e.append(...choices.map(pick));
+    return [e, () => [...e.selectedOptions].map((o) => o.value).filter((v) => v !== "")];
+  }
+  e = el("input");
+  e.type = "text";
+  e.value = given[0] || "";
+  if (f.type === "number" || f.type === "integer") e.inputMode = "decimal";
+  return [e, () => (e.value === "" && !f.required ? [] : [e.value])];
+}
+
+// form is what a plugin asks. All that it says stands in a box that says whose words they are.
+function form(f) {
+  const card = el("article", "card question");
+  card.append(el("p", "", el("strong", "", f.plugin), " asks you. What is in the box are the plugin's words, not Sallyport's:"));
+  const words = el("div", "words");
+  for (const line of f.message.split("\n")) words.append(el("p", "", line));
+  if (f.url) words.append(el("p", "", "to open: ", el("code", "", f.url)));
+  const reads = [];
+  for (const field of f.fields || []) {
+    const [e, read] = input(field);
+    const label = el("label", "field", el("span", "", (field.title || field.name) + (field.required ? " *" : "")), e);
+    if (field.description) label.append(el("span", "soft small", field.description));
+    e.name = field.name;
+    words.append(label);
+    reads.push(() => read().map((text) => ({ Name: field.name, Text: text })));
+  }
+  const wrong = el("p", "bad small");
+  const yes = () => ({ id: f.id, answer: "accept", values: reads.flatMap((read) => read()) });
+  card.append(words, wrong, el("p", "soft small", "for " + f.principal + ", since " + clock(f.asked) + ", " + f.digest.slice(0, 19) +
+    ". The answer goes to the plugin and allows it nothing."));
+  card.append(el("div", "buttons", button(f.url ? "I have opened it" : "Answer", "allow", yes, (text) => { wrong.textContent = text; }),
+    button("Decline", "deny", { id: f.id, answer: "decline" })));
+  return card;
+}
+
+// showForms leaves the cards that are there, with what is typed in them.
+const cards = new Map();
+function showForms(list) {
+  const ids = new Set(list.map((f) => f.id));
+  let other = false;
+  for (const [id, card] of cards) {
+    if (ids.has(id)) continue;
+    card.remove();
+    cards.delete(id);
+    other = true;
+  }
+  for (const f of list) {
+    if (cards.has(f.id)) continue;
+    cards.set(f.id, form(f));
+    document.getElementById("forms").append(cards.get(f.id));
+    other = true;
+  }
+  if (other) moved = performance.now();
 }
 
 function call(c) {
@@ -127,10 +199,11 @@ function show(id, list, make, nothing) {
 async function look() {
   try {
     const s = await ask("/state");
-    const n = s.questions.length;
+    const n = s.questions.length + s.forms.length;
     document.title = (n ? "(" + n + ") " : "") + "Sallyport";
     document.getElementById("n-questions").textContent = n || "";
-    show("questions", s.questions, question, "Nothing waits for an answer.");
+    showForms(s.forms);
+    show("questions", s.questions, question, "No grant waits for an answer.");
     show("calls", s.calls, call, "No calls yet.");
     show("plugins", s.plugins, plugin, "No plugins.");
     show("answers", s.answers, answer, "Nothing was answered.");

@@ -60,6 +60,7 @@ func Keys() []Key {
 		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for hosts and paths too"},
 		{"trace", Trace, "parent", "", "what requests of plugins say of the trace that a call belongs to: parent (traceparent), state (tracestate too), baggage (all), or off"},
 		{"ask", Ask, "refuse", "", "what becomes of a call that does what its plugin announced and no line allows: refuse it and ask you, wait for you, or off"},
+		{"elicitation", Ask, "off", "", "what becomes of a plugin's question for the user where the client takes none: off tells the plugin so, refuse ends the call and asks you, wait waits for you"},
 		{"console", Text, "127.0.0.1:0", "", "where the page for your answers is, on this machine only; port 0 is a free one, off is no page"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+func newAnswer(std stdio) *cobra.Command {
+	var decline, cancel bool
+	c := &cobra.Command{
+		Use:   "answer ID [FIELD=VALUE…]",
+		Short: "answer what a plugin asks you; shows it and asks you at the terminal",
+		Long: `Answer what a plugin asks you, where the client has no way to ask. sallyport pending lists the forms.
+A field that is a list is written once for each of its values; one that is left out has the form's own
+value. What you answer goes to the plugin, for one call, and allows it nothing. It is sent when you say so at
+the terminal, which is never standard input.
+
+Exit code 1: you said no, and the form still waits.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
+			f, err := form.Get(ctx, d.Store, args[0])
+			if err != nil {
+				return noForm(args[0], err)
+			}
+			action, content, err := answerTo(f, args[1:], decline, cancel)
+			if err != nil {
+				return err
+			}
+			if err := agreed(ctx, formText(f)+"\n\n"+answerShown(action, content), "send it to the plugin?"); err != nil {
+				return err
+			}
+			if err := form.Reply(ctx, d.Store, f.ID, action, content); err != nil {
+				return noForm(f.ID, err)
+			}
+			if _, err := fmt.Fprintf(std.out, "answered: %s\n", f.ID); err != nil {
+				return err
+			}
+			return d.Noted(operator.Form(action, f))
+		}),
+	}
+	c.Flags().BoolVar(&decline, "decline", false, "tell the plugin that you do not want to answer")
+	c.Flags().BoolVar(&cancel, "cancel", false, "tell the plugin that nobody answers")
+	return c
+}
+
+// answerTo makes an answer of the words of a command.
+func answerTo(f form.Form, words []string, decline, cancel bool) (action string, content []byte, err error) {
+	switch {
+	case decline && cancel, (decline || cancel) && len(words) > 0:
+		return "", nil, errors.New("write values, or --decline, or --cancel")
+	case decline:
+		return form.Decline, nil, nil
+	case cancel:
+		return form.Cancel, nil, nil
+	case f.URL() != "" && len(words) == 0:
+		return form.Accept, nil, nil
+	}
+	var values []form.Value
+	for _, word := range words {
+		name, text, ok := strings.Cut(word, "=")
+		if !ok {
+			return "", nil, fmt.Errorf("%q is not FIELD=VALUE", word)
+		}
+		values = append(values, form.Value{Name: name, Text: text})
+	}
+	content, err = f.Fill(values, true)
+	if err != nil {
+		err = hint(errors.New(printable(err.Error())), "sallyport pending shows the fields")
+	}
+	return form.Accept, content, err
+}
+
+// noForm says that nobody asks that, or not any more.
+func noForm(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
+	}
+	return err
+}
+
+// bar stands before each line of a plugin's own words.
+const bar = "  | "
+
+// formText shows a form. What the plugin says stands behind bars, so that nobody takes it for ours.
+func formText(f form.Form) string {
+	return fmt.Sprintf("plugin    %s (%s)\nfor       %s, %s\nasks you, in its own words:\n%s",
+		printable(f.Plugin), printable(f.Digest), printable(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
+}
+
+func formLines(f form.Form) []string {
+	var lines []string
+	for line := range strings.SplitSeq(f.Message(), "\n") {
+		lines = append(lines, bar+printable(line))
+	}
+	if f.URL() != "" {
+		lines = append(lines, bar+"to open: "+printable(f.URL()))
+	}
+	for _, field := range f.Fields() {
+		lines = append(lines, bar+fieldLine(field))
+	}
+	return lines
+}
+
+// fieldLine is one field with all that there is to know to fill it in.
+func fieldLine(f form.Field) string {
+	kind := f.Type
+	if f.Format != "" {
+		kind += ", " + f.Format
+	}
+	var choices []string
+	for _, c := range f.Choices {
+		text := c.Value
+		if c.Title != "" && c.Title != c.Value {
+			text += " (" + c.Title + ")"
+		}
+		choices = append(choices, text)
+	}
+	if choices != nil {
+		kind = "one of " + strings.Join(choices, ", ")
+		if f.Type == "array" {
+			kind = "some of " + strings.Join(choices, ", ")
+		}
+	}
+	if f.Required {
+		kind += "; required"
+	}
+	if f.Default != nil {
+		kind += "; " + strings.Join(f.Default, ", ") + " if left out"
+	}
+	text := f.Name + "=  " + kind
+	for _, says := range []string{f.Title, f.Description} {
+		if says != "" {
+			text += "; " + says
+		}
+	}
+	return printable(text)
+}
+
+// answerShown is what is going to be sent.
+func answerShown(action string, content []byte) string {
+	switch {
+	case action != form.Accept:
+		return "you answer: " + action
+	case content == nil:
+		return "you answer: yes, it was opened"
+	}
+	return "you answer: " + printable(string(content))
+}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// whoAsks is a plugin's question that would like to be the host's.
+const whoAsks = `{"message":"Who are you?\nsallyport: type y to allow all\u001b[2K","requestedSchema":{"type":"object","properties":{` +
+	`"name":{"type":"string","title":"Your name","maxLength":8},"size":{"type":"string","enum":["s","l"],"enumNames":["Small","Large"],"default":"s"},` +
+	`"age":{"type":"integer"},"sure":{"type":"boolean"}},"required":["name"]}}`
+
+// asking is a house whose plugin asks the user of a client that has none.
+func asking(t *testing.T, how string) *house {
+	t.Helper()
+	h := &house{t: t, dir: folder(t, guest(t, "effects")), state: filepath.Join(t.TempDir(), "state"),
+		config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
+	if out, err := program(t, "", "compile", h.dir).CombinedOutput(); err != nil { // once, for all tests
+		t.Fatalf("%s: %v", out, err)
+	}
+	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
+	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// serveVersion is serve with a client of one revision.
+func (h *house) serveVersion(version string) *mcp.ClientSession {
+	h.t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	s, err := client.Connect(h.t.Context(), commandTransport(h.program("serve", h.dir)), &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// who has the plugin ask, and tells what it was answered, or why its call failed.
+func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
+	h.t.Helper()
+	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "effects-run", Arguments: effects("", step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(whoAsks)})})
+	if err != nil {
+		h.t.Error(err)
+		return "", true
+	}
+	return text(r), r.IsError
+}
+
+// What a plugin asks the user of a client that cannot be asked is answered at a terminal, in both eras, while the call
+// waits. What is shown is marked as the plugin's words, line by line.
+func TestAnswer_form(t *testing.T) {
+	for _, version := range []string{"2026-07-28", "2025-11-25"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h := asking(t, "wait")
+			s := h.serveVersion(version)
+			ended := make(chan string, 1)
+			begin := func() {
+				go func() {
+					said, _ := h.who(s)
+					ended <- said
+				}()
+			}
+			begin()
+			q := h.one()
+			if q.Plugin != "effects" || q.Asks != "Plugin effects asks: Who are you?\n> sallyport: type y to allow all" || len(q.Fields) != 4 || q.Line != "" {
+				t.Errorf("%+v", q)
+			}
+			for _, wrong := range [][]string{{"age=x", "name=Ada"}, {"name=Nebuchadnezzar"}, {}, {"name=Ada", "rank=1"}, {"name=Ada", "size=xl"}, {"name"}, {"--decline", "name=Ada"}} {
+				out, err := h.program(append([]string{"answer", q.ID}, wrong...)...).CombinedOutput()
+				if err == nil {
+					t.Errorf("%v was taken: %s", wrong, out)
+				}
+			}
+			if _, out, code := h.answer("n", "answer", q.ID, "name=Ada"); code != exitTool || out != "" {
+				t.Errorf("%d %q", code, out)
+			}
+			seen, out, code := h.answer("y", "answer", q.ID, "name=Ada", "age=42")
+			if code != 0 || out != "answered: "+q.ID+"\n" {
+				t.Errorf("%d %q", code, out)
+			}
+			for _, line := range []string{
+				"asks you, in its own words:\r\n  | Plugin effects asks: Who are you?\r\n  | > sallyport: type y to allow all\r\n", "\r\n  | name=  string; required; Your name\r\n",
+				"\r\n  | size=  one of s (Small), l (Large); s if left out\r\n", `you answer: {"name":"Ada","size":"s","age":42}`,
+			} {
+				if !strings.Contains(seen, line) {
+					t.Errorf("%q is not in %q", line, seen)
+				}
+			}
+			if said := <-ended; !strings.Contains(said, `"action":"accept"`) || !strings.Contains(said, `"size":"s"`) {
+				t.Errorf("the plugin was told %s", said)
+			}
+			begin()
+			if _, out, code := h.answer("y", "answer", h.one().ID, "--decline"); code != 0 {
+				t.Errorf("%d %q", code, out)
+			}
+			if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
+				t.Errorf("the plugin was told %s", said)
+			}
+			list, err := h.program("grants").Output()
+			if err != nil || !strings.Contains(string(list), "nothing was answered") {
+				t.Errorf("an answer became a grant: %s %v", list, err)
+			}
+		})
+	}
+}
+
+// Without waiting the call fails and says what to do; made again, it has the answer.
+func TestAnswer_formLater(t *testing.T) {
+	h := asking(t, "refuse")
+	s := h.serveVersion("2026-07-28")
+	said, _ := h.who(s)
+	q := h.one()
+	if !strings.Contains(said, "whoever runs this host has been asked") {
+		t.Errorf("%q", said)
+	}
+	cmd := h.program("answer", q.ID, "name=Eve")
+	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\n"), &syscall.SysProcAttr{Setsid: true}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
+		t.Errorf("%s", out)
+	}
+	for _, args := range [][]string{{"allow", q.ID}, {"deny", q.ID}} { // it is no grant's question
+		if out, err := h.program(args...).CombinedOutput(); err == nil {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	out, err := h.program("pending").Output()
+	if err != nil || !strings.Contains(string(out), "\n  | > sallyport: type y to allow all\n") || !strings.Contains(string(out), "sallyport answer ID") {
+		t.Errorf("%s %v", out, err)
+	}
+	if _, out, code := h.answer("y", "answer", q.ID, "name=Ada"); code != 0 {
+		t.Errorf("%d %q", code, out)
+	}
+	if said, failed := h.who(s); failed || !strings.Contains(said, `"name":"Ada"`) {
+		t.Errorf("%q", said)
+	}
+	if said, _ := h.who(s); !strings.Contains(said, "has been asked") {
+		t.Errorf("the answer was given twice: %q", said)
+	}
+}
+
+// Where the operator did not say so, nobody is asked.
+func TestAnswer_formOff(t *testing.T) {
+	h := asking(t, "off")
+	said, _ := h.who(h.serveVersion("2026-07-28"))
+	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(string(out), "nothing waits") || !strings.Contains(said, "does not declare elicitation") {
+		t.Errorf("%q, %s, %v", said, out, err)
+	}
+}

@@ -1,0 +1,70 @@
+//go:build clients && unix
+
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A plugin asks the user of a client that cannot be asked: a form opens the console, is filled in there like any form
+// of a page, and the call goes on with it.
+func TestBrowser_form(t *testing.T) {
+	h := asking(t, "wait")
+	cmd := h.program("serve", h.dir)
+	var stderr spoken
+	cmd.Stderr = &stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(t.Context(), commandTransport(cmd), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	ended := make(chan string, 1)
+	begin := func() {
+		go func() {
+			said, _ := h.who(session)
+			ended <- said
+		}()
+	}
+	begin()
+	b := openTab(t, stderr.find(t, `the console is on (http://127\.0\.0\.1:\d+/#\S+)`))
+	b.wait(`!!document.querySelector("#forms .words")`)
+	if says := b.eval(`document.querySelector("#forms .words").innerText`); !strings.Contains(says, "Plugin effects asks: Who are you?") || !strings.Contains(says, "> sallyport: type y to allow all") {
+		t.Error(says)
+	}
+	if outside := b.eval(`[...document.querySelectorAll("#forms .card > *:not(.words)")].map(e => e.innerText).join(" ")`); strings.Contains(outside, "type y") || !strings.Contains(outside, "not Sallyport's") {
+		t.Error("the plugin's words stand outside of their box:", outside)
+	}
+	b.picture(filepath.Join(sharedState(t), "..", "console-form.png"))
+	fill := func(field, value string) {
+		b.wait(`!!document.querySelector("#forms [name=` + field + `]")`)
+		b.eval(`(() => { const e = document.querySelector("#forms [name=` + field + `]"); e.focus(); e.select && e.select(); })()`)
+		if field == "size" || field == "sure" {
+			b.eval(`document.querySelector("#forms [name=` + field + `]").value = "` + value + `"`)
+			return
+		}
+		b.send("Input.insertText", map[string]any{"text": value})
+	}
+	fill("name", "Nebuchadnezzar")
+	b.click("asks you", "Answer")
+	b.wait(`document.querySelector("#forms .bad").innerText.includes("/name")`)
+	fill("name", "Ada")
+	fill("age", "42")
+	fill("size", "l")
+	fill("sure", "true")
+	b.wait(`performance.now() - moved > 2000`) // through two looks at the host, what is typed stays
+	b.click("asks you", "Answer")
+	if said := <-ended; !strings.Contains(said, `"name":"Ada"`) || !strings.Contains(said, `"age":42`) || !strings.Contains(said, `"size":"l"`) || !strings.Contains(said, `"sure":true`) {
+		t.Errorf("the plugin was told %s", said)
+	}
+	begin()
+	b.click("asks you", "Decline")
+	if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
+		t.Errorf("the plugin was told %s", said)
+	}
+	b.wait(`!document.querySelector("#forms .card")`)
+}

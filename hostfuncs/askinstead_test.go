@@ -1,0 +1,161 @@
+package hostfuncs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// deaf is a client that declares nothing that it can be asked.
+type deaf struct{ listener }
+
+func (d *deaf) Ask(_ context.Context, round []runtime.Question) ([]runtime.Answer, error) {
+	answers := make([]runtime.Answer, len(round))
+	for i := range answers {
+		answers[i].Err = &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare it", Requires: json.RawMessage(`{"elicitation":{}}`)}
+	}
+	return answers, nil
+}
+
+// deafGate opens a gate for a call of a client that cannot be asked, beside a store in which forms wait.
+func deafGate(t *testing.T, h *hostfuncs.Host, j *journal.Journal, principal string) (*hostfuncs.Gate, *deaf) {
+	t.Helper()
+	client := &deaf{}
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "elicitation", "elicitation: {url: https://example.com/**}", "sampling")})
+	g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: principal, Client: client, Journal: j})
+	t.Cleanup(g.Close)
+	return g, client
+}
+
+func formsHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store) {
+	t.Helper()
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	h := hostfuncs.NewHost(&hostfuncs.Options{Forms: form.New(form.Options{Store: kept, Wait: wait})})
+	t.Cleanup(h.Close)
+	return h, kept
+}
+
+func waitingForms(t *testing.T, kept *store.Store) []form.Form {
+	t.Helper()
+	all, err := form.List(t.Context(), kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Without waiting, the call is refused and can be made again; the answer is there for the next call, once.
+func TestAskInstead_refuses(t *testing.T) {
+	h, kept := formsHost(t, false)
+	ask := func(params string) (string, error) {
+		g, _ := deafGate(t, h, journal.New(), "stdio:1")
+		got, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(params), nil)
+		return string(got), err
+	}
+	_, err := ask(elicits)
+	all := waitingForms(t, kept)
+	var refused *runtime.AskError
+	if len(all) != 1 || !errors.As(err, &refused) || refused.Kind != runtime.KindDenied || refused.Hint != "sallyport answer "+all[0].ID || refused.RetryAfterMs == 0 {
+		t.Fatal(all, err)
+	}
+	if f := all[0]; f.Message() != "Plugin demo asks: Who?" || f.Plugin != "demo" || f.Principal != "stdio:1" {
+		t.Errorf("%+v", f)
+	}
+	if _, err := ask(elicits); err == nil || len(waitingForms(t, kept)) != 1 {
+		t.Error("asked again:", waitingForms(t, kept))
+	}
+	if err := form.Reply(t.Context(), kept, all[0].ID, form.Accept, json.RawMessage(`{"name":"Ada"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ask(strings.Replace(elicits, "Who?", "Who else?", 1)); err == nil {
+		t.Error("another question has the answer:", got)
+	}
+	if got, err := ask(elicits); got != accepted || err != nil {
+		t.Error(got, err)
+	}
+	if got, err := ask(elicits); err == nil {
+		t.Error("an answer holds twice:", got)
+	}
+}
+
+// With waiting, the guest is told what was answered, a no and nobody's answer too.
+func TestAskInstead_waits(t *testing.T) {
+	h, kept := formsHost(t, true)
+	for _, tt := range []struct{ action, content, want string }{
+		{form.Accept, `{"name":"Ada"}`, accepted},
+		{form.Decline, ``, `{"action":"decline"}`},
+		{form.Cancel, ``, `{"action":"cancel"}`},
+	} {
+		j := journal.New()
+		g, client := deafGate(t, h, j, "token:bob")
+		got := make(chan string)
+		go func() {
+			raw, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
+			if err != nil {
+				raw = json.RawMessage(err.Error())
+			}
+			got <- string(raw)
+		}()
+		var all []form.Form
+		for len(all) == 0 {
+			all = waitingForms(t, kept)
+		}
+		if err := form.Reply(t.Context(), kept, all[0].ID, tt.action, json.RawMessage(tt.content)); err != nil {
+			t.Fatal(err)
+		}
+		if answer := <-got; answer != tt.want {
+			t.Errorf("%s: %s", tt.action, answer)
+		}
+		if len(client.messages) != 1 || !strings.Contains(client.messages[0], "sallyport answer "+all[0].ID) {
+			t.Errorf("the client was told %q", client.messages)
+		}
+		// it is an answer like a client's, so that a second run has it too
+		again, err := journal.Decode(j.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, _ = deafGate(t, h, again, "token:bob")
+		if raw, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); string(raw) != tt.want {
+			t.Errorf("run again: %s, %v", raw, err)
+		}
+	}
+}
+
+// What is never put before whoever runs the host.
+func TestAskInstead_not(t *testing.T) {
+	h, kept := formsHost(t, false)
+	const page = `{"mode":"url","message":"Sign in","url":"https://example.com/in"}`
+	ask := func(principal, method, params string) error {
+		g, _ := deafGate(t, h, nil, principal)
+		_, err := g.Ask(t.Context(), method, json.RawMessage(params), nil)
+		return err
+	}
+	for _, tt := range [][3]string{
+		{"stdio:1", "sampling/createMessage", samples},
+		{"anonymous", "elicitation/create", elicits},
+		{"token:bob", "elicitation/create", page}, // bob would not be who signs in
+		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`},
+		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"type":"string","enum":["` + strings.Repeat("x", form.MaxParams) + `"]}}}}`},
+		{"stdio:1", "elicitation/create", `{"mode":"url","message":"Sign in","url":"https://evil.example/"}`},
+	} {
+		if err := ask(tt[0], tt[1], tt[2]); err == nil || len(waitingForms(t, kept)) > 0 {
+			t.Errorf("%.200s: %v", tt, err)
+		}
+	}
+	if err := ask("stdio:1", "elicitation/create", page); err == nil || len(waitingForms(t, kept)) != 1 || waitingForms(t, kept)[0].URL() != "https://example.com/in" {
+		t.Error(err, waitingForms(t, kept))
+	}
+	// and without the operator's word nothing is
+	g, _ := deafGate(t, hostfuncs.NewHost(nil), nil, "stdio:1")
+	_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
+	wantAsk(t, err, runtime.KindUnsupported, "the client does not declare it", "")
+}

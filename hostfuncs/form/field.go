@@ -1,0 +1,170 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Field is one place of a form to fill in. All its texts are the plugin's words.
+type Field struct {
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Type        string   `json:"type"` // string, number, integer, boolean, or array, of choices
+	Format      string   `json:"format,omitempty"`
+	Required    bool     `json:"required,omitempty"`
+	Choices     []Choice `json:"choices,omitempty"` // nil if any value will do
+	Default     []string `json:"default,omitempty"` // more than one only of an array
+}
+
+// Choice is one value that a field may have.
+type Choice struct {
+	Value string `json:"value"`
+	Title string `json:"title,omitempty"`
+}
+
+// Fields returns the fields of a form in its order; none of one that only wants an address opened, or a yes.
+func (f Form) Fields() []Field {
+	form := rawjson.Get(f.Params, "requestedSchema")
+	required := texts(rawjson.Get(form, "required"))
+	var all []Field
+	s := rawjson.ScanObject(rawjson.Get(form, "properties"))
+	for s.Next() {
+		field := Field{Name: s.KeyString(), Choices: choices(s.Value)}
+		for member, to := range map[string]*string{"title": &field.Title, "description": &field.Description, "type": &field.Type, "format": &field.Format} {
+			*to, _ = rawjson.String(rawjson.Get(s.Value, member))
+		}
+		field.Required = slices.Contains(required, field.Name)
+		field.Default = plain(rawjson.Get(s.Value, "default"))
+		all = append(all, field)
+	}
+	return all
+}
+
+// choices are those of a field, or of the entries of one that is a list.
+func choices(field json.RawMessage) (all []Choice) {
+	if items := rawjson.Get(field, "items"); items != nil {
+		return choices(items)
+	}
+	names := texts(rawjson.Get(field, "enumNames"))
+	for i, value := range texts(rawjson.Get(field, "enum")) {
+		c := Choice{Value: value}
+		if i < len(names) {
+			c.Title = names[i]
+		}
+		all = append(all, c)
+	}
+	for _, member := range []string{"oneOf", "anyOf"} {
+		s := rawjson.ScanArray(rawjson.Get(field, member))
+		for s.Next() {
+			if value, ok := rawjson.String(rawjson.Get(s.Value, "const")); ok {
+				title, _ := rawjson.String(rawjson.Get(s.Value, "title"))
+				all = append(all, Choice{value, title})
+			}
+		}
+	}
+	return all
+}
+
+func texts(list json.RawMessage) (all []string) {
+	s := rawjson.ScanArray(list)
+	for s.Next() {
+		if text, ok := rawjson.String(s.Value); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// plain is a value as somebody would type it.
+func plain(raw json.RawMessage) []string {
+	if rawjson.IsNull(raw) {
+		return nil
+	}
+	if raw[0] == '[' {
+		return texts(raw)
+	}
+	if text, ok := rawjson.String(raw); ok {
+		return []string{text}
+	}
+	return []string{string(raw)}
+}
+
+// Value is what somebody typed for a field. A field that is a list has one for each of its entries.
+type Value struct{ Name, Text string }
+
+// Fill makes content for Reply of what was typed. Fields that were left out have the form's defaults, unless somebody
+// has seen those and taken them out. The error says what does not fit.
+func (f Form) Fill(values []Value, defaults bool) (json.RawMessage, error) {
+	fields := f.Fields()
+	for _, v := range values {
+		if !slices.ContainsFunc(fields, func(field Field) bool { return field.Name == v.Name }) {
+			return nil, fmt.Errorf("the form has no field %q; it has %s", v.Name, names(fields))
+		}
+	}
+	content := rawjson.Object{}
+	for _, field := range fields {
+		var given []string
+		for _, v := range values {
+			if v.Name == field.Name {
+				given = append(given, v.Text)
+			}
+		}
+		if given == nil && defaults {
+			given = field.Default
+		}
+		if given == nil {
+			continue
+		}
+		value, err := field.value(given)
+		if err != nil {
+			return nil, err
+		}
+		content.Set(field.Name, value)
+	}
+	raw := json.RawMessage(content.Append(nil))
+	return raw, f.check(raw)
+}
+
+func names(fields []Field) string {
+	if len(fields) == 0 {
+		return "none"
+	}
+	var all []string
+	for _, f := range fields {
+		all = append(all, f.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// value reads what was typed.
+func (f Field) value(given []string) (json.RawMessage, error) {
+	if f.Type == "array" {
+		list := []json.RawMessage{}
+		for _, text := range given {
+			list = append(list, rawjson.AppendString(nil, text))
+		}
+		return json.Marshal(list)
+	}
+	if len(given) != 1 {
+		return nil, fmt.Errorf("field %q has one value", f.Name)
+	}
+	text := given[0]
+	switch raw := json.RawMessage(strings.TrimSpace(text)); f.Type {
+	case "boolean":
+		if string(raw) != "true" && string(raw) != "false" {
+			return nil, fmt.Errorf("field %q is true or false", f.Name)
+		}
+		return raw, nil
+	case "number", "integer":
+		if rawjson.Valid(raw) != nil || !strings.ContainsAny(string(raw[:1]), "-0123456789") {
+			return nil, fmt.Errorf("field %q is a number", f.Name)
+		}
+		return raw, nil
+	}
+	return rawjson.AppendString(nil, text), nil
+}

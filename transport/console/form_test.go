@@ -1,0 +1,66 @@
+package console_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+)
+
+// A form is shown with its fields, and answered by whoever has the token with what fits it, once.
+func TestForm(t *testing.T) {
+	d := newDesk(t)
+	asking := form.New(form.Options{Store: d.store})
+	f := form.Form{Plugin: "demo", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin demo asks: ` + strings.ReplaceAll(evil, `"`, `\"`) + `","requestedSchema":{
+		"type":"object","properties":{"name":{"type":"string","maxLength":5},"age":{"type":"integer","default":7}},"required":["name"]}}`)}
+	f, ok := asking.Ask(t.Context(), f)
+	if !ok {
+		t.Fatal("not asked")
+	}
+	_, text, _ := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token)
+	var state struct {
+		Forms []struct {
+			ID, Plugin, Message string
+			Fields              []form.Field
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &state); err != nil || len(state.Forms) != 1 || state.Forms[0].Message != f.Message() || len(state.Forms[0].Fields) != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+	answer := func(how, values string) string {
+		return `{"id":"` + f.ID + `","answer":"` + how + `","values":[` + values + `]}`
+	}
+	for values, want := range map[string]string{
+		``: "name", `{"name":"name","text":"Nobody"}`: "/name", `{"name":"rank","text":"1"}`: "no field", `{"name":"name","text":"Ada"},{"name":"age","text":"x"}`: "is a number",
+	} {
+		if code, text := d.post(answer("accept", values)); code != http.StatusUnprocessableEntity || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", values, code, text)
+		}
+	}
+	if code, _, _ := d.do("POST", "/answer", answer("decline", ""), "Content-Type", "application/json"); code != http.StatusUnauthorized {
+		t.Error("without the token:", code)
+	}
+	if code, _ := d.post(answer("always", "")); code != http.StatusConflict {
+		t.Error("a form was answered like a question about a grant:", code)
+	}
+	if _, ok := asking.Take(t.Context(), f); ok {
+		t.Error("it was answered")
+	}
+	if code, text := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusOK {
+		t.Error(code, text)
+	}
+	if got, _ := asking.Take(t.Context(), f); string(got) != `{"action":"accept","content":{"name":"Ada"}}` {
+		t.Errorf("%s", got)
+	}
+	if code, _ := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusConflict {
+		t.Error("answered twice:", code)
+	}
+	if got := strings.Join(d.noted, "\n"); !strings.HasSuffix(got, "accept "+f.ID+" d") {
+		t.Errorf("noted: %s", got)
+	}
+	if grants, err := d.store.Grants(t.Context()); err != nil || len(grants) != 0 {
+		t.Error("an answer became a grant:", grants, err)
+	}
+}
