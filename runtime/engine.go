@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
@@ -69,7 +70,7 @@ func (r Restore) best() image.Way {
 type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
-	cacheDir string
+	folder   codecache.Folder // of the cache; "" for one in memory
 	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
@@ -88,7 +89,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	cache, err := openCache(opts.CacheDir)
+	folder, cache, err := openCache(opts.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +108,25 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	}
 	way := opts.Restore.best()
 	return &Engine{
-		runtime: r, cache: cache, cacheDir: opts.CacheDir, compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
+		runtime: r, cache: cache, folder: folder, compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)),
 	}, nil
+}
+
+// openCache opens the folder of compiled machine code, or a cache in memory if dir is empty.
+func openCache(dir string) (codecache.Folder, wazero.CompilationCache, error) {
+	if dir == "" {
+		return "", wazero.NewCompilationCache(), nil
+	}
+	folder, err := codecache.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	c, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("cache folder: %w", err)
+	}
+	return folder, c, nil
 }
 
 // Close waits until no call and no compilation is in progress, then gives everything back. Compile

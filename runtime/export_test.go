@@ -9,6 +9,3 @@ func (p *Pool) Closed() bool {
 	defer p.calls.mu.Unlock()
 	return p.calls.drained != nil
 }
-
-// TrimCache removes the oldest entries beyond max bytes.
-func (e *Engine) TrimCache(max int64) error { return e.trimCache(max) }

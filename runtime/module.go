@@ -97,11 +97,11 @@ func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, inf
 // compileOrRepair compiles, and should the cache be damaged empties it and compiles once more.
 func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	c, err := e.compile(ctx, wasm)
-	if err == nil || e.cacheDir == "" || !strings.Contains(err.Error(), "compilationcache:") {
+	if err == nil || e.folder == "" || !strings.Contains(err.Error(), "compilationcache:") {
 		return c, err
 	}
-	e.log.Warn("the cache of compiled plugins is damaged and is made anew", "dir", e.cacheDir, "error", err)
-	if err := emptyCache(e.cacheDir); err != nil {
+	e.log.Warn("the cache of compiled plugins is damaged and is made anew", "dir", e.folder, "error", err)
+	if err := e.folder.Empty(); err != nil {
 		return nil, fmt.Errorf("cache folder: %w", err)
 	}
 	return e.compile(ctx, wasm)

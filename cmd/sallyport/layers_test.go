@@ -71,6 +71,7 @@ var layers = map[string]int{
 	"protocol/task":           3,
 	"protocol/sealed":         0,
 	"runtime/enginetest":      1,
+	"runtime/codecache":       0,
 	"runtime/image":           0,
 	"runtime/wasmbin":         0,
 	"runtime/wasmbin/rewrite": 0,
