@@ -32,6 +32,13 @@ const (
 	maxDescription = 1024
 )
 
+// listed begins each entry of an archive's directory (APPNOTE 4.3.12), which the reader takes in whole, whatever number
+// it claims. An archive within the skill may have some too.
+const (
+	listed    = "PK\x01\x02"
+	maxListed = 8 * maxFiles
+)
+
 // entry is the file that every skill has.
 const entry = "SKILL.md"
 
@@ -61,6 +68,9 @@ type Child struct{ URI, Name, MIMEType string }
 
 // Parse reads an archive.
 func Parse(raw []byte) (*Skill, error) {
+	if n := bytes.Count(raw, []byte(listed)); n > maxListed {
+		return nil, fmt.Errorf("the archive lists %d files; a skill has at most %d", n, maxFiles)
+	}
 	archive, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
 		return nil, fmt.Errorf("the file is no zip archive: %w", err)

@@ -101,3 +101,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestParse_listsTooMuch: an archive whose directory is all it has is refused before the directory is read.
+func TestParse_listsTooMuch(t *testing.T) {
+	var files []string
+	for i := range maxListed + 1 {
+		files = append(files, fmt.Sprint("f", i), "")
+	}
+	raw := pack(t, files...)
+	if _, err := Parse(raw); err == nil || err.Error() != "the archive lists 4097 files; a skill has at most 512" {
+		t.Errorf("%v", err)
+	}
+	if n := testing.AllocsPerRun(1, func() { _, _ = Parse(raw) }); n > 20 {
+		t.Errorf("%v allocations", n)
+	}
+	inner := pack(t, files[:2*maxListed/2]...)
+	if _, err := Parse(pack(t, "SKILL.md", front, "inner.zip", string(inner))); err != nil {
+		t.Errorf("an archive in the skill: %v", err)
+	}
+}
