@@ -84,7 +84,7 @@ func (g *Gate) askClient(ctx context.Context, round []runtime.Question) []runtim
 		}
 		send, places = append(send, prepared), append(places, i)
 	}
-	for i, a := range g.journaledRound(ctx, send) {
+	for i, a := range g.journaledRound(ctx, send, g.askSomebody) {
 		if a.Err == nil {
 			a.Result, a.Err = g.policy.host.questions[send[i].Method].accept(send[i].Params, a.Result)
 		}

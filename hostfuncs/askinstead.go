@@ -14,16 +14,22 @@ import (
 // answerTime is what a client is told to wait for an answer before it makes the call again: a person reads and types.
 const answerTime = time.Minute
 
-// askInstead puts what the client did not declare that its user can be asked before whoever runs the host, if the
-// operator wants that. The questions have passed the gate, and name the plugin.
-func (g *Gate) askInstead(ctx context.Context, round []runtime.Question, answers []runtime.Answer) []runtime.Answer {
+// askSomebody puts a plugin's round to the client, and what that did not declare that its user can be asked to
+// whoever runs the host, if the operator wants that. The questions have passed the gate, and name the plugin.
+func (g *Gate) askSomebody(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
+	answers, err := g.ask(ctx, round)
+	if err != nil {
+		return nil, err
+	}
 	for i, q := range round {
 		var ask *runtime.AskError
 		if errors.As(answers[i].Err, &ask) && ask.Requires != nil && g.mayAskInstead(q) {
-			answers[i] = g.askDesk(ctx, q, answers[i])
+			if answers[i], err = g.askDesk(ctx, q, answers[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return answers
+	return answers, nil
 }
 
 // mayAskInstead reports whether a question is one for whoever runs the host. An address is only where that is who
@@ -37,32 +43,30 @@ func (g *Gate) mayAskInstead(q runtime.Question) bool {
 }
 
 // askDesk answers one question: with what was answered before, or now if the call may wait for it, else with a
-// refusal that says that somebody was asked. It is the client's own answer if nobody can be asked here either.
-func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.Answer) runtime.Answer {
+// refusal that says that somebody was asked. It is the client's own answer if nobody can be asked here either. The
+// error is that the call is over, which is no answer and in no journal.
+func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
 	desk := g.policy.host.forms
 	f := form.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
 	if answer, ok := desk.Take(ctx, f); ok {
-		return runtime.Answer{Result: answer}
+		return runtime.Answer{Result: answer}, nil
 	}
 	f, ok := desk.Ask(ctx, f)
 	if !ok {
-		return client
+		return client, nil
 	}
 	if !desk.Waits() || g.call.Chain.Depth() > 0 {
 		return runtime.Answer{Err: g.deny(effect{family: "elicitation", act: "ask the client's user"}, &refusal{
 			reason: "the client takes no questions, and whoever runs this host has been asked: the call can be made again when it is answered",
 			hint:   desk.Command(f),
 			later:  answerTime,
-		})}
+		})}, nil
 	}
 	g.notice(ctx, fmt.Sprintf("plugin %q waits for an answer of whoever runs this host: %s", f.Plugin, desk.Command(f)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	answer := desk.Wait(wait, f)
-	if err := over(ctx); err != nil {
-		return runtime.Answer{Err: err}
-	}
-	return runtime.Answer{Result: answer}
+	return runtime.Answer{Result: answer}, over(ctx)
 }
 
 // notice tells the client what a call waits for.

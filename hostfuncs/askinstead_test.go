@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
@@ -108,6 +110,7 @@ func TestAskInstead_waits(t *testing.T) {
 		var all []form.Form
 		for len(all) == 0 {
 			all = waitingForms(t, kept)
+			time.Sleep(time.Millisecond)
 		}
 		if err := form.Reply(t.Context(), kept, all[0].ID, tt.action, json.RawMessage(tt.content)); err != nil {
 			t.Fatal(err)
@@ -158,4 +161,41 @@ func TestAskInstead_not(t *testing.T) {
 	g, _ := deafGate(t, hostfuncs.NewHost(nil), nil, "stdio:1")
 	_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
 	wantAsk(t, err, runtime.KindUnsupported, "the client does not declare it", "")
+}
+
+// The host's own question, whether a line that asks may be used, is for whoever makes the call: where that is nobody,
+// the operator is asked for a grant, and not by a form in the plugin's name.
+func TestAskInstead_confirmation(t *testing.T) {
+	h, kept := formsHost(t, true)
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "net: POST "+s.URL+"/** {ask: true}", "elicitation")})
+	g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: "stdio:1", Client: &deaf{}, Journal: journal.New()})
+	t.Cleanup(g.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := g.Ask(ctx, "http/fetch", json.RawMessage(`{"method":"POST","url":"`+s.URL+`/x"}`), &streams{})
+	if err == nil || !strings.Contains(err.Error(), "asks for a confirmation") || len(waitingForms(t, kept)) > 0 {
+		t.Error(err, waitingForms(t, kept))
+	}
+}
+
+// A call that is cancelled while it waits has no answer: a task that is run again asks again.
+func TestAskInstead_cancelled(t *testing.T) {
+	h, kept := formsHost(t, true)
+	j := journal.New()
+	g, _ := deafGate(t, h, j, "stdio:1")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := g.Ask(ctx, "elicitation/create", json.RawMessage(elicits), nil)
+		ended <- err
+	}()
+	for len(waitingForms(t, kept)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	before := len(j.Append(nil))
+	cancel()
+	if err := <-ended; err == nil || len(j.Append(nil)) != before || len(waitingForms(t, kept)) != 0 {
+		t.Errorf("%v; the journal has %d bytes, and had %d; %v wait", err, len(j.Append(nil)), before, waitingForms(t, kept))
+	}
 }

@@ -12,19 +12,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// asking puts a round to somebody. The error ends the call.
+type asking func(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error)
+
 // journaledRound asks a round, or answers it as it was answered before. When the client cannot answer
 // now, the call ends, and the journal ends with the round.
-func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []runtime.Answer {
+func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask asking) []runtime.Answer {
 	if len(round) == 0 {
 		return nil
 	}
 	j := g.journal
 	if j == nil {
-		answers, err := g.ask(ctx, round)
+		answers, err := ask(ctx, round)
 		if err != nil {
 			return refuseAll(len(round), err)
 		}
-		return g.askInstead(ctx, round, answers)
+		return answers
 	}
 	family, text := families(round), roundText(round)
 	outcome, replay, err := j.Next(family, text)
@@ -34,7 +37,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []r
 	if err != nil {
 		return refuseAll(len(round), g.diverged(err))
 	}
-	answers, err := g.ask(ctx, round)
+	answers, err := ask(ctx, round)
 	if errors.Is(err, ErrSuspended) {
 		if g.calleesWrote() {
 			return refuseAll(len(round), askErrorf(runtime.KindLimit, "the call can ask nothing any more: "+
@@ -47,7 +50,6 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question) []r
 	if err != nil {
 		return refuseAll(len(round), err)
 	}
-	answers = g.askInstead(ctx, round, answers)
 	j.Record(false, encodeAnswers(answers), family, text)
 	return answers
 }

@@ -47,7 +47,7 @@ func (g *Gate) askRoots(family string) bool {
 // rootFolders asks the client for its folders; none if it does not say. Where the answer comes with another
 // run of the call, the guest ends here.
 func (g *Gate) rootFolders() []string {
-	a := g.journaledRound(g.until(), []runtime.Question{{Method: "roots/list", Params: json.RawMessage("{}")}})[0]
+	a := g.journaledRound(g.until(), []runtime.Question{{Method: "roots/list", Params: json.RawMessage("{}")}}, g.ask)[0]
 	var end *runtime.EndError
 	if errors.As(a.Err, &end) {
 		runtime.Abort(a.Err)

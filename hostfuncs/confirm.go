@@ -74,7 +74,7 @@ func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes g
 // nothing. The error ends the call.
 func (g *Gate) confirm(ctx context.Context, e effect) error {
 	params := g.confirmation(e)
-	a := g.journaledRound(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}})[0]
+	a := g.journaledRound(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}}, g.ask)[0]
 	var end *runtime.EndError
 	var ask *runtime.AskError
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -179,7 +180,7 @@ func TestDesk_Wait_two(t *testing.T) {
 		go func() { got <- string(d.Wait(t.Context(), f)) }()
 	}
 	for range 2 {
-		for id := ""; id == ""; {
+		for id := ""; id == ""; time.Sleep(time.Millisecond) {
 			if all, _ := form.List(t.Context(), answers); len(all) > 0 {
 				id = all[0].ID
 				if err := form.Reply(t.Context(), answers, id, form.Decline, nil); err != nil {
