@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -256,6 +257,160 @@ func TestConsent_files(t *testing.T) {
 	f.allow(f.waiting().ID, store.Answer{Want: true})
 	if text, e := readFile(f.call().Files(), home+"/work/sub/b.md"); text != "B" || e != 0 {
 		t.Error(text, e)
+	}
+	f.silent()
+}
+
+// makeAll is how Go makes a folder with those above it, and then a file in it.
+func makeAll(tr wasi.Tree, dir string) wasi.Errno {
+	if s, e := tr.Stat(dir, true); e == 0 && s.Type == wasi.TypeDirectory {
+		return 0
+	}
+	if up := filepath.Dir(dir); up != "/" {
+		if e := makeAll(tr, up); e != 0 {
+			return e
+		}
+	}
+	e := tr.Mkdir(dir)
+	if s, other := tr.Stat(dir, false); e != 0 && other == 0 && s.Type == wasi.TypeDirectory {
+		return 0
+	}
+	return e
+}
+
+// save is a call that writes one file into a folder that it makes where it is missing.
+func (f *office) save(path string) (g *hostfuncs.Gate, err error) {
+	f.t.Helper()
+	g = f.call()
+	tr := g.Files()
+	e := makeAll(tr, filepath.Dir(path))
+	if e == 0 {
+		e = writeFile(tr, path, "new")
+	}
+	if err = g.Conclude(nil); err == nil && e != 0 {
+		return g, fmt.Errorf("errno %d", e)
+	}
+	if err == nil {
+		err = g.Land(f.t.Context())
+	}
+	return g, err
+}
+
+// A file in a folder that is not there takes one question, about the file, and one answer, which makes the folders that
+// lead to it and nothing else.
+func TestConsent_newFileIsOneQuestion(t *testing.T) {
+	for name, tt := range map[string]struct{ lines, wants []string }{
+		"nothing granted": {nil, []string{"fs: read ~/work/**", "fs: write ~/work/**"}},
+		"reading granted": {[]string{"fs: read ~/work/**"}, []string{"fs: write ~/**"}},
+		"beside":          {[]string{"fs: write ~/work/x/other"}, []string{"fs: write ~/work/**"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := world(t)
+			f := newOffice(t, false, hostfuncs.Options{Home: home, State: t.TempDir()}, tt.wants, tt.lines...)
+			path := home + "/work/new/deep/a.txt"
+			g, err := f.save(path)
+			if err == nil {
+				t.Fatal("written")
+			}
+			q := f.waiting()
+			if q.Line != "fs: write ~/work/new/deep/a.txt" || q.Effect != "write ~/work/new/deep/a.txt" {
+				t.Errorf("%+v", q)
+			}
+			if d := g.Denials(); len(d) != 1 || d[0].Hint != allows(q) {
+				t.Errorf("%+v", d)
+			}
+			if _, err := os.Stat(home + "/work/new"); err == nil {
+				t.Error("a folder that nobody allowed is there")
+			}
+			f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+			g = f.call()
+			if e := g.Files().Mkdir(home + "/work/other"); e != 0 || g.Conclude(nil) == nil {
+				t.Error("the answer is for another folder too", e)
+			}
+			f.revokeAll()
+			_, _ = f.save(path)
+			f.allow(f.last().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+			if g, err = f.save(path); err != nil {
+				t.Fatal(err, g.Denials())
+			}
+			if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
+				t.Error(string(text), err)
+			}
+			if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
+				t.Errorf("answers that were used are left: %+v %v", left, err)
+			}
+		})
+	}
+}
+
+// revokeAll takes back all that was answered or asked.
+func (f *office) revokeAll() {
+	f.t.Helper()
+	grants, err := f.answers.Grants(f.t.Context())
+	for _, g := range grants {
+		_, err = f.answers.Revoke(f.t.Context(), g.ID)
+	}
+	questions, other := f.answers.Questions(f.t.Context())
+	if err := errors.Join(err, other, f.answers.Answered(f.t.Context(), questions...)); err != nil {
+		f.t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+}
+
+// What a call only looked at is asked about when it is over, unless it led to what was refused; a folder that it made
+// for itself and counts on fails it.
+func TestConsent_looks(t *testing.T) {
+	home := world(t)
+	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/**", "fs: write ~/work/**"})
+	g := f.call()
+	tr := g.Files()
+	for _, path := range []string{"/work", "/work/sub", "/work/none"} { // there, there, not there
+		if _, e := tr.Stat(home+path, true); e != wasi.ENOENT {
+			t.Error(path, e)
+		}
+	}
+	f.silent()
+	if err := g.Conclude(nil); err != nil {
+		t.Error(err)
+	}
+	if d := g.Denials(); len(d) != 2 || d[0].Effect != "read ~/work/sub" || d[1].Effect != "read ~/work/none" {
+		t.Errorf("%+v", d)
+	}
+	f.waiting() // one question for a want
+	f.revokeAll()
+
+	g = f.call()
+	tr = g.Files()
+	if e := tr.Mkdir(home + "/work/sub"); e != 0 { // which is there: nothing tells
+		t.Error(e)
+	}
+	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
+		t.Error(e)
+	}
+	err := g.Conclude(nil)
+	var end *runtime.EndError
+	if !errors.As(err, &end) || end.Kind != runtime.KindDenied || f.waiting().Line != "fs: write ~/work/sub" {
+		t.Errorf("%v, %+v", err, f.waiting())
+	}
+	f.revokeAll()
+
+	g = f.call()
+	tr = g.Files()
+	if e := tr.Mkdir(home + "/work/gone"); e != 0 {
+		t.Error(e)
+	}
+	if e := tr.Rmdir(home + "/work/gone"); e != 0 {
+		t.Error(e)
+	}
+	if err := g.Conclude(nil); err != nil {
+		t.Error("a folder that was removed again:", err)
+	}
+	f.silent()
+
+	f.plugin.Wants = f.plugin.Wants[:1] // it never announced to write
+	g = f.call()
+	if e := g.Files().Mkdir(home + "/work/new"); e == 0 {
+		t.Error("made")
 	}
 	f.silent()
 }

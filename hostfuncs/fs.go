@@ -2,6 +2,9 @@ package hostfuncs
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,7 +21,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	var mounts []tree.Mount
 	places := g.policy.host.places
 	for _, prefix := range g.grants.Prefixes(places) {
-		mounts = append(mounts, tree.Mount{Host: filepath.FromSlash(prefix)})
+		mounts = append(mounts, tree.Mount{Host: standing(filepath.FromSlash(prefix))})
 	}
 	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
 		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
@@ -37,8 +40,27 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	g.onClose(t.Close)
 	g.onClose(held.Close)
 	o.Tree = held
+	if g.policy.consults() {
+		g.probes = &probes{Tree: held, files: f}
+		o.Tree = g.probes
+	}
 	if g.journal != nil {
-		o.Tree = &observed{Tree: held, journal: g.journal}
+		o.Tree = &observed{Tree: o.Tree, journal: g.journal}
+	}
+}
+
+// standing is the folder from which a place is reached: the place itself where its own folder is there, else the
+// nearest folder above it that is, so that what leads to the place can be made.
+func standing(place string) string {
+	for at := place; ; {
+		up := filepath.Dir(at)
+		if _, err := os.Stat(up); up == at || !errors.Is(err, fs.ErrNotExist) {
+			if at == place {
+				return place
+			}
+			return up
+		}
+		at = up
 	}
 }
 
@@ -79,6 +101,16 @@ func (f *files) moved(op tree.Op, path string, n int64) {
 type files struct {
 	gate  *Gate
 	guard guard
+	// hold takes what is refused instead of the record, while somebody asks what would be; nil is nobody.
+	hold func(probe)
+	// refused is what was refused, some of it perhaps twice.
+	refused []probe
+}
+
+// probe is one effect on a path.
+type probe struct {
+	op   tree.Op
+	path string
 }
 
 var (
@@ -87,27 +119,46 @@ var (
 )
 
 func grantOp(op tree.Op) grant.Op {
-	if op == tree.Write {
-		return grant.Write
+	if op == tree.Read {
+		return grant.Read
 	}
-	return grant.Read
+	return grant.Write
 }
 
 // Allow passes one effect on a path through the gate; the tree performs it at once.
 func (f *files) Allow(op tree.Op, path string) error {
 	act := op.String() + " " + f.shown(path)
-	return f.gate.pass(context.Background(), effect{
+	e := effect{
 		family: "fs", act: act, target: act,
 		forbid: func() string { return f.forbidden(op, path) },
-		decide: func(s *grant.Set) grant.Decision { return s.FS(grantOp(op), path, f.gate.policy.host.places) },
-	})
+		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
+	}
+	if f.hold != nil {
+		if _, refused := f.gate.check(context.Background(), e); refused != nil {
+			f.hold(probe{op, path})
+			return refused
+		}
+	}
+	err := f.gate.pass(context.Background(), e)
+	if err != nil && len(f.refused) < maxEffects {
+		f.refused = append(f.refused, probe{op, path})
+	}
+	return err
+}
+
+func (f *files) decide(s *grant.Set, op tree.Op, path string) grant.Decision {
+	places := f.gate.policy.host.places
+	if op == tree.Make {
+		return s.Folder(path, places)
+	}
+	return s.FS(grantOp(op), path, places)
 }
 
 func (f *files) forbidden(op tree.Op, path string) string {
-	if op == tree.Write && f.gate.call.ReadOnly {
+	if op != tree.Read && f.gate.call.ReadOnly {
 		return saysReadOnly
 	}
-	return f.forbiddenTo(op == tree.Write, path)
+	return f.forbiddenTo(op != tree.Read, path)
 }
 
 func (f *files) forbiddenTo(write bool, path string) string {

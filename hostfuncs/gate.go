@@ -84,6 +84,7 @@ type Gate struct {
 	cancel   context.CancelFunc
 	closers  []func()         // what a WASI state needs closed
 	files    *overlay.Overlay // what it writes; nil before it asked for files
+	probes   *probes          // what it looked for in vain; nil if nobody is asked
 	kept     pending          // keys that it changes
 	landed   int              // how many of its writes last
 	inner    []*Gate          // calls that it made, whose writes land with its own

@@ -342,3 +342,41 @@ func TestAnswer_fourProcesses(t *testing.T) {
 		}
 	}
 }
+
+// To write a new file into a new folder takes one question and one answer, after which nothing is left of either.
+func TestAnswer_newFile(t *testing.T) {
+	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: refuse\n"}
+	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
+	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
+		t.Fatal(err)
+	}
+	serve := h.program("serve", h.dir)
+	home := strings.TrimPrefix(serve.Env[len(serve.Env)-1], "HOME=")
+	s := h.connect(serve)
+	path := filepath.Join(home, "work", "new", "a.txt")
+	write := func() (string, bool) {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "files-write", Arguments: map[string]any{"path": path, "text": "hello"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(r), r.IsError
+	}
+	said, failed := write()
+	q := h.one()
+	if !failed || q.Line != "fs: write ~/work/new/a.txt" || strings.Count(said, "to allow it") != 1 || strings.Contains(said, "more refused") {
+		t.Errorf("%q %+v", said, q)
+	}
+	if _, out, code := h.answer("y", "allow", q.ID); code != 0 || out != "allowed once: fs: write ~/work/new/a.txt\n" {
+		t.Errorf("%d %q", code, out)
+	}
+	time.Sleep(time.Second)
+	if said, failed := write(); failed {
+		t.Error(said)
+	}
+	if content(path) != "hello" {
+		t.Error(content(path))
+	}
+	if out, err := h.program("grants").Output(); err != nil || !strings.HasPrefix(string(out), "nothing was answered") {
+		t.Errorf("%s %v", out, err)
+	}
+}

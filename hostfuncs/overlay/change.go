@@ -39,7 +39,7 @@ func (o *Overlay) Mkdir(name string) wasi.Errno {
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	if e := o.vacant(&s); e != wasi.ESUCCESS {
+	if e := o.vacant(&s, tree.Make); e != wasi.ESUCCESS {
 		return e
 	}
 	if o.direct(s.Host) {
@@ -161,7 +161,7 @@ func (o *Overlay) Symlink(target, name string) wasi.Errno {
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	if e := o.vacant(&s); e != wasi.ESUCCESS {
+	if e := o.vacant(&s, tree.Write); e != wasi.ESUCCESS {
 		return e
 	}
 	switch {
@@ -243,7 +243,7 @@ func (o *Overlay) Link(from, to string, follow bool) wasi.Errno {
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	if e := o.vacant(&b); e != wasi.ESUCCESS {
+	if e := o.vacant(&b, tree.Write); e != wasi.ESUCCESS {
 		return e
 	}
 	switch {

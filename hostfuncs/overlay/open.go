@@ -98,7 +98,7 @@ func (o *Overlay) allowAccess(s *spot, opt wasi.OpenOptions) wasi.Errno {
 
 // create makes a file where nothing is.
 func (o *Overlay) create(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	if e := o.mayMake(s); e != wasi.ESUCCESS {
+	if e := o.mayMake(s, tree.Write); e != wasi.ESUCCESS {
 		return nil, e
 	}
 	if s.Slash {

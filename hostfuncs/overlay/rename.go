@@ -75,7 +75,7 @@ func (o *Overlay) mayReplace(a, b *spot) wasi.Errno {
 		case b.Real != "" && b.Fixed:
 			return wasi.EBUSY
 		}
-		return o.mayMake(b)
+		return o.mayMake(b, tree.Write)
 	}
 	if e := o.see(b, tree.Write); e != wasi.ESUCCESS {
 		return e

@@ -196,16 +196,16 @@ func (o *Overlay) see(s *spot, op tree.Op) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayMake decides about making something where nothing is.
-func (o *Overlay) mayMake(s *spot) wasi.Errno {
+// mayMake decides about making something where nothing is: by tree.Write, or by tree.Make a folder.
+func (o *Overlay) mayMake(s *spot, op tree.Op) wasi.Errno {
 	if s.Real == "" {
-		_ = o.lower.Permit(tree.Write, s.Host, false)
+		_ = o.lower.Permit(op, s.Host, false)
 		return wasi.EROFS
 	}
 	if e := checkName(path.Base(s.Guest)); e != wasi.ESUCCESS {
 		return e
 	}
-	return o.lower.Permit(tree.Write, s.Host, false)
+	return o.lower.Permit(op, s.Host, false)
 }
 
 // mayChange decides about changing or removing what is there.
@@ -220,12 +220,12 @@ func (o *Overlay) mayChange(s *spot) wasi.Errno {
 }
 
 // vacant decides about making something at a place where nothing may be.
-func (o *Overlay) vacant(s *spot) wasi.Errno {
+func (o *Overlay) vacant(s *spot, op tree.Op) wasi.Errno {
 	if s.there() {
 		if e := o.see(s, tree.Write); e != wasi.ESUCCESS {
 			return e
 		}
 		return wasi.EEXIST
 	}
-	return o.mayMake(s)
+	return o.mayMake(s, op)
 }

@@ -16,14 +16,15 @@ type Op uint8
 const (
 	Read  Op = iota // look at it and read it
 	Write           // make, change, move or remove it
+	Make            // make a folder where nothing is: a Write that less allows
 )
 
 // String returns "read" or "write".
 func (o Op) String() string {
-	if o == Write {
-		return "write"
+	if o == Read {
+		return "read"
 	}
-	return "read"
+	return "write"
 }
 
 // Decider says what a call may do. Paths are absolute host paths without links, except that a

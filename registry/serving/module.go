@@ -68,6 +68,9 @@ func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.
 	ctx, cancel := shortened(ctx, c.Params)
 	defer cancel()
 	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Patient: c.Patient}, gate)
+	if concluded := gate.Conclude(err); err == nil {
+		err = concluded
+	}
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
 	}

@@ -1,0 +1,53 @@
+package grant_test
+
+import (
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+)
+
+func TestSet_Folder(t *testing.T) {
+	for _, tt := range []struct {
+		lines []string
+		top   string // a ceiling; empty is none
+		path  string
+		want  bool
+	}{
+		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home/me/work/a/b", true},
+		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home/me/work", true},
+		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home/me/work/a/c", false},
+		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home/me/work/a/b/new.txt/x", false},
+		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home", false},
+		{[]string{"fs: read ~/work/a/b/new.txt"}, "", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/**"}, "", "/home/me/work", false}, // it names many places
+		{[]string{"fs: write ~/work/*/x"}, "", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/x {ask: true}"}, "", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/x", "deny: fs: write ~/work/a"}, "", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/x"}, "fs: write ~/work/**", "/home/me/work/a", true},
+		{[]string{"fs: write ~/work/a/x"}, "fs: write ~/work/a/x", "/home/me/work/a", true},
+		{[]string{"fs: write ~/work/a/x"}, "fs: write ~/other/**", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/x"}, "fs: read ~/work/**", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/**"}, "", "/home/me/work/a", true},
+	} {
+		var all []grant.Grant
+		for _, line := range tt.lines {
+			all = append(all, parsed(t, line))
+		}
+		set := grant.NewSet(all...)
+		if tt.top != "" {
+			set = set.Under(grant.NewSet(parsed(t, tt.top)))
+		}
+		if got := set.Folder(tt.path, home()); got.Allowed != tt.want {
+			t.Errorf("%v under %q: %s: %+v", tt.lines, tt.top, tt.path, got)
+		}
+	}
+}
+
+func parsed(t *testing.T, line string) grant.Grant {
+	t.Helper()
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		t.Fatal(line, err)
+	}
+	return g
+}

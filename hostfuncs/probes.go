@@ -1,0 +1,183 @@
+package hostfuncs
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// probes is the tree of a call whose operator may be asked. A program that writes a file looks first at the folders on
+// the way, and makes those that it does not find; asked about each, a person would answer one question after the other
+// and never see the one that matters. So what is refused to a look, or to the making of a folder, waits until the call
+// is over: looks find nothing, and a folder is made for the call alone, whatever the host has there.
+//
+//	stat ~/work/new         ── nothing there
+//	mkdir ~/work/new        ── made, for this call
+//	open ~/work/new/a.txt   ── refused: "may it write ~/work/new/a.txt?"
+//
+// When the call is over, what leads to something that was refused is forgotten; of the rest the deepest is refused then,
+// and a call whose folder was refused has failed. No question and no answer here depends on what the host has where
+// nothing is granted.
+type probes struct {
+	wasi.Tree
+	files *files
+	looks []probe
+	made  []madeFolder
+}
+
+// madeFolder is one that is the call's alone.
+type madeFolder struct {
+	guest  string // its path as the guest knows it
+	wanted probe  // what was refused about it
+}
+
+var _ wasi.Tree = (*probes)(nil)
+
+// maxProbes bounds what is kept of looks and folders; beyond it each is refused when it comes.
+const maxProbes = 256
+
+// quietly does something and returns what was refused in it.
+func (p *probes) quietly(do func()) (refused []probe) {
+	p.files.hold = func(l probe) { refused = append(refused, l) }
+	defer func() { p.files.hold = nil }()
+	do()
+	return refused
+}
+
+// Stat finds what was made for the call, and nothing where nothing is granted.
+func (p *probes) Stat(name string, follow bool) (s wasi.Stat, e wasi.Errno) {
+	if p.isMade(name) {
+		return wasi.Stat{Nlink: 1, Type: wasi.TypeDirectory}, wasi.ESUCCESS
+	}
+	if len(p.looks) >= maxProbes {
+		return p.Tree.Stat(name, follow)
+	}
+	refused := p.quietly(func() { s, e = p.Tree.Stat(name, follow) })
+	p.looks = append(p.looks, refused...)
+	return s, e
+}
+
+// Open asks for a file that is to be made in a folder which was made for the call.
+func (p *probes) Open(name string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	if host, below := p.inMade(name); o.Create && below && p.files.Allow(tree.Write, host) != nil {
+		return nil, wasi.ENOENT
+	}
+	return p.Tree.Open(name, o)
+}
+
+// inMade is the host path of what would be in a folder that was made for the call.
+func (p *probes) inMade(name string) (host string, below bool) {
+	name = path.Clean(name)
+	for _, m := range p.made {
+		if rest, found := strings.CutPrefix(name, m.guest+"/"); found {
+			return filepath.Join(m.wanted.path, filepath.FromSlash(rest)), true
+		}
+	}
+	return "", false
+}
+
+// Mkdir makes what nobody allows for the call alone.
+func (p *probes) Mkdir(name string) (e wasi.Errno) {
+	if p.isMade(name) {
+		return wasi.EEXIST
+	}
+	if len(p.made) >= maxProbes || !p.mayWant() || strings.Contains(name+"/", "/../") {
+		return p.Tree.Mkdir(name)
+	}
+	m := madeFolder{guest: path.Clean(name)}
+	if host, below := p.inMade(name); below {
+		m.wanted = probe{tree.Make, host}
+	} else {
+		refused := p.quietly(func() { e = p.Tree.Mkdir(name) })
+		if len(refused) == 0 {
+			return e
+		}
+		m.wanted = refused[0]
+	}
+	p.made = append(p.made, m)
+	return wasi.ESUCCESS
+}
+
+// mayWant reports whether the plugin announced that it writes files. It is the same for each path: what is made for
+// the call tells nothing about the host.
+func (p *probes) mayWant() bool {
+	return !p.files.gate.call.ReadOnly && slices.ContainsFunc(p.files.gate.policy.wants, func(w Want) bool {
+		return strings.HasPrefix(w.line(), "fs: write ")
+	})
+}
+
+// Rmdir removes what was made for the call.
+func (p *probes) Rmdir(name string) wasi.Errno {
+	i := slices.IndexFunc(p.made, func(m madeFolder) bool { return m.guest == path.Clean(name) })
+	if i < 0 {
+		return p.Tree.Rmdir(name)
+	}
+	p.made = slices.Delete(p.made, i, i+1)
+	return wasi.ESUCCESS
+}
+
+// isMade reports whether a path is a folder that was made for the call, or leads to one.
+func (p *probes) isMade(name string) bool {
+	name = path.Clean(name)
+	return slices.ContainsFunc(p.made, func(m madeFolder) bool { return m.guest == name || strings.HasPrefix(m.guest, name+"/") })
+}
+
+// Conclude refuses what a call looked for in vain, now that it is over with err, nil for an answer: what led to nothing
+// that was refused by itself. It is called once, before the answer is given. The error, an *runtime.EndError, is for a
+// call with an answer: a folder that it counts on was not granted.
+func (g *Gate) Conclude(err error) error {
+	p := g.probes
+	if p == nil || errors.Is(err, ErrSuspended) || errors.Is(err, journal.ErrOther) {
+		return nil
+	}
+	var failed *runtime.AskError
+	for _, m := range ends(p.folders(), p.refused(tree.Write)) {
+		if refused := p.files.Allow(m.op, m.path); refused != nil {
+			failed = asAskError(refused)
+		}
+	}
+	for _, l := range ends(p.looks, p.refused(tree.Read)) {
+		_ = p.files.Allow(l.op, l.path) // it is recorded
+	}
+	if failed == nil {
+		return nil
+	}
+	return &runtime.EndError{Kind: failed.Kind, Message: failed.Message, Err: failed}
+}
+
+func (p *probes) folders() (all []probe) {
+	for _, m := range p.made {
+		all = append(all, m.wanted)
+	}
+	return all
+}
+
+// refused is what was refused by itself: with tree.Write only what would have changed something.
+func (p *probes) refused(least tree.Op) (all []probe) {
+	for _, r := range p.files.refused {
+		if r.op >= least {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ends are the paths of which none leads to another, or to one of those that were refused, each once.
+func ends(list, refused []probe) (left []probe) {
+	for i, l := range list {
+		same := func(o probe) bool { return o.path == l.path }
+		leads := func(o probe) bool { return isBelow(o.path, l.path) }
+		deeper := func(o probe) bool { return !same(o) && leads(o) }
+		if !slices.ContainsFunc(list[:i], same) && !slices.ContainsFunc(list, deeper) && !slices.ContainsFunc(refused, leads) {
+			left = append(left, l)
+		}
+	}
+	return left
+}
