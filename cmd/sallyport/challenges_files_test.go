@@ -95,7 +95,7 @@ func TestChallenge33_auditTrail(t *testing.T) {
 	if out, err := audit("show", receipt.Call); err != nil || !strings.Contains(out, `"tool": "run"`) || !strings.Contains(out, "read "+dir+"/b") {
 		t.Errorf("show: %s, %v", out, err)
 	}
-	if out, err := audit("verify"); err != nil || !strings.Contains(out, "1 chains") {
+	if out, err := audit("verify"); err != nil || !strings.Contains(out, "in 1 chain,") {
 		t.Errorf("verify: %s, %v", out, err)
 	}
 	if out, err := audit("verify", "--receipt", receipt.Audit); err != nil || !strings.Contains(out, receipt.Call) {
