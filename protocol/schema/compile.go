@@ -10,11 +10,10 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema/census"
 )
-
-// baseURL is what a schema without an $id is called. Nothing can be loaded from there.
-const baseURL = "schema:///"
 
 // Options of Compile. Nil is the zero value.
 type Options struct {
@@ -27,6 +26,25 @@ type Schema struct {
 	root    *rule
 	dynamic bool      // some rule is found through the dynamic scope
 	idle    sync.Pool // evaluators without work, for their memory
+}
+
+// Check looks at a schema without compiling it: size, depth, number of subschemas, dialect, and
+// references that leave the document. What it lets through may still fail to compile. The error
+// is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+func Check(raw json.RawMessage) error {
+	_, err := check(raw)
+	return err
+}
+
+// check returns the decoded schema, made safe for the library.
+func check(raw json.RawMessage) (*census.Census, error) {
+	c, err := census.Take(raw)
+	if p := (*census.Problem)(nil); errors.As(err, &p) {
+		return nil, &SchemaError{p.Pointer, p.Text}
+	} else if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return c, nil
 }
 
 // Compile prepares a schema for validation. It never loads anything, and ends within seconds on
@@ -42,17 +60,17 @@ func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
 	return compileChecked(raw, c, o)
 }
 
-func compileChecked(raw json.RawMessage, c *census, o *Options) (s *Schema, err error) {
+func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schema, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // the library's, on a stranger's input
 			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
 		}
 	}()
 	compiler := newCompiler(o, time.Now().Add(maxCompileTime))
-	if err := compiler.AddResource(baseURL, c.root); err != nil {
+	if err := compiler.AddResource(census.BaseURL, c.Root); err != nil {
 		return nil, compileError(raw, c, err)
 	}
-	root, err := compiler.Compile(baseURL)
+	root, err := compiler.Compile(census.BaseURL)
 	if err != nil {
 		return nil, compileError(raw, c, err)
 	}
@@ -81,14 +99,14 @@ type noLoader struct{}
 
 // Load refuses.
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("external reference %q is not loaded", shownString(url))
+	return nil, fmt.Errorf("external reference %q is not loaded", clean.Cut(url, maxShown))
 }
 
 // stopwatch is a vocabulary without keywords. The library compiles it into each subschema, and
 // so gives an opportunity to end the compilation.
 func stopwatch(end time.Time) *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
-		URL: baseURL + "stopwatch",
+		URL: census.BaseURL + "stopwatch",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
 			if time.Now().After(end) {
 				return nil, errors.New("takes too long to compile")
@@ -99,23 +117,25 @@ func stopwatch(end time.Time) *jsonschema.Vocabulary {
 }
 
 // compileError puts the library's errors into one sentence.
-func compileError(raw json.RawMessage, c *census, err error) error {
+func compileError(raw json.RawMessage, c *census.Census, err error) error {
 	if invalid := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &invalid) {
 		return metaError(raw, c)
 	}
 	if load := (*jsonschema.LoadURLError)(nil); errors.As(err, &load) {
 		return &SchemaError{"", load.Err.Error()}
 	}
-	text := strings.ReplaceAll(err.Error(), baseURL, "")
+	text := strings.ReplaceAll(err.Error(), census.BaseURL, "")
 	return &SchemaError{"", strings.Join(strings.Fields(text), " ")}
 }
 
 // metaError says what is wrong with a schema that is none, in the words of our own evaluator.
-func metaError(raw json.RawMessage, c *census) error {
+func metaError(raw json.RawMessage, c *census.Census) error {
 	unknown := &SchemaError{"", "is no valid schema"}
 	dialect := "https://json-schema.org/draft/2020-12/schema"
-	if o, ok := c.root.(map[string]any); ok && stringIn(o, "$schema") != "" {
-		dialect = strings.TrimSuffix(stringIn(o, "$schema"), "#")
+	if o, ok := c.Root.(map[string]any); ok {
+		if name, ok := o["$schema"].(string); ok && name != "" {
+			dialect = strings.TrimSuffix(name, "#")
+		}
 	}
 	meta, err := Compile(json.RawMessage(`{"$ref":`+string(rawjson.AppendString(nil, dialect))+`}`), nil)
 	if err != nil {

@@ -21,7 +21,7 @@
 // format and the content keywords are annotations here, as in the default of 2020-12: they are
 // not enforced in any dialect. Of equal keys in an object every value is checked.
 //
-// How it is done: the library resolves and checks the schema; its result is translated into
+// How it is done: a census looks at the schema; the library resolves and checks it; its result is translated into
 // rules of our own (compile.go, rule.go), which an evaluator with a budget runs over an index of
 // the raw value (value.go, eval.go). The library's own evaluator has no budget and cannot be
 // stopped.

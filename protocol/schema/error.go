@@ -3,8 +3,8 @@ package schema
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 )
 
 // ValidationError says which part of a value does not fit, and why.
@@ -36,22 +36,8 @@ func located(pointer, message string) string {
 const maxShown = 64
 
 // shown is a text for a message: cut, on one line, and harmless on a terminal.
-func shown(raw []byte) string {
-	text := string(raw)
-	if len(text) > maxShown {
-		cut := maxShown
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
+func shown[T string | []byte](text T) string {
+	return clean.Visible(strings.Join(strings.Fields(clean.Cut(string(text), maxShown)), " "))
 }
 
 // list joins words as in "a, b or c".

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
 )
 
 // Validate checks a value against the schema. The error is a *ValidationError: of what does not
@@ -232,7 +233,7 @@ func (e *evaluator) isInteger(v value) bool {
 	raw := e.of(v)
 	for _, c := range raw {
 		if c == '.' || c|' ' == 'e' {
-			return e.spend(len(raw)/workBytes) && parseDecimal(raw).isInteger()
+			return e.spend(len(raw)/workBytes) && decimal.Parse(raw).IsInteger()
 		}
 	}
 	return true

@@ -1,6 +1,10 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/protocol/schema/census"
+)
 
 func (e *evaluator) checkCombined(r *rule, v value, m marks) bool {
 	for _, sub := range r.allOf {
@@ -111,7 +115,7 @@ func (e *evaluator) explain(forms []*rule, v value) bool {
 
 // wantedType is the types of a form that does not take the type of v.
 func wantedType(form *rule, has func(kind, value) bool, v value) kind {
-	for hops := 0; form.ref != nil && !form.typed && hops < maxDepth; hops++ {
+	for hops := 0; form.ref != nil && !form.typed && hops < census.MaxDepth; hops++ {
 		form = form.ref
 	}
 	if form.typed && !has(form.types, v) {

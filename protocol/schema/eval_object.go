@@ -137,7 +137,7 @@ func (e *evaluator) checkDependencies(o *objectRule, v value, m marks) bool {
 		}
 		for _, key := range d.required {
 			if !e.has(v, key) {
-				return e.failAt(key, "is required when %s is there", shownString(d.key))
+				return e.failAt(key, "is required when %s is there", shown(d.key))
 			}
 		}
 		if d.rule != nil && !e.check(d.rule, v, m) {

@@ -1,6 +1,10 @@
 package schema
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
+)
 
 func (e *evaluator) checkText(t *textRule, v value) bool {
 	if !e.spend(int(v.end-v.start) / workBytes) {
@@ -21,7 +25,7 @@ func (e *evaluator) checkText(t *textRule, v value) bool {
 	}
 	ok, certain := e.match(t.pattern, text)
 	if certain && !ok {
-		return e.fail("want text that matches %s, but got %s", shownString(t.pattern.source), shown(e.of(v)))
+		return e.fail("want text that matches %s, but got %s", shown(t.pattern.source), shown(e.of(v)))
 	}
 	return ok
 }
@@ -30,14 +34,14 @@ func (e *evaluator) checkText(t *textRule, v value) bool {
 // for neither answer would be right.
 func (e *evaluator) match(p *pattern, text []byte) (ok, certain bool) {
 	if len(text) > maxMatchBytes {
-		return e.stop("is too long to be matched with %s", shownString(p.source)), false
+		return e.stop("is too long to be matched with %s", shown(p.source)), false
 	}
 	if e.look(); !e.spend(matchWork + len(text)) {
 		return false, false
 	}
 	ok, err := p.match(string(text))
 	if err != nil {
-		return e.stop("takes too long to match with %s", shownString(p.source)), false
+		return e.stop("takes too long to match with %s", shown(p.source)), false
 	}
 	return ok, true
 }
@@ -50,15 +54,15 @@ func (e *evaluator) checkNumber(n *numberRule, v value) bool {
 	if !e.spend(len(raw) / workBytes) {
 		return false
 	}
-	x := newBoundText(raw)
+	x := decimal.Parse(raw)
 	switch {
-	case n.min != nil && x.cmp(n.min) < 0:
+	case n.min != nil && x.Cmp(n.min.number) < 0:
 		return e.fail("want at least %s, but got %s", n.min.text, shown(raw))
-	case n.max != nil && x.cmp(n.max) > 0:
+	case n.max != nil && x.Cmp(n.max.number) > 0:
 		return e.fail("want at most %s, but got %s", n.max.text, shown(raw))
-	case n.over != nil && x.cmp(n.over) <= 0:
+	case n.over != nil && x.Cmp(n.over.number) <= 0:
 		return e.fail("want more than %s, but got %s", n.over.text, shown(raw))
-	case n.under != nil && x.cmp(n.under) >= 0:
+	case n.under != nil && x.Cmp(n.under.number) >= 0:
 		return e.fail("want less than %s, but got %s", n.under.text, shown(raw))
 	}
 	return n.multiple == nil || e.checkMultiple(n.multiple, raw)
@@ -71,28 +75,8 @@ func (e *evaluator) checkMultiple(m *bound, raw []byte) bool {
 	if !e.spend(matchWork + len(raw)) {
 		return false
 	}
-	if !parseDecimal(raw).isMultiple(m.exact) {
+	if !decimal.Parse(raw).IsMultiple(m.number) {
 		return e.fail("want a multiple of %s, but got %s", m.text, shown(raw))
 	}
 	return true
-}
-
-// newBoundText reads a number of the value, exactly only if that is needed.
-func newBoundText(raw []byte) bound {
-	var b bound
-	if b.small, b.short = smallInt(raw); !b.short {
-		b.exact = parseDecimal(raw)
-	}
-	return b
-}
-
-// cmp compares a number of the value with one of the schema.
-func (b *bound) cmp(other *bound) int {
-	if b.short && other.short {
-		return compare(b.small, other.small)
-	}
-	if b.short {
-		return fromSmall(b.small).cmp(other.exact)
-	}
-	return b.exact.cmp(other.exact)
 }

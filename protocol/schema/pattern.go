@@ -7,6 +7,8 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 )
 
 // pattern is a regular expression of a schema. One that cannot be compiled has no re and is
@@ -46,7 +48,7 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	}
 	re, err := compilePattern(source)
 	if err != nil && p.warn != nil {
-		p.warn(fmt.Sprintf("pattern %q is not enforced: %v", shownString(source), err))
+		p.warn(fmt.Sprintf("pattern %q is not enforced: %v", clean.Cut(source, maxShown), err))
 	}
 	compiled := &pattern{source, re}
 	p.known[source] = compiled

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
 )
 
 // rule is one subschema in the form that the evaluator wants: what is absent is nil, so that a
@@ -108,10 +110,8 @@ type numberRule struct {
 
 // bound is a number of the schema.
 type bound struct {
-	exact decimal
-	small int64 // if isSmall
-	short bool
-	text  string
+	number decimal.Number
+	text   string
 }
 
 // translator turns the library's graph into rules.
@@ -366,10 +366,8 @@ func newBound(r *big.Rat) *bound {
 	if r == nil {
 		return nil
 	}
-	places, _ := r.FloatPrec()
-	b := &bound{exact: fromRat(r), text: shownString(r.FloatString(places))}
-	b.small, b.short = smallInt([]byte(r.FloatString(places)))
-	return b
+	n, text := decimal.FromRat(r)
+	return &bound{number: n, text: shown(text)}
 }
 
 func atLeast(n *int) int {

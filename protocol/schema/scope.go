@@ -2,18 +2,21 @@ package schema
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sallyport-mcp/sallyport/protocol/schema/census"
 )
 
 // scopes gives each rule its resource. $dynamicRef and $recursiveRef are resolved against the
 // resources that evaluation has come through, which the library knows but does not tell; it does
 // tell where each subschema stands, and the census where each $id and $dynamicAnchor stands.
-func (t *translator) scopes(c *jsonschema.Compiler, seen *census) {
-	for _, pointer := range append(seen.ids, seen.anchors...) {
+func (t *translator) scopes(c *jsonschema.Compiler, seen *census.Census) {
+	for _, pointer := range slices.Concat(seen.IDs, seen.Anchors) {
 		// What only looks like a schema, inside an enum say, may not compile; nothing leads there.
-		if s, err := c.Compile(baseURL + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
+		if s, err := c.Compile(census.BaseURL + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
 			t.rule(s)
 		}
 	}

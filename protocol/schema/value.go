@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
 )
 
 // kind is the type of a JSON value. The bits serve as sets.
@@ -189,7 +190,7 @@ func (x *index) appendKey(dst []byte, v value) []byte {
 	case kindString:
 		return appendText(append(dst, 's'), x.string(v))
 	case kindNumber:
-		return append(parseDecimal(x.of(v)).appendKey(append(dst, 'n')), ';')
+		return append(decimal.AppendKey(append(dst, 'n'), x.of(v)), ';')
 	case kindArray:
 		dst = append(dst, '[')
 		for _, m := range x.members(v) {

@@ -1,0 +1,73 @@
+package census
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// data looks at all of the document for what the library cannot bear.
+func (c *Census) data(v any) {
+	switch v := v.(type) {
+	case json.Number:
+		if !modest(string(v)) {
+			c.refuse("a number with more than %d digits", maxDigits)
+		}
+	case map[string]any:
+		for _, key := range keys(v) {
+			c.in(key, func() { c.data(v[key]) })
+		}
+	case []any:
+		containers := 0
+		for i, item := range v {
+			if isContainer(item) {
+				containers++
+			}
+			c.in(strconv.Itoa(i), func() { c.data(item) })
+		}
+		if containers > maxContainers && !c.holdsSchemas() {
+			c.refuse("more than %d arrays and objects in one array", maxContainers)
+		}
+	}
+}
+
+// holdsSchemas reports whether the path ends in a keyword whose array is no data, or is never
+// compared.
+func (c *Census) holdsSchemas() bool {
+	if len(c.path) == 0 {
+		return false
+	}
+	last := c.path[len(c.path)-1]
+	return keywords[last] == schemaList || last == "items" || last == "examples" || last == "default"
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// modest reports whether a number can be expanded without harm.
+func modest(number string) bool {
+	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	if len(digits) > maxDigits {
+		return false
+	}
+	if exponent == "" {
+		return true
+	}
+	e, err := strconv.Atoi(exponent)
+	return err == nil && e >= -maxDigits && e <= maxDigits
+}
+
+// cutCount keeps a count within an int: the library would take its low bits.
+func cutCount(n json.Number) json.Number {
+	r, ok := new(big.Rat).SetString(string(n))
+	if ok && r.Cmp(big.NewRat(maxCount, 1)) > 0 {
+		return json.Number(strconv.Itoa(maxCount))
+	}
+	return n
+}

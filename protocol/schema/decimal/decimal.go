@@ -1,0 +1,189 @@
+// Package decimal compares JSON numbers as they were written, digit by digit: 1.0 is an integer, 2^64+1 is not 2^64, and
+// 1e999999999 costs no memory.
+//
+//	decimal.Parse([]byte("1.50")).Cmp(decimal.Parse([]byte("15e-1"))) // 0
+//
+// This package is not promised to others; it may change with any version.
+package decimal
+
+import (
+	"bytes"
+	"cmp"
+	"math/big"
+	"strconv"
+)
+
+// Number is a number, exactly. It does not change. The zero Number is 0.
+type Number struct {
+	small int64 // if short
+	short bool  // it was written as an integer of up to 18 digits, which most are
+	wide  wide  // unless it is short; of one made by FromRat always
+}
+
+// Parse reads a valid JSON number.
+func Parse(raw []byte) Number {
+	if small, ok := smallInt(raw); ok {
+		return Number{small: small, short: true}
+	}
+	return Number{wide: parse(raw)}
+}
+
+// FromRat returns a fraction that can be written as a decimal, and the text of it.
+func FromRat(r *big.Rat) (Number, string) {
+	places, _ := r.FloatPrec()
+	text := r.FloatString(places)
+	n := Parse([]byte(text))
+	n.wide = parse([]byte(text))
+	return n, text
+}
+
+// IsInteger reports whether there is nothing behind the point.
+func (n Number) IsInteger() bool { return n.short || n.wide.isInteger() }
+
+// Cmp compares as big.Int.Cmp does. It costs the length of the numbers, whatever their exponents.
+func (n Number) Cmp(m Number) int {
+	if n.short && m.short {
+		return cmp.Compare(n.small, m.small)
+	}
+	return n.exact().cmp(m.exact())
+}
+
+// IsMultiple reports whether n is a whole multiple of m, which is not zero.
+func (n Number) IsMultiple(m Number) bool { return n.exact().isMultiple(m.exact()) }
+
+func (n Number) exact() wide {
+	if n.short && len(n.wide.digits) == 0 {
+		return parse(strconv.AppendInt(nil, n.small, 10))
+	}
+	return n.wide
+}
+
+// AppendKey appends a text that equal numbers have in common and others do not; raw is a valid JSON number.
+func AppendKey(dst, raw []byte) []byte { return parse(raw).appendKey(dst) }
+
+// wide is a number of any length: 0.digits × 10^exp, without zeros at either end of digits. Zero has no digits.
+type wide struct {
+	negative bool
+	digits   []byte
+	exp      int64
+}
+
+// maxExp is where exponents stop; what lies beyond is equal for every purpose here.
+const maxExp = 1 << 60
+
+// parse reads a valid JSON number.
+func parse(raw []byte) wide {
+	var d wide
+	if raw[0] == '-' {
+		d.negative, raw = true, raw[1:]
+	}
+	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
+		d.exp = parseExponent(raw[i+1:])
+		raw = raw[:i]
+	}
+	d.digits = raw
+	if i := bytes.IndexByte(raw, '.'); i >= 0 {
+		d.digits = append(append(make([]byte, 0, len(raw)), raw[:i]...), raw[i+1:]...)
+		raw = raw[:i]
+	}
+	d.exp += int64(len(raw))
+	return d.trim()
+}
+
+func (d wide) trim() wide {
+	whole := len(d.digits)
+	d.digits = bytes.TrimLeft(d.digits, "0")
+	d.exp -= int64(whole - len(d.digits))
+	d.digits = bytes.TrimRight(d.digits, "0")
+	if len(d.digits) == 0 {
+		return wide{}
+	}
+	return d
+}
+
+func parseExponent(text []byte) int64 {
+	e, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || e > maxExp || e < -maxExp {
+		if text[0] == '-' {
+			return -maxExp
+		}
+		return maxExp
+	}
+	return e
+}
+
+func (d wide) isInteger() bool { return int64(len(d.digits)) <= d.exp || len(d.digits) == 0 }
+
+// cmp compares as big.Int.Cmp does.
+func (d wide) cmp(e wide) int {
+	if d.sign() != e.sign() {
+		return cmp.Compare(d.sign(), e.sign())
+	}
+	if order := cmp.Compare(d.exp, e.exp); order != 0 {
+		return order * d.sign()
+	}
+	return bytes.Compare(d.digits, e.digits) * d.sign()
+}
+
+func (d wide) sign() int {
+	switch {
+	case len(d.digits) == 0:
+		return 0
+	case d.negative:
+		return -1
+	}
+	return 1
+}
+
+// isMultiple reports whether d is a whole multiple of m, which is not zero. With d = a·10^x and
+// m = b·10^y, a and b whole and ending in no zero, it asks for b | a·10^(x−y), which modular
+// powers answer for every exponent; and where x < y, d has more places than any multiple of m.
+func (d wide) isMultiple(m wide) bool {
+	if len(d.digits) == 0 || len(m.digits) == 0 {
+		return len(d.digits) == 0
+	}
+	a, x := d.whole()
+	b, y := m.whole()
+	if x < y {
+		return false
+	}
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(x-y), b)
+	return power.Mul(power, a).Mod(power, b).Sign() == 0
+}
+
+// whole is the digits as an integer, and the power of ten that they count.
+func (d wide) whole() (*big.Int, int64) {
+	n, _ := new(big.Int).SetString(string(d.digits), 10)
+	return n, d.exp - int64(len(d.digits))
+}
+
+// appendKey appends what equal numbers have in common.
+func (d wide) appendKey(dst []byte) []byte {
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, d.digits...)
+	dst = append(dst, 'e')
+	return strconv.AppendInt(dst, d.exp, 10)
+}
+
+// smallInt reads an integer of up to 18 digits, the common case.
+func smallInt(raw []byte) (n int64, ok bool) {
+	digits := raw
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if raw[0] == '-' {
+		n = -n
+	}
+	return n, true
+}

@@ -1,0 +1,57 @@
+package decimal
+
+import (
+	"math/big"
+	"testing"
+)
+
+// TestNumber_AgreesWithBigRat compares with exact arithmetic, where that is affordable.
+func TestNumber_AgreesWithBigRat(t *testing.T) {
+	numbers := []string{
+		"0", "-0", "0.0", "0e5", "1", "-1", "1.0", "10", "1e1", "100e-1", "0.5", "-0.5", "5e-1", "0.05", "1.5", "15e-1",
+		"3", "7", "21", "-21", "2.1e1", "25", "250", "2.5e2", "99.99", "9999e-2", "0.01", "1e-2", "1e20", "100000000000000000000",
+		"18446744073709551617", "18446744073709551616", "9007199254740993", "9007199254740992.0000001", "123456789e-4", "-1e-20", "1E+3", "64", "0.125",
+	}
+	for _, a := range numbers {
+		x, _ := new(big.Rat).SetString(a)
+		d := Parse([]byte(a))
+		if d.IsInteger() != x.IsInt() {
+			t.Errorf("%s is an integer: %v", a, d.IsInteger())
+		}
+		for _, b := range numbers {
+			y, _ := new(big.Rat).SetString(b)
+			e := Parse([]byte(b))
+			if d.Cmp(e) != x.Cmp(y) {
+				t.Errorf("cmp(%s, %s) = %d", a, b, d.Cmp(e))
+			}
+			if same := string(AppendKey(nil, []byte(a))) == string(AppendKey(nil, []byte(b))); same != (x.Cmp(y) == 0) {
+				t.Errorf("%s and %s have the same key: %v", a, b, same)
+			}
+			if bound, text := FromRat(y); d.Cmp(bound) != x.Cmp(y) {
+				t.Errorf("%s against the bound %s: %d", a, text, d.Cmp(bound))
+			}
+			if y.Sign() != 0 && d.IsMultiple(e) != new(big.Rat).Quo(x, y).IsInt() {
+				t.Errorf("%s is a multiple of %s: %v", a, b, d.IsMultiple(e))
+			}
+		}
+	}
+}
+
+// Numbers that nobody could expand are compared all the same.
+func TestNumber_Huge(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"1e999999999", "1e999999998", 1}, {"1e-999999999", "0", 1}, {"-1e999999999", "1", -1},
+		{"1e99999999999999999999", "1e9999999999999999999999", 0}, {"10e999999998", "1e999999999", 0},
+	} {
+		a, b := Parse([]byte(c.a)), Parse([]byte(c.b))
+		if got := a.Cmp(b); got != c.want {
+			t.Errorf("%s and %s: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+	if n := Parse([]byte("1e999999999")); !n.IsInteger() || !n.IsMultiple(Parse([]byte("8"))) || n.IsMultiple(Parse([]byte("7"))) {
+		t.Error("1e999999999 and its divisors")
+	}
+}
