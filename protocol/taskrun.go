@@ -292,25 +292,32 @@ type taskError struct {
 func (e *taskError) Error() string { return e.message }
 func (e *taskError) Unwrap() error { return e.err }
 
+// mayBeCalledAgain ends what is said of a task that cannot go on, though its call is in order.
+const mayBeCalledAgain = ", so it cannot go on: what it did until then stays done, and it may be called again"
+
 // failedTask answers the run of a task that ended since its host had gone; ok is false if that is not why.
 func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	var lost *taskError
 	var unknown *journal.UnknownError
-	data := rawjson.Object{{Key: "kind", Value: rawjson.AppendString(nil, string(runtime.KindUnavailable))}, {Key: "retryable", Value: json.RawMessage("false")}}
-	message := ""
+	message, retryable := "", "false"
 	switch {
 	case r.task == nil:
 		return nil, nil, false
 	case errors.As(err, &unknown):
 		message = unknown.Error()
-		data.Set("unknown_outcome", json.RawMessage("true"))
-		data.Set("request", rawjson.AppendString(nil, unknown.What))
 	case errors.As(err, &lost):
 		message = lost.message
+	case errors.Is(err, errNoTool):
+		message, retryable = "the plugin of this task is not there any more, or does not offer "+clip(r.subject)+mayBeCalledAgain, "true"
 	case errors.Is(err, journal.ErrOther):
-		message = "the plugin or its grants were changed while this task was under way"
+		message, retryable = "the plugin of this task was replaced, or may do other things now"+mayBeCalledAgain, "true"
 	default:
 		return nil, nil, false
+	}
+	data := rawjson.Object{{Key: "kind", Value: rawjson.AppendString(nil, string(runtime.KindUnavailable))}, {Key: "retryable", Value: json.RawMessage(retryable)}}
+	if unknown != nil {
+		data.Set("unknown_outcome", json.RawMessage("true"))
+		data.Set("request", rawjson.AppendString(nil, unknown.What))
 	}
 	r.server.log.Warn("a task failed", "task", r.task.ID, "call", r.call, "name", r.subject, "error", message, "cause", err)
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: message, Data: data.Append(nil)})

@@ -29,7 +29,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	}
 	t, v, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Tool, bool) { return s.Tool(name) })
 	if !ok {
-		return nil, invalidParams("unknown tool: %s", clip(name))
+		return nil, r.noTool(name)
 	}
 	if body, done, err := r.asTask(ctx, t); done || err != nil {
 		return body, err
@@ -60,6 +60,17 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	r.finishTool(&o)
 	r.bound(ctx, &o, lower(t.Limit(), w.maxBytes))
 	return r.frame(o, false), nil
+}
+
+// errNoTool ends a task whose tool has gone.
+var errNoTool = errors.New("unknown tool")
+
+func (r *request) noTool(name string) error {
+	if r.task != nil {
+		r.subject = name
+		return errNoTool
+	}
+	return invalidParams("unknown tool: %s", clip(name))
 }
 
 // lower is the lesser of two bounds, of which 0 is none.
