@@ -45,6 +45,8 @@ type Options struct {
 	Keys *sealed.Keys
 	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
+	// Tasks is how many tasks of one caller may go on at once; 0 is 256.
+	Tasks int
 	// Store keeps tasks, answers that are too large to be sent at once, and those of calls with an idempotency
 	// key; nil keeps tasks in memory and no answers. The server does not close it.
 	Store *store.Store

@@ -20,9 +20,8 @@ const (
 	watchEvery = time.Second
 	// adoptEvery is how often tasks are looked for whose process has gone, beside the start.
 	adoptEvery = 30 * time.Second
-	// noteTries is how often the outcome of a task is written, with a pause in between, while the store
-	// cannot.
-	noteTries, notePause = 30, time.Second
+	// notePause is how long to wait before the outcome of a task is written again, while the store cannot.
+	notePause = time.Second
 )
 
 // tasks runs the tasks of a server.
@@ -41,7 +40,7 @@ type tasks struct {
 }
 
 func newTasks(s *Server) *tasks {
-	m := &tasks{server: s, book: task.NewBook(s.opts.Store, s.now), running: map[string]context.CancelFunc{}, asking: map[string]bool{}}
+	m := &tasks{server: s, book: task.NewBook(s.opts.Store, s.now, s.opts.Tasks), running: map[string]context.CancelFunc{}, asking: map[string]bool{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	if s.opts.Store != nil {
 		m.work.Go(m.watch)
@@ -128,7 +127,8 @@ func (m *tasks) run(ctx context.Context, t *task.Task) Response {
 	return r.respond(ctx, body, err)
 }
 
-// note writes down what came of a run. What cannot be written is tried again: until then the task runs.
+// note writes down what came of a run. What cannot be written is tried again until the host ends: until then the
+// task runs.
 func (m *tasks) note(t task.Task, resp Response) {
 	for try := 1; ; try++ {
 		_, err := m.book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
@@ -139,13 +139,12 @@ func (m *tasks) note(t task.Task, resp Response) {
 		if err == nil || errors.Is(err, task.ErrUnknown) {
 			break
 		}
-		m.server.log.Error("a task's outcome cannot be kept", "task", t.ID, "error", err)
+		if try == 1 {
+			m.server.log.Error("a task's outcome cannot be kept, and is tried again", "task", t.ID, "error", err)
+		}
 		select {
 		case <-time.After(notePause):
 		case <-m.ctx.Done():
-			return
-		}
-		if try == noteTries {
 			return
 		}
 	}

@@ -169,7 +169,7 @@ func TestTask_storeFails(t *testing.T) {
 func TestTask_goneWhileItLands(t *testing.T) {
 	dir, keys := t.TempDir(), sealed.Random()
 	first := store.New(store.Options{Dir: dir})
-	book := task.NewBook(first, time.Now)
+	book := task.NewBook(first, time.Now, 0)
 	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
 	begun, err := book.Open(t.Context(), task.New{Principal: "stdio:1", Durable: true, Params: params})
 	if err != nil {

@@ -95,7 +95,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store,
-		Search: s.Bool("search"), Keys: keys, Logger: log})
+		Search: s.Bool("search"), Keys: keys, AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)

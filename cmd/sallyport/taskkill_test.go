@@ -66,7 +66,11 @@ type taskView struct {
 		IsError bool
 	}
 	Content []struct{ Text string }
-	Error   struct {
+	IsError bool
+	Meta    struct {
+		Error struct{ Retryable bool } `json:"dev.sallyport/error"`
+	} `json:"_meta"`
+	Error struct {
 		Message string
 		Data    struct {
 			Retryable      bool

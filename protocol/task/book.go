@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -16,8 +17,8 @@ import (
 )
 
 const (
-	// maxActive is how many tasks of one principal may go on at once in one process; those that wait for
-	// answers do not count.
+	// maxActive is how many tasks of one principal may go on at once in one process, unless the operator says
+	// something else; those in the store that wait for answers do not count.
 	maxActive = 256
 	// maxKept is how many tasks of one principal a Book without a store keeps; the oldest that are over go.
 	maxKept = 1024
@@ -33,16 +34,17 @@ var (
 	// ErrUnknown is the error for a task that is not there (any more), or is somebody else's.
 	ErrUnknown = errors.New("unknown task")
 	// ErrTooMany is the error for a principal with too many tasks.
-	ErrTooMany = fmt.Errorf("more than %d tasks are going on", maxActive)
+	ErrTooMany = errors.New("too many tasks are going on")
 	// ErrChanged is the error for a task that is another than the caller thinks.
 	ErrChanged = errors.New("the task has changed")
 )
 
 // Book holds tasks. It is safe for concurrent use.
 type Book struct {
-	owner string // names this process
-	store *store.Store
-	now   func() time.Time
+	active int
+	owner  string // names this process
+	store  *store.Store
+	now    func() time.Time
 
 	mu    sync.Mutex
 	tasks map[string]*Task // those of this process; with a store, only those that go on
@@ -51,9 +53,10 @@ type Book struct {
 	looked   int64                            // the store's version at the last look
 }
 
-// NewBook returns a book that keeps tasks in s, or only in memory if that is nil. Now is the time.
-func NewBook(s *store.Store, now func() time.Time) *Book {
-	return &Book{owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
+// NewBook returns a book that keeps tasks in s, or only in memory if that is nil. Now is the time, and active how many
+// tasks of one principal may go on at once; 0 is 256.
+func NewBook(s *store.Store, now func() time.Time, active int) *Book {
+	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
 }
 
 // New is a task that is to begin.
@@ -85,8 +88,8 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 			active++
 		}
 	}
-	if active >= maxActive {
-		return Task{}, ErrTooMany
+	if active >= b.active {
+		return Task{}, fmt.Errorf("%w: %d are the most", ErrTooMany, b.active)
 	}
 	if n.Durable && b.store != nil {
 		if err := b.store.Hold(b.owner); err != nil {

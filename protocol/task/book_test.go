@@ -66,7 +66,7 @@ func TestBook(t *testing.T) {
 	}{{"memory", nil, true}, {"store", shared(t), true}, {"not durable", shared(t), false}} {
 		t.Run(c.name, func(t *testing.T) {
 			now := &clock{now: time.Now()}
-			b := NewBook(c.store, now.Now)
+			b := NewBook(c.store, now.Now, 0)
 			x := begin(t, b, "ada", c.durable)
 			if got := status(t, b, "ada", x.ID); got != "working" {
 				t.Error(got)
@@ -117,7 +117,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})
 	defer other.Close()
-	first, second := NewBook(one, time.Now), NewBook(other, time.Now)
+	first, second := NewBook(one, time.Now, 0), NewBook(other, time.Now, 0)
 	waits, runs, over := begin(t, first, "ada", true), begin(t, first, "ada", true), begin(t, first, "ada", true)
 	for id, s := range map[string]Status{waits.ID: Input, over.ID: Completed} {
 		if _, err := first.Change(t.Context(), "ada", id, func(x *Task) { x.Status = s }); err != nil {
@@ -172,13 +172,13 @@ func TestBook_OtherProcess(t *testing.T) {
 func TestBook_Tries(t *testing.T) {
 	dir := t.TempDir()
 	s := store.New(store.Options{Dir: dir})
-	x := begin(t, NewBook(s, time.Now), "ada", true)
+	x := begin(t, NewBook(s, time.Now, 0), "ada", true)
 	for try := 1; ; try++ {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		s = store.New(store.Options{Dir: dir})
-		y, ours, err := NewBook(s, time.Now).Adopt(t.Context(), x)
+		y, ours, err := NewBook(s, time.Now, 0).Adopt(t.Context(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestBook_Tries(t *testing.T) {
 }
 
 func TestBook_Bounds(t *testing.T) {
-	b := NewBook(nil, time.Now)
+	b := NewBook(nil, time.Now, 0)
 	for range maxKept + 10 {
 		x := begin(t, b, "ada", false)
 		if _, err := b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Status = Completed }); err != nil {
@@ -205,7 +205,7 @@ func TestBook_Bounds(t *testing.T) {
 	if n := len(b.tasks); n > maxKept {
 		t.Errorf("%d tasks are kept", n)
 	}
-	b = NewBook(nil, time.Now)
+	b = NewBook(nil, time.Now, 0)
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
@@ -218,7 +218,7 @@ func TestBook_Bounds(t *testing.T) {
 // Two processes change one task at the same time, and no change is lost.
 func TestBook_Hammer(t *testing.T) {
 	s := shared(t)
-	first, second := NewBook(s, time.Now), NewBook(s, time.Now)
+	first, second := NewBook(s, time.Now, 0), NewBook(s, time.Now, 0)
 	x := begin(t, first, "ada", true)
 	var work sync.WaitGroup
 	for n, b := range []*Book{first, second} {

@@ -34,7 +34,7 @@ func to(s Status) func(*Task) { return func(t *Task) { t.Status = s } }
 func TestWatch(t *testing.T) {
 	for name, s := range map[string]*store.Store{"memory": nil, "store": shared(t)} {
 		t.Run(name, func(t *testing.T) {
-			b := NewBook(s, time.Now)
+			b := NewBook(s, time.Now, 0)
 			x := begin(t, b, "ada", s != nil)
 			var first, late, gone heard
 			if _, err := b.Watch(t.Context(), "eve", x.ID, gone.tell); err != ErrUnknown {
@@ -77,7 +77,7 @@ func TestLook(t *testing.T) {
 	open := func() *Book {
 		s := store.New(store.Options{Dir: dir, Now: now.Now})
 		t.Cleanup(func() { s.Close() })
-		return NewBook(s, now.Now)
+		return NewBook(s, now.Now, 0)
 	}
 	runs, listens := open(), open()
 	var h heard

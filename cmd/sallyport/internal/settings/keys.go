@@ -69,6 +69,7 @@ func Keys() []Key {
 		{"limits.task", Duration, "1h", "", "time of one run of a task, without its waiting for answers"},
 		{"limits.output", Bytes, "256KiB", "", "bytes of one answer"},
 		{"limits.concurrency", Count, "4", "", "calls of one plugin at the same time"},
+		{"limits.tasks", Count, "256", "", "tasks of one caller that go on at once, beside those that wait for answers"},
 		{"limits.ask", Duration, "10m", "", "how long one call waits for people, outside its deadline"},
 	}
 }

@@ -1,0 +1,80 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// While nothing can be written there is no handle, since there would be no task behind it after a crash; and no task
+// begins. When there is room again the same process goes on, and what a task comes to meanwhile is not lost.
+func TestTaskDisk_full(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	cmd := program(t, "plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
+	ownState(cmd, state)
+	c := startLines(t, cmd)
+	waits := c.openTask(t, effects("", question))
+	v := c.until(t, waits, "input_required")
+	limit := func(bytes uint64) {
+		t.Helper()
+		var all unix.Rlimit
+		err := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &all)
+		if err == nil {
+			all.Cur = min(bytes, all.Max)
+			err = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, &all, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends := c.openTask(t, effects("", step{"do": "sleep", "times": 500}))
+	limit(1) // no file grows any more, which is what a full disk comes to
+	if text, retryable := c.refusedTask(t, effects("", question)); !strings.Contains(text, "the task cannot be kept, so it does not begin") || !retryable {
+		t.Error(text, retryable)
+	}
+	update := map[string]any{"taskId": waits, "inputResponses": answersTo(v)}
+	if _, refused, err := c.ask("tasks/update", update); refused == "" || err != nil {
+		t.Errorf("answers that nothing keeps are taken: %v", err)
+	}
+	time.Sleep(time.Second) // so that one ends meanwhile, most likely
+	limit(1 << 62)
+	again := c.openTask(t, effects("", step{"do": "sleep", "times": 1}))
+	if _, refused, err := c.ask("tasks/update", update); refused != "" || err != nil {
+		t.Error(refused, err)
+	}
+	for _, id := range []string{waits, again, ends} {
+		if v := c.until(t, id, "completed"); v.Result.IsError {
+			t.Errorf("%+v", v)
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A state folder that cannot be written at all.
+func TestTaskDisk_noFolder(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.MkdirAll(filepath.Join(state, "state.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "plugins: {effects: {grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
+	ownState(cmd, state)
+	c := startLines(t, cmd)
+	if text, retryable := c.refusedTask(t, effects("", step{"do": "sleep", "times": 1})); !strings.Contains(text, "the task cannot be kept, so it does not begin") || !retryable {
+		t.Error(text, retryable)
+	}
+	if err := os.Remove(filepath.Join(state, "state.db")); err != nil {
+		t.Fatal(err)
+	}
+	c.until(t, c.openTask(t, effects("", step{"do": "sleep", "times": 1})), "completed")
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
