@@ -98,7 +98,7 @@ func noCompletion() rawjson.Object {
 	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
 }
 
-// checkCompletion checks the values and keeps the first hundred of them.
+// checkCompletion checks the values and keeps the first hundred of them, without what nobody sees.
 func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 	o, err := parseResult(raw)
 	if err != nil {
@@ -117,23 +117,28 @@ func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 			return nil, misshapen("completion.values[%d] must be a string", i)
 		}
 	}
-	if len(values) <= maxCompletions {
-		return o, nil
-	}
-	cut, err := cutCompletion(completion, values)
-	o.Set("completion", cut)
-	return o, err
-}
-
-func cutCompletion(completion json.RawMessage, values []json.RawMessage) (json.RawMessage, error) {
 	c, err := rawjson.ParseObject(completion)
 	if err != nil {
 		return nil, misshapen("completion: %v", err)
 	}
+	if total := c.Get("total"); !isInteger(total) {
+		c.Delete("total")
+	}
+	if more := string(c.Get("hasMore")); more != "true" && more != "false" {
+		c.Delete("hasMore")
+	}
+	if len(values) > maxCompletions {
+		cutCompletion(&c, values)
+	}
+	cleanText(&c, "values")
+	o.Set("completion", c.Append(nil))
+	return o, nil
+}
+
+func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
 	c.Set("values", joinArray(values[:maxCompletions]))
 	c.Set("hasMore", json.RawMessage("true"))
 	if c.Get("total") == nil {
 		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))
 	}
-	return c.Append(nil), nil
 }

@@ -95,6 +95,7 @@ func TestCheckCompletion(t *testing.T) {
 		total, hasMore   string
 	}{
 		{"few", `{"values":[],"x":1}`, 0, "", ""},
+		{"of no known kind", `{"values":["v"],"total":"9","hasMore":1}`, 1, "", ""},
 		{"full", `{"values":` + values(100) + `}`, 100, "", ""},
 		{"more", `{"values":` + values(101) + `}`, 100, "101", "true"},
 		{"many", `{"values":` + values(500) + `,"total":9000,"hasMore":false}`, 100, "9000", "true"},
@@ -110,6 +111,10 @@ func TestCheckCompletion(t *testing.T) {
 		if len(list) != test.count || total != test.total || more != test.hasMore || string(o.Get("y")) != "2" {
 			t.Errorf("%s: %d values, total %s, hasMore %s", test.name, len(list), total, more)
 		}
+	}
+	o, err := checkCompletion(json.RawMessage(`{"completion":{"values":["a\u001b[2Kb\u200b","c"]}}`))
+	if got := string(o.Get("completion")); err != nil || got != `{"values":["ab","c"]}` {
+		t.Errorf("%s, %v", got, err)
 	}
 	twice := `{"completion":{"values":` + values(101) + `,"x":1,"x":2}}`
 	if _, err := checkCompletion(json.RawMessage(twice)); err == nil {

@@ -68,6 +68,7 @@ var layers = map[string]int{
 	"protocol/schema/census":  0,
 	"protocol/schema/decimal": 0,
 	"protocol/apps":           0,
+	"protocol/icon":           0,
 	"protocol/meta":           0,
 	"protocol/search":         0,
 	"protocol/task":           3,
@@ -122,8 +123,9 @@ var beside = map[string][]string{
 	"protocol/paramheader": {"protocol/rawjson"},
 	"protocol/apps":        {"protocol/rawjson"},
 	"protocol/clean":       {"protocol/rawjson"},
+	"protocol/icon":        {"protocol/rawjson"},
 	"protocol/meta":        {"protocol/apps", "protocol/rawjson"},
-	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
+	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/icon", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth", "transport/outbox"},
 

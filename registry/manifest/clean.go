@@ -1,17 +1,12 @@
 package manifest
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/icon"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
-
-// maxIcons bounds the icons of one entry; sizes and themes make a handful.
-const maxIcons = 16
 
 // literal are members whose values mean what they are: of a schema, what arguments are compared with.
 func literal(member string) bool {
@@ -70,53 +65,16 @@ func (c *check) cleanIcons() {
 	if raw == nil {
 		return
 	}
-	icons, err := rawjson.Elements(raw)
-	if err != nil || len(icons) > maxIcons {
-		c.warn("icons is not an array of at most %d and was taken out", maxIcons)
+	kept, removed := icon.Keep(raw)
+	switch {
+	case removed > 0 && kept == nil && (len(raw) == 0 || raw[0] != '[' || removed > icon.Most):
+		c.warn("icons is not an array of at most %d and was taken out", icon.Most)
+	case removed > 0:
+		c.warn("an icon is neither https: nor an image in data: and was taken out")
+	}
+	if kept == nil {
 		c.Members.Delete("icons")
 		return
 	}
-	var kept []json.RawMessage
-	for _, icon := range icons {
-		src, _ := rawjson.String(rawjson.Get(icon, "src"))
-		if safeIcon(src) {
-			kept = append(kept, icon)
-		} else {
-			c.warn("an icon is neither https: nor data: and was taken out")
-		}
-	}
-	c.setArray("icons", kept, len(icons))
-}
-
-// setArray writes an array back if elements of it were taken out.
-func (c *check) setArray(key string, elements []json.RawMessage, before int) {
-	if len(elements) == before {
-		return
-	}
-	if len(elements) == 0 {
-		c.Members.Delete(key)
-		return
-	}
-	out := []byte{'['}
-	for i, e := range elements {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, e...)
-	}
-	c.Members.Set(key, append(out, ']'))
-}
-
-func safeIcon(src string) bool {
-	scheme, rest, ok := strings.Cut(src, ":")
-	if !ok {
-		return false
-	}
-	switch strings.ToLower(scheme) {
-	case "https":
-		return strings.HasPrefix(rest, "//")
-	case "data":
-		return true
-	}
-	return false
+	c.Members.Set("icons", kept)
 }
