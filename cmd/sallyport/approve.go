@@ -17,13 +17,13 @@ import (
 )
 
 func newApprove(std stdio) *cobra.Command {
-	var reject bool
+	var reject, all bool
 	c := &cobra.Command{
 		Use:   "approve PLUGIN [DIR]",
 		Short: "show what is new about a plugin that is held, and ask whether it may serve",
 		Long: `Show what is new about a plugin that is held, and ask whether it may serve: its code, what it imports and
-wants, and what it says of its tools, word by word. The answer is read from the terminal that the command was
-started at, and from nowhere else.
+wants, and what it says of its tools, word by word. New tools are a line each, and long lists are counted; --all
+prints everything. The answer is read from the terminal that the command was started at, and from nowhere else.
 
 Exit code 1: the answer was no, or nothing waits for one.`,
 		Args: words(1, 2),
@@ -32,16 +32,17 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 			if err != nil {
 				return err
 			}
-			return approve(c.Context(), s, std, args[0], reject)
+			return approve(c.Context(), s, std, args[0], reject, all)
 		},
 	}
 	c.Flags().BoolVar(&reject, "reject", false, "ask whether it is to be refused for good")
+	c.Flags().BoolVar(&all, "all", false, "show every difference in full, however many there are")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
 }
 
 // approve asks about one plugin and writes the answer down.
-func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject bool) error {
+func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject, all bool) error {
 	v, err := review(ctx, s, std, name)
 	if errors.Is(err, registry.ErrNothingWaits) {
 		fmt.Fprintln(std.out, printable(err.Error()))
@@ -55,7 +56,7 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 		return err
 	}
 	var text strings.Builder
-	printReview(&text, v)
+	printReview(&text, v, all)
 	question := fmt.Sprintf("may %s serve with these bytes?", printable(name))
 	if reject {
 		question = fmt.Sprintf("refuse these bytes of %s for good?", printable(name))
@@ -123,80 +124,4 @@ func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, 
 	}
 	fmt.Fprintln(w, "nothing was changed")
 	return exitCode(exitTool)
-}
-
-// printReview writes what an operator is asked about.
-func printReview(w io.Writer, v *registry.Review) {
-	fmt.Fprintf(w, "%s (%s)\n", printable(v.Name), printable(v.File))
-	if v.Rejected {
-		fmt.Fprintln(w, "these bytes were rejected before")
-	}
-	before := v.Before.Digest
-	if before == "" {
-		before = "nothing was approved yet"
-	}
-	if before == v.After.Digest {
-		fmt.Fprintf(w, "  code  %s, as it was approved\n", before)
-	} else {
-		fmt.Fprintf(w, "  code  - %s\n        + %s\n", before, v.After.Digest)
-	}
-	changes := lock.Difference(v.Before, v.After)
-	for _, c := range changes {
-		printChange(w, c)
-	}
-	if len(changes) == 0 {
-		fmt.Fprintln(w, "  it imports, wants and offers the same: only the code is another, which can do other things with its grants")
-	}
-}
-
-// printChange writes one change: a text that is in both versions word by word.
-func printChange(w io.Writer, c lock.Change) {
-	switch listed := c.What == "import" || c.What == "want"; {
-	case listed && c.After == "":
-		fmt.Fprintf(w, "  - %s %s\n", c.What, printable(c.Before))
-		return
-	case listed:
-		fmt.Fprintf(w, "  + %s %s\n", c.What, printable(c.After))
-		return
-	case c.After == "" && !strings.Contains(c.What, ": "): // all of a definition
-		fmt.Fprintf(w, "  - %s\n", printable(c.What))
-		return
-	case c.After == "":
-		fmt.Fprintf(w, "  - %s\n", printable(c.What))
-		indented(w, c.Before)
-		return
-	case c.Before == "":
-		fmt.Fprintf(w, "  + %s\n", printable(c.What))
-		indented(w, c.After)
-		return
-	}
-	fmt.Fprintf(w, "    %s\n", printable(c.What))
-	var marked []string
-	for _, p := range lock.Words(c.Before, c.After) {
-		marked = append(marked, mark(p))
-	}
-	indented(w, strings.Join(marked, " "))
-}
-
-// mark writes a piece so that it is told apart without colours. What reads as a mark in a plugin's own text gets a
-// blank: no new words are to look like old ones.
-func mark(p lock.Piece) string {
-	text := strings.NewReplacer("[-", "[ -", "-]", "- ]", "{+", "{ +", "+}", "+ }").Replace(p.Text)
-	switch p.Kind {
-	case lock.Gone:
-		return "[-" + text + "-]"
-	case lock.New:
-		return "{+" + text + "+}"
-	}
-	return around(text)
-}
-
-// around is the beginning and the end of a text that is the same in both versions.
-func around(text string) string {
-	const words = 12
-	all := strings.Fields(text)
-	if len(all) <= 2*words+1 {
-		return text
-	}
-	return strings.Join(all[:words], " ") + " […] " + strings.Join(all[len(all)-words:], " ")
 }

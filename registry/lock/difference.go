@@ -13,7 +13,9 @@ import (
 
 // Change is one thing that two versions of a plugin do not have alike.
 type Change struct {
-	What   string // "import sallyport.call", "want", "tool now", "tool now: description"
+	What   string // "import", "want", "tool now", "tool now: description"
+	Entry  string // "tool now"; "" for what is of no entry
+	Path   string // of the value in its definition, "annotations.readOnlyHint"; "" for all of it
 	Before string // "" if it is new
 	After  string // "" if it is gone
 }
@@ -62,7 +64,7 @@ func listed(what string, before, after []string) (changes []Change) {
 func definition(name string, before, after json.RawMessage) []Change {
 	switch {
 	case after == nil:
-		return []Change{{What: name, Before: string(canonical(before))}}
+		return []Change{{What: name, Entry: name, Before: string(canonical(before))}}
 	case before != nil && equalJSON(before, after):
 		return nil
 	}
@@ -72,7 +74,7 @@ func definition(name string, before, after json.RawMessage) []Change {
 	var changes []Change
 	for _, path := range slices.SortedFunc(maps.Keys(all), proseFirst) {
 		if c := a[path].change(b[path]); c != (Change{}) {
-			c.What = name + ": " + path
+			c.What, c.Entry, c.Path = name+": "+path, name, path
 			changes = append(changes, c)
 		}
 	}
