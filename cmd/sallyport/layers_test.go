@@ -51,6 +51,7 @@ var layers = map[string]int{
 	"registry/uritemplate":    0,
 	"hostfuncs":               2,
 	"hostfuncs/tree":          2,
+	"hostfuncs/wasi/pipe":     0,
 	"hostfuncs/wasi":          2,
 	"hostfuncs/overlay":       2,
 	"hostfuncs/landing":       0,

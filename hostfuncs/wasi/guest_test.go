@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -108,7 +109,7 @@ func TestGuest_files(t *testing.T) {
 // A Go guest whose standard streams do not block goes on while it waits for input.
 func TestGuest_parksItsReader(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
-	in, out := wasi.NewPipe(1<<10), wasi.NewPipe(1<<10)
+	in, out := pipe.New(1<<10), pipe.New(1<<10)
 	done := make(chan error)
 	go func() {
 		done <- run(t, guest, runtime.Limits{Deadline: time.Minute}, wasi.Options{Stdin: in, Stdout: out, Nonblock: true})
@@ -136,7 +137,7 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
 	for _, nonblock := range []bool{false, true} {
 		err := run(t, guest, runtime.Limits{Deadline: 500 * time.Millisecond},
-			wasi.Options{Stdin: wasi.NewPipe(0), Nonblock: nonblock})
+			wasi.Options{Stdin: pipe.New(0), Nonblock: nonblock})
 		end, ok := errors.AsType[*runtime.EndError](err)
 		if !ok || end.Kind != runtime.KindDeadline {
 			t.Errorf("nonblock %v: %v", nonblock, err)

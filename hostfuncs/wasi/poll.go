@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 const (
@@ -167,13 +169,13 @@ func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-ch
 	for _, s := range subs {
 		switch {
 		case s.err != ESUCCESS:
-			out = appendEvent(out, s, readiness{})
+			out = appendEvent(out, s, pipe.Readiness{})
 		case s.kind == eventClock:
 			if passed >= s.wait {
-				out = appendEvent(out, s, readiness{})
+				out = appendEvent(out, s, pipe.Readiness{})
 			}
 		default:
-			if r := c.ready(s, changed); r.ready {
+			if r := c.ready(s, changed); r.Ready {
 				out = appendEvent(out, s, r)
 			}
 		}
@@ -182,10 +184,10 @@ func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-ch
 }
 
 // ready looks at one descriptor. Files are always ready.
-func (c call) ready(s subscription, changed *[3]<-chan struct{}) readiness {
+func (c call) ready(s subscription, changed *[3]<-chan struct{}) pipe.Readiness {
 	d := c.files.get(s.fd)
 	if d.stream == nil {
-		return readiness{ready: true, size: d.remaining()}
+		return pipe.Readiness{Ready: true, Size: d.remaining()}
 	}
 	r, ch := d.stream.readiness(s.kind == eventWrite)
 	for i, stream := range c.streams {
@@ -205,14 +207,14 @@ func (d *descriptor) remaining() int {
 	return int(max(0, st.Size-d.offset))
 }
 
-func appendEvent(out []byte, s subscription, r readiness) []byte {
+func appendEvent(out []byte, s subscription, r pipe.Readiness) []byte {
 	var b [eventSize]byte
 	le.PutUint64(b[0:], s.userdata)
 	le.PutUint16(b[8:], uint16(s.err))
 	b[10] = s.kind
 	if s.kind != eventClock && s.err == ESUCCESS {
-		le.PutUint64(b[16:], uint64(r.size))
-		if r.hangup {
+		le.PutUint64(b[16:], uint64(r.Size))
+		if r.Hangup {
 			le.PutUint16(b[24:], eventHangup)
 		}
 	}

@@ -35,12 +35,12 @@ type Options struct {
 	// would lead to; nil tells nobody. The guest gets EPERM.
 	Climbed func(folder, path string)
 
-	// Stdin is descriptor 0; nil is at its end. A *Pipe, a bytes.Reader or a strings.Reader is read
+	// Stdin is descriptor 0; nil is at its end. A *pipe.Pipe, a bytes.Reader or a strings.Reader is read
 	// directly. Any other is read by a goroutine from its first use on, and State.Close waits for
 	// it if Stdin is an io.Closer, whose Close must end a Read.
 	Stdin io.Reader
 
-	// Stdout and Stderr are descriptors 1 and 2; nil swallows. A *Pipe may be full, and then the
+	// Stdout and Stderr are descriptors 1 and 2; nil swallows. A *pipe.Pipe may be full, and then the
 	// guest waits or gets EAGAIN; any other writer must not block for long.
 	Stdout, Stderr io.Writer
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 // pumpSize is the buffer between a reader that blocks and the guest: large enough for one line of a
@@ -14,10 +16,10 @@ const pumpSize = 64 << 10
 // stream is descriptor 0, 1 or 2. Exactly one of its ends is there; none means that it is empty
 // (reading) or swallows everything (writing).
 type stream struct {
-	in   *Pipe
+	in   *pipe.Pipe
 	now  io.Reader // a reader that never waits
 	out  io.Writer
-	pipe *Pipe // out, when it is one
+	full *pipe.Pipe // out, when it is one: it may be full
 	pump *pump
 }
 
@@ -25,18 +27,18 @@ func inputStream(r io.Reader) *stream {
 	switch r := r.(type) {
 	case nil:
 		return &stream{}
-	case *Pipe:
+	case *pipe.Pipe:
 		return &stream{in: r}
 	case interface{ Len() int }: // bytes.Reader, bytes.Buffer, strings.Reader
 		return &stream{now: r.(io.Reader)}
 	}
-	p := NewPipe(pumpSize)
+	p := pipe.New(pumpSize)
 	return &stream{in: p, pump: &pump{from: r, to: p}}
 }
 
 func outputStream(w io.Writer) *stream {
-	p, _ := w.(*Pipe)
-	return &stream{out: w, pipe: p}
+	p, _ := w.(*pipe.Pipe)
+	return &stream{out: w, full: p}
 }
 
 // read fills p with what is there. Nothing and success is the end.
@@ -52,13 +54,13 @@ func (s *stream) read(ctx context.Context, p []byte, nonblock bool) (int, Errno)
 	}
 	s.pump.start()
 	if nonblock {
-		n, wait, err := s.in.tryRead(p)
+		n, wait, err := s.in.TryRead(p)
 		if wait != nil {
 			return 0, EAGAIN
 		}
 		return n, streamErrno(n, err)
 	}
-	n, err := s.in.read(ctx, p)
+	n, err := s.in.ReadContext(ctx, p)
 	return n, streamErrno(n, err)
 }
 
@@ -66,14 +68,14 @@ func (s *stream) write(ctx context.Context, p []byte, nonblock bool) (int, Errno
 	switch {
 	case s.out == nil:
 		return 0, EBADF
-	case s.pipe != nil && nonblock:
-		n, wait, err := s.pipe.tryWrite(p)
+	case s.full != nil && nonblock:
+		n, wait, err := s.full.TryWrite(p)
 		if wait != nil && n == 0 {
 			return 0, EAGAIN
 		}
 		return n, streamErrno(n, err)
-	case s.pipe != nil:
-		n, err := s.pipe.write(ctx, p)
+	case s.full != nil:
+		n, err := s.full.WriteContext(ctx, p)
 		return n, streamErrno(n, err)
 	}
 	n, err := s.out.Write(p)
@@ -82,17 +84,17 @@ func (s *stream) write(ctx context.Context, p []byte, nonblock bool) (int, Errno
 }
 
 // readiness answers a poll. A nil channel means that the answer does not change.
-func (s *stream) readiness(write bool) (readiness, <-chan struct{}) {
+func (s *stream) readiness(write bool) (pipe.Readiness, <-chan struct{}) {
 	switch {
-	case write && s.pipe != nil:
-		return s.pipe.writable()
+	case write && s.full != nil:
+		return s.full.Writable()
 	case !write && s.in != nil:
 		s.pump.start()
-		return s.in.readable()
+		return s.in.Readable()
 	case write == (s.out != nil):
-		return readiness{ready: true, hangup: !write && s.now == nil}, nil
+		return pipe.Readiness{Ready: true, Hangup: !write && s.now == nil}, nil
 	}
-	return readiness{ready: true, hangup: true}, nil
+	return pipe.Readiness{Ready: true, Hangup: true}, nil
 }
 
 func (s *stream) close() { s.pump.stop() }
@@ -117,7 +119,7 @@ func streamErrno(n int, err error) Errno {
 // pump moves a reader that may block into a pipe, from the guest's first use until the State closes.
 type pump struct {
 	from io.Reader
-	to   *Pipe
+	to   *pipe.Pipe
 	once sync.Once
 	done chan struct{}
 }
@@ -141,7 +143,7 @@ func (p *pump) run() {
 			return
 		}
 		if err != nil {
-			p.to.closeWith(err)
+			p.to.CloseWithError(err)
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 func TestStdin(t *testing.T) {
@@ -49,8 +50,8 @@ type iotestOneByte struct{ r io.Reader }
 
 func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:1]) }
 
-func filledPipe(s string) *wasi.Pipe {
-	p := wasi.NewPipe(0)
+func filledPipe(s string) *pipe.Pipe {
+	p := pipe.New(0)
 	_, _ = io.WriteString(p, s)
 	_ = p.Close()
 	return p
@@ -115,7 +116,7 @@ func TestStdout_closed(t *testing.T) {
 }
 
 func TestNonblock(t *testing.T) {
-	in, stdout := wasi.NewPipe(512), wasi.NewPipe(512)
+	in, stdout := pipe.New(512), pipe.New(512)
 	c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Nonblock: true})
 	c.must("fd_fdstat_get", 0, out)
 	if flags := c.u16(out + 2); flags != 4 {
@@ -155,8 +156,8 @@ func TestBlocking_obeysContext(t *testing.T) {
 	for _, name := range []string{"read", "write", "poll"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				full := wasi.NewPipe(0)
-				c := newCaller(t, wasi.Options{Stdin: wasi.NewPipe(0), Stdout: full})
+				full := pipe.New(0)
+				c := newCaller(t, wasi.Options{Stdin: pipe.New(0), Stdout: full})
 				_, _ = full.Write(make([]byte, 512))
 				ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 				defer cancel()
@@ -188,29 +189,6 @@ func TestState_Close_endsThePump(t *testing.T) {
 		t.Error("the reader is still open")
 	}
 	state.Close()
-}
-
-func TestPipe(t *testing.T) {
-	p := wasi.NewPipe(1000)
-	want := bytes.Repeat([]byte("0123456789"), 5000)
-	done := make(chan error)
-	go func() {
-		_, err := p.Write(want)
-		done <- errors.Join(err, p.Close(), p.Close())
-	}()
-	got, err := io.ReadAll(p)
-	if err := errors.Join(err, <-done); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	if _, err := p.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-		t.Error(err)
-	}
-	q := wasi.NewPipe(0)
-	q.CloseRead()
-	q.CloseRead()
-	if _, err := q.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-		t.Error(err)
-	}
 }
 
 // subscribe writes subscription i: kind 0 is a clock (id, timeout, flags), 1 and 2 are descriptors.
@@ -281,7 +259,7 @@ func TestPoll_clocks(t *testing.T) {
 
 func TestPoll_mixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, stdout := wasi.NewPipe(600), wasi.NewPipe(600)
+		in, stdout := pipe.New(600), pipe.New(600)
 		c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Tree: newTree(t, t.TempDir())})
 		file := c.mustOpen("w/f", create, rightsRead|rightsWrite, 0)
 		_, _ = stdout.Write(make([]byte, 600))
