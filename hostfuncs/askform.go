@@ -3,16 +3,15 @@ package hostfuncs
 import (
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/protocol/secretword"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -144,7 +143,7 @@ func checkField(name string, field json.RawMessage) error {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form has a text of more than one line: say it in the message", cut(name, maxMethod))
 		}
-		if secretive(text) {
+		if secretword.In(text) {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form looks like a secret: send the user to a page with mode url", cut(name, maxMethod))
 		}
@@ -154,33 +153,6 @@ func checkField(name string, field json.RawMessage) error {
 
 // severalLines reports whether a text has lines behind its first: beside a field nobody would see whose they are.
 func severalLines(text string) bool { return strings.ContainsFunc(strings.TrimSpace(text), breaksLine) }
-
-// secretive reports whether a text names what must not be typed into a form.
-func secretive(text string) bool { return secretWords().MatchString(splitCamel(text)) }
-
-// secretWords match after splitCamel. They are words for things that prove who somebody is.
-var secretWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(pass ?(word|wd|phrase|code)s?|pwd|pin|secret|credentials?|(api|access|private|secret|ssh|signing) ?keys?|` +
-		`(access|auth|bearer|refresh|session|api|security) ?tokens?|token|otp|one ?time ?(code|password)|cvv|cvc|(credit ?)?card ?number|` +
-		`ssn|social ?security ?number|seed ?phrase|recovery ?(code|phrase))\b`)
-})
-
-// splitCamel writes apiKey, api_key and api-key as api Key, api key and api key.
-func splitCamel(text string) string {
-	var b strings.Builder
-	var lower bool
-	for _, r := range text {
-		switch upper := r >= 'A' && r <= 'Z'; {
-		case r == '_' || r == '-' || r == '.':
-			r = ' '
-		case upper && lower:
-			b.WriteByte(' ')
-		}
-		lower = r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
-		b.WriteRune(r)
-	}
-	return b.String()
-}
 
 // acceptElicitation wants {action, content?}, and what was accepted to fit the form.
 func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {

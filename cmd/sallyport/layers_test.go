@@ -72,6 +72,7 @@ var layers = map[string]int{
 	"protocol/icon":           0,
 	"protocol/meta":           0,
 	"protocol/search":         0,
+	"protocol/secretword":     0,
 	"protocol/task":           3,
 	"protocol/sealed":         0,
 	"runtime/enginetest":      1,
@@ -126,7 +127,7 @@ var beside = map[string][]string{
 	"protocol/clean":       {"protocol/rawjson"},
 	"protocol/icon":        {"protocol/rawjson"},
 	"protocol/meta":        {"protocol/apps", "protocol/rawjson"},
-	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/icon", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "registry/names", "registry/uritemplate"},
+	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/icon", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "protocol/secretword", "registry/names", "registry/uritemplate"},
 
 	"transport/streamable": {"transport/auth", "transport/outbox"},
 

@@ -156,7 +156,7 @@ func (d *Desk) Take(ctx context.Context, f Form) (answer json.RawMessage, ok boo
 		if json.Unmarshal(r.Data, &kept) != nil || kept.Answer == "" {
 			continue
 		}
-		r.Expires = d.opts.Now()
+		r.Data, r.Expires = nil, d.opts.Now() // what somebody typed is not kept longer than it is needed
 		if _, err := d.opts.Store.Replace(ctx, store.Form, r); err == nil {
 			return json.RawMessage(kept.Answer), true
 		}

@@ -26,11 +26,12 @@ const maxDepth = 32
 const ownPrefix = "dev.sallyport"
 
 // Reserved reports whether a key of a _meta is not for plugins: one whose prefix has mcp or modelcontextprotocol as
-// its first or second label, which covers what all revisions of MCP reserve, or is this host's.
+// its first or second label, which covers what all revisions of MCP reserve, or is this host's; and those of a trace,
+// since a plugin does not say which trace something belongs to.
 func Reserved(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	if !found {
-		return false
+		return key == "traceparent" || key == "tracestate" || key == "baggage"
 	}
 	prefix = strings.ToLower(prefix)
 	if prefix == ownPrefix || strings.HasPrefix(prefix, ownPrefix+".") {

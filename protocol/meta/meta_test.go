@@ -11,6 +11,7 @@ import (
 func TestReserved(t *testing.T) {
 	for key, want := range map[string]bool{
 		"io.modelcontextprotocol/x": true, "com.mcp/x": true, "mcp/x": true, "mcp.dev/x": true, "modelcontextprotocol.io/x": true,
+		"traceparent": true, "tracestate": true, "baggage": true, "a.b/traceparent": false,
 		"IO.ModelContextProtocol/x": true, "dev.sallyport/receipt": true, "dev.sallyport.sub/x": true, "org.mcp.deep/": true,
 		"com.example.mcp/x": false, "com.example/mcp": false, "mcp": false, "progressToken": false, "dev.sallyports/x": false, "": false,
 	} {

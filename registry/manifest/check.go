@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/protocol/secretword"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
@@ -119,8 +120,14 @@ func checkTool(c *check) {
 	if c.bad {
 		return // the schema may be deeper than is good to walk through
 	}
-	if _, err := paramheader.Find(input); err != nil {
+	headers, err := paramheader.Find(input)
+	if err != nil {
 		c.refuse("inputSchema: %v", err)
+	}
+	for _, h := range headers {
+		if name := strings.Join(h.Path, "."); secretword.In(name) || secretword.In(h.Header) {
+			c.warn("argument %q looks like a secret, and x-mcp-header has it repeated in a header, which proxies log", name)
+		}
 	}
 }
 

@@ -118,6 +118,15 @@ func TestParse_Headers(t *testing.T) {
 	}
 }
 
+// An argument that looks like a secret should not be in a header: the tool is published, and inspect says so.
+func TestParse_SecretInHeader(t *testing.T) {
+	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"auth":{"type":"object","properties":{"apiKey":{"type":"string","x-mcp-header":"K"}}},
+		"region":{"type":"string","x-mcp-header":"Region"},"who":{"type":"string","x-mcp-header":"Access-Token"}}}}]}`)
+	if len(m.Entries(Tool)) != 1 || len(m.Problems) != 2 || !strings.Contains(m.Problems[0], `argument "auth.apiKey" looks like a secret`) || !strings.Contains(m.Problems[1], `"who"`) {
+		t.Errorf("%q", m.Problems)
+	}
+}
+
 func TestParse_TakesOutWhatIsNotThePlugins(t *testing.T) {
 	for _, c := range []struct{ member, want string }{
 		{`"_meta":{"io.modelcontextprotocol/x":1,"keep":2}`, `"_meta":{"keep":2}`},
