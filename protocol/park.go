@@ -92,9 +92,6 @@ func (p *parked) wait(ctx context.Context, r *request) (rawjson.Object, error) {
 // Ask ends the current request with the round and waits for one that brings the answers.
 func (p *parked) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	r := p.current.Load()
-	if r.task != nil {
-		return r.askKept(ctx, round)
-	}
 	if r.resumption.round >= maxRounds {
 		return nil, tooManyRounds()
 	}

@@ -34,6 +34,7 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 	if receipt := r.done(); receipt != nil {
 		setMeta(&o, metaReceipt, receipt.JSON())
 	}
+	r.tellSession(&o)
 	if r.modern && o.Get("_meta") != nil {
 		setMeta(&o, metaServerInfo, r.server.info)
 	}

@@ -36,6 +36,8 @@ type request struct {
 
 	capabilities json.RawMessage // of a modern request
 	resumption   resumption      // of a modern request that may ask
+	session      string          // whose kept instance serves it; empty is one of its own
+	minted       string          // that session, if this request began it
 	task         *task.Task      // that this is a run of; nil if a client waits for the answer
 
 	stop      context.CancelFunc
@@ -159,10 +161,13 @@ func (r *request) unambiguous() error {
 // forward makes the registry's form of this request, which is about subject.
 func (r *request) forward(subject string) (registry.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
-	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.conn.opts.Session, Params: r.params, Client: r, Patient: r.task != nil}
-	var err error
-	if r.modern && asks(r.method) {
+	err := r.findSession()
+	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
+	if err == nil && r.modern && asks(r.method) {
 		err = r.resume(&call)
+	}
+	if s := r.resumption.state; s != nil && s.Parked == "" {
+		call.Session = "" // it began without one: what is run again is run in a clean instance
 	}
 	call.ID = r.call
 	return call, err

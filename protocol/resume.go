@@ -73,7 +73,7 @@ func (r *request) restore(raw json.RawMessage) error {
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	m.state, m.round, m.meta, r.call = s, s.Round, s.Meta, s.Call
+	m.state, m.round, m.meta, r.call, r.minted = s, s.Round, s.Meta, s.Call, s.Session
 	complete := s.take(m.given)
 	m.given = nil
 	if !complete {
@@ -264,7 +264,7 @@ func (r *request) seal() (string, error) {
 	m := &r.resumption
 	s := &state{
 		ID: rand.Text(), Principal: r.conn.opts.Principal, Method: r.method, Params: digestParams(r.params),
-		Call: r.call, Meta: m.meta, Round: m.round, Pending: m.pending,
+		Call: r.call, Meta: m.meta, Round: m.round, Pending: m.pending, Session: r.minted,
 	}
 	if m.state != nil && m.claim == nil {
 		s.ID, s.Journal, s.Parked = m.state.ID, m.state.Journal, m.state.Parked

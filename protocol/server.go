@@ -73,10 +73,11 @@ type Server struct {
 	view      atomic.Pointer[view]
 	buildView sync.Mutex
 
-	keys    *sealed.Keys
-	spent   spent
-	parking parking
-	now     func() time.Time
+	keys     *sealed.Keys
+	spent    spent
+	parking  parking
+	sessions sessions
+	now      func() time.Time
 
 	tasks     *tasks
 	stopWatch func()
@@ -88,7 +89,7 @@ type Server struct {
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, spent: spent{now: time.Now}}
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, spent: spent{now: time.Now}, sessions: sessions{now: time.Now}}
 	if o != nil {
 		s.opts = *o
 	}

@@ -37,6 +37,8 @@ type state struct {
 	Journal []byte `json:"-"`
 	// Parked is the handle of a call that waits in this process; "" if it is run again.
 	Parked string `json:"parked,omitempty"`
+	// Session is the session that the call began; "" if it began none.
+	Session string `json:"session,omitempty"`
 }
 
 // pending is one question of the round that the call waits for.

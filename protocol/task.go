@@ -44,12 +44,18 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 	if r.task != nil || support != "optional" && support != "required" {
 		return nil, false, nil
 	}
+	if err := r.findSession(); err != nil {
+		return nil, true, err
+	}
+	resumed := !rawjson.IsNull(rawjson.Get(r.params, "requestState"))
 	switch {
 	case !r.declaresTasks() && support == "required":
 		return nil, true, missingTasks()
 	case !r.declaresTasks():
 		return nil, false, nil
-	case t.AsksFirst && !t.Keeps(r.conn.opts.Session) && rawjson.IsNull(rawjson.Get(r.params, "requestState")):
+	case t.AsksFirst && !t.Keeps(r.session) && !resumed:
+		return nil, false, nil
+	case resumed && t.Keeps(r.session): // what waits in its instance ends as it began
 		return nil, false, nil
 	}
 	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0)
@@ -58,6 +64,7 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&begun)...)
 	o.Set("_meta", r.server.meta)
+	r.tellSession(&o)
 	return r.prepared(oneLine(o.Append(nil))), true, nil
 }
 
@@ -74,7 +81,7 @@ func (r *request) openOnce(ctx context.Context, tool *registry.Tool, params json
 	}
 	o := r.conn.opts
 	return r.server.tasks.open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
-		Kept: tool.Keeps(o.Session), Session: o.Session})
+		Kept: tool.Keeps(r.session), Session: r.session})
 }
 
 // open begins a task, which is kept by then.

@@ -66,6 +66,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *registry.Tool, support st
 	}
 	params.Delete("task")
 	setMeta(&params, metaCapabilities, r.declared().object())
+	r.session = r.conn.opts.Session
 	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl)
 	if err != nil {
 		return nil, true, err

@@ -199,7 +199,9 @@ func onlyKey(object json.RawMessage) (key string) {
 // postTask sends one request of a client that knows tasks.
 func postTask(t *testing.T, url, method, name string, params map[string]any) *http.Response {
 	t.Helper()
-	params["_meta"] = taskCaps
+	if params["_meta"] == nil {
+		params["_meta"] = taskCaps
+	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		t.Fatal(err)
