@@ -205,6 +205,7 @@ func (s *spoken) find(t *testing.T, pattern string) string {
 // A plugin's call asks, the first question opens the console, the answer is given there, and the call goes on.
 func TestBrowser_console(t *testing.T) {
 	h := newHouse(t, "wait")
+	h.config += "max_grants: ['net: GET " + h.site + "/**']\nplugins: {fetch: {grants: ['deny: net: GET https://no.example/**']}}\n"
 	cmd := h.program("serve", h.dir)
 	var stderr spoken
 	cmd.Stderr = &stderr
@@ -231,6 +232,9 @@ func TestBrowser_console(t *testing.T) {
 	address := stderr.find(t, `the console is on (http://127\.0\.0\.1:\d+/#\S+)`)
 	b := openTab(t, address)
 	b.wait(`document.body.innerText.includes("/once")`)
+	for class, line := range map[string]string{"bad": "never net: GET https://no.example/**", "soft": "and nothing beyond net: GET " + h.site + "/**"} {
+		b.wait(fmt.Sprintf(`[...document.querySelectorAll("#plugins p")].some(p => p.innerText === %q && p.firstChild.className === %q)`, line, class))
+	}
 	b.picture(filepath.Join(sharedState(t), "..", "console-question.png"))
 	b.click("/once", "Once")
 	if e := <-first; e.failed || !strings.Contains(e.said, "page /once") {
