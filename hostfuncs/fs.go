@@ -29,6 +29,9 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 		mounts = append(mounts, tree.Mount{Guest: workDir}) // guests that go there at their start find it
 	}
 	f := &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
+	if last := mounts[len(mounts)-1]; last.Host == "" && !g.grants.Above(workDir, places) {
+		f.absent = g.policy.plugin.Workspace
+	}
 	t := tree.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
 		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: places.Fold,
@@ -105,6 +108,9 @@ type files struct {
 	hold func(probe)
 	// refused is what was refused, some of it perhaps twice.
 	refused []probe
+	// absent is the folder that {workspace} stands for while no line reaches it: the guest asks for it all the same,
+	// and a refusal names the files that are meant.
+	absent string
 }
 
 // probe is one effect on a path.
@@ -125,8 +131,18 @@ func grantOp(op tree.Op) grant.Op {
 	return grant.Write
 }
 
+// meant is the path of the host that the guest asks for.
+func (f *files) meant(path string) string {
+	rest, below := strings.CutPrefix(filepath.ToSlash(path), workDir+"/")
+	if f.absent == "" || !below {
+		return path
+	}
+	return filepath.Join(f.absent, rest)
+}
+
 // Allow passes one effect on a path through the gate; the tree performs it at once.
 func (f *files) Allow(op tree.Op, path string) error {
+	path = f.meant(path)
 	act := op.String() + " " + f.shown(path)
 	e := effect{
 		family: "fs", act: act, target: act,

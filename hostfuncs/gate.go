@@ -291,7 +291,16 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if e.near != nil {
 		reason += e.near(d)
 	}
-	return d, &refusal{reason: reason, hint: d.Suggest}
+	return d, &refusal{reason: reason, hint: g.suggested(e, d)}
+}
+
+// suggested is the line that would allow an effect that is refused; empty if none would, or if it leads where nobody
+// should go by a suggestion: to the metadata of a cloud, for one.
+func (g *Gate) suggested(e effect, d grant.Decision) string {
+	if no := g.beyond(e, grant.Decision{}); no != nil && no.hint == "" {
+		return ""
+	}
+	return d.Suggest
 }
 
 // beyond is what an effect that a line allows is refused for all the same, nil if it is not.

@@ -1,11 +1,8 @@
 package hostfuncs
 
 import (
-	"net/url"
-
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -17,10 +14,11 @@ type Learnt struct {
 	Line    string `json:"line"`
 	Used    int    `json:"used,omitempty"`
 	Refused int    `json:"refused,omitempty"`
+	Tried   int    `json:"tried,omitempty"` // in a call that only tries: it was not done
 }
 
 // learn notes the narrowest line that covers an effect, with the arguments of the call where it follows them.
-// What no grant can allow is not noted.
+// What no grant can allow is not noted, nor what a line denies or max_grants does not reach.
 func (g *Gate) learn(e effect, allowed bool) {
 	if !g.policy.plugin.Learn || e.decide == nil || e.forbid != nil && e.forbid() != "" {
 		return
@@ -39,23 +37,21 @@ func (g *Gate) proposed(e effect) []string {
 	if e.propose != nil {
 		return []string{e.propose(learn.Names(arguments))}
 	}
-	if literal := e.decide(grant.NewSet()).Suggest; literal != "" {
-		return learn.Lines(literal, g.policy.host.places.Home, arguments)
+	if literal := g.suggested(e, e.decide(g.grants.Limits())); literal != "" {
+		return learn.Lines(literal, learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}, arguments)
 	}
 	return nil
 }
 
-// covers reports whether a line would allow an effect in this call.
+// covers reports whether a line would let an effect happen in this call: no other line denies it, every ceiling
+// reaches it, and an address that has to be named is.
 func (g *Gate) covers(line string, e effect) bool {
 	parsed, err := grant.ParseLine(line)
 	if err != nil {
 		return false
 	}
-	set := grant.NewSet(parsed).At(g.policy.plugin.Name, g.policy.plugin.Workspace).Bind(grant.Call{
-		Entry: g.call.Entry, Values: g.call.Values, Home: g.policy.host.places.Home,
-		URL: func(text string) (*url.URL, error) { return web.ParseURL(text, nil) },
-	})
-	return e.decide(set).Allowed
+	d := e.decide(g.policy.bound(g.grants.Limits().With(parsed).At(g.policy.plugin.Name, g.policy.plugin.Workspace), g.call))
+	return d.Allowed && g.beyond(e, d) == nil
 }
 
 // needs counts a line.
@@ -75,9 +71,12 @@ func (g *Gate) needs(line string, allowed bool) {
 		g.learnt = append(g.learnt, Learnt{Line: line})
 		l = &g.learnt[len(g.learnt)-1]
 	}
-	if allowed {
-		l.Used++
-	} else {
+	switch {
+	case !allowed:
 		l.Refused++
+	case g.call.DryRun:
+		l.Tried++
+	default:
+		l.Used++
 	}
 }

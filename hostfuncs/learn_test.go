@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,4 +112,54 @@ type noTools struct{}
 
 func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, error) {
 	return nil, errors.New("there is none")
+}
+
+// A line that is learnt allows what it was learnt from: none is that another line denies, that max_grants does not
+// reach, or that does not name an address which has to be named.
+func TestLearn_linesThatWork(t *testing.T) {
+	dir := t.TempDir()
+	log := audit.New(dir, audit.Options{})
+	w := newOutside(t)
+	w.zone.names["intra.example"] = [][]string{{"10.0.0.1"}}
+	w.zone.names["loop.example"] = [][]string{{"127.0.0.1"}}
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
+	grants := mustSet(t, "net: GET {args.page:url}", "net: GET http://intra.example/**", "deny: net: GET http://site.example/no/**").
+		Under(mustSet(t, "net: GET http://**"))
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: grants})
+	for _, page := range []string{
+		"http://site.example/yes", "http://site.example/no/x", "https://site.example/beyond", "http://127.0.0.1/x", "http://169.254.169.254/x",
+		"http://intra.example/x", "http://loop.example/x",
+	} {
+		args := `{"page":"` + page + `"}`
+		g := p.NewGate(hostfuncs.Call{
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(args)),
+			Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
+		})
+		_, _ = fetch(t, g, get(page))
+		g.Close()
+	}
+	h.Close()
+	log.Close()
+	var got []string
+	err := audit.Read(dir, func(l audit.Line) bool {
+		var n struct{ Learnt []hostfuncs.Learnt }
+		if err := json.Unmarshal(l.Text, &n); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range n.Learnt {
+			got = append(got, fmt.Sprintf("%s %d %d", line.Line, line.Used, line.Refused))
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`net: GET {args.page:url} {within: ["http://site.example/**"]} 1 0`,
+		`net: GET http://127.0.0.1/x 0 1`,
+		`net: GET {args.page:url} {within: ["http://intra.example/**"]} 1 0`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("learnt\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }

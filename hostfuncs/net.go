@@ -55,6 +55,7 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
 	}
 	if g.call.DryRun && !web.Safe(r.Method) {
+		g.learn(g.request(r), true)
 		g.hold(r.Method, r.Method+" "+r.URL.Redacted())
 		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.Method)
 	}

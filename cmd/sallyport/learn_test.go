@@ -33,8 +33,9 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 		}
 	}
 	const secret = "a-value-that-is-nobodys"
+	end := "error"
 	reading := func(name string) map[string]any {
-		return map[string]any{"dir": name, "steps": []step{
+		return map[string]any{"dir": name, "end": end, "steps": []step{
 			{"do": "read", "path": filepath.Join(notes, name)}, fetching(site.URL + "/v1/" + name + "?key=" + secret)}}
 	}
 	serving := func(config string) *mcp.ClientSession {
@@ -52,7 +53,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 		return strings.Contains(learnt, "grants:")
 	})
 	for _, want := range []string{
-		"- fs: read " + notes + "/{args.dir}\n", "- net: GET " + site.URL + "/v1/{args.dir}?key\n", "refused 1 times; first by call ", " of run\n",
+		"- fs: read " + notes + "/{args.dir}\n", "- net: GET " + site.URL + "/v1/{args.dir}?key\n", "refused 1 time; first by call ", " of run\n",
 	} {
 		if !strings.Contains(learnt, want) {
 			t.Errorf("it lacks %q:\n%s", want, learnt)
@@ -67,6 +68,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	}
 
 	granted := serving(learnt)
+	end = ""
 	for _, name := range []string{"a.md", "b.md"} {
 		if r := call(t, granted, "effects-run", reading(name)); !strings.Contains(text(r), "note "+name) || !strings.Contains(text(r), "page /v1/"+name) {
 			t.Errorf("%s is refused: %s", name, text(r))
@@ -113,5 +115,79 @@ func TestLearn_usedEffects(t *testing.T) {
 	}
 	if n := strings.Count(learnt, "  - "); n != 1 {
 		t.Errorf("%d lines:\n%s", n, learnt)
+	}
+}
+
+// What real plugins did is learnt in a few lines: each allows what it was learnt from, one form for each effect; what
+// was only tried or is not needed says so, and what no line allows is said in one line.
+func TestLearn_realPlugins(t *testing.T) {
+	site, _ := webSite(t)
+	work, state := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(work, "private"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.txt", "b.txt", "private/x"} {
+		if err := os.WriteFile(filepath.Join(work, name), []byte("note "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := func(files, fetch string) string {
+		return fmt.Sprintf(`
+workspace: %s
+max_grants: ["fs: write %s/**", "net: GET %s/**"]
+plugins:
+  files:
+    learn: true
+    grants:
+      - deny: "fs: read %s/private/**"
+%s
+  fetch:
+    learn: true
+    grants:
+%s
+`, work, work, site.URL, work, files, fetch)
+	}
+	run := func(config string) {
+		cmd := program(t, config, "serve", folder(t, bundled(t, "files"), bundled(t, "fetch")))
+		ownState(cmd, state)
+		s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+		for _, path := range []string{"/workspace/a.txt", "b.txt", work + "/a.txt", work + "/private/x", "/etc/hostname"} {
+			call(t, s, "files-read", map[string]any{"path": path})
+		}
+		if _, err := callMeta(t, s, "files-write", map[string]any{"path": work + "/new.txt", "text": "x"}, mcp.Meta{"dev.sallyport/dryRun": true}); err != nil {
+			t.Fatal(err)
+		}
+		call(t, s, "fetch-fetch", map[string]any{"url": site.URL + "/v1/x"})
+	}
+	said := func(config, plugin string) string {
+		cmd := program(t, config, "learn", plugin)
+		ownState(cmd, state)
+		out, _ := cmd.CombinedOutput() // it fails before there is anything
+		return string(out)
+	}
+	first := config("", "")
+	run(first)
+	eventually(t, "the calls are in the log", func() bool { return strings.Contains(said(first, "fetch"), "net: GET") })
+	for plugin, want := range map[string][]string{
+		"files": {"- fs: write {workspace}/{args.path:path}\n", "# no line is suggested for read " + work + "/private/x: line 8 denies it\n", "# no line is suggested for read /etc/hostname: max_grants does not reach it\n"},
+		"fetch": {"- net: GET " + site.URL + "/v1/x\n"},
+	} {
+		got := said(first, plugin)
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s lacks %q:\n%s", plugin, w, got)
+			}
+		}
+		for _, w := range []string{"{args.url:url}", "- fs: read " + work, "- fs: read /"} {
+			if strings.Contains(got, w) {
+				t.Errorf("%s has %q:\n%s", plugin, w, got)
+			}
+		}
+	}
+	second := config("      - fs: write {workspace}/{args.path:path}", "      - net: GET "+site.URL+"/**")
+	run(second)
+	eventually(t, "the dry run is in the log", func() bool { return strings.Contains(said(second, "files"), "tried by a dry run 1 time") })
+	if got := said(second, "files"); strings.Count(got, "  - ") != 1 || !strings.Contains(got, "- fs: write {workspace}/{args.path:path}\n") {
+		t.Errorf("not one line:\n%s", got)
 	}
 }

@@ -5,16 +5,14 @@
 //	net: GET https://api.example.com/repos/me/x      in a call of {"owner": "me", "repo": "x"}
 //	net: GET https://api.example.com/repos/{args.owner}/{args.repo}
 //
-// Values of arguments are compared, and none is kept: a line holds names where a value was. This package only
-// proposes lines; whoever has the effect asks the grants whether a line covers it.
+// Values of arguments are compared, and a line holds names where a value was. This package only proposes lines;
+// whoever has the effect asks the grants whether a line covers it.
 //
 // This package is internal to Sallyport: it is not promised to others.
 package learn
 
 import (
 	"encoding/json"
-	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,9 +27,15 @@ const (
 	maxDepth = 4
 )
 
+// Places are the folders that lines have words for; empty is none.
+type Places struct {
+	Home      string // ~
+	Workspace string // {workspace}, absolute
+}
+
 // Lines proposes lines for the effect that a literal line covers, in a call with these arguments: those that
-// follow the arguments most closely first, the literal one last. home is the folder that ~ stands for.
-func Lines(literal, home string, arguments json.RawMessage) []string {
+// follow the arguments most closely first, the literal one last.
+func Lines(literal string, places Places, arguments json.RawMessage) []string {
 	family, rest, _ := strings.Cut(literal, ": ")
 	values := valuesOf(arguments)
 	var all []string
@@ -39,7 +43,7 @@ func Lines(literal, home string, arguments json.RawMessage) []string {
 	case "net":
 		all = netLines(rest, values)
 	case "fs":
-		all = fileLines(rest, home, values)
+		all = fileLines(rest, places, values)
 	}
 	return append(all, literal)
 }
@@ -100,105 +104,4 @@ func named(values []value, text, as string) (string, bool) {
 		return "", false
 	}
 	return "{" + values[i].name + as + "}", true
-}
-
-// netLines proposes lines for "GET https://host/path?query".
-func netLines(rest string, values []value) (all []string) {
-	method, address, _ := strings.Cut(rest, " ")
-	for _, v := range values {
-		if strings.Contains(v.text, "://") {
-			all = append(all, "net: "+method+" {"+v.name+":url}")
-		}
-	}
-	address, query, limited := strings.Cut(address, "?")
-	scheme, place, _ := strings.Cut(address, "://")
-	host, where, _ := strings.Cut(place, "/")
-	segments := strings.Split(where, "/")
-	for i, s := range segments {
-		if plain, err := url.PathUnescape(s); err == nil {
-			if b, ok := named(values, plain, ""); ok {
-				segments[i] = b
-			}
-		}
-	}
-	where = "/" + strings.Join(segments, "/")
-	if limited {
-		where += "?" + queryOf(query, values)
-	}
-	if b, ok := named(values, host, ":host"); ok {
-		all = append(all, "net: "+method+" "+scheme+"://"+b+where)
-	}
-	return append(all, "net: "+method+" "+scheme+"://"+host+where)
-}
-
-// queryOf allows the same keys, with an argument's value or any.
-func queryOf(query string, values []value) string {
-	var pairs []string
-	for pair := range strings.SplitSeq(query, "&") {
-		key, text, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(text); err == nil {
-			if b, ok := named(values, plain, ""); ok {
-				key += "=" + b
-			}
-		}
-		pairs = append(pairs, key)
-	}
-	return strings.Join(pairs, "&")
-}
-
-// fileLines proposes lines for "read ~/work/a/b".
-func fileLines(rest, home string, values []value) (all []string) {
-	op, name, _ := strings.Cut(rest, " ")
-	segments := strings.Split(name, "/")
-	plain := make([]string, len(segments))
-	for i, s := range segments {
-		plain[i] = strings.NewReplacer("{*}", "*", "{{}", "{", "{}}", "}", "{ }", " ").Replace(s)
-	}
-	for _, v := range values {
-		want := strings.Split(tilde(path.Clean(v.text), home), "/")
-		at := indexOf(plain, want)
-		if at < 0 || v.text == "." {
-			continue
-		}
-		binding := "{" + v.name + ":path}"
-		if path.IsAbs(v.text) || want[0] == "~" { // whole paths bind behind the folder they lie in
-			at += len(want) - 1
-		} else if len(want) == 1 {
-			binding = "{" + v.name + "}"
-		}
-		line := "fs: " + op + " " + strings.Join(segments[:at], "/") + "/" + binding
-		end := at + len(want)
-		if path.IsAbs(v.text) || want[0] == "~" {
-			end = at + 1
-		}
-		if end < len(segments) {
-			line += "/**"
-		}
-		all = append(all, line)
-	}
-	return all
-}
-
-// tilde writes a path below the home as lines do.
-func tilde(name, home string) string {
-	if rest, ok := strings.CutPrefix(name, strings.TrimSuffix(home, "/")+"/"); ok && home != "" {
-		return "~/" + rest
-	}
-	return name
-}
-
-// indexOf finds segments in a path: whole paths at its beginning, others behind the first segment.
-func indexOf(segments, want []string) int {
-	if want[0] == "" || want[0] == "~" {
-		if len(want) > 1 && len(want) <= len(segments) && slices.Equal(segments[:len(want)], want) {
-			return 0
-		}
-		return -1
-	}
-	for i := 1; i+len(want) <= len(segments); i++ {
-		if slices.Equal(segments[i:i+len(want)], want) {
-			return i
-		}
-	}
-	return -1
 }

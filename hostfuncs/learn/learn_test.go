@@ -10,13 +10,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
 )
 
+var places = learn.Places{Home: "/home/me", Workspace: "/home/me/project"}
+
 func TestLines(t *testing.T) {
 	for _, c := range []struct{ literal, args, want string }{
 		{"net: GET https://api.example.com/repos/me/x/issues", `{"owner":"me","repo":"x"}`, "net: GET https://api.example.com/repos/{args.owner}/{args.repo}/issues"},
 		{"net: GET https://api.example.com/items/7", `{"n":7}`, "net: GET https://api.example.com/items/{args.n}"},
 		{"net: GET https://api.example.com/q?page=2&q=a+b", `{"q":"a b"}`, "net: GET https://api.example.com/q?page&q={args.q}"},
 		{"net: GET https://docs.example.com/a", `{"site":"docs.example.com"}`, "net: GET https://{args.site:host}/a"},
-		{"net: GET https://docs.example.com/a?x=1", `{"page":"https://docs.example.com/a?x=1"}`, "net: GET {args.page:url}"},
+		{"net: GET https://docs.example.com/a?x=1", `{"page":"https://docs.example.com/a?x=1"}`, `net: GET {args.page:url} {within: ["https://docs.example.com/**"]}`},
+		{"net: GET http://127.0.0.1:8080/a?x=1", `{"page":"http://127.0.0.1:8080/a?x=1"}`, "net: GET http://127.0.0.1:8080/a?x"},
+		{"net: GET http://localhost/a", `{"page":"http://localhost/a"}`, "net: GET http://localhost/a"},
 		{"net: GET https://api.example.com/a%20b", `{"name":"a b"}`, "net: GET https://api.example.com/{args.name}"},
 		{"net: GET https://api.example.com/true", `{"b":true}`, "net: GET https://api.example.com/true"},
 		{"net: GET https://api.example.com/x", `{"o":{"in":"x"}}`, "net: GET https://api.example.com/{args.o.in}"},
@@ -25,13 +29,22 @@ func TestLines(t *testing.T) {
 		{"fs: read ~/work/notes/a.md", `{"path":"/home/me/work/notes/a.md"}`, "fs: read ~/work/notes/{args.path:path}"},
 		{"fs: read ~/work/notes/a.md", `{"path":"~/work/notes/a.md"}`, "fs: read ~/work/notes/{args.path:path}"},
 		{"fs: read ~/work/notes/b/a.md", `{"dir":"/home/me/work/notes"}`, "fs: read ~/work/{args.dir:path}/**"},
+		{"fs: read ~/project/a.txt", `{"path":"/workspace/a.txt"}`, "fs: read {workspace}/{args.path:path}"},
+		{"fs: read ~/project/a.txt", `{"path":"/home/me/project/a.txt"}`, "fs: read {workspace}/{args.path:path}"},
+		{"fs: read ~/project/a.txt", `{"path":"~/project/a.txt"}`, "fs: read {workspace}/{args.path:path}"},
+		{"fs: read ~/project/a.txt", `{"path":"a.txt"}`, "fs: read {workspace}/{args.path}"},
+		{"fs: read ~/project/b/a.txt", `{"path":"b/a.txt"}`, "fs: read {workspace}/{args.path:path}"},
+		{"fs: read ~/project/b/a.txt", `{"path":"/workspace/b/a.txt"}`, "fs: read {workspace}/b/{args.path:path}"},
+		{"fs: read ~/project/b/{*}.txt", `{}`, "fs: read {workspace}/b/{*}.txt"},
+		{"fs: read ~/project", `{}`, "fs: read {workspace}"},
+		{"fs: read ~/projects/a.txt", `{}`, "fs: read ~/projects/a.txt"},
 		{"fs: write /srv/out/x", `{"name":"x"}`, "fs: write /srv/out/{args.name}"},
 		{"fs: write /srv/out/x/y", `{"name":"x"}`, "fs: write /srv/out/{args.name}/**"},
 		{"fs: read /srv/a{*}b", `{"name":"a*b"}`, "fs: read /srv/{args.name}"},
 		{"kv: 1MiB", `{"name":"1MiB"}`, "kv: 1MiB"},
 		{"fs: read /srv/x", ``, "fs: read /srv/x"},
 	} {
-		lines := learn.Lines(c.literal, "/home/me", json.RawMessage(c.args))
+		lines := learn.Lines(c.literal, places, json.RawMessage(c.args))
 		if lines[0] != c.want || lines[len(lines)-1] != c.literal {
 			t.Errorf("%s with %s: %q, want %q first", c.literal, c.args, lines, c.want)
 		}
@@ -44,7 +57,7 @@ func TestLines_holdNoValues(t *testing.T) {
 	for _, literal := range []string{
 		"net: GET https://api.example.com/" + secret + "?key=" + secret, "fs: read ~/work/" + secret, "net: GET https://" + secret + "/",
 	} {
-		line := learn.Lines(literal, "/home/me", json.RawMessage(`{"a":"`+secret+`"}`))[0]
+		line := learn.Lines(literal, places, json.RawMessage(`{"a":"`+secret+`"}`))[0]
 		if strings.Contains(line, secret) {
 			t.Errorf("%s: %s", literal, line)
 		}
@@ -67,7 +80,7 @@ func TestMerge(t *testing.T) {
 		add(fmt.Sprintf("fs: write ~/many/%d", i))
 	}
 	var got []string
-	for _, n := range learn.Merge(needs) {
+	for _, n := range learn.Merge(needs, places) {
 		got = append(got, fmt.Sprintf("%s (%s, %d)", n.Line, n.Call, n.Used))
 	}
 	want := []string{
@@ -77,7 +90,7 @@ func TestMerge(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, n := range learn.Merge(needs) {
+	for _, n := range learn.Merge(needs, places) {
 		if _, err := grant.ParseLine(n.Line); err != nil {
 			t.Errorf("%s: %v", n.Line, err)
 		}
@@ -93,10 +106,71 @@ func FuzzLines(f *testing.F) {
 		if !json.Valid([]byte(args)) {
 			return
 		}
-		lines := learn.Lines(literal, "/home/me", json.RawMessage(args))
+		lines := learn.Lines(literal, places, json.RawMessage(args))
 		if lines[len(lines)-1] != literal {
 			t.Errorf("%q", lines)
 		}
-		learn.Merge([]learn.Need{{Line: lines[0]}, {Line: literal}})
+		learn.Merge([]learn.Need{{Line: lines[0]}, {Line: literal}}, places)
 	})
+}
+
+// What one line says, and what another says already, is one line; what nothing says stays.
+func TestMerge_included(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		needs []learn.Need
+		want  string
+	}{
+		{"to write is to read", []learn.Need{{Line: "fs: read ~/a", Used: 1}, {Line: "fs: write ~/a", Used: 2}}, "fs: write ~/a 3"},
+		{"but not the other way", []learn.Need{{Line: "fs: read ~/a/**", Used: 1}, {Line: "fs: write ~/a/x", Used: 2}}, "fs: read ~/a/** 1, fs: write ~/a/x 2"},
+		{"one step is several", []learn.Need{{Line: "fs: read ~/a/{args.p}", Used: 1}, {Line: "fs: read ~/a/{args.p:path}", Used: 1}}, "fs: read ~/a/{args.p:path} 2"},
+		{"a folder and what is in it", []learn.Need{{Line: "fs: read ~/a/{args.p:path}", Used: 1}, {Line: "fs: read ~/a/{args.p:path}/**", Used: 1}}, "fs: read ~/a/{args.p:path}/** 2"},
+		{"places of an address", []learn.Need{
+			{Line: `net: GET {args.u:url} {within: ["https://b.example/**"]}`, Used: 1}, {Line: `net: GET {args.u:url} {within: ["https://a.example/**"]}`, Used: 1},
+		}, `net: GET {args.u:url} {within: ["https://a.example/**", "https://b.example/**"]} 2`},
+		{"a guess of the same tool", []learn.Need{
+			{Line: "fs: read {workspace}/{args.p:path}", Tool: "read", Used: 1}, {Line: "fs: read {workspace}/b/c", Tool: "read", Refused: 1, Guessed: true},
+			{Line: "net: GET https://a.example/x/{args.n}", Tool: "get", Used: 1}, {Line: "net: GET https://a.example/x/y", Tool: "get", Refused: 1, Guessed: true},
+		}, "fs: read {workspace}/{args.p:path} 2, net: GET https://a.example/x/{args.n} 2"},
+		{"no guess, or of another", []learn.Need{
+			{Line: "fs: read ~/w/{args.p:path}", Tool: "read", Used: 1}, {Line: "fs: read ~/w/b", Tool: "list", Refused: 1, Guessed: true}, {Line: "fs: read ~/w/config", Tool: "read", Used: 1},
+		}, "fs: read ~/w/b 1, fs: read ~/w/config 1, fs: read ~/w/{args.p:path} 1"},
+		{"a folder on the way", []learn.Need{
+			{Line: "fs: read ~/project", Tool: "write", Refused: 1}, {Line: "fs: write {workspace}/{args.p:path}", Tool: "write", Used: 1}, {Line: "fs: read ~", Tool: "list", Used: 1},
+		}, "fs: read ~ 1, fs: write {workspace}/{args.p:path} 1"},
+	} {
+		var got []string
+		for _, n := range learn.Merge(c.needs, places) {
+			got = append(got, fmt.Sprintf("%s %d", n.Line, n.Used+n.Refused))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %s, want %s", c.name, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
+// More places than anybody reads are all places.
+func TestMerge_manyPlaces(t *testing.T) {
+	var needs []learn.Need
+	for i := range 9 {
+		needs = append(needs, learn.Need{Line: fmt.Sprintf(`net: GET {args.u:url} {within: ["https://%d.example/**"]}`, i), Used: 1})
+	}
+	if got := learn.Merge(needs, places); len(got) != 1 || got[0].Line != "net: GET {args.u:url}" || got[0].Used != 9 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A file that is only looked for on the way up, or a folder that was passed, is no need of the call.
+func TestNeeded(t *testing.T) {
+	call := []learn.Need{
+		{Line: "fs: read ~/src/repo/.git", Refused: 1}, {Line: "fs: read ~/src/.git", Refused: 1}, {Line: "fs: read ~/.git", Refused: 1}, {Line: "fs: read /.git", Refused: 1},
+		{Line: "fs: read ~", Refused: 1}, {Line: "fs: read /home", Refused: 2}, {Line: "fs: read ~/src", Used: 1}, {Line: "fs: write ~/src", Refused: 1}, {Line: "kv: 1MiB", Refused: 1},
+	}
+	var got []string
+	for _, n := range learn.Needed(call, places) {
+		got = append(got, n.Line)
+	}
+	if want := "fs: read ~/src/repo/.git, fs: read ~/src, fs: write ~/src, kv: 1MiB"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,11 @@ type Need struct {
 	Tool    string // what was called then
 	Used    int    // how often it was allowed
 	Refused int    // how often it was not
+	Tried   int    // how often it was allowed in a call that only tries, so that nothing was done
+	// Spare says that it was refused, and that each call which was refused it succeeded all the same.
+	Spare bool
+	// Guessed says that only the refusal is known, not whether the effect followed an argument.
+	Guessed bool
 }
 
 // crowd is how many lines that differ in their last segment alone become one with a star: a plugin that reads
@@ -21,7 +27,7 @@ type Need struct {
 const crowd = 8
 
 // Merge joins needs, the oldest first, into the fewest lines that cover them all, sorted.
-func Merge(needs []Need) []Need {
+func Merge(needs []Need, places Places) []Need {
 	needs = group(needs, func(n Need) string { return n.Line }, nil)
 	needs = group(needs, pathBinding, commonFolder)
 	needs = group(needs, folderOf, func(same []Need) string {
@@ -30,9 +36,17 @@ func Merge(needs []Need) []Need {
 		}
 		return folderOf(same[0]) + "/*"
 	})
+	needs = group(needs, withoutPlaces, allPlaces)
 	needs = group(needs, withoutMethods, allMethods)
+	needs = withoutPassed(withoutIncluded(needs), places)
 	slices.SortFunc(needs, func(a, b Need) int { return cmp.Compare(a.Line, b.Line) })
 	return needs
+}
+
+// add takes the calls of another need into one.
+func (n *Need) add(other Need) {
+	n.Used, n.Refused, n.Tried = n.Used+other.Used, n.Refused+other.Refused, n.Tried+other.Tried
+	n.Spare, n.Guessed = n.Spare && other.Spare, n.Guessed && other.Guessed
 }
 
 // group makes one need of those with the same key; line says which line that has, "" leaves them alone, and a nil
@@ -60,7 +74,7 @@ func group(needs []Need, key func(Need) string, line func([]Need) string) []Need
 		n := same[0]
 		n.Line = joined
 		for _, other := range same[1:] {
-			n.Used, n.Refused = n.Used+other.Used, n.Refused+other.Refused
+			n.add(other)
 		}
 		out = append(out, n)
 	}
@@ -92,7 +106,7 @@ func commonFolder(same []Need) string {
 		}
 		common = common[:shared]
 	}
-	if len(common) < 2 {
+	if len(common) == 0 || len(common) == 1 && common[0] != workspace {
 		return ""
 	}
 	op, name, _ := fileLine(same[0].Line)
@@ -133,4 +147,31 @@ func allMethods(same []Need) string {
 	}
 	slices.Sort(methods)
 	return "net: " + strings.Join(slices.Compact(methods), ",") + " " + withoutMethods(same[0])
+}
+
+// withoutPlaces is a line as it is for any of the places that it is cut to; "" if it is cut to none.
+func withoutPlaces(n Need) string {
+	head, _, cut := strings.Cut(n.Line, withinStart)
+	if !cut {
+		return ""
+	}
+	return head
+}
+
+// allPlaces is the line for all of the places, or where there is a crowd of them, for any.
+func allPlaces(same []Need) string {
+	var places []string
+	for _, n := range same {
+		_, list, _ := strings.Cut(n.Line, withinStart)
+		for place := range strings.SplitSeq(strings.TrimSuffix(list, withinEnd), ", ") {
+			if text, err := strconv.Unquote(place); err == nil {
+				places = append(places, text)
+			}
+		}
+	}
+	slices.Sort(places)
+	if places = slices.Compact(places); len(places) > crowd {
+		return withoutPlaces(same[0])
+	}
+	return withoutPlaces(same[0]) + within(places)
 }

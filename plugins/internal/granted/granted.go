@@ -72,7 +72,7 @@ func Clean(path string) string {
 }
 
 // below is where a relative path is: below the first granted folder that has it, else what is granted itself if
-// that ends in the path, else below the first granted folder.
+// that ends in the path, else below the first granted folder; without any, in the working folder.
 func below(path string) string {
 	all := Roots()
 	for _, dir := range all {
@@ -86,7 +86,7 @@ func below(path string) string {
 			return whole
 		}
 	}
-	return filepath.Join(append(all, Root)[0], path)
+	return filepath.Join(append(all, workspace)[0], path)
 }
 
 // holds tells whether a path is below a folder. The folder is listed first: to look for what it does not show would

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// learnt is what the audit log knows of the calls of one plugin.
+type learnt struct {
+	plugin settings.Plugin
+	gates  *hostfuncs.Host
+	places learn.Places
+	needs  []learn.Need
+	never  map[string]*never // by the reason
+	lets   map[string]bool   // whether a line allows an effect, by both
+}
+
+// never is what no line allows, for one reason.
+type never struct {
+	effect string // the first
+	seen   map[string]bool
+	more   int // others
+}
+
+// noted is what of a line of the audit log is read.
+type noted struct {
+	Call, Plugin, Tool, Outcome string
+	Learnt                      []hostfuncs.Learnt
+	Denials                     []hostfuncs.Denial
+}
+
+// readLearnt reads what a plugin's calls needed, the oldest first within each chain.
+func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
+	l := &learnt{plugin: settings.Plugin{Name: plugin, Grants: grant.NewSet().Under(s.Ceiling)}, never: map[string]*never{}, lets: map[string]bool{}}
+	if i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == plugin }); i >= 0 {
+		l.plugin = s.Plugins[i]
+	}
+	l.gates = newGates(s, slog.New(slog.DiscardHandler), nil, &host{})
+	defer l.gates.Close()
+	l.places = learn.Places{Home: l.gates.Places().Home, Workspace: l.plugin.Workspace}
+	err := audit.Read(auditFolder(s), func(line audit.Line) bool {
+		name, ok := rawjson.String(rawjson.Get(line.Text, "plugin"))
+		var n noted
+		if ok && name == plugin && json.Unmarshal(line.Text, &n) == nil {
+			l.add(n)
+		}
+		return true
+	})
+	return l, err
+}
+
+// add takes a call. What it was refused is a need where nothing better is known of it and a line allows it now.
+func (l *learnt) add(n noted) {
+	var needs []learn.Need
+	for _, e := range n.Learnt {
+		needs = append(needs, learn.Need{Line: e.Line, Call: n.Call, Tool: n.Tool, Used: e.Used, Refused: e.Refused, Tried: e.Tried})
+	}
+	for _, d := range n.Denials {
+		line := lineIn(d.Hint)
+		if line == "" || !l.allows(line, d.Effect) {
+			if !n.passed(d) {
+				l.noteNever(d)
+			}
+		} else if len(n.Learnt) == 0 {
+			line = learn.Lines(line, l.places, nil)[0]
+			needs = append(needs, learn.Need{Line: line, Call: n.Call, Tool: n.Tool, Refused: d.Count, Guessed: true})
+		}
+	}
+	needs = learn.Needed(needs, l.places)
+	for i := range needs {
+		needs[i].Spare = n.Outcome == hostfuncs.OutcomeOK && needs[i].Used+needs[i].Tried == 0 && strings.HasPrefix(needs[i].Line, "fs: read ")
+	}
+	l.needs = append(l.needs, needs...)
+}
+
+// passed reports whether a folder was only asked for on the way to another file that was refused.
+func (n *noted) passed(d hostfuncs.Denial) bool {
+	_, folder, _ := strings.Cut(d.Effect, " ")
+	return d.Family == "fs" && slices.ContainsFunc(n.Denials, func(o hostfuncs.Denial) bool {
+		_, name, _ := strings.Cut(o.Effect, " ")
+		return o.Family == "fs" && strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+	})
+}
+
+// noteNever notes what no line allows.
+func (l *learnt) noteNever(d hostfuncs.Denial) {
+	reason := strings.TrimPrefix(d.Reason, fmt.Sprintf("plugin %q may not %s: ", l.plugin.Name, d.Effect))
+	n := l.never[reason]
+	if n == nil {
+		l.never[reason] = &never{effect: d.Effect, seen: map[string]bool{d.Effect: true}}
+	} else if !n.seen[d.Effect] {
+		n.seen[d.Effect] = true
+		n.more++
+	}
+}
+
+// lineIn is the line that a refusal suggests, "" if there is none: it may stand behind a command.
+func lineIn(hint string) string {
+	if _, line, found := strings.Cut(hint, "or the line "); found {
+		hint = line
+	}
+	if _, err := grant.ParseLine(hint); err != nil {
+		return ""
+	}
+	return hint
+}
+
+// allows reports whether a line would let an effect happen now, beside the lines that deny and under the ceilings.
+// Of an effect that cannot be explained it is taken to.
+func (l *learnt) allows(line, effect string) bool {
+	key := line + "\x00" + effect
+	yes, known := l.lets[key]
+	if known {
+		return yes
+	}
+	parsed, err := grant.ParseLine(line)
+	if err != nil {
+		return false
+	}
+	policy := l.gates.Plugin(hostfuncs.Plugin{Name: l.plugin.Name, Grants: l.plugin.Grants.Limits().With(parsed), Workspace: l.plugin.Workspace})
+	defer policy.Close()
+	x, err := policy.Explain(hostfuncs.Call{Principal: "cli"}, effect)
+	l.lets[key] = err != nil || x.Allowed
+	return l.lets[key]
+}

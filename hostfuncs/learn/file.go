@@ -1,0 +1,131 @@
+package learn
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// workspace is the word for the operator's folder, and seen is where plugins see it.
+const (
+	workspace = "{workspace}"
+	seen      = "/workspace"
+)
+
+// fileLines proposes lines for "read ~/work/a/b".
+func fileLines(rest string, places Places, values []value) (all []string) {
+	op, name, _ := strings.Cut(rest, " ")
+	if in, ok := places.inWorkspace(plainPath(name, places.Home)); ok {
+		name = escaped(in)
+	}
+	segments := strings.Split(name, "/")
+	plain := make([]string, len(segments))
+	for i, s := range segments {
+		plain[i] = unescape(s)
+	}
+	for _, v := range values {
+		if v.text == "." {
+			continue
+		}
+		want := strings.Split(places.short(path.Clean(v.text)), "/")
+		at := indexOf(plain, want)
+		if at < 0 {
+			continue
+		}
+		binding, end := "{"+v.name+":path}", at+len(want)
+		switch {
+		case isWhole(want): // whole paths bind behind the folder they lie in
+			at = end - 1
+		case len(want) == 1:
+			binding = "{" + v.name + "}"
+		}
+		line := "fs: " + op + " " + strings.Join(segments[:at], "/") + "/" + binding
+		if end < len(segments) {
+			line += "/**"
+		}
+		all = append(all, line)
+	}
+	if strings.HasPrefix(name, workspace) {
+		all = append(all, "fs: "+op+" "+name)
+	}
+	return all
+}
+
+// escape and unescape turn a step of a path into what a line has for it, and back.
+func escaped(name string) string {
+	head, rest, below := strings.Cut(name, "/")
+	if !below {
+		return head
+	}
+	return head + "/" + strings.NewReplacer("*", "{*}", "{", "{{}", "}", "{}}").Replace(rest)
+}
+
+func unescape(s string) string {
+	if s == workspace {
+		return s
+	}
+	return strings.NewReplacer("{*}", "*", "{{}", "{", "{}}", "}", "{ }", " ").Replace(s)
+}
+
+// plainPath is the path that a literal line names.
+func plainPath(name, home string) string {
+	name = unescape(name)
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return strings.TrimSuffix(home, "/") + "/" + rest
+	}
+	return name
+}
+
+// inWorkspace writes a path below the workspace as lines do.
+func (p Places) inWorkspace(name string) (string, bool) {
+	if p.Workspace == "" {
+		return name, false
+	}
+	rest, ok := strings.CutPrefix(name+"/", strings.TrimSuffix(p.Workspace, "/")+"/")
+	return strings.TrimSuffix(workspace+"/"+rest, "/"), ok
+}
+
+// whole is the path that a line has, as one of the host.
+func (p Places) whole(name string) string {
+	if rest, ok := strings.CutPrefix(name, workspace); ok {
+		return p.Workspace + rest
+	}
+	if rest, ok := strings.CutPrefix(name, "~"); ok {
+		return p.Home + rest
+	}
+	return name
+}
+
+// short writes a value of the call as the path that it is in lines: below the workspace, as the plugin sees that or
+// not, or below the home.
+func (p Places) short(name string) string {
+	if in, ok := p.inWorkspace(plainPath(name, p.Home)); ok {
+		return in
+	}
+	if rest, ok := strings.CutPrefix(name, seen+"/"); ok && p.Workspace != "" {
+		return workspace + "/" + rest
+	}
+	if rest, ok := strings.CutPrefix(name, strings.TrimSuffix(p.Home, "/")+"/"); ok && p.Home != "" {
+		return "~/" + rest
+	}
+	return name
+}
+
+// isWhole reports whether the steps are those of a whole path, not of one below a folder.
+func isWhole(steps []string) bool { return steps[0] == "" || steps[0] == "~" || steps[0] == workspace }
+
+// indexOf finds steps in a path: whole paths at its beginning, others behind the first step.
+func indexOf(segments, want []string) int {
+	if isWhole(want) {
+		if len(want) > 1 && len(want) <= len(segments) && slices.Equal(segments[:len(want)], want) {
+			return 0
+		}
+		return -1
+	}
+	for i := 1; i+len(want) <= len(segments); i++ {
+		if slices.Equal(segments[i:i+len(want)], want) {
+			return i
+		}
+	}
+	return -1
+}

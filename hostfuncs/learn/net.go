@@ -1,0 +1,77 @@
+package learn
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// netLines proposes lines for "GET https://host/path?query".
+func netLines(rest string, values []value) (all []string) {
+	method, address, _ := strings.Cut(rest, " ")
+	address, query, limited := strings.Cut(address, "?")
+	scheme, place, _ := strings.Cut(address, "://")
+	host, where, _ := strings.Cut(place, "/")
+	if public(host) {
+		for _, v := range values {
+			if strings.Contains(v.text, "://") {
+				all = append(all, "net: "+method+" {"+v.name+":url}"+within([]string{scheme + "://" + host + "/**"}))
+			}
+		}
+	}
+	segments := strings.Split(where, "/")
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			if b, ok := named(values, plain, ""); ok {
+				segments[i] = b
+			}
+		}
+	}
+	where = "/" + strings.Join(segments, "/")
+	if limited {
+		where += "?" + queryOf(query, values)
+	}
+	if b, ok := named(values, host, ":host"); ok {
+		all = append(all, "net: "+method+" "+scheme+"://"+b+where)
+	}
+	return append(all, "net: "+method+" "+scheme+"://"+host+where)
+}
+
+// public reports whether a host does not say by itself that it is an address. Those are named one by one: what follows
+// an argument there reaches whatever else this machine or its network serves.
+func public(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	_, err = netip.ParseAddr(name)
+	return err != nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
+}
+
+// The option by which an address of the call is cut to some places, as lines have it.
+const withinStart, withinEnd = " {within: [", "]}"
+
+func within(places []string) string {
+	quoted := make([]string, len(places))
+	for i, p := range places {
+		quoted[i] = strconv.Quote(p)
+	}
+	return withinStart + strings.Join(quoted, ", ") + withinEnd
+}
+
+// queryOf allows the same keys, with an argument's value or any.
+func queryOf(query string, values []value) string {
+	var pairs []string
+	for pair := range strings.SplitSeq(query, "&") {
+		key, text, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(text); err == nil {
+			if b, ok := named(values, plain, ""); ok {
+				key += "=" + b
+			}
+		}
+		pairs = append(pairs, key)
+	}
+	return strings.Join(pairs, "&")
+}
