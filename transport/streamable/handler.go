@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
 // Handler answers MCP over HTTP. It is safe for concurrent use.
@@ -16,8 +17,8 @@ type Handler struct {
 	options    *Options
 	origins    []string // of Options, normalised
 	checkHost  bool
-	addresses  *limiters
-	principals *limiters
+	addresses  *ratelimit.Limiter
+	principals *ratelimit.Limiter
 	sessions   *sessions
 	bodies     budget
 	versions   versions
@@ -61,7 +62,7 @@ func newHandler(srv server, o *Options) *Handler {
 	h := &Handler{
 		server: srv, options: o,
 		checkHost: o.loopback() && !o.BehindProxy,
-		addresses: newLimiters(o.Rate), principals: newLimiters(o.Rate),
+		addresses: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst), principals: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst),
 		sessions:    newSessions(o.Sessions, o.SessionIdle),
 		versions:    newVersions(protocol.SupportedVersions()),
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,

@@ -7,73 +7,16 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
-
-// maxLimiters bounds each of the two generations of limiters. Who is pushed out by so many others
-// begins with a full burst again.
-const maxLimiters = 4096
-
-// limiters hold a rate per key, in bounded memory: when the young generation is full, it becomes
-// the old one, and the old one is forgotten.
-type limiters struct {
-	rate rate.Limit
-	size int // burst
-	max  int
-
-	mu         sync.Mutex
-	young, old map[string]*rate.Limiter
-}
-
-// newLimiters returns nil, which never limits, for a negative rate.
-func newLimiters(r Rate) *limiters {
-	if r.PerSecond < 0 {
-		return nil
-	}
-	return &limiters{rate: rate.Limit(r.PerSecond), size: max(r.Burst, 1), max: maxLimiters}
-}
-
-// take counts one request of key, and returns how long it would have to wait; 0 lets it pass.
-func (l *limiters) take(key string) time.Duration {
-	if l == nil {
-		return 0
-	}
-	now := time.Now()
-	r := l.of(key).ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait > 0 {
-		r.CancelAt(now)
-	}
-	return wait
-}
-
-func (l *limiters) of(key string) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if lim := l.young[key]; lim != nil {
-		return lim
-	}
-	lim := l.old[key]
-	if lim == nil {
-		lim = rate.NewLimiter(l.rate, l.size)
-	}
-	if l.young == nil || len(l.young) >= l.max {
-		l.old, l.young = l.young, make(map[string]*rate.Limiter)
-	}
-	l.young[key] = lim
-	return lim
-}
 
 // addressRate comes before the token is looked at, so that guessing has its price.
 func (x *exchange) addressRate() *refusal {
-	return tooMany(x.h.addresses.take(x.address()))
+	return tooMany(x.h.addresses.Take(x.address()))
 }
 
 func (x *exchange) principalRate() *refusal {
-	return tooMany(x.h.principals.take(x.principal))
+	return tooMany(x.h.principals.Take(x.principal))
 }
 
 func tooMany(wait time.Duration) *refusal {

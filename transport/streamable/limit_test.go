@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 func TestRate_PerAddress(t *testing.T) {
@@ -33,48 +31,6 @@ func TestRate_PerToken(t *testing.T) {
 	}
 	ask("a", "192.0.2.7", 429, refused("too many requests: wait 1000 s"))
 	ask("b", "192.0.2.7", 200, okBody)
-}
-
-func TestLimiters_Refill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiters(Rate{PerSecond: 10, Burst: 2})
-		for _, want := range []time.Duration{0, 0, 100 * time.Millisecond, 100 * time.Millisecond} {
-			if got := l.take("a"); got != want {
-				t.Errorf("wait %v, want %v", got, want)
-			}
-		}
-		if l.take("b") != 0 {
-			t.Error("another key waits too")
-		}
-		time.Sleep(100 * time.Millisecond)
-		if l.take("a") != 0 || l.take("a") == 0 {
-			t.Error("one token came back")
-		}
-	})
-}
-
-func TestLimiters_Bounded(t *testing.T) {
-	l := newLimiters(Rate{PerSecond: 0.001, Burst: 1})
-	l.max = 10
-	l.take("first")
-	for i := range 9 {
-		l.take(fmt.Sprint(i))
-	}
-	if l.take("first") == 0 {
-		t.Error("a full generation forgot a key")
-	}
-	for i := range 10_000 {
-		l.take(fmt.Sprint(i))
-		if n := len(l.young) + len(l.old); n > 2*l.max {
-			t.Fatalf("%d limiters", n)
-		}
-	}
-	if l.take("first") != 0 {
-		t.Error("a key from long ago is still limited")
-	}
-	if (*limiters)(nil).take("x") != 0 || newLimiters(Rate{PerSecond: -1}).take("x") != 0 {
-		t.Error("no limit limits")
-	}
 }
 
 func TestExchange_Address(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
 const (
@@ -45,7 +45,7 @@ func Listen(o *Options) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.ln = limitConns(ln, l.options.Connections)
+	l.ln = listener.Limit(ln, l.options.Connections)
 	return l, nil
 }
 
@@ -64,7 +64,7 @@ func (l *Listener) loadTLS() error {
 
 func (l *Listener) listen() (net.Listener, error) {
 	if path := l.options.socket(); path != "" {
-		return listenUnix(path)
+		return listener.Unix(path)
 	}
 	ln, err := net.Listen("tcp", l.options.Addr)
 	if err != nil {
@@ -130,11 +130,8 @@ func (l *Listener) server(ctx context.Context, h *Handler) *http.Server {
 
 // connContext keeps who is at the other end of a unix socket.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	if limited, ok := c.(*limitedConn); ok {
-		c = limited.Conn
-	}
-	if peer, ok := c.(*peerConn); ok {
-		return withPeer(ctx, peer.uid)
+	if uid, ok := listener.User(c); ok {
+		return withPeer(ctx, uid)
 	}
 	return ctx
 }
@@ -162,13 +159,4 @@ func waitFor(srv *http.Server, atMost time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()
 	return srv.Shutdown(ctx) == nil
-}
-
-// ListenAndServe is NewHandler, Listen and Serve in one.
-func ListenAndServe(ctx context.Context, srv *protocol.Server, o *Options) error {
-	l, err := Listen(o)
-	if err != nil {
-		return err
-	}
-	return l.Serve(ctx, NewHandler(srv, o))
 }

@@ -1,4 +1,4 @@
-package streamable
+package listener
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ const winsockRefused = syscall.Errno(10061)
 // socketMode lets only the user of this process connect.
 const socketMode = 0o600
 
-// listenUnix opens a socket for this user. What a process that has died left behind is replaced;
+// Unix opens a socket for this user. What a process that has died left behind is replaced;
 // anything else at that place is not.
-func listenUnix(path string) (net.Listener, error) {
+func Unix(path string) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
@@ -76,4 +76,16 @@ func (l *peerListener) Accept() (net.Conn, error) {
 type peerConn struct {
 	net.Conn
 	uid string
+}
+
+// User is the user at the other end of a connection that a listener of Unix accepted; false for others.
+func User(c net.Conn) (uid string, ok bool) {
+	if limited, is := c.(*limitedConn); is {
+		c = limited.Conn
+	}
+	p, ok := c.(*peerConn)
+	if !ok {
+		return "", false
+	}
+	return p.uid, true
 }

@@ -1,12 +1,12 @@
-package streamable
+package listener
 
 import (
 	"net"
 	"sync"
 )
 
-// limitConns returns a listener with at most n open connections; more wait in the system's queue.
-func limitConns(ln net.Listener, n int) net.Listener {
+// Limit returns a listener with at most n open connections; more wait in the system's queue.
+func Limit(ln net.Listener, n int) net.Listener {
 	return &limitedListener{Listener: ln, room: make(chan struct{}, n), done: make(chan struct{})}
 }
 
