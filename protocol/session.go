@@ -21,7 +21,7 @@ const (
 	// unused for longest gives way.
 	maxHandles = 64
 	// maxAllHandles is how many there are of all callers.
-	maxAllHandles = 16 << 10
+	maxAllHandles = 4 << 10
 	// idleHandle is how long one is known that nobody uses: as long as a plugin keeps its instance.
 	idleHandle = time.Hour
 )

@@ -119,7 +119,7 @@ func play(t *testing.T, script []byte) []byte {
 	var calls sync.WaitGroup
 	for line := range strings.Lines(string(script)) {
 		line = strings.TrimSpace(line)
-		before := p.out.Len()
+		before := p.said()
 		if words := strings.Fields(line); strings.HasPrefix(line, "@") {
 			p.directive(words[0], words[1:])
 		} else if line != "" && line[0] != '#' {
@@ -136,6 +136,13 @@ func play(t *testing.T, script []byte) []byte {
 		t.Error(err)
 	}
 	return p.out.Bytes()
+}
+
+// said is how much the server has said, in bytes.
+func (p *player) said() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Len()
 }
 
 // sort orders what was said since from.

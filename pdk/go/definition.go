@@ -91,6 +91,10 @@ func Hidden() Option {
 
 // Task says that a call of the tool may go on after its answer: a client that can is given a handle, asks
 // how it stands, and may answer questions days later. Other clients wait.
+//
+// The call may be run again from its start, with all that it was answered, so its end must follow from what it is
+// asked and answered. Where the operator has the plugin keep state it is not: then it ends with its host, and its
+// questions wait for minutes.
 func Task() Option {
 	return Option{"Task", kindTool, func(d *definition) { d.taskSupport = "optional" }}
 }
