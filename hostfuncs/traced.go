@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // traced is where a call is in its client's trace, found out when somebody wants to know.
@@ -18,7 +17,7 @@ type traced struct {
 func (g *Gate) trace() *traced {
 	t := &g.traced
 	t.once.Do(func() {
-		t.given = trace.Read(rawjson.Get(g.call.Params, "_meta"))
+		t.given = trace.Of(g.call.Params)
 		t.own = t.given.Child()
 	})
 	return t

@@ -3,11 +3,15 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
 // A plugin asks the user of a client that cannot be asked: a form opens the console, is filled in there like any form
@@ -67,4 +71,27 @@ func TestBrowser_form(t *testing.T) {
 		t.Errorf("the plugin was told %s", said)
 	}
 	b.wait(`!document.querySelector("#forms .card")`)
+	showsForm(t, h, b)
+}
+
+// showsForm has a form whose every word is markup: the page shows it as words.
+func showsForm(t *testing.T, h *house, b *tab) {
+	t.Helper()
+	const evil = `</option></select></p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+	s := store.New(store.Options{Dir: h.state})
+	defer s.Close()
+	text, err := json.Marshal(evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := form.Form{Plugin: evil, Digest: evil, Principal: evil, Params: json.RawMessage(strings.ReplaceAll(
+		`{"message":EVIL,"url":EVIL,"requestedSchema":{"type":"object","properties":{EVIL:{"type":"string","title":EVIL,"description":EVIL,"default":EVIL},`+
+			`"pick":{"type":"string","enum":[EVIL],"enumNames":[EVIL],"default":EVIL},"some":{"type":"array","items":{"type":"string","enum":[EVIL]}}}}}`, "EVIL", string(text)))}
+	if _, ok := form.New(form.Options{Store: s}).Ask(t.Context(), f); !ok {
+		t.Fatal("not asked")
+	}
+	b.wait(`!!document.querySelector("#forms .words") && document.querySelector("#forms .words").innerText.includes("<img src=x")`)
+	if got := b.eval(`[document.images.length, document.scripts.length, document.links.length, document.title]`); got != `[0,1,0,"(1) Sallyport"]` {
+		t.Errorf("the page became %s", got)
+	}
 }

@@ -96,30 +96,41 @@ func (d *Desk) Command(f Form) string {
 // Waits reports whether calls wait for answers.
 func (d *Desk) Waits() bool { return d.opts.Wait }
 
-// Ask puts a form, and returns it as it is kept: the same form is asked once. It is not asked if it is too long, or
-// too many wait.
+// Ask puts a form, and returns it as it is kept: the same form is asked once, and not again while an answer is there
+// to be taken. It is not asked if it is too long, or too many wait.
 func (d *Desk) Ask(ctx context.Context, f Form) (kept Form, ok bool) {
 	if len(f.Params) > MaxParams {
 		return f, false
 	}
-	waiting, err := List(ctx, d.opts.Store)
+	same, err := d.opts.Store.Labelled(ctx, store.Form, f.label())
 	if err != nil {
 		d.failed(err)
 		return f, false
 	}
+	if len(same) > 0 {
+		f.ID, f.Asked = same[0].ID, same[0].Created
+		return f, true
+	}
+	if d.crowded(ctx, f) {
+		return f, false
+	}
+	return d.put(ctx, f)
+}
+
+// crowded reports whether too many forms wait for one more.
+func (d *Desk) crowded(ctx context.Context, f Form) bool {
+	waiting, err := List(ctx, d.opts.Store)
+	if err != nil {
+		d.failed(err)
+		return true
+	}
 	own := 0
 	for _, other := range waiting {
-		if other.label() == f.label() {
-			return other, true
-		}
 		if other.Plugin == f.Plugin && other.Principal == f.Principal {
 			own++
 		}
 	}
-	if own >= maxFormsOfOne || len(waiting) >= maxForms {
-		return f, false
-	}
-	return d.put(ctx, f)
+	return own >= maxFormsOfOne || len(waiting) >= maxForms
 }
 
 func (d *Desk) put(ctx context.Context, f Form) (Form, bool) {

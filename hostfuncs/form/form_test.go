@@ -150,7 +150,7 @@ func TestDesk(t *testing.T) {
 }
 
 func TestDesk_Wait(t *testing.T) {
-	here, _, answers, _ := desks(t)
+	here, _, answers, told := desks(t)
 	f, _ := here.Ask(t.Context(), demo(1))
 	got := make(chan string)
 	go func() { got <- string(here.Wait(t.Context(), f)) }()
@@ -159,6 +159,9 @@ func TestDesk_Wait(t *testing.T) {
 	}
 	if a := <-got; a != `{"action":"decline"}` {
 		t.Error(a)
+	}
+	if all, _ := form.List(t.Context(), answers); len(all) != 0 || *told != 1 {
+		t.Error("asked again after the answer:", all, *told)
 	}
 	f, _ = here.Ask(t.Context(), demo(1))
 	ctx, cancel := context.WithCancel(t.Context())

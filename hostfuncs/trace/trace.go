@@ -3,7 +3,7 @@
 // A client that is traced writes traceparent, tracestate and baggage into params._meta, in the form of W3C's HTTP
 // fields of these names. What does not have that form is as good as absent, as W3C wants it.
 //
-//	c := trace.Read(meta)             // of the request
+//	c := trace.Of(params)             // of the request
 //	own := c.Child()                  // the same trace, this call as the span
 //	own.Header(out.Header, trace.Parent)
 //
@@ -11,6 +11,7 @@
 package trace
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -59,6 +60,14 @@ type Context struct {
 	Parent  string // traceparent of version 00; empty is none
 	State   string // tracestate; empty without Parent
 	Baggage string
+}
+
+// Of reads the params of a request. Most have no trace, and that is found out without reading them.
+func Of(params json.RawMessage) Context {
+	if !bytes.Contains(params, []byte(nameParent)) && !bytes.Contains(params, []byte(nameBaggage)) {
+		return Context{}
+	}
+	return Read(rawjson.Get(params, "_meta"))
 }
 
 // Read reads a _meta, which may be absent.
