@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
 )
 
 const hour = time.Hour
 
 // ask keeps a question about https://a/, as one about its body would be.
-func ask(t *testing.T, s *store.Store, c *clock, id, binding string) store.Question {
+func ask(t *testing.T, s *store.Store, c *storetest.Clock, id, binding string) store.Question {
 	t.Helper()
 	q, err := s.Ask(t.Context(), store.Question{
 		ID: id, Plugin: "p", Digest: "d", Principal: "stdio:1", Line: "net: GET https://a/", Want: "net: GET https://**",
-		Effect: "GET https://a/", Why: "reads it", Binding: binding, Expires: c.now().Add(hour),
+		Effect: "GET https://a/", Why: "reads it", Binding: binding, Expires: c.Now().Add(hour),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestAsk_theSameIsOne(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	wantQuestions(t, s, 2)
-	c.pass(hour)
+	c.Pass(hour)
 	wantQuestions(t, s, 0)
 	if _, err := s.Question(t.Context(), "q1"); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
@@ -58,7 +59,7 @@ func TestAllow_once(t *testing.T) {
 	s, c, _ := open(t)
 	ask(t, s, c, "q1", "body 1")
 	ask(t, s, c, "q2", "body 2")
-	g, err := s.Allow(t.Context(), "q1", store.Answer{Once: true, Expires: c.now().Add(hour)})
+	g, err := s.Allow(t.Context(), "q1", store.Answer{Once: true, Expires: c.Now().Add(hour)})
 	if err != nil || g.ID != "q1" || g.Plugin != "p" || g.Digest != "d" || g.Principal != "stdio:1" || g.Line != "net: GET https://a/" ||
 		g.Binding != "body 1" || !g.Once {
 		t.Errorf("%+v, %v", g, err)
@@ -88,7 +89,7 @@ func TestAllow_moreThanOnce(t *testing.T) {
 			t.Errorf("%+v, %v", g, err)
 		}
 		wantQuestions(t, s, 0) // both are answered
-		c.pass(1000 * hour)
+		c.Pass(1000 * hour)
 		if all, err := s.Grants(t.Context()); len(all) != 1 || err != nil {
 			t.Errorf("always is not for ever: %+v, %v", all, err)
 		}
@@ -98,7 +99,7 @@ func TestAllow_moreThanOnce(t *testing.T) {
 // What the operator's own line asks has no want that could be allowed.
 func TestAllow_noWant(t *testing.T) {
 	s, c, _ := open(t)
-	if _, err := s.Ask(t.Context(), store.Question{ID: "q", Plugin: "p", Expires: c.now().Add(hour)}); err != nil {
+	if _, err := s.Ask(t.Context(), store.Question{ID: "q", Plugin: "p", Expires: c.Now().Add(hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Allow(t.Context(), "q", store.Answer{Want: true}); !errors.Is(err, store.ErrNotFound) {
@@ -111,7 +112,7 @@ func TestDeny(t *testing.T) {
 	s, c, _ := open(t)
 	ask(t, s, c, "q1", "body 1")
 	ask(t, s, c, "q2", "body 2")
-	if err := s.Deny(t.Context(), "q1", c.now().Add(2*hour)); err != nil {
+	if err := s.Deny(t.Context(), "q1", c.Now().Add(2*hour)); err != nil {
 		t.Fatal(err)
 	}
 	wantQuestions(t, s, 0)
@@ -143,7 +144,7 @@ func TestAsk_isBounded(t *testing.T) {
 	s, c, _ := open(t)
 	var kept int
 	for i := range 200 {
-		_, err := s.Ask(t.Context(), store.Question{ID: fmt.Sprint(i), Plugin: "loud", Effect: fmt.Sprint(i), Expires: c.now().Add(hour)})
+		_, err := s.Ask(t.Context(), store.Question{ID: fmt.Sprint(i), Plugin: "loud", Effect: fmt.Sprint(i), Expires: c.Now().Add(hour)})
 		if err == nil {
 			kept++
 		} else if !errors.Is(err, store.ErrFull) {
@@ -154,12 +155,12 @@ func TestAsk_isBounded(t *testing.T) {
 		t.Errorf("%d kept", kept)
 	}
 	for id, q := range map[string]store.Question{"other": {Plugin: "quiet"}, "else": {Plugin: "loud", Principal: "token:b"}, "new": {Plugin: "loud", Digest: "other bytes"}} {
-		q.ID, q.Expires = id, c.now().Add(hour)
+		q.ID, q.Expires = id, c.Now().Add(hour)
 		if _, err := s.Ask(t.Context(), q); err != nil {
 			t.Error(id, err)
 		}
 	}
-	if _, err := s.Ask(t.Context(), store.Question{ID: "other", Plugin: "third", Expires: c.now().Add(hour)}); !errors.Is(err, store.ErrExists) {
+	if _, err := s.Ask(t.Context(), store.Question{ID: "other", Plugin: "third", Expires: c.Now().Add(hour)}); !errors.Is(err, store.ErrExists) {
 		t.Error("two questions of one name:", err)
 	}
 }

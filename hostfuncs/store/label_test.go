@@ -34,7 +34,7 @@ func TestLabelled(t *testing.T) {
 	a := add(t, s, store.Record{ID: "a", Label: "x"})
 	add(t, s, store.Record{ID: "b"})
 	add(t, s, store.Record{ID: "c", Label: "y"})
-	add(t, s, store.Record{ID: "d", Label: "x", Expires: c.now().Add(time.Second)})
+	add(t, s, store.Record{ID: "d", Label: "x", Expires: c.Now().Add(time.Second)})
 	if got := list(s.Labelled(ctx, store.Task, "x")) + list(s.Labelled(ctx, store.Task, "")) + list(s.Labelled(ctx, store.Result, "")); got != "a d a d c " {
 		t.Error(got)
 	}
@@ -42,7 +42,7 @@ func TestLabelled(t *testing.T) {
 	if _, err := s.Replace(ctx, store.Task, a); err != nil {
 		t.Fatal(err)
 	}
-	c.pass(time.Second)
+	c.Pass(time.Second)
 	if got := list(s.Labelled(ctx, store.Task, "")); got != "c " {
 		t.Error(got)
 	}

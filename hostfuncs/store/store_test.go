@@ -14,36 +14,13 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
 )
 
-// clock is a time that a test moves.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-func open(t *testing.T) (*store.Store, *clock, string) {
+func open(t *testing.T) (*store.Store, *storetest.Clock, string) {
 	t.Helper()
-	c, dir := &clock{at: time.UnixMilli(1_700_000_000_000)}, filepath.Join(t.TempDir(), "state")
-	s := store.New(store.Options{Dir: dir, Now: c.now})
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s, c, dir
+	c, dir := storetest.NewClock(time.UnixMilli(1_700_000_000_000)), filepath.Join(t.TempDir(), "state")
+	return storetest.Open(t, store.Options{Dir: dir, Now: c.Now}), c, dir
 }
 
 func TestStore_readingMakesNothing(t *testing.T) {
@@ -121,32 +98,32 @@ func add(t *testing.T, s *store.Store, r store.Record) store.Record {
 func TestRecord_life(t *testing.T) {
 	s, c, dir := open(t)
 	ctx := t.Context()
-	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Label: "sha256:x", Data: []byte("one"), Expires: c.now().Add(time.Minute)})
+	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Label: "sha256:x", Data: []byte("one"), Expires: c.Now().Add(time.Minute)})
 	if _, err := s.Add(ctx, store.Task, store.Record{ID: "a"}); !errors.Is(err, store.ErrExists) {
 		t.Error("twice:", err)
 	}
 	if _, err := s.Add(ctx, store.Result, store.Record{ID: "a"}); err != nil {
 		t.Error("another kind:", err)
 	}
-	other := store.New(store.Options{Dir: dir, Now: c.now}) // as another process has it
+	other := store.New(store.Options{Dir: dir, Now: c.Now}) // as another process has it
 	defer other.Close()
 	got, err := other.Get(ctx, store.Task, "a")
 	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
-		!got.Expires.Equal(r.Expires) || got.Version != r.Version || !got.Created.Equal(c.now()) {
+		!got.Expires.Equal(r.Expires) || got.Version != r.Version || !got.Created.Equal(c.Now()) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got.Data, got.Expires = []byte("two"), c.now().Add(time.Hour)
+	got.Data, got.Expires = []byte("two"), c.Now().Add(time.Hour)
 	if _, err := other.Replace(ctx, store.Task, got); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Replace(ctx, store.Task, r); !errors.Is(err, store.ErrConflict) {
 		t.Error("replaced what had changed:", err)
 	}
-	c.pass(59 * time.Minute)
+	c.Pass(59 * time.Minute)
 	if got, err := s.Get(ctx, store.Task, "a"); err != nil || string(got.Data) != "two" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Error("expired:", err)
 	}
@@ -191,7 +168,7 @@ func TestRecord_bounds(t *testing.T) {
 	ctx := t.Context()
 	large := bytes.Repeat([]byte("x"), 20<<20)
 	for i := range 5 {
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		if _, err := s.Add(ctx, store.Result, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: large}); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +215,7 @@ func TestKV(t *testing.T) {
 		return string(item.Value)
 	}
 	absent, wrong := int64(0), int64(12345)
-	if err := set(store.Write{Key: "k", Value: []byte("1"), If: &absent}, store.Write{Key: "l", Value: []byte("2"), Expires: c.now().Add(time.Second)}); err != nil {
+	if err := set(store.Write{Key: "k", Value: []byte("1"), If: &absent}, store.Write{Key: "l", Value: []byte("2"), Expires: c.Now().Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range []store.Write{{Key: "k", Value: []byte("x"), If: &absent}, {Key: "k", Delete: true, If: &wrong}, {Key: "none", If: &wrong}} {
@@ -265,7 +242,7 @@ func TestKV(t *testing.T) {
 	if err := s.Commit(ctx, sp, 100, []store.Write{{Key: "k", Value: []byte("4")}}, func() error { return failed }); !errors.Is(err, failed) || value(sp, "k") != "3" {
 		t.Error("kept although what comes with it failed:", err)
 	}
-	c.pass(time.Second)
+	c.Pass(time.Second)
 	if got := value(sp, "l"); got != "-" {
 		t.Errorf("expired: %s", got)
 	}

@@ -9,36 +9,8 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
 )
-
-// clock is a time that tests move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-func shared(t *testing.T) *store.Store {
-	t.Helper()
-	s := store.New(store.Options{Dir: t.TempDir()})
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {
 	t.Helper()
@@ -63,9 +35,9 @@ func TestBook(t *testing.T) {
 		name    string
 		store   *store.Store
 		durable bool
-	}{{"memory", nil, true}, {"store", shared(t), true}, {"not durable", shared(t), false}} {
+	}{{"memory", nil, true}, {"store", storetest.Open(t, store.Options{Dir: t.TempDir()}), true}, {"not durable", storetest.Open(t, store.Options{Dir: t.TempDir()}), false}} {
 		t.Run(c.name, func(t *testing.T) {
-			now := &clock{now: time.Now()}
+			now := storetest.NewClock(time.Now())
 			b := NewBook(c.store, now.Now, 0)
 			x := begin(t, b, "ada", c.durable)
 			if got := status(t, b, "ada", x.ID); got != "working" {
@@ -100,11 +72,11 @@ func TestBook(t *testing.T) {
 					t.Error(x.Status)
 				}
 			}
-			now.pass(x.TTL - time.Second)
+			now.Pass(x.TTL - time.Second)
 			if got := status(t, b, "ada", x.ID); got != "completed" {
 				t.Errorf("before its time: %s", got)
 			}
-			now.pass(2 * time.Second)
+			now.Pass(2 * time.Second)
 			if got := status(t, b, "ada", x.ID); got != "unknown task" {
 				t.Errorf("after its time: %s", got)
 			}
@@ -217,7 +189,7 @@ func TestBook_Bounds(t *testing.T) {
 
 // Two processes change one task at the same time, and no change is lost.
 func TestBook_Hammer(t *testing.T) {
-	s := shared(t)
+	s := storetest.Open(t, store.Options{Dir: t.TempDir()})
 	first, second := NewBook(s, time.Now, 0), NewBook(s, time.Now, 0)
 	x := begin(t, first, "ada", true)
 	var work sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
 )
 
 // heard is what a watcher was told.
@@ -32,7 +33,7 @@ func change(t *testing.T, b *Book, id string, f func(*Task)) {
 func to(s Status) func(*Task) { return func(t *Task) { t.Status = s } }
 
 func TestWatch(t *testing.T) {
-	for name, s := range map[string]*store.Store{"memory": nil, "store": shared(t)} {
+	for name, s := range map[string]*store.Store{"memory": nil, "store": storetest.Open(t, store.Options{Dir: t.TempDir()})} {
 		t.Run(name, func(t *testing.T) {
 			b := NewBook(s, time.Now, 0)
 			x := begin(t, b, "ada", s != nil)
@@ -72,7 +73,7 @@ func TestWatch(t *testing.T) {
 
 // What another process does is found by a look, once, and what nobody can change any more is forgotten.
 func TestLook(t *testing.T) {
-	now := &clock{now: time.Now()}
+	now := storetest.NewClock(time.Now())
 	dir := t.TempDir()
 	open := func() *Book {
 		s := store.New(store.Options{Dir: dir, Now: now.Now})
@@ -105,7 +106,7 @@ func TestLook(t *testing.T) {
 	change(t, runs, x.ID, to(Cancelled))
 	look()
 	h.want(t, "cancelled1")
-	now.pass(8 * 24 * time.Hour)
+	now.Pass(8 * 24 * time.Hour)
 	begin(t, runs, "ada", true)
 	look()
 	h.want(t)

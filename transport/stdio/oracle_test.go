@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/transport/transporttest"
 )
 
 const manifest = `{"tools":[
@@ -51,20 +52,8 @@ func (p *plugin) serve(ctx context.Context, _ string, params json.RawMessage) (j
 // realServer is the protocol over a plugin in this process.
 func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 	t.Helper()
-	bare := false
-	r, err := registry.New(t.Context(), registry.Options{Plugins: map[string]registry.Config{"t": {Prefix: &bare}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &plugin{make(chan struct{}, 10), make(chan error, 10)}
-	if err := r.AddGo("t", []byte(manifest), p.serve); err != nil {
-		t.Fatal(err)
-	}
-	srv := protocol.NewServer(r, &protocol.Options{Name: "test"})
-	t.Cleanup(func() {
-		srv.Close(context.Background())
-		r.Close(context.Background())
-	})
+	srv, r := transporttest.Server(t, manifest, p.serve)
 	return srv, r, p
 }
 

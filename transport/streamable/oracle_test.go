@@ -12,8 +12,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/transport/transporttest"
 )
 
 const manifest = `{"tools":[
@@ -54,20 +54,8 @@ func (p *plugin) serve(ctx context.Context, method string, params json.RawMessag
 // realServer is the protocol over a plugin in this process.
 func realServer(t *testing.T) (*protocol.Server, *plugin) {
 	t.Helper()
-	bare := false
-	r, err := registry.New(t.Context(), registry.Options{Plugins: map[string]registry.Config{"t": {Prefix: &bare}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &plugin{make(chan struct{}, 10), make(chan error, 10)}
-	if err := r.AddGo("t", []byte(manifest), p.serve); err != nil {
-		t.Fatal(err)
-	}
-	srv := protocol.NewServer(r, &protocol.Options{Name: "test"})
-	t.Cleanup(func() {
-		srv.Close(context.Background())
-		r.Close(context.Background())
-	})
+	srv, _ := transporttest.Server(t, manifest, p.serve)
 	return srv, p
 }
 
