@@ -158,3 +158,15 @@ func TestAnswer_formOff(t *testing.T) {
 		t.Errorf("%q, %s, %v", said, out, err)
 	}
 }
+
+// Who does not answer in time has cancelled, and the form is gone.
+func TestAnswer_formNobody(t *testing.T) {
+	h := asking(t, "wait")
+	h.config += "limits: {ask: 1s}\n"
+	for _, version := range []string{"2026-07-28", "2025-11-25"} {
+		said, failed := h.who(h.serveVersion(version))
+		if failed || !strings.Contains(said, `"action":"cancel"`) || len(h.pending()) != 0 {
+			t.Errorf("%s: %q, %v", version, said, h.pending())
+		}
+	}
+}
