@@ -148,7 +148,7 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 	}
 	r.mu.Unlock()
 	if r.method != "tools/call" {
-		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: f.text, Data: f.data(r.call)})
+		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: r.hinted(f.text), Data: f.data(r.call)})
 	}
 	text := f.text
 	if r.subject != "" {
@@ -222,7 +222,7 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 		return r.resourceNotFound(g.Message)
 	}
 	message, _ := clean.Text(g.Message)
-	e := &jsonrpc.Error{Code: guestCode(g.Code), Message: message}
+	e := &jsonrpc.Error{Code: guestCode(g.Code), Message: r.hinted(message)}
 	if rawjson.Valid(g.Data) == nil {
 		e.Data = g.Data
 	}
@@ -250,6 +250,16 @@ func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 		e.Data = rawjson.Object{{Key: "uri", Value: uri}}.Append(nil)
 	}
 	return e
+}
+
+// hinted adds to an error, which has no content beside it, what would allow what the gate refused during this call.
+func (r *request) hinted(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.denial == nil || r.denial.Hint == "" {
+		return text
+	}
+	return text + "; to allow it: " + firstLine(r.denial.Hint)
 }
 
 // refusal is a text block that says what the gate refused during this call and what would allow
