@@ -3,8 +3,10 @@ package hostfuncs
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -22,11 +24,35 @@ func (p *Policy) bind(c Call) *grant.Set {
 }
 
 // bound fills the values of a call into a set.
-func (p *Policy) bound(s *grant.Set, c Call) *grant.Set {
-	return s.Bind(grant.Call{
+func (p *Policy) bound(s *grant.Set, c Call) *grant.Set { return s.Bind(p.values(c)) }
+
+// values are what a call gives to lines.
+func (p *Policy) values(c Call) grant.Call {
+	return grant.Call{
 		Entry: c.Entry, Values: c.Values, Home: p.host.places.Home,
 		URL: func(text string) (*url.URL, error) { return web.ParseURL(text, nil) },
+	}
+}
+
+// unfilled says which line would be about an effect that no line covers, if the call gave it a value: ": {args.x} of
+// line 7 is not filled, since …". It is empty if there is none. Of files, a value that no line takes is named also
+// where the effect is elsewhere: what a plugin makes of ../x is no path of the line.
+func (g *Gate) unfilled(e effect, d grant.Decision) string {
+	if !g.policy.varies || d.Grant != nil || d.Beyond || d.SpellOut {
+		return ""
+	}
+	all := g.policy.plugin.Grants.Unfilled(g.policy.values(g.call))
+	i := slices.IndexFunc(all, func(u grant.Unfilled) bool {
+		would := e.decide(u.Open)
+		return would.Allowed || would.Ask
 	})
+	if i < 0 && e.family == string(grant.FS) && !slices.ContainsFunc(g.grants.Grants(), func(l grant.Grant) bool { return l.Family == grant.FS && !l.Deny }) {
+		i = slices.IndexFunc(all, func(u grant.Unfilled) bool { return u.Family == grant.FS && u.Given })
+	}
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s of %s is not filled, since %s", all[i].Binding, lineOf(&grant.Grant{Line: all[i].Line}), g.redact(printable(all[i].Why)))
 }
 
 // askRoots fills {roots} in when nothing else allows what a plugin wants of files, and reports whether

@@ -35,7 +35,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	t := tree.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
 		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: places.Fold,
-		Direct: f.direct, Share: f.share, Moved: f.moved, LinksOut: f.linksOut,
+		Direct: f.direct, Share: f.share, Moved: f.moved, LinksOut: f.linksOut, Full: f.full,
 	})
 	g.mu.Lock()
 	g.files = held
@@ -108,6 +108,8 @@ type files struct {
 	hold func(probe)
 	// refused is what was refused, some of it perhaps twice.
 	refused []probe
+	// met are the bounds of what the call may write that it has met.
+	met map[fullKey]bool
 	// absent is the folder that {workspace} stands for while no line reaches it: the guest asks for it all the same,
 	// and a refusal names the files that are meant.
 	absent string

@@ -287,7 +287,7 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if d.Allowed {
 		return d, g.beyond(e, d)
 	}
-	reason := reasonOf(d)
+	reason := reasonOf(d) + g.unfilled(e, d)
 	if e.near != nil {
 		reason += e.near(d)
 	}

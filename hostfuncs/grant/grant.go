@@ -65,7 +65,7 @@ func (g *Grant) value() string {
 	case Sampling:
 		return g.budget.String()
 	case KV:
-		return formatSize(g.size)
+		return FormatSize(g.size)
 	case Elicitation:
 		if g.url != nil {
 			return formatMap(map[string]string{"url": g.url.address()})

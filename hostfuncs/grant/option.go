@@ -197,7 +197,7 @@ func writeSize(of func(*Grant) int64) func(*Grant) string {
 		if of(g) == 0 {
 			return ""
 		}
-		return formatSize(of(g))
+		return FormatSize(of(g))
 	}
 }
 

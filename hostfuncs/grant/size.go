@@ -34,8 +34,8 @@ func ParseSize(text string) (int64, error) {
 	return n * scale, nil
 }
 
-// formatSize writes what ParseSize reads, in the largest unit that divides it.
-func formatSize(n int64) string {
+// FormatSize writes what ParseSize reads, in the largest unit that divides it.
+func FormatSize(n int64) string {
 	for _, u := range units() {
 		if n%u.bytes == 0 {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name

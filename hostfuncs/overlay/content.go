@@ -18,6 +18,7 @@ type content struct {
 	f    *os.File // nil while it is in memory
 	size int64
 	part *part
+	host string // where it was written first
 }
 
 func (c *content) readAt(p []byte, off int64) (int, wasi.Errno) {

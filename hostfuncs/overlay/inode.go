@@ -55,7 +55,7 @@ func (in *inode) own(size int64) (*content, wasi.Errno) {
 	if e := in.attach(); e != wasi.ESUCCESS {
 		return nil, e
 	}
-	c := &content{part: in.o.part(in.at.Host)}
+	c := &content{part: in.o.part(in.at.Host), host: in.at.Host}
 	if in.lower != "" && size > 0 {
 		in.read = true
 		if e := in.copyUp(c, size); e != wasi.ESUCCESS {
@@ -105,9 +105,11 @@ func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
 // reserve accounts for a content's new size.
 func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
 	more := size - c.size
-	if more > o.o.Bytes-o.used || c.part != nil && c.part.Bytes > 0 && more > c.part.Bytes-c.part.used {
-		o.full = true
-		return wasi.ENOSPC
+	if c.part != nil && c.part.Bytes > 0 && more > c.part.Bytes-c.part.used {
+		return o.full(Full{Host: c.host, Share: c.part.ID, Used: c.part.used, More: more, Limit: c.part.Bytes})
+	}
+	if more > o.o.Bytes-o.used {
+		return o.full(Full{Host: c.host, Used: o.used, More: more, Limit: o.o.Bytes})
 	}
 	if size > maxInMemory {
 		if err := c.spill(o.o.Scratch); err != nil {

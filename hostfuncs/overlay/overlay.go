@@ -22,6 +22,8 @@ type Options struct {
 	Scratch string
 	// Direct says which paths are written in place; nil is none.
 	Direct func(host string) bool
+	// Full hears of each change that is not made since a bound would be passed; nil hears nothing.
+	Full func(Full)
 	// Bytes and Files bound the call's changes; 0 is the default. Beyond them writes answer ENOSPC.
 	Bytes, Files int64
 	// Share says which part of the changes a path belongs to, that is bounded by itself; nil is none.
@@ -39,6 +41,16 @@ type Options struct {
 type Share struct {
 	ID           any   // comparable; nil is no share
 	Bytes, Files int64 // its bounds; 0 is none
+}
+
+// Full says which bound a change would have passed.
+type Full struct {
+	Host  string // what was to be changed
+	Share any    // the ID of the share whose bound it is; nil is the call's own
+	Files bool   // files are counted, not bytes
+	Used  int64  // of the bound, before the change
+	More  int64  // what the change would have added
+	Limit int64
 }
 
 // part is what a share holds.
@@ -73,7 +85,6 @@ type Overlay struct {
 	dirs  map[*dir]struct{} // open ones, whose paths follow renames
 	used  int64             // bytes of contents
 	made  uint64            // files and folders made so far
-	full  bool              // a limit was reached
 }
 
 var _ wasi.Tree = (*Overlay)(nil)
@@ -99,8 +110,13 @@ func (o *Overlay) Close() {
 	clear(o.nodes)
 }
 
-// Full says whether the call wanted to write more than it may.
-func (o *Overlay) Full() bool { return o.full }
+// full tells of a bound and refuses.
+func (o *Overlay) full(f Full) wasi.Errno {
+	if o.o.Full != nil {
+		o.o.Full(f)
+	}
+	return wasi.ENOSPC
+}
 
 // kind is what a node makes of a path.
 type kind uint8
@@ -143,13 +159,11 @@ func (o *Overlay) put(n *node) wasi.Errno {
 	k := o.key(n.at.Real)
 	n.part = o.part(n.at.Host)
 	if o.nodes[k] == nil && n.part != nil && n.part.Files > 0 && n.part.count >= n.part.Files {
-		o.full = true
-		return wasi.ENOSPC
+		return o.full(Full{Host: n.at.Host, Share: n.part.ID, Files: true, Used: n.part.count, More: 1, Limit: n.part.Files})
 	}
 	old, have := o.nodes[k]
 	if !have && int64(len(o.nodes)) >= o.o.Files {
-		o.full = true
-		return wasi.ENOSPC
+		return o.full(Full{Host: n.at.Host, Files: true, Used: int64(len(o.nodes)), More: 1, Limit: o.o.Files})
 	}
 	if n.file != nil {
 		n.file.names++

@@ -311,7 +311,10 @@ func TestOverlay_conflict(t *testing.T) {
 }
 
 func TestOverlay_limits(t *testing.T) {
-	w := newWorld(t, overlay.Options{Bytes: 100, Files: 3}, "a="+strings.Repeat("x", 200))
+	var full []string
+	w := newWorld(t, overlay.Options{Bytes: 100, Files: 3, Full: func(f overlay.Full) {
+		full = append(full, fmt.Sprintf("%s %v %d+%d/%d", filepath.Base(f.Host), f.Files, f.Used, f.More, f.Limit))
+	}}, "a="+strings.Repeat("x", 200))
 	w.want(write(w, "/w/n", strings.Repeat("x", 101), create), wasi.ENOSPC, "too many bytes")
 	w.want(write(w, "/w/a", "x", wasi.OpenOptions{}), wasi.ENOSPC, "a change in a file that is too large")
 	for range 10 { // what is removed again counts no more
@@ -325,8 +328,8 @@ func TestOverlay_limits(t *testing.T) {
 	w.want(f.Truncate(1<<62), wasi.ENOSPC, "a huge empty file")
 	_, e = f.WriteAt([]byte("x"), 1<<62)
 	w.want(e, wasi.ENOSPC, "a byte far away")
-	if !w.Full() {
-		t.Error("nobody can tell that there was no room")
+	if got, want := strings.Join(full[:3], ", "), "n false 0+101/100, a false 0+200/100, e true 3+1/3"; got != want || len(full) < 4 {
+		t.Errorf("told of %s, want %s", got, want)
 	}
 }
 

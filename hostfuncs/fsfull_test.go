@@ -1,0 +1,37 @@
+package hostfuncs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// A call that has written all that it may is told so, once for each bound, with the option that would be enough.
+func TestFS_fullIsARefusal(t *testing.T) {
+	home := world(t)
+	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/** {quota: 10B, files: 2}")
+	if e := writeFile(tr, home+"/work/one", "1234567"); e != 0 {
+		t.Fatal(e)
+	}
+	for range 2 {
+		if e := writeFile(tr, home+"/work/two", "123456"); e != wasi.ENOSPC {
+			t.Errorf("13 of 10 bytes: %v", e)
+		}
+	}
+	if e := writeFile(tr, home+"/work/three", ""); e != wasi.ENOSPC {
+		t.Errorf("3 of 2 files: %v", e)
+	}
+	var got []string
+	for _, d := range g.Denials() {
+		got = append(got, d.Reason+" | "+d.Hint)
+	}
+	want := []string{
+		`plugin "demo" may not write ~/work/two: fs quota full: 7 of 10 bytes under a grant | quota: 16B as an option of a grant`,
+		`plugin "demo" may not write ~/work/three: fs quota full: 2 of 2 files under a grant | files: 4 as an option of a grant`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

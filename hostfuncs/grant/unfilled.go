@@ -1,0 +1,117 @@
+package grant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Unfilled is a line that a call leaves open: no value of it has a place in one of the line's bindings.
+type Unfilled struct {
+	Family  Family
+	Line    int    // where it stands; 0 if it is in no file
+	Binding string // as the line has it: {args.owner}
+	Why     string // what is wrong with the value, or that there is none
+	Given   bool   // there is a value, which cannot stand there
+	// Open is the line with anything in place of its bindings: what it could be about.
+	Open *Set
+}
+
+// Unfilled returns the lines that apply to a call and that it fills with nothing, so that a refusal can say which
+// value is missing. Lines of other families than net and fs are left out.
+func (s *Set) Unfilled(c Call) []Unfilled {
+	var out []Unfilled
+	for _, g := range s.all() {
+		open := g.bindings()
+		if len(open) == 0 || g.Family != Net && g.Family != FS || !g.appliesTo(c.Entry) || len(c.fill(g)) > 0 {
+			continue
+		}
+		for _, b := range open {
+			if why, given := c.unfit(g, b); why != "" {
+				out = append(out, Unfilled{Family: g.Family, Line: g.Line, Binding: b.String(), Why: why, Given: given, Open: NewSet(g.opened()...)})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// unfit says why no value of the call fills a binding, empty if one does; given is whether there is one.
+func (c *Call) unfit(g Grant, b *binding) (why string, given bool) {
+	var values []string
+	if c.Values != nil {
+		values = c.Values(b.path)
+	}
+	if len(values) == 0 {
+		return fmt.Sprintf("the call has no argument %q that is text, a whole number, true or false", strings.Join(b.path, ".")), false
+	}
+	for _, v := range values {
+		if _, ok := c.replace(g, b, v); ok {
+			return "", true
+		}
+	}
+	return b.wrong(values[0]), true
+}
+
+// maxShownValue bounds the part of a value that a refusal repeats.
+const maxShownValue = 40
+
+// wrong says what is wrong with a value that does not fill the binding.
+func (b *binding) wrong(v string) string {
+	shown := fmt.Sprintf("%.*q", maxShownValue, v)
+	dots := slices.ContainsFunc(strings.Split(v, "/"), func(s string) bool { return s == "." || s == ".." })
+	switch {
+	case v == "":
+		return "the value is empty"
+	case strings.ContainsFunc(v, unprintable):
+		return "the value holds a character that cannot be seen"
+	case b.form == wholeURL:
+		return shown + " is no address that can be asked for"
+	case b.form == hostName:
+		return shown + " is no host name"
+	case dots:
+		return shown + " holds a . or .. step"
+	case b.form == subPath && strings.HasPrefix(v, "/"):
+		return shown + " does not begin with the folder before it"
+	case b.form == subPath:
+		return shown + " has an empty step"
+	case strings.ContainsAny(v, separators) || strings.ContainsFunc(v, looksLikeSeparator):
+		return shown + " is more than one step"
+	}
+	return shown + " cannot stand there"
+}
+
+// opened is the line with anything in place of its bindings.
+func (g Grant) opened() []Grant {
+	g.net.host, g.net.path, g.fs.path = g.net.host.opened(), g.net.path.opened(), g.fs.path.opened()
+	g.fs.folded = g.fs.path.fold()
+	g.net.query = slices.Clone(g.net.query)
+	for i, p := range g.net.query {
+		if p.bind != nil {
+			g.net.query[i] = param{key: p.key}
+		}
+	}
+	if g.net.url == nil {
+		return []Grant{g}
+	}
+	var all []Grant
+	for scheme, port := range map[string]string{"https": "443", "http": "80"} {
+		g.net.url, g.net.scheme, g.net.port, g.net.host, g.net.path = nil, scheme, port, pattern{{any: true}}, pattern{{any: true}}
+		all = append(all, g)
+	}
+	return all
+}
+
+func (p pattern) opened() pattern {
+	out := slices.Clone(p)
+	for i, s := range out {
+		switch {
+		case s.bind == nil:
+		case s.bind.form == oneStep:
+			out[i] = segment{glob: glob{"", ""}}
+		default:
+			out[i] = segment{any: true}
+		}
+	}
+	return out
+}
