@@ -74,7 +74,7 @@ func review(ctx context.Context, s *settings.Settings, std stdio, name string) (
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHostWith(ctx, s, quiet(s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))), l)
+	h, err := openHostWith(ctx, s, quiet(s, newLogger(s, std.err)), l)
 	if err != nil {
 		return nil, err
 	}

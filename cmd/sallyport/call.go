@@ -60,7 +60,7 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 	}
 	bare := false
 	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed}
-	h, err := openHost(ctx, s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json")), registry.File{
+	h, err := openHost(ctx, s, newLogger(s, std.err), registry.File{
 		Path:   p.file,
 		Config: config,
 	})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -26,67 +26,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/native"
 )
 
-// What the process that compiles a module may use. The largest plugins that are known take a fifth of it.
-const (
-	maxCompileMemory  = 4 << 30         // bytes of address space
-	maxCompileSeconds = 300             // of processor time
-	maxCompileTime    = 5 * time.Minute // in all
-	// maxComplaint is how much of what the compiler says is repeated, in bytes.
-	maxComplaint = 4 << 10
-	// maxPrepared bounds what the compiling process reads: a module of the largest size, rewritten.
-	maxPrepared = 1 << 30
-)
-
 // cacheDir is where compiled modules are kept.
 func cacheDir(state string) string { return filepath.Join(state, "compiled") }
 
-// longCompile is when a person begins to wonder what goes on.
-const longCompile = time.Second
-
-// sayIfLong tells after a while that a module is being compiled, unless that has ended.
-func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
-	return time.AfterFunc(after, func() {
-		log.Info("a plugin is being compiled, which takes its time once: sallyport compile does it beforehand")
-	}).Stop
-}
-
 // compileElsewhere compiles modules in this program, run once more with limits.
 func compileElsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
-	return func(ctx context.Context, wasm []byte) error {
-		defer sayIfLong(log, longCompile)()
-		self, err := os.Executable()
-		if err != nil {
-			return fmt.Errorf("compile: %w", err)
-		}
-		ctx, cancel := context.WithTimeout(ctx, maxCompileTime)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, self, "compile-module", cache)
-		var said complaint
-		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
-		err = cmd.Run()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("compile: it took too long: %w", context.Cause(ctx))
-		case !errors.As(err, &exit):
-			// A system that does not start this program again, such as an emulator. What was checked about the
-			// module before still bounds the work.
-			return runtime.Precompile(ctx, cache, wasm)
-		case exit.ExitCode() == exitError:
-			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
-		}
-		return fmt.Errorf("the compiler cannot compile this module within its limits (%v)", exit)
-	}
-}
-
-// complaint keeps the beginning of what is written to it.
-type complaint struct{ bytes.Buffer }
-
-func (t *complaint) Write(p []byte) (int, error) {
-	t.Buffer.Write(p[:min(len(p), maxComplaint-min(maxComplaint, t.Len()))])
-	return len(p), nil
+	return compiler.Elsewhere(compiler.Options{Command: []string{"compile-module", cache}, Cache: cache, Refused: exitError, Logger: log})
 }
 
 // newCompileModule is what compileElsewhere runs.
@@ -97,12 +42,7 @@ func newCompileModule(std stdio) *cobra.Command {
 		Hidden: true,
 		Args:   words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			limitProcess()
-			wasm, err := io.ReadAll(io.LimitReader(std.in, maxPrepared))
-			if err != nil {
-				return err
-			}
-			return runtime.Precompile(c.Context(), args[0], wasm)
+			return compiler.Module(c.Context(), args[0], std.in)
 		},
 	}
 }
@@ -134,7 +74,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	if len(files) == 0 {
 		return printEmpty(std.out, s.Text("dir"))
 	}
-	if err := makeFolder(s.Text("state")); err != nil {
+	if err := private.Folder(s.Text("state")); err != nil {
 		return err
 	}
 	cache := cacheDir(s.Text("state"))

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
@@ -57,7 +58,7 @@ func openHost(ctx context.Context, s *settings.Settings, log *slog.Logger, files
 // openHostWith is openHost under a lock; nil lets every plugin serve, as befits files that are named one by one.
 func openHostWith(ctx context.Context, s *settings.Settings, log *slog.Logger, l *lock.Lock, files ...registry.File) (*host, error) {
 	state := s.Text("state")
-	if err := makeFolder(state); err != nil {
+	if err := private.Folder(state); err != nil {
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{

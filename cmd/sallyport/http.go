@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
@@ -126,7 +127,7 @@ func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
 
 // localToken is the token of programs on this machine; the first use makes it.
 func localToken(s *settings.Settings) (string, error) {
-	if err := makeFolder(s.Text("state")); err != nil {
+	if err := private.Folder(s.Text("state")); err != nil {
 		return "", err
 	}
 	token, _, err := auth.Local(filepath.Join(s.Text("state"), "token"))

@@ -55,7 +55,7 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
-		log := newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))
+		log := newLogger(s, std.err)
 		h, err := openHost(ctx, s, log, []registry.File{}...)
 		if err != nil {
 			return nil, err

@@ -15,11 +15,16 @@ const module = "github.com/sallyport-mcp/sallyport/"
 // layers gives each package its height: it may import only packages that are lower, or beside it in
 // the same folder tree. A package that is not here fails the test, so that somebody decides.
 var layers = map[string]int{
-	"cmd/sallyport":                   6,
-	"cmd/sallyport/internal/clients":  6,
-	"cmd/sallyport/internal/settings": 6,
-	"cmd/sallyport/internal/hypermcp": 6,
-	"cmd/sallyport/internal/terminal": 6,
+	"cmd/sallyport":                    6,
+	"cmd/sallyport/internal/clients":   6,
+	"cmd/sallyport/internal/compiler":  6,
+	"cmd/sallyport/internal/logging":   6,
+	"cmd/sallyport/internal/private":   6,
+	"cmd/sallyport/internal/statekeys": 6,
+	"cmd/sallyport/internal/voice":     6,
+	"cmd/sallyport/internal/settings":  6,
+	"cmd/sallyport/internal/hypermcp":  6,
+	"cmd/sallyport/internal/terminal":  6,
 
 	"cmd/sallyport/internal/terminal/terminaltest": 6,
 
@@ -98,8 +103,13 @@ var layers = map[string]int{
 
 // beside lists the imports within one height that the design wants, upwards in the folder tree.
 var beside = map[string][]string{
-	"runtime/enginetest":     {"runtime"},
-	"cmd/sallyport":          {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/settings", "cmd/sallyport/internal/terminal"},
+	"runtime/enginetest": {"runtime"},
+	"cmd/sallyport":      {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/compiler", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/logging", "cmd/sallyport/internal/private", "cmd/sallyport/internal/settings", "cmd/sallyport/internal/statekeys", "cmd/sallyport/internal/terminal", "cmd/sallyport/internal/voice"},
+
+	"cmd/sallyport/internal/logging":   {"cmd/sallyport/internal/voice"},
+	"cmd/sallyport/internal/private":   {"cmd/sallyport/internal/voice"},
+	"cmd/sallyport/internal/statekeys": {"cmd/sallyport/internal/private", "cmd/sallyport/internal/voice"},
+
 	"hostfuncs":              {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi", "hostfuncs/web"},
 	"hostfuncs/tree":         {"hostfuncs/wasi"},
 	"hostfuncs/overlay":      {"hostfuncs/tree", "hostfuncs/wasi"},
@@ -150,7 +160,7 @@ var homes = map[string][]string{
 	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
 	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings", "registry/frontmatter"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
-	"github.com/hashicorp/go-hclog":          {"cmd/sallyport"},
+	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
 	"golang.org/x/text":                      {"registry/names"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/tree", "runtime/image"},

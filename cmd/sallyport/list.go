@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +54,7 @@ func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHostWith(ctx, s, quiet(s, newLogger(std.err, s.Text("log.level"), s.Bool("log.json"))), l)
+	h, err := openHostWith(ctx, s, quiet(s, newLogger(s, std.err)), l)
 	if err != nil {
 		return nil, err
 	}
@@ -136,42 +133,4 @@ func checkDir(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("the plugin folder cannot be read: %w", err)
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// width is what a terminal shows of a line.
-const width = 80
-
-// indented writes a text in lines that fit a terminal, each a little to the right.
-func indented(w io.Writer, text string) {
-	const margin = "    "
-	line := ""
-	for _, word := range strings.Fields(printable(text)) {
-		if line != "" && utf8.RuneCountInString(margin+line+" "+word) > width {
-			fmt.Fprintln(w, margin+line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	fmt.Fprintln(w, margin+line)
-}
-
-// printJSON writes v as indented JSON, with addresses as they are.
-func printJSON(w io.Writer, v any) error {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(printableJSON(out.Bytes()))
-	return err
 }

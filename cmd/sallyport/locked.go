@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -54,7 +55,7 @@ func plainName(name string) string {
 
 // openLock reads the lock file of these settings.
 func openLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
-	if err := makeFolder(s.Text("state")); err != nil {
+	if err := private.Folder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	o.File, o.Keep = lockFile(s), filepath.Join(s.Text("state"), "approved")

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
 // The exit codes of every subcommand.
@@ -28,20 +30,6 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// A hintError says what to type next.
-type hintError struct {
-	err  error
-	hint string
-}
-
-func (e *hintError) Error() string { return e.err.Error() }
-func (e *hintError) Unwrap() error { return e.err }
-
-// hint gives err a line that says what to do.
-func hint(err error, format string, args ...any) error {
-	return &hintError{err: err, hint: fmt.Sprintf(format, args...)}
-}
-
 // run is the program: it returns the exit code.
 func run(ctx context.Context, args []string, std stdio) int {
 	root := newRoot(std)
@@ -61,11 +49,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(w, "sallyport: %s\n", printableLines(err.Error()))
-	var h *hintError
-	if errors.As(err, &h) {
-		fmt.Fprintf(w, "hint: %s\n", printableLines(h.hint))
-	}
+	voice.Complain(w, err)
 	return exitError
 }
 

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 )
@@ -60,7 +63,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
-	log := newLogger(sink, s.Text("log.level"), s.Bool("log.json"))
+	log := newLogger(s, sink)
 	for _, name := range settings.Strays() {
 		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
 	}
@@ -101,6 +104,15 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return web.serve(ctx, s, server, std)
 	}
 	return wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+}
+
+// stateKeys are the keys that seal the calls which wait for an answer: those of the file that the operator names, or else
+// this host's own.
+func stateKeys(s *settings.Settings) (*sealed.Keys, error) {
+	if file := s.Text("state_keys"); file != "" {
+		return statekeys.Shared(file)
+	}
+	return statekeys.Own(filepath.Join(s.Text("state"), "state-keys"))
 }
 
 // closeWithin gives close its own bounded time: the run's context is over by then.

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
+	"unicode"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -17,35 +14,8 @@ import (
 // evil is what a hostile plugin says where only its name is expected.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
-func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{
-		"":               "",
-		`say "hi" \o/ é`: `say "hi" \o/ é`,
-		evil:             `a\x1b]0;owned\a\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f`,
-		"\xff\xfeé":      `\xff\xfeé`,
-	} {
-		if got := printable(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-	if got := printableLines("a\nb\x1b"); got != "a\n  b\\x1b" {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestPrintableJSON(t *testing.T) {
-	in := map[string]any{evil: []any{evil, "é", 1.0}}
-	raw, err := json.MarshalIndent(in, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := printableJSON(raw)
-	var back map[string]any
-	if err := json.Unmarshal(out, &back); err != nil || !reflect.DeepEqual(in, back) {
-		t.Errorf("%s: %v", out, err)
-	}
-	wantCalm(t, "json", string(out))
-}
+// hidden are the characters that are no letters, signs or plain spaces.
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
 
 // wantCalm fails if text could steer a terminal.
 func wantCalm(t *testing.T, what, text string) {
@@ -89,30 +59,6 @@ func TestTerminal_pluginsSpeakPlainly(t *testing.T) {
 			if len(out) == 0 {
 				t.Errorf("%s says nothing", args[0])
 			}
-		}
-	}
-}
-
-func TestLogger_isCalm(t *testing.T) {
-	for _, asJSON := range []bool{false, true} {
-		var out bytes.Buffer
-		log := newLogger(&out, "info", asJSON).With("w", evil)
-		log.Info(evil, "k", evil, "e", os.ErrNotExist, slog.Group(evil, "k", evil))
-		text := strings.ReplaceAll(out.String(), "\n  | ", " ") // how the log goes on with a value
-		wantCalm(t, "log", text)
-		if !strings.Contains(text, "owned") || !strings.Contains(text, "file does not exist") {
-			t.Errorf("%s", text)
-		}
-	}
-}
-
-func TestSpanText(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		5 * time.Minute: "5m", time.Hour: "1h", 90 * time.Minute: "1h30m", 30 * 24 * time.Hour: "720h", 30 * time.Second: "30s",
-		10 * time.Minute: "10m", time.Hour + 10*time.Second: "1h0m10s",
-	} {
-		if got := spanText(d); got != want {
-			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
 }

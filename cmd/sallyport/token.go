@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
@@ -19,7 +20,7 @@ func newToken(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := makeFolder(s.Text("state")); err != nil {
+			if err := private.Folder(s.Text("state")); err != nil {
 				return err
 			}
 			token, err := auth.Add(tokensFile(s), args[0])

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package compiler
 
 import "syscall"
 
@@ -8,8 +8,8 @@ import "syscall"
 // time.
 func limitProcess() {
 	for resource, limit := range map[int]uint64{
-		syscall.RLIMIT_AS:   maxCompileMemory,
-		syscall.RLIMIT_CPU:  maxCompileSeconds,
+		syscall.RLIMIT_AS:   maxMemory,
+		syscall.RLIMIT_CPU:  maxSeconds,
 		syscall.RLIMIT_CORE: 0,
 	} {
 		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit})

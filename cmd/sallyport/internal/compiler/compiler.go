@@ -1,0 +1,96 @@
+// Package compiler compiles modules in another process, which has limits: the compiler may take any time and memory, and
+// may crash.
+package compiler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// What the process that compiles a module may use. The largest plugins that are known take a fifth of it.
+const (
+	maxMemory  = 4 << 30         // bytes of address space
+	maxSeconds = 300             // of processor time
+	maxTime    = 5 * time.Minute // in all
+	// maxComplaint is how much of what the compiler says is repeated, in bytes.
+	maxComplaint = 4 << 10
+	// maxPrepared bounds what the compiling process reads: a module of the largest size, rewritten.
+	maxPrepared = 1 << 30
+)
+
+// longCompile is when a person begins to wonder what goes on.
+const longCompile = time.Second
+
+// sayIfLong tells after a while that a module is being compiled, unless that has ended.
+func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
+	return time.AfterFunc(after, func() {
+		log.Info("a plugin is being compiled, which takes its time once: sallyport compile does it beforehand")
+	}).Stop
+}
+
+// Options say how the other process is run. All fields are needed.
+type Options struct {
+	Command []string // the arguments of this program with which it calls Module
+	Cache   string   // the folder of compiled modules
+	Refused int      // its exit code when the module is at fault: what it says then is said here
+	Logger  *slog.Logger
+}
+
+// Elsewhere compiles modules in this program, run once more with limits: see runtime.EngineOptions.Compiler.
+func Elsewhere(o Options) func(context.Context, []byte) error {
+	return func(ctx context.Context, wasm []byte) error {
+		defer sayIfLong(o.Logger, longCompile)()
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("compile: %w", err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, maxTime)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, o.Command...)
+		var said complaint
+		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
+		err = cmd.Run()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("compile: it took too long: %w", context.Cause(ctx))
+		case !errors.As(err, &exit):
+			// A system that does not start this program again, such as an emulator. What was checked about the
+			// module before still bounds the work.
+			return runtime.Precompile(ctx, o.Cache, wasm)
+		case exit.ExitCode() == o.Refused:
+			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
+		}
+		return fmt.Errorf("the compiler cannot compile this module within its limits (%v)", exit)
+	}
+}
+
+// complaint keeps the beginning of what is written to it.
+type complaint struct{ bytes.Buffer }
+
+func (t *complaint) Write(p []byte) (int, error) {
+	t.Buffer.Write(p[:min(len(p), maxComplaint-min(maxComplaint, t.Len()))])
+	return len(p), nil
+}
+
+// Module compiles the module that is read from in. It is what the other process does, and bounds that process.
+func Module(ctx context.Context, cache string, in io.Reader) error {
+	limitProcess()
+	wasm, err := io.ReadAll(io.LimitReader(in, maxPrepared))
+	if err != nil {
+		return err
+	}
+	return runtime.Precompile(ctx, cache, wasm)
+}

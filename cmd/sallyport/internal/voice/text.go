@@ -1,0 +1,45 @@
+package voice
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
+)
+
+// Line is text on one line, in which what cannot be seen is written as an escape.
+func Line(s string) string { return clean.Visible(s) }
+
+// Lines is Line for text of several lines: those after the first stand two spaces in.
+func Lines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = Line(line)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// JSON is the same JSON with the hidden characters of its strings as escapes. Line ends and
+// tabs between values stay.
+func JSON(raw []byte) []byte {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r' }
+	if !bytes.ContainsFunc(raw, odd) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw)+64)
+	for _, r := range string(raw) {
+		switch {
+		case !odd(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
