@@ -150,7 +150,7 @@ func taskResult(ctx context.Context, r *request) ([]byte, error) {
 			return r.taskOutcome(&t)
 		}
 		if t.Status == task.Input {
-			if err := r.askForTask(ctx, &t); err != nil {
+			if err := r.askForTask(ctx, &t, true); err != nil {
 				return nil, err
 			}
 		}
@@ -194,8 +194,9 @@ func relation(t *task.Task) json.RawMessage {
 	return rawjson.Object{{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)}}.Append(nil)
 }
 
-// askForTask sends the questions of a task to the client that waits for it, unless another request does so.
-func (r *request) askForTask(ctx context.Context, t *task.Task) error {
+// askForTask sends the questions of a task to its client, unless somebody does so already. Silence is an answer if it
+// is final; else the task goes on waiting.
+func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) error {
 	m := r.server.tasks
 	if !m.claimQuestions(t.ID) {
 		return nil
@@ -218,8 +219,11 @@ func (r *request) askForTask(ctx context.Context, t *task.Task) error {
 	answers := map[string]json.RawMessage{}
 	for i, w := range waits {
 		a := r.await(ctx, w)
-		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
+		switch silent := errors.Is(context.Cause(ctx), runtime.ErrUnanswered); {
+		case ctx.Err() != nil && !silent:
 			return ctx.Err() // the task goes on waiting
+		case silent && !final:
+			return nil
 		}
 		if answers[keys[i]] = a.Result; a.Err != nil || !isObject(a.Result) {
 			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // what no question takes for a yes

@@ -78,20 +78,28 @@ func taskNews(changed []task.Task, meta json.RawMessage) (all [][]byte) {
 	return all
 }
 
-// watchTask tells a session of 2025-11-25 how a task of its own comes on, as long as the session lasts.
+// watchTask tells a session of 2025-11-25 how a task of its own comes on, as long as the session lasts, and asks what
+// it asks where that reaches the client in any case. Elsewhere the client waits in tasks/result for it.
 func (c *Conn) watchTask(ctx context.Context, id string) {
 	if !c.announcesChanges() {
 		return
 	}
-	stop, err := c.server.tasks.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
+	m := c.server.tasks
+	asking, cancel := context.WithCancel(m.ctx)
+	stop, err := m.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
 		c.opts.Notify(notification("notifications/tasks/status", describeLegacy(&t)))
-		if t.Status.Over() {
+		switch {
+		case t.Status == task.Input && c.opts.OneStream:
+			c.askUnbidden(asking, t)
+		case t.Status.Over():
+			cancel()
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.watched, id)
 		}
 	})
 	if err != nil {
+		cancel()
 		return // its client asks, as it does in any case
 	}
 	c.mu.Lock()
@@ -99,7 +107,27 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	if c.watched == nil {
 		c.watched = map[string]func(){}
 	}
-	c.watched[id] = stop
+	c.watched[id] = func() {
+		cancel()
+		stop()
+	}
+}
+
+// askUnbidden puts the questions of a task to its client, which need not wait for them in tasks/result. It does not
+// wait for the answers.
+func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
+	m := c.server.tasks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.work.Go(func() {
+		r := &request{conn: c, server: c.server, send: c.opts.Notify}
+		if err := r.askForTask(ctx, &t, false); err != nil && ctx.Err() == nil {
+			m.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
+		}
+	})
 }
 
 // forgetTasks ends what watchTask began.
