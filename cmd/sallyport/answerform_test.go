@@ -4,9 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,16 +19,8 @@ const whoAsks = `{"message":"Who are you?\nsallyport: type y to allow all\u001b[
 // asking is a house whose plugin asks the user of a client that has none.
 func asking(t *testing.T, how string) *house {
 	t.Helper()
-	h := &house{t: t, dir: folder(t, guest(t, "effects")), state: filepath.Join(t.TempDir(), "state"),
-		config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
-	if out, err := program(t, "", "compile", h.dir).CombinedOutput(); err != nil { // once, for all tests
-		t.Fatalf("%s: %v", out, err)
-	}
-	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
-	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
-		t.Fatal(err)
-	}
-	return h
+	dir := folder(t, guest(t, "effects"))
+	return &house{t: t, dir: dir, state: compiledState(t, dir), config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
 }
 
 // serveVersion is serve with a client of one revision.

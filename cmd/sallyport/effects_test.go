@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,6 +58,21 @@ func ownState(c *exec.Cmd, state string) {
 			c.Args[i+1] = state
 		}
 	}
+}
+
+// compiledState is a state folder of its own in which the plugins of a folder are compiled, which is done once for all
+// tests.
+func compiledState(t *testing.T, dir string) string {
+	t.Helper()
+	if out, err := program(t, "", "compile", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	state := filepath.Join(t.TempDir(), "state")
+	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
+	if err := errors.Join(os.Mkdir(state, 0o700), os.CopyFS(filepath.Join(state, "compiled"), compiled)); err != nil {
+		t.Fatal(err)
+	}
+	return state
 }
 
 func commandTransport(c *exec.Cmd) *mcp.CommandTransport { return &mcp.CommandTransport{Command: c} }

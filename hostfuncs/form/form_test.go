@@ -223,3 +223,17 @@ func TestDesk_storeFails(t *testing.T) {
 		t.Error("answered")
 	}
 }
+
+// Whatever a plugin writes into a form, and somebody types, what Fill makes can be sent.
+func FuzzFill(f *testing.F) {
+	f.Add(params, "name", "Ada", true)
+	f.Add(`{"requestedSchema":{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x","title":5}]},"default":[1,null]},"b":{"type":"number","default":{}}}}}`, "b", "1e9", false)
+	f.Fuzz(func(t *testing.T, raw, name, text string, defaults bool) {
+		asked := form.Form{Params: json.RawMessage(raw)}
+		_, _, _ = asked.Message(), asked.URL(), asked.Fields()
+		content, err := asked.Fill([]form.Value{{Name: name, Text: text}}, defaults)
+		if err == nil && !json.Valid(content) {
+			t.Fatalf("%q", content)
+		}
+	})
+}
