@@ -91,6 +91,7 @@ var layers = map[string]int{
 	"runtime/wasmtest":          0,
 	"hostfuncs/argument":        0,
 	"hostfuncs/secret":          0,
+	"hostfuncs/canonical":       0,
 	"hostfuncs/grant":           0,
 	"hostfuncs/learn":           1,
 	"hostfuncs/journal":         0,
@@ -111,6 +112,7 @@ var beside = map[string][]string{
 	"cmd/sallyport/internal/statekeys": {"cmd/sallyport/internal/private", "cmd/sallyport/internal/voice"},
 
 	"hostfuncs":              {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi", "hostfuncs/web"},
+	"hostfuncs/grant":        {"hostfuncs/canonical"},
 	"hostfuncs/tree":         {"hostfuncs/wasi"},
 	"hostfuncs/overlay":      {"hostfuncs/tree", "hostfuncs/wasi"},
 	"runtime/native":         {"runtime"},

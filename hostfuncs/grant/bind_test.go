@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
@@ -327,7 +328,7 @@ func FuzzBind(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, err := grant.Canonical(u)
+		c, err := canonical.URL(u)
 		for _, l := range lines {
 			if err == nil && mustSet(t, l[0]).Bind(one("x", value)).Net("GET", c).Allowed && !mustSet(t, l[1]).Net("GET", c).Allowed {
 				t.Fatalf("%s with %q covers %s, which %s does not", l[0], value, c, l[1])

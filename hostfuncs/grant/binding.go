@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 )
 
 // form says how much of an address or a path one value may fill.
@@ -101,7 +103,7 @@ func looksLikeSeparator(r rune) bool {
 // labelValue is a value as one label of a host; false if it cannot be one.
 func labelValue(s string) (string, bool) {
 	s = strings.ToLower(s)
-	return s, stepValue(s) && checkLabel(s, s) == nil
+	return s, stepValue(s) && canonical.CheckLabel(s, s) == nil
 }
 
 // hostValue is a value as a whole host name: its labels; false for addresses and what looks like one.
@@ -109,8 +111,8 @@ func hostValue(s string) ([]string, bool) {
 	if strings.ContainsAny(s, separators) {
 		return nil, false
 	}
-	host, err := canonicalHost(s)
-	if err != nil || isAddress(host) {
+	host, err := canonical.Host(s)
+	if err != nil || canonical.IsAddress(host) {
 		return nil, false
 	}
 	return strings.Split(host, "."), true

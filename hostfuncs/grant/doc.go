@@ -13,7 +13,7 @@
 // one effect is allowed:
 //
 //	g, err := grant.ParseLine("net: GET https://*.example.com/v1/**")
-//	d := grant.NewSet(g).Net("GET", u) // u from Canonical
+//	d := grant.NewSet(g).Net("GET", u) // u from canonical.URL
 //	if !d.Allowed { fmt.Println("add this line:", d.Suggest) }
 //
 // # Order
@@ -24,7 +24,7 @@
 // # Addresses
 //
 // A net line is methods, comma separated, and an address pattern. Both sides are compared in
-// canonical form (see Canonical): lower-case scheme and host, the default port filled in, dot segments
+// canonical form (see package canonical): lower-case scheme and host, the default port filled in, dot segments
 // resolved, percent-encoding normalized once.
 //
 //   - in a host, * is a run of characters within one label, ** is any number of labels

@@ -165,7 +165,7 @@ func (s *Set) Roots() Decision { return s.given(Roots) }
 func (s *Set) KV() Decision { return s.given(KV) }
 
 // Elicit decides whether the client's user may be asked: by a form, or if u is not nil to open that
-// address, which must come from Canonical.
+// address, which must come from canonical.URL.
 func (s *Set) Elicit(u *url.URL) Decision {
 	d := s.decide(Elicitation, func(g *Grant) bool {
 		if u == nil || g.url == nil {

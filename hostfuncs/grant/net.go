@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 )
 
 // netRule is what a net line says.
@@ -91,7 +93,7 @@ func (r *netRule) parseAuthority(text string, m marks, line int) error {
 		host, port = text[:i], text[i+1:]
 	}
 	var err error
-	if r.port, err = canonicalPort(r.scheme, port, len(host) < len(text)); err != nil {
+	if r.port, err = canonical.Port(r.scheme, port, len(host) < len(text)); err != nil {
 		return failf(line, "%v", err)
 	}
 	if inner, found := strings.CutPrefix(host, "["); found {
@@ -108,7 +110,7 @@ func (r *netRule) parseAuthority(text string, m marks, line int) error {
 
 func (r *netRule) parseHost(host string, m marks, line int) error {
 	if !strings.Contains(host, "*") && !m.in(host) {
-		host, err := canonicalHost(host)
+		host, err := canonical.Host(host)
 		if err != nil {
 			return failf(line, "%v", err)
 		}
@@ -121,7 +123,7 @@ func (r *netRule) parseHost(host string, m marks, line int) error {
 	if len(labels) > maxSegments {
 		return failf(line, "the host has more than %d labels", maxSegments)
 	}
-	if labels, ok := m.text(labels, "a"); !ok || isNumber(labels[len(labels)-1]) {
+	if labels, ok := m.text(labels, "a"); !ok || canonical.IsNumber(labels[len(labels)-1]) {
 		return failf(line, "host %q is not a name: its last label is a number", strings.Join(labels, "."))
 	}
 	if strings.Trim(host, "0123456789.*") == "" && strings.Trim(host, ".*") != "" {
@@ -141,7 +143,7 @@ func (r *netRule) parseHost(host string, m marks, line int) error {
 		if !ok {
 			return failf(line, "** stands alone between dots")
 		}
-		if err := checkLabel(strings.ReplaceAll(label, "*", "x"), host); err != nil {
+		if err := canonical.CheckLabel(strings.ReplaceAll(label, "*", "x"), host); err != nil {
 			return failf(line, "%v", err)
 		}
 		r.host = append(r.host, s)
@@ -159,7 +161,7 @@ func parseSegment(text string) (segment, bool) {
 
 // hostSteps are the labels of a name; an address is one step.
 func hostSteps(host string) []string {
-	if isAddress(host) {
+	if canonical.IsAddress(host) {
 		return []string{host}
 	}
 	return strings.Split(host, ".")
@@ -177,14 +179,14 @@ func (r *netRule) parsePath(path string, m marks, line int) error {
 			r.path = append(r.path, s)
 			continue
 		}
-		s, ok := parseSegment(normalize(part, pathByte))
+		s, ok := parseSegment(canonical.Path(part))
 		if !ok {
 			return failf(line, "** stands alone between slashes")
 		}
 		for i := range s.glob {
-			s.glob[i] = decode(s.glob[i])
+			s.glob[i] = canonical.Decode(s.glob[i])
 		}
-		if s.glob.literal() && !s.any && (hidesDots(s.glob[0])) {
+		if s.glob.literal() && !s.any && (canonical.HidesDots(s.glob[0])) {
 			return failf(line, "segment %q is not allowed: write the path without dot segments", part)
 		}
 		r.path = append(r.path, s)
@@ -224,7 +226,7 @@ func (r *netRule) parseQuery(query string, limited bool, m marks, line int) erro
 }
 
 func decodeForm(s string) string {
-	return decode(normalize(strings.ReplaceAll(s, "+", "%20"), queryByte))
+	return canonical.Decode(canonical.Query(strings.ReplaceAll(s, "+", "%20")))
 }
 
 // covers reports whether the line is about this request; u is canonical.
@@ -232,7 +234,7 @@ func (r *netRule) covers(method string, u *url.URL) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
 	}
-	port, _ := canonicalPort(u.Scheme, u.Port(), false)
+	port, _ := canonical.Port(u.Scheme, u.Port(), false)
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
 		r.coversHost(u.Hostname()) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
 }
@@ -244,7 +246,7 @@ func (r *netRule) coversWithin(u *url.URL) bool {
 
 // coversHost: an address is matched by itself and by a lone **, never by parts.
 func (r *netRule) coversHost(host string) bool {
-	if isAddress(host) && !r.host.literal() {
+	if canonical.IsAddress(host) && !r.host.literal() {
 		return len(r.host) == 1 && r.host[0].any
 	}
 	return r.host.match(subject{steps: hostSteps(host)})
@@ -253,7 +255,7 @@ func (r *netRule) coversHost(host string) bool {
 func pathSubject(u *url.URL) subject {
 	var t subject
 	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
-		step, need := decode(s), needNothing
+		step, need := canonical.Decode(s), needNothing
 		if strings.ContainsAny(step, `/\`) {
 			need = needNoStar
 		}
@@ -293,7 +295,7 @@ func (r *netRule) String() string {
 	if r.url != nil {
 		return strings.Join(r.methods, ",") + " " + r.url.String()
 	}
-	host := joinHost(r.scheme, r.hostString(), r.port)
+	host := canonical.Join(r.scheme, r.hostString(), r.port)
 	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + host)
 	if path := r.pathString(); host != "**" || path != "/**" { // https://** is the whole web
 		b.WriteString(path)
@@ -353,10 +355,10 @@ func (s segment) format(escape func(string) string) string {
 // escapeSegment writes literal text so that nothing in it separates or is a wildcard.
 func escapeSegment(s string) string {
 	s = strings.ReplaceAll(s, "%", "%25")
-	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(normalize(s, pathByte))
+	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(canonical.Path(s))
 }
 
-// Net decides about one request; u must come from Canonical and method be in upper case.
+// Net decides about one request; u must come from canonical.URL and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
 	d.Named = d.Named || d.Allowed && s.withinNames(u)
@@ -382,7 +384,7 @@ func suggestNet(method string, u *url.URL) string {
 // ruleFor is the rule that covers one address and no other.
 func ruleFor(method string, u *url.URL) netRule {
 	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: u.RawQuery != ""}
-	r.port, _ = canonicalPort(u.Scheme, u.Port(), false)
+	r.port, _ = canonical.Port(u.Scheme, u.Port(), false)
 	r.host = literals(hostSteps(u.Hostname()))
 	r.path = literals(pathSubject(u).steps)
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {

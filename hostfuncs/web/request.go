@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -87,7 +88,7 @@ func ParseURL(text string, base *url.URL) (*url.URL, error) {
 		}
 		u.Host = ascii + port
 	}
-	c, err := grant.Canonical(u)
+	c, err := canonical.URL(u)
 	if err != nil {
 		return nil, runtime.AskErrorf(runtime.KindInvalid, "%s", shown(err.Error()))
 	}
