@@ -59,6 +59,7 @@ type consents struct {
 	asked int
 	wants map[string]bool   // those that were asked about in this call, by their lines
 	said  map[string]bool   // by whoever makes the call, by the binding of the effect
+	stood []string          // answers that stand among the grants, by their IDs
 	once  map[string]string // answers for one call about files, by their lines; empty if another call was first
 }
 
@@ -101,6 +102,9 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
 	if verdict == operator.Asked && g.mayWait(e) {
 		if verdict = g.wait(ctx, kept); verdict == operator.Allowed {
+			if e.family == string(grant.FS) {
+				return g.stoodFor(ctx, e, r)
+			}
 			a, ok := g.answered(ctx, e, true)
 			if ok {
 				return a, nil
@@ -175,12 +179,28 @@ func (p *Policy) lines(line string, c Call) []grant.Grant {
 	return p.bound(grant.NewSet(g).At(p.plugin.Name, p.plugin.Workspace), c).Grants()
 }
 
-// stand adds what the operator has allowed of files to the grants of a call, before it sees any.
+// stoodFor decides about a file again, when its question was answered while the call waited.
+func (g *Gate) stoodFor(ctx context.Context, e effect, r *refusal) (grant.Decision, *refusal) {
+	g.stand()
+	d := e.decide(g.grants)
+	if !d.Allowed {
+		return d, r // it was taken back, or another call has used it
+	}
+	g.probes.grown = true
+	return d, g.spend(ctx, d)
+}
+
+// stand adds what the operator has allowed of files to the grants of a call: before it sees any, and when it has waited
+// for more.
 func (g *Gate) stand() {
 	if !g.policy.consults() {
 		return
 	}
 	for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
+		if slices.Contains(g.consents.stood, a.ID) {
+			continue
+		}
+		g.consents.stood = append(g.consents.stood, a.ID)
 		for _, line := range g.policy.lines(a.Line, g.call) {
 			if line.Family != grant.FS {
 				continue
@@ -228,7 +248,7 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why strin
 		}
 		q.Want, q.Why = want.line(), want.Why
 	}
-	again := g.consents.wants[q.Want] && (e.family == string(grant.FS) || !g.policy.host.operator.Waits())
+	again := g.consents.wants[q.Want] && !(g.policy.host.operator.Waits() && g.seesAnswers(e))
 	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
 		return q, "", false
 	}
@@ -291,10 +311,16 @@ func binding(e effect) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mayWait reports whether the call can go on when the answer is there. Whoever called it from another call
-// does not wait, and files are seen by the next call.
+// mayWait reports whether the call can go on when the answer is there. Whoever called it from another call does not
+// wait.
 func (g *Gate) mayWait(e effect) bool {
-	return g.policy.host.operator.Waits() && e.family != string(grant.FS) && g.call.Chain.Depth() == 0
+	return g.policy.host.operator.Waits() && g.seesAnswers(e) && g.call.Chain.Depth() == 0
+}
+
+// seesAnswers reports whether what is allowed now is there for the call. Files are where one is being opened; what a
+// call found not to be there stays away from it.
+func (g *Gate) seesAnswers(e effect) bool {
+	return e.family != string(grant.FS) || g.probes != nil && g.probes.waiting
 }
 
 // wait stops the time of the call until there is an answer.

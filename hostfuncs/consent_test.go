@@ -113,6 +113,7 @@ func pages(t *testing.T) string {
 func post(u, body string) string { return fmt.Sprintf(`{"method":"POST","url":%q,"body":%q}`, u, body) }
 
 func TestConsent(t *testing.T) {
+	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/pages/**"})
 	err := f.fetch(get(site + "/pages/1"))
@@ -143,6 +144,7 @@ func TestConsent(t *testing.T) {
 
 // An answer for once is for one request, to the byte.
 func TestConsent_once(t *testing.T) {
+	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: POST " + site + "/**"})
 	f.fetch(post(site+"/x", "one"))
@@ -158,6 +160,7 @@ func TestConsent_once(t *testing.T) {
 }
 
 func TestConsent_waits(t *testing.T) {
+	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, true, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
 	for i, answer := range []func(id string) error{
@@ -192,6 +195,7 @@ func TestConsent_waits(t *testing.T) {
 
 // What no answer may lift is not asked.
 func TestConsent_neverAsked(t *testing.T) {
+	t.Parallel()
 	home := world(t)
 	z := &zone{names: map[string][][]string{"inside.example": {{"10.0.0.7"}}}}
 	f := newOffice(t, false, hostfuncs.Options{Home: home, Web: web.Options{Resolver: z}, Protected: []string{filepath.Join(home, "state")}},
@@ -226,6 +230,7 @@ func TestConsent_neverAsked(t *testing.T) {
 
 // A line of the operator's that asks has no want, and is answered for the one effect.
 func TestConsent_askingLine(t *testing.T) {
+	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
 	f.refused(f.fetch(get(site+"/1")), "asks for a confirmation; the operator has been asked", allows(f.waiting()))
@@ -239,8 +244,9 @@ func TestConsent_askingLine(t *testing.T) {
 }
 
 func TestConsent_files(t *testing.T) {
+	t.Parallel()
 	home := world(t)
-	f := newOffice(t, true, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
+	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
 	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
 		t.Error(e)
 	}
@@ -299,12 +305,14 @@ func (f *office) save(path string) (g *hostfuncs.Gate, err error) {
 // A file in a folder that is not there takes one question, about the file, and one answer, which makes the folders that
 // lead to it and nothing else.
 func TestConsent_newFileIsOneQuestion(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ lines, wants []string }{
 		"nothing granted": {nil, []string{"fs: read ~/work/**", "fs: write ~/work/**"}},
 		"reading granted": {[]string{"fs: read ~/work/**"}, []string{"fs: write ~/**"}},
 		"beside":          {[]string{"fs: write ~/work/x/other"}, []string{"fs: write ~/work/**"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			home := world(t)
 			f := newOffice(t, false, hostfuncs.Options{Home: home, State: t.TempDir()}, tt.wants, tt.lines...)
 			path := home + "/work/new/deep/a.txt"
@@ -343,6 +351,80 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 	}
 }
 
+// soon waits for the one question and answers it.
+func (f *office) soon(answer func(q store.Question) error) {
+	f.t.Helper()
+	for range 1000 {
+		if all, _ := f.answers.Questions(f.t.Context()); len(all) == 1 {
+			if err := answer(all[0]); err != nil {
+				f.t.Error(err)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	f.t.Error("nothing is asked")
+}
+
+// A call that waits for an answer about a file goes on with it: to read, to write, and to make the folders for that. What it
+// found not to be there before stays so.
+func TestConsent_waitsForFiles(t *testing.T) {
+	t.Parallel()
+	home := world(t)
+	f := newOffice(t, true, hostfuncs.Options{Home: home, State: t.TempDir()}, []string{"fs: read ~/work/**", "fs: write ~/work/**"})
+	once := func(q store.Question) error {
+		_, err := f.answers.Allow(t.Context(), q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+		return err
+	}
+	g := f.call()
+	tr := g.Files()
+	for path, text := range map[string]string{"/work/a.txt": "A", "/work/sub/b.md": "B"} { // two of one want
+		done := make(chan string)
+		go func() {
+			text, _ := readFile(tr, home+path)
+			done <- text
+		}()
+		f.soon(once)
+		if got := <-done; got != text {
+			t.Errorf("%s: %q, %+v", path, got, g.Denials())
+		}
+	}
+	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
+		t.Error("what leads to a file that it has is not there:", e)
+	}
+	if d := g.Denials(); len(d) != 0 {
+		t.Errorf("%+v", d)
+	}
+
+	saved := make(chan error)
+	path := home + "/work/new/deep/x.txt"
+	go func() {
+		_, err := f.save(path)
+		saved <- err
+	}()
+	f.soon(once)
+	if err := <-saved; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
+		t.Error(string(text), err)
+	}
+	go func() {
+		_, err := f.save(home + "/work/no/x.txt")
+		saved <- err
+	}()
+	f.soon(func(q store.Question) error { return f.answers.Deny(t.Context(), q.ID, time.Now().Add(time.Hour)) })
+	if err := <-saved; err == nil {
+		t.Error("written")
+	}
+	if _, err := os.Stat(home + "/work/no"); err == nil {
+		t.Error("a folder for what was refused")
+	}
+	if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
+		t.Errorf("%+v %v", left, err)
+	}
+}
+
 // revokeAll takes back all that was answered or asked.
 func (f *office) revokeAll() {
 	f.t.Helper()
@@ -360,6 +442,7 @@ func (f *office) revokeAll() {
 // What a call only looked at is asked about when it is over, unless it led to what was refused; a folder that it made
 // for itself and counts on fails it.
 func TestConsent_looks(t *testing.T) {
+	t.Parallel()
 	home := world(t)
 	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/**", "fs: write ~/work/**"})
 	g := f.call()
@@ -417,6 +500,7 @@ func TestConsent_looks(t *testing.T) {
 
 // A plugin that asks ten thousand questions is heard a few times, and the next plugin too.
 func TestConsent_tenThousand(t *testing.T) {
+	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET http://loud.example/**"})
 	g := f.call()
 	for i := range 10_000 {
@@ -437,6 +521,7 @@ func TestConsent_tenThousand(t *testing.T) {
 
 // Where a call waits for each answer it asks about each effect, up to a bound that it says.
 func TestConsent_manyInOneCall(t *testing.T) {
+	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET http://many.example/** {ask: true}")
 	for i := range 25 {
 		f.plugin.Wants = append(f.plugin.Wants, hostfuncs.Want{Grants: mustSet(t, fmt.Sprintf("net: GET http://many%d.example/", i))})
@@ -460,6 +545,7 @@ func (f *office) last() store.Question {
 
 // An answer cannot widen itself: what is stored is read as one line, under the ceiling as it is now.
 func TestConsent_underTheCeiling(t *testing.T) {
+	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
 	f.fetch(get(site + "/1"))

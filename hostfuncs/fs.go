@@ -18,23 +18,12 @@ import (
 // grant there is a tree all the same, so that what the guest looks for in vain is explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
 	g.stand()
-	var mounts []tree.Mount
-	places := g.policy.host.places
-	for _, prefix := range g.grants.Prefixes(places) {
-		mounts = append(mounts, tree.Mount{Host: standing(filepath.FromSlash(prefix))})
-	}
-	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
-		mounts = append(mounts, tree.Mount{Host: folder, Guest: workDir})
-	} else {
-		mounts = append(mounts, tree.Mount{Guest: workDir}) // guests that go there at their start find it
-	}
 	f := &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
-	if last := mounts[len(mounts)-1]; last.Host == "" && !g.grants.Above(workDir, places) {
-		f.absent = g.policy.plugin.Workspace
-	}
+	mounts := g.mounts()
+	f.absent = g.absent(mounts)
 	t := tree.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
-		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: places.Fold,
+		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: g.policy.host.places.Fold,
 		Direct: f.direct, Share: f.share, Moved: f.moved, LinksOut: f.linksOut, Full: f.full,
 	})
 	g.mu.Lock()
@@ -44,12 +33,38 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	g.onClose(held.Close)
 	o.Tree = held
 	if g.policy.consults() {
-		g.probes = &probes{Tree: held, files: f}
+		g.probes = &probes{Tree: held, files: f, grow: func() {
+			mounts := g.mounts()
+			f.absent = g.absent(mounts)
+			for _, m := range mounts {
+				t.Add(m)
+			}
+		}}
 		o.Tree = g.probes
 	}
 	if g.journal != nil {
 		o.Tree = &observed{Tree: o.Tree, journal: g.journal}
 	}
+}
+
+// mounts are the parts of the host's files that the grants reach.
+func (g *Gate) mounts() (mounts []tree.Mount) {
+	places := g.policy.host.places
+	for _, prefix := range g.grants.Prefixes(places) {
+		mounts = append(mounts, tree.Mount{Host: standing(filepath.FromSlash(prefix))})
+	}
+	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
+		return append(mounts, tree.Mount{Host: folder, Guest: workDir})
+	}
+	return append(mounts, tree.Mount{Guest: workDir}) // guests that go there at their start find it
+}
+
+// absent is the folder that {workspace} stands for where no mount shows it; empty if one does, or there is none.
+func (g *Gate) absent(mounts []tree.Mount) string {
+	if last := mounts[len(mounts)-1]; last.Host == "" && !g.grants.Above(workDir, g.policy.host.places) {
+		return g.policy.plugin.Workspace
+	}
+	return ""
 }
 
 // standing is the folder from which a place is reached: the place itself where its own folder is there, else the
@@ -78,7 +93,7 @@ func (f *files) share(path string) overlay.Share {
 	if d.Grant == nil || d.Quota == 0 && d.Files == 0 {
 		return overlay.Share{}
 	}
-	return overlay.Share{ID: d.Grant, Bytes: d.Quota, Files: int64(d.Files)}
+	return overlay.Share{ID: d.Grant.String(), Bytes: d.Quota, Files: int64(d.Files)}
 }
 
 func (f *files) grants(path string) grant.Decision {
@@ -157,11 +172,24 @@ func (f *files) Allow(op tree.Op, path string) error {
 			return refused
 		}
 	}
-	err := f.gate.pass(context.Background(), e)
+	err := f.gate.pass(f.gate.during(), e)
 	if err != nil && len(f.refused) < maxEffects {
 		f.refused = append(f.refused, probe{op, path})
 	}
 	return err
+}
+
+// during is the context of what the guest does now, under which a question about a file is waited for.
+func (g *Gate) during() context.Context {
+	if g.probes == nil || !g.probes.waiting {
+		return context.Background()
+	}
+	if g.wasi != nil {
+		if ctx := g.wasi().Context(); ctx != nil {
+			return ctx
+		}
+	}
+	return g.until()
 }
 
 func (f *files) decide(s *grant.Set, op tree.Op, path string) grant.Decision {

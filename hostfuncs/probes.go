@@ -30,6 +30,10 @@ type probes struct {
 	files *files
 	looks []probe
 	made  []madeFolder
+
+	grow    func() // shows what was granted since the call began
+	waiting bool   // a file is being opened: a question about it is waited for
+	grown   bool   // and was answered with yes
 }
 
 // madeFolder is one that is the call's alone.
@@ -64,12 +68,47 @@ func (p *probes) Stat(name string, follow bool) (s wasi.Stat, e wasi.Errno) {
 	return s, e
 }
 
-// Open asks for a file that is to be made in a folder which was made for the call.
-func (p *probes) Open(name string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	if host, below := p.inMade(name); o.Create && below && p.files.Allow(tree.Write, host) != nil {
-		return nil, wasi.ENOENT
+// maxAnswers is how many questions one opening may wait for: a link may lead to another file.
+const maxAnswers = 4
+
+// Open waits for the answer to a question about the file, where calls wait, and then goes on. A file that is to be made
+// in a folder which was made for the call is asked about without a look at the host.
+func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errno) {
+	p.waiting = true
+	defer func() { p.waiting = false }()
+	if host, below := p.inMade(name); o.Create && below {
+		if p.files.Allow(tree.Write, host) != nil {
+			return nil, wasi.ENOENT
+		}
+		p.settle()
+		p.build(path.Dir(path.Clean(name)))
 	}
-	return p.Tree.Open(name, o)
+	for range maxAnswers {
+		f, e = p.Tree.Open(name, o)
+		if e == wasi.ESUCCESS || !p.settle() {
+			break
+		}
+	}
+	return f, e
+}
+
+// settle shows what an answer has just allowed, and reports whether there was one.
+func (p *probes) settle() bool {
+	grown := p.grown
+	if p.grown = false; grown {
+		p.grow()
+	}
+	return grown
+}
+
+// build makes the folders that were made for the call, now that something in them is granted.
+func (p *probes) build(dir string) {
+	for i := range dir + "/" {
+		if at := dir[:min(i, len(dir))]; i > 0 && (dir + "/")[i] == '/' {
+			p.quietly(func() { p.Tree.Mkdir(at) }) // those that are there stay
+		}
+	}
+	p.made = slices.DeleteFunc(p.made, func(m madeFolder) bool { return m.guest == dir || strings.HasPrefix(dir, m.guest+"/") })
 }
 
 // inMade is the host path of what would be in a folder that was made for the call.
@@ -144,7 +183,9 @@ func (g *Gate) Conclude(err error) error {
 		}
 	}
 	for _, l := range ends(p.looks, p.refused(tree.Read)) {
-		_ = p.files.Allow(l.op, l.path) // it is recorded
+		if !p.files.Visible(l.path, true) { // or it led to what was granted meanwhile
+			_ = p.files.Allow(l.op, l.path) // it is recorded
+		}
 	}
 	if failed == nil {
 		return nil

@@ -343,25 +343,41 @@ func TestAnswer_fourProcesses(t *testing.T) {
 	}
 }
 
-// To write a new file into a new folder takes one question and one answer, after which nothing is left of either.
-func TestAnswer_newFile(t *testing.T) {
-	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: refuse\n"}
-	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
-	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
+// filesHouse serves the bundled plugin for files.
+func filesHouse(t *testing.T, ask string) *house {
+	t.Helper()
+	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n"}
+	if err := os.Mkdir(h.state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	serve := h.program("serve", h.dir)
-	home := strings.TrimPrefix(serve.Env[len(serve.Env)-1], "HOME=")
-	s := h.connect(serve)
-	path := filepath.Join(home, "work", "new", "a.txt")
-	write := func() (string, bool) {
-		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "files-write", Arguments: map[string]any{"path": path, "text": "hello"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text(r), r.IsError
+	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
+	if err := os.CopyFS(filepath.Join(h.state, "compiled"), compiled); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err) // where nothing was compiled yet, it is now
 	}
-	said, failed := write()
+	return h
+}
+
+// desk is a client of a house, and the home folder of its operator.
+func (h *house) desk() (s *mcp.ClientSession, home string) {
+	serve := h.program("serve", h.dir)
+	return h.connect(serve), strings.TrimPrefix(serve.Env[len(serve.Env)-1], "HOME=")
+}
+
+func (h *house) file(s *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
+	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "files-" + tool, Arguments: args})
+	if err != nil {
+		return err.Error(), true
+	}
+	return text(r), r.IsError
+}
+
+// To write a new file into a new folder takes one question and one answer, after which nothing is left of either.
+func TestAnswer_newFile(t *testing.T) {
+	h := filesHouse(t, "refuse")
+	s, home := h.desk()
+	path := filepath.Join(home, "work", "new", "a.txt")
+	write := map[string]any{"path": path, "text": "hello"}
+	said, failed := h.file(s, "write", write)
 	q := h.one()
 	if !failed || q.Line != "fs: write ~/work/new/a.txt" || strings.Count(said, "to allow it") != 1 || strings.Contains(said, "more refused") {
 		t.Errorf("%q %+v", said, q)
@@ -370,7 +386,7 @@ func TestAnswer_newFile(t *testing.T) {
 		t.Errorf("%d %q", code, out)
 	}
 	time.Sleep(time.Second)
-	if said, failed := write(); failed {
+	if said, failed := h.file(s, "write", write); failed {
 		t.Error(said)
 	}
 	if content(path) != "hello" {
@@ -378,5 +394,36 @@ func TestAnswer_newFile(t *testing.T) {
 	}
 	if out, err := h.program("grants").Output(); err != nil || !strings.HasPrefix(string(out), "nothing was answered") {
 		t.Errorf("%s %v", out, err)
+	}
+}
+
+// A call that waits for an answer about a file goes on with it.
+func TestAnswer_fileGoesOn(t *testing.T) {
+	h := filesHouse(t, "wait")
+	s, home := h.desk()
+	path := filepath.Join(home, "work", "new", "a.txt")
+	for tool, args := range map[string]map[string]any{"write": {"path": path, "text": "hello"}, "read": {"path": path}} {
+		if tool == "read" {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("hello"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+			t.Fatal(err)
+		}
+		type end struct {
+			said   string
+			failed bool
+		}
+		ended := make(chan end, 1)
+		go func() {
+			said, failed := h.file(s, tool, args)
+			ended <- end{said, failed}
+		}()
+		if _, out, code := h.answer("y", "allow", h.one().ID); code != 0 || out != "allowed once: fs: "+tool+" ~/work/new/a.txt\n" {
+			t.Errorf("%d %q", code, out)
+		}
+		if e := <-ended; e.failed || content(path) != "hello" {
+			t.Errorf("%s: %+v %s", tool, e, content(path))
+		}
 	}
 }

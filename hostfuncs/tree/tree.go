@@ -53,6 +53,7 @@ type Mount struct {
 // Tree is the files of one call. It serves one goroutine at a time.
 type Tree struct {
 	mounts  []*mount // those with the longest guest path first
+	retired []*mount // that later ones made needless
 	decider Decider
 	viewer  Viewer               // nil if the decider is none
 	empty   []string             // guest paths of folders that the host does not have
@@ -70,8 +71,25 @@ func New(mounts []Mount, d Decider) *Tree {
 		t.addMount(m)
 	}
 	t.dropRedundant()
-	slices.SortStableFunc(t.mounts, func(a, b *mount) int { return len(b.guest) - len(a.guest) })
+	t.sortMounts()
 	return t
+}
+
+// Add shows one more part of the host's files, by the rules of New.
+func (t *Tree) Add(m Mount) {
+	before := t.mounts
+	t.addMount(m)
+	t.dropRedundant()
+	for _, old := range before {
+		if !slices.Contains(t.mounts, old) {
+			t.retired = append(t.retired, old)
+		}
+	}
+	t.sortMounts()
+}
+
+func (t *Tree) sortMounts() {
+	slices.SortStableFunc(t.mounts, func(a, b *mount) int { return len(b.guest) - len(a.guest) })
 }
 
 func (t *Tree) addMount(m Mount) {
@@ -114,7 +132,7 @@ func (t *Tree) redundant(m *mount) bool {
 
 // Close closes what the tree holds open; files that were opened through it stay open.
 func (t *Tree) Close() {
-	for _, m := range t.mounts {
+	for _, m := range slices.Concat(t.mounts, t.retired) {
 		m.close()
 	}
 }

@@ -101,6 +101,7 @@ func invoke(ctx context.Context, mem runtime.Memory, p []uint64, types []runtime
 			p[i] = uint64(uint32(p[i]))
 		}
 	}
+	st.ctx = ctx
 	return f(call{State: st, ctx: ctx, mem: mem}, p)
 }
 

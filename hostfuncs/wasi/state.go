@@ -72,7 +72,12 @@ type State struct {
 	climbed   func(folder, path string)
 	files     table
 	streams   [3]*stream
+	ctx       context.Context // of the function that runs
 }
+
+// Context is that of the function which the guest calls, or called last; nil before the first. A Tree that has to wait
+// for somebody waits under it.
+func (s *State) Context() context.Context { return s.ctx }
 
 // NewState makes the state of one call. Close it after the call.
 func NewState(o Options) *State {
