@@ -425,6 +425,34 @@ func TestConsent_waitsForFiles(t *testing.T) {
 	}
 }
 
+// A call that knows files below /workspace alone is asked about the host's, waits, and finds them there.
+func TestConsent_waitsForWorkspace(t *testing.T) {
+	t.Parallel()
+	home := world(t)
+	f := newOffice(t, true, hostfuncs.Options{Home: home, State: t.TempDir()}, []string{"fs: write {workspace}/**"})
+	f.plugin.Workspace = home + "/work"
+	saved := make(chan error)
+	for path, line := range map[string]string{"/workspace/new/x.txt": "fs: write ~/work/new/x.txt", "/workspace/y.txt": "fs: write ~/work/y.txt"} {
+		go func() {
+			_, err := f.save(path)
+			saved <- err
+		}()
+		f.soon(func(q store.Question) error {
+			if q.Line != line {
+				t.Errorf("%s asks for %s", path, q.Line)
+			}
+			_, err := f.answers.Allow(t.Context(), q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+			return err
+		})
+		if err := <-saved; err != nil {
+			t.Error(path, err)
+		}
+		if text, err := os.ReadFile(strings.Replace(path, "/workspace", home+"/work", 1)); err != nil || string(text) != "new" {
+			t.Error(string(text), err)
+		}
+	}
+}
+
 // revokeAll takes back all that was answered or asked.
 func (f *office) revokeAll() {
 	f.t.Helper()
