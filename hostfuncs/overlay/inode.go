@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -161,7 +162,7 @@ func (in *inode) truncate(size int64) wasi.Errno {
 func (in *inode) stat() (wasi.Stat, wasi.Errno) {
 	var st wasi.Stat
 	if in.lower != "" {
-		st = tree.StatOf(in.at.Info)
+		st = system.Stat(in.at.Info)
 		if in.data == nil {
 			if now, e := in.o.lower.Stat(in.lower, false); e == wasi.ESUCCESS {
 				st = now

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -52,7 +53,7 @@ func (t *Tree) Mkdir(path string) wasi.Errno {
 	if e := t.vacant(p, t.mayMake); e != wasi.ESUCCESS {
 		return e
 	}
-	return errnoOf(p.parent().root.Mkdir(p.name, folderPerm))
+	return system.Errno(p.parent().root.Mkdir(p.name, folderPerm))
 }
 
 // vacant decides about making something at a place: nothing may be there.
@@ -91,7 +92,7 @@ func (t *Tree) Unlink(path string) wasi.Errno {
 	if p.isDir() {
 		return wasi.EISDIR
 	}
-	return errnoOf(p.parent().root.Remove(p.name))
+	return system.Errno(p.parent().root.Remove(p.name))
 }
 
 // Rmdir implements wasi.Tree.
@@ -104,7 +105,7 @@ func (t *Tree) Rmdir(path string) wasi.Errno {
 	if !p.isDir() {
 		return wasi.ENOTDIR
 	}
-	return errnoOf(p.parent().root.Remove(p.name))
+	return system.Errno(p.parent().root.Remove(p.name))
 }
 
 // Chtimes implements wasi.Tree.
@@ -131,7 +132,7 @@ func (t *Tree) Chtimes(path string, times wasi.Times, follow bool) wasi.Errno {
 	if name == "" {
 		name = "."
 	}
-	return errnoOf(setTimesAt(p.parent().root, name, complete(times, st)))
+	return system.Errno(system.SetTimesAt(p.parent().root, name, complete(times, st)))
 }
 
 // Readlink implements wasi.Tree.
@@ -149,7 +150,7 @@ func (t *Tree) Readlink(path string) (string, wasi.Errno) {
 	}
 	target, err := p.parent().root.Readlink(p.name)
 	if err != nil {
-		return "", errnoOf(err)
+		return "", system.Errno(err)
 	}
 	return t.targetForGuest(target), wasi.ESUCCESS
 }

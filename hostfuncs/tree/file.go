@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -33,9 +34,9 @@ func (f *file) Path() string { return f.guest }
 func (f *file) Stat() (wasi.Stat, wasi.Errno) {
 	info, err := f.f.Stat()
 	if err != nil {
-		return wasi.Stat{}, errnoOf(err)
+		return wasi.Stat{}, system.Errno(err)
 	}
-	return statOf(info), wasi.ESUCCESS
+	return system.Stat(info), wasi.ESUCCESS
 }
 
 func (f *file) ReadAt(p []byte, off int64) (int, wasi.Errno) {
@@ -46,7 +47,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, wasi.Errno) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return n, errnoOf(err)
+	return n, system.Errno(err)
 }
 
 func (f *file) WriteAt(p []byte, off int64) (int, wasi.Errno) {
@@ -54,13 +55,13 @@ func (f *file) WriteAt(p []byte, off int64) (int, wasi.Errno) {
 		return 0, wasi.EBADF
 	}
 	if f.append {
-		if err := setAppend(f.f, false); err != nil {
-			return 0, errnoOf(err)
+		if err := system.SetAppend(f.f, false); err != nil {
+			return 0, system.Errno(err)
 		}
 		f.append = false
 	}
 	n, err := f.f.WriteAt(p, off)
-	return n, errnoOf(err)
+	return n, system.Errno(err)
 }
 
 // Append is one write where the system can be told to append. Elsewhere it takes two steps, between
@@ -70,28 +71,28 @@ func (f *file) Append(p []byte) (int, wasi.Errno) {
 		return 0, wasi.EBADF
 	}
 	if !f.append {
-		f.append = setAppend(f.f, true) == nil
+		f.append = system.SetAppend(f.f, true) == nil
 	}
 	if f.append {
 		n, err := f.f.Write(p)
-		return n, errnoOf(err)
+		return n, system.Errno(err)
 	}
 	info, err := f.f.Stat()
 	if err != nil {
-		return 0, errnoOf(err)
+		return 0, system.Errno(err)
 	}
 	n, err := f.f.WriteAt(p, info.Size())
-	return n, errnoOf(err)
+	return n, system.Errno(err)
 }
 
 func (f *file) Truncate(size int64) wasi.Errno {
 	if !f.write {
 		return wasi.EINVAL
 	}
-	return errnoOf(f.f.Truncate(size))
+	return system.Errno(f.f.Truncate(size))
 }
 
-func (f *file) Sync() wasi.Errno { return errnoOf(f.f.Sync()) }
+func (f *file) Sync() wasi.Errno { return system.Errno(f.f.Sync()) }
 
 func (f *file) Chtimes(t wasi.Times) wasi.Errno {
 	if !f.write {
@@ -101,12 +102,12 @@ func (f *file) Chtimes(t wasi.Times) wasi.Errno {
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	return errnoOf(setTimes(f.f, complete(t, st)))
+	return system.Errno(system.SetTimes(f.f, complete(t, st)))
 }
 
 func (f *file) ReadDir(int) ([]wasi.DirEntry, wasi.Errno) { return nil, wasi.ENOTDIR }
 func (f *file) Rewind() wasi.Errno                        { return wasi.ENOTDIR }
-func (f *file) Close() wasi.Errno                         { return errnoOf(f.f.Close()) }
+func (f *file) Close() wasi.Errno                         { return system.Errno(f.f.Close()) }
 
 // complete fills in the times that are to stay.
 func complete(t wasi.Times, st wasi.Stat) (atimeMtime [2]int64) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -37,9 +38,9 @@ func (d *folder) Stat() (wasi.Stat, wasi.Errno) {
 	}
 	info, err := d.f.Stat()
 	if err != nil {
-		return wasi.Stat{}, errnoOf(err)
+		return wasi.Stat{}, system.Errno(err)
 	}
-	return statOf(info), wasi.ESUCCESS
+	return system.Stat(info), wasi.ESUCCESS
 }
 
 // syntheticStat describes a folder that only leads to mounts. Its number is made of its path.
@@ -72,7 +73,7 @@ func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 			return nil, wasi.ESUCCESS
 		}
 		if err != nil {
-			return nil, errnoOf(err)
+			return nil, system.Errno(err)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 func dirEntry(entry os.DirEntry) wasi.DirEntry {
 	e := wasi.DirEntry{Name: entry.Name(), Type: wasi.FiletypeOf(entry.Type())}
 	if info, err := entry.Info(); err == nil {
-		e.Ino = statOf(info).Ino
+		e.Ino = system.Stat(info).Ino
 	}
 	return e
 }
@@ -107,14 +108,14 @@ func (d *folder) Rewind() wasi.Errno {
 		return wasi.ESUCCESS
 	}
 	_, err := d.f.Seek(0, io.SeekStart)
-	return errnoOf(err)
+	return system.Errno(err)
 }
 
 func (d *folder) Sync() wasi.Errno {
 	if d.f == nil {
 		return wasi.ESUCCESS
 	}
-	return errnoOf(syncFolder(d.f))
+	return system.Errno(system.SyncFolder(d.f))
 }
 
 func (d *folder) Chtimes(t wasi.Times) wasi.Errno {
@@ -126,7 +127,7 @@ func (d *folder) Close() wasi.Errno {
 	if d.f == nil {
 		return wasi.ESUCCESS
 	}
-	return errnoOf(d.f.Close())
+	return system.Errno(d.f.Close())
 }
 
 func (d *folder) ReadAt([]byte, int64) (int, wasi.Errno)  { return 0, wasi.EISDIR }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -27,7 +28,7 @@ func (t *Tree) Symlink(target, path string) wasi.Errno {
 	if !t.staysInside(target, p) {
 		return wasi.EPERM
 	}
-	return errnoOf(p.parent().root.Symlink(filepath.FromSlash(target), p.name))
+	return system.Errno(p.parent().root.Symlink(filepath.FromSlash(target), p.name))
 }
 
 // staysInside says whether a link at p with that target may be.
@@ -92,7 +93,7 @@ func (t *Tree) Link(from, to string, follow bool) wasi.Errno {
 			return e
 		}
 	}
-	return errnoOf(link(a, b))
+	return system.Errno(link(a, b))
 }
 
 func (t *Tree) mayLink(p *place) wasi.Errno {
@@ -110,7 +111,7 @@ func (t *Tree) mayLink(p *place) wasi.Errno {
 
 // link gives a file a second name, and takes it back if it turns out to be another file's.
 func link(a, b *place) error {
-	if err := linkAt(a, b); err != nil {
+	if err := system.Link(a.entry(), b.entry()); err != nil {
 		return err
 	}
 	info, err := b.parent().root.Lstat(b.name)

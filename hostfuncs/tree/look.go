@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -115,11 +116,8 @@ func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
 		return nil, wasi.EROFS
 	}
 	root, err := n.root.OpenRoot(".")
-	return root, errnoOf(err)
+	return root, system.Errno(err)
 }
-
-// StatOf describes a file by what the system said about it.
-func StatOf(info fs.FileInfo) wasi.Stat { return statOf(info) }
 
 // Opened is met by the files and folders that a Tree opens.
 type Opened interface{ Spot() Spot }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -97,6 +98,17 @@ func (p *place) realPath() string {
 	}
 	rest, _ := cutPrefix(p.host, n.mount.host)
 	return filepath.Join(n.mount.real, rest)
+}
+
+// entry is the name of a place as the system takes it.
+func (p *place) entry() system.Name {
+	n := p.parent()
+	e := system.Name{Folder: n.root, Name: p.name}
+	if m := n.mount; m != nil && m.root != nil {
+		rest, _ := cutPrefix(p.host, m.host)
+		e.Top, e.Path = m.root, filepath.Clean(rest)
+	}
+	return e
 }
 
 func (m *mount) close() {

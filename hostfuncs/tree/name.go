@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -83,7 +84,7 @@ func trueName(root *os.Root, name string, info fs.FileInfo) string {
 
 // hasAlias says whether the folder may hold the file under another spelling.
 func hasAlias(root *os.Root, name string, info fs.FileInfo) bool {
-	if !isASCII(name) && normalizes {
+	if !isASCII(name) && system.Normalizes {
 		return true
 	}
 	other := swapCase(name)

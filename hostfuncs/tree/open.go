@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -74,7 +75,7 @@ func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, errnoOf(err)
+		return nil, system.Errno(err)
 	}
 	return newFile(p, f, info, o), wasi.ESUCCESS
 }
@@ -108,7 +109,7 @@ func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	case errors.Is(err, fs.ErrExist):
 		return nil, raced
 	case err != nil:
-		return nil, errnoOf(err)
+		return nil, system.Errno(err)
 	}
 	return newFile(p, f, nil, o), wasi.ESUCCESS
 }
@@ -130,7 +131,7 @@ func accessFlags(o wasi.OpenOptions) int {
 	case o.Write:
 		flags = os.O_WRONLY
 	}
-	return flags | noBlock
+	return flags | system.NoBlock
 }
 
 // openDir opens a folder for its listing.
@@ -148,7 +149,7 @@ func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 		}
 		f, err := root.Open(".")
 		if err != nil {
-			return nil, errnoOf(err)
+			return nil, system.Errno(err)
 		}
 		d.f = f
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -40,8 +41,8 @@ func (t *Tree) renameOnce(from, to string) wasi.Errno {
 	if b.info != nil && os.SameFile(a.info, b.info) {
 		return wasi.ESUCCESS
 	}
-	if err := renameAt(a, b); err != nil {
-		return errnoOf(err)
+	if err := system.Rename(a.entry(), b.entry()); err != nil {
+		return system.Errno(err)
 	}
 	t.moved(a, b)
 	return wasi.ESUCCESS
@@ -101,7 +102,7 @@ func (t *Tree) mayReplace(a, b *place) wasi.Errno {
 func (t *Tree) mayMove(a, b *place) wasi.Errno {
 	root, err := openFolder(a.parent().root, a.name, a.info)
 	if err != nil {
-		return errnoOf(err)
+		return system.Errno(err)
 	}
 	defer func() { _ = root.Close() }()
 	left := maxMoved
@@ -114,7 +115,7 @@ func (t *Tree) mayMove(a, b *place) wasi.Errno {
 		}
 		return failure(t.mayMoveEntry(root, name, entry, a, b))
 	})
-	return errnoOf(err)
+	return system.Errno(err)
 }
 
 func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b *place) wasi.Errno {
@@ -134,7 +135,7 @@ func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b 
 func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, folder string) wasi.Errno {
 	target, err := root.Readlink(name)
 	if err != nil {
-		return errnoOf(err)
+		return system.Errno(err)
 	}
 	if !t.targetInside(filepath.ToSlash(target), in, folder) {
 		return wasi.EPERM

@@ -1,8 +1,7 @@
 package tree
 
 import (
-	"io/fs"
-
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -27,23 +26,8 @@ func (p *place) stat() (wasi.Stat, wasi.Errno) {
 	case p.name == "":
 		var err error
 		if info, err = p.parent().root.Stat("."); err != nil {
-			return wasi.Stat{}, errnoOf(err)
+			return wasi.Stat{}, system.Errno(err)
 		}
 	}
-	return statOf(info), wasi.ESUCCESS
-}
-
-// statOf translates what the system says.
-func statOf(info fs.FileInfo) wasi.Stat {
-	mtime := info.ModTime().UnixNano()
-	st := wasi.Stat{
-		Nlink: 1,
-		Type:  wasi.FiletypeOf(info.Mode()),
-		Size:  info.Size(),
-		Atime: mtime,
-		Mtime: mtime,
-		Ctime: mtime,
-	}
-	systemStat(&st, info)
-	return st
+	return system.Stat(info), wasi.ESUCCESS
 }

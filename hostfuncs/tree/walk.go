@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -198,7 +200,7 @@ func (w *walker) step(name string) wasi.Errno {
 // enter goes to a mount.
 func (w *walker) enter(m *mount) wasi.Errno {
 	if err := m.open(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errnoOf(err)
+		return system.Errno(err)
 	}
 	if m.root != nil {
 		w.push(node{guest: m.guest, host: m.host, mount: m, root: m.root})
@@ -206,7 +208,7 @@ func (w *walker) enter(m *mount) wasi.Errno {
 	}
 	root, base, err := m.anchor()
 	if err != nil {
-		return errnoOf(err)
+		return system.Errno(err)
 	}
 	w.push(node{guest: path.Dir(m.guest), host: filepath.Dir(m.host), mount: m, root: root, owned: true, anchor: true})
 	return w.child(base, m.guest, m.host)
@@ -223,7 +225,7 @@ func (w *walker) child(name, guest, host string) wasi.Errno {
 	case errors.Is(err, fs.ErrNotExist):
 		return w.absent(name, guest, host)
 	case err != nil:
-		return errnoOf(err)
+		return system.Errno(err)
 	}
 	if real := trueName(cur.root, name, info); real == "" {
 		return wasi.ENOENT
@@ -375,6 +377,22 @@ func openFolder(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error
 		return nil, err
 	}
 	return root, nil
+}
+
+// lookedErrno translates the error of opening or reading what was looked at just before. What says
+// that it is of another kind now, or leads elsewhere, says that it was replaced.
+func lookedErrno(err error) wasi.Errno {
+	e := system.Errno(err)
+	_, known := errors.AsType[syscall.Errno](err)
+	switch e {
+	case raced, wasi.ENOENT, wasi.ELOOP, wasi.ENOTDIR, wasi.EINVAL:
+		return raced
+	case wasi.EIO:
+		if !known { // os.Root's own: the path leads out of the folder
+			return raced
+		}
+	}
+	return e
 }
 
 // see decides whether the guest may know what is at a place, and records the refusal if not.

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package tree
+package system
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setTimes sets the times of an open file, to the microsecond.
-func setTimes(f *os.File, times [2]int64) error {
+// SetTimes sets the times of an open file, to the microsecond.
+func SetTimes(f *os.File, times [2]int64) error {
 	return withFile(f, func(fd int) error {
 		return unix.Futimes(fd, []unix.Timeval{unix.NsecToTimeval(times[0]), unix.NsecToTimeval(times[1])})
 	})

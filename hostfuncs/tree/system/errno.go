@@ -1,4 +1,4 @@
-package tree
+package system
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// errnoOf translates an error of the system.
-func errnoOf(err error) wasi.Errno {
+// Errno translates an error of the system.
+func Errno(err error) wasi.Errno {
 	if err == nil {
 		return wasi.ESUCCESS
 	}
@@ -41,20 +41,4 @@ func kindErrno(err error) wasi.Errno {
 		return wasi.ENOTSUP
 	}
 	return wasi.EIO
-}
-
-// lookedErrno translates the error of opening or reading what was looked at just before. What says
-// that it is of another kind now, or leads elsewhere, says that it was replaced.
-func lookedErrno(err error) wasi.Errno {
-	e := errnoOf(err)
-	_, known := errors.AsType[syscall.Errno](err)
-	switch e {
-	case raced, wasi.ENOENT, wasi.ELOOP, wasi.ENOTDIR, wasi.EINVAL:
-		return raced
-	case wasi.EIO:
-		if !known { // os.Root's own: the path leads out of the folder
-			return raced
-		}
-	}
-	return e
 }

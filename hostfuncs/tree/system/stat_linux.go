@@ -1,4 +1,4 @@
-package tree
+package system
 
 import (
 	"io/fs"
@@ -7,12 +7,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// normalizes says whether the system's file systems take differently composed letters for the same.
-const normalizes = true
+// Normalizes says whether the system's file systems take differently composed letters for the same.
+const Normalizes = false
 
 func systemStat(st *wasi.Stat, info fs.FileInfo) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.Dev, st.Ino, st.Nlink = uint64(s.Dev), s.Ino, uint64(s.Nlink)
-		st.Atime, st.Ctime = s.Atimespec.Nano(), s.Ctimespec.Nano()
+		st.Atime, st.Ctime = s.Atim.Nano(), s.Ctim.Nano()
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tree
+package system
 
 import (
 	"os"
@@ -9,26 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noBlock keeps an open from waiting for a fifo's other side.
-const noBlock = syscall.O_NONBLOCK
+// NoBlock keeps an open from waiting for a fifo's other side.
+const NoBlock = syscall.O_NONBLOCK
 
-// renameAt moves between two folders that are held open, so that nothing on the way there can be
-// replaced.
-func renameAt(a, b *place) error {
-	return withFolders(a.parent().root, b.parent().root, func(from, to int) error {
-		return unix.Renameat(from, a.name, to, b.name)
+// Rename moves between two folders that are held open, so that nothing on the way there can be replaced.
+func Rename(a, b Name) error {
+	return withFolders(a.Folder, b.Folder, func(from, to int) error {
+		return unix.Renameat(from, a.Name, to, b.Name)
 	})
 }
 
-// linkAt links between two folders that are held open. It does not follow a link.
-func linkAt(a, b *place) error {
-	return withFolders(a.parent().root, b.parent().root, func(from, to int) error {
-		return unix.Linkat(from, a.name, to, b.name, 0)
+// Link links between two folders that are held open. It does not follow a link.
+func Link(a, b Name) error {
+	return withFolders(a.Folder, b.Folder, func(from, to int) error {
+		return unix.Linkat(from, a.Name, to, b.Name, 0)
 	})
 }
 
-// setTimesAt sets times of a name in a folder that is held open. It does not follow a link.
-func setTimesAt(root *os.Root, name string, times [2]int64) error {
+// SetTimesAt sets times of a name in a folder that is held open. It does not follow a link.
+func SetTimesAt(root *os.Root, name string, times [2]int64) error {
 	return withFolders(root, nil, func(dir, _ int) error {
 		ts := []unix.Timespec{unix.NsecToTimespec(times[0]), unix.NsecToTimespec(times[1])}
 		return unix.UtimesNanoAt(dir, name, ts, unix.AT_SYMLINK_NOFOLLOW)
@@ -67,8 +66,8 @@ func withFile(f *os.File, do func(fd int) error) error {
 	return result
 }
 
-// setAppend makes every write go to the end, or not.
-func setAppend(f *os.File, on bool) error {
+// SetAppend makes every write go to the end, or not.
+func SetAppend(f *os.File, on bool) error {
 	return withFile(f, func(fd int) error {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if err != nil {
@@ -82,4 +81,5 @@ func setAppend(f *os.File, on bool) error {
 	})
 }
 
-func syncFolder(f *os.File) error { return f.Sync() }
+// SyncFolder brings an open folder to the disk.
+func SyncFolder(f *os.File) error { return f.Sync() }

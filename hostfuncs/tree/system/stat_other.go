@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package tree
+package system
 
 import (
 	"io/fs"
@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// normalizes says whether the system's file systems take differently composed letters for the same.
-const normalizes = false
+// Normalizes says whether the system's file systems take differently composed letters for the same.
+const Normalizes = false
 
 // systemStat leaves what only the system's own structures would tell: inode 0 is unknown.
 func systemStat(*wasi.Stat, fs.FileInfo) {}

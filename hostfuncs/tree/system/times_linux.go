@@ -1,4 +1,4 @@
-package tree
+package system
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setTimes sets the times of an open file; before Linux 5.8, to the microsecond.
-func setTimes(f *os.File, times [2]int64) error {
+// SetTimes sets the times of an open file; before Linux 5.8, to the microsecond.
+func SetTimes(f *os.File, times [2]int64) error {
 	return withFile(f, func(fd int) error {
 		ts := []unix.Timespec{unix.NsecToTimespec(times[0]), unix.NsecToTimespec(times[1])}
 		err := unix.UtimesNanoAt(fd, "", ts, unix.AT_EMPTY_PATH)

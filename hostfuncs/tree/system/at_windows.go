@@ -1,12 +1,12 @@
-package tree
+package system
 
 import (
 	"os"
 	"syscall"
 )
 
-// setTimes sets the times of an open file.
-func setTimes(f *os.File, times [2]int64) error {
+// SetTimes sets the times of an open file.
+func SetTimes(f *os.File, times [2]int64) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
