@@ -26,8 +26,9 @@ type ConnOptions struct {
 	// called from any goroutine, must not wait long and must not call back into the Conn. A call
 	// that has begun may outlast Close.
 	Notify func(msg []byte)
-	// OneStream says that whatever Notify sends is read as soon as any answer is.
-	OneStream bool
+	// Heard reports whether somebody reads what Notify sends, now; nil is that it is not known. It is called like
+	// Notify.
+	Heard func() bool
 }
 
 // Response is what Handle leaves for the transport to do.

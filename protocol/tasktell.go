@@ -89,7 +89,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	stop, err := m.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
 		c.opts.Notify(notification("notifications/tasks/status", describeLegacy(&t)))
 		switch {
-		case t.Status == task.Input && c.opts.OneStream:
+		case t.Status == task.Input && c.opts.Heard != nil && c.opts.Heard():
 			c.askUnbidden(asking, t)
 		case t.Status.Over():
 			cancel()

@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [mute] [one] [eve|ada] begins a new conn; mute has no way to notify, one has one stream for all
+//	@connect [mute] [heard] [eve|ada] begins a new conn; mute has no way to notify, heard is known to be heard
 //	@page N                 makes a new server with pages of N entries
 //	@search                 makes a new server that lists two tools for all
 //	@add NAME TOOL…         adds a plugin with tools
@@ -175,7 +175,9 @@ func (p *player) directive(name string, args []string) {
 			if a == "eve" || a == "ada" {
 				o.Principal = a
 			}
-			o.OneStream = o.OneStream || a == "one"
+			if a == "heard" {
+				o.Heard = func() bool { return true }
+			}
 			if a == "mute" {
 				o.Notify = nil
 			}

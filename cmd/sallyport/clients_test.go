@@ -179,6 +179,27 @@ func runScript(t *testing.T, name, version, transport string) {
 	}
 }
 
+// TestClients_tasks has tasks driven by a client that was made for them.
+func TestClients_tasks(t *testing.T) {
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			npm(t, "@modelcontextprotocol", "ext-tasks")
+			spec, err := json.Marshal(struct {
+				server
+				Transport string `json:"transport"`
+				Packages  string `json:"packages"`
+			}{reach(t, transport, allBundled(t, "fetch")), transport, npm(t) + "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, errs, code := node(t, []string{"SALLYPORT_CLIENT=" + string(spec)}, filepath.Join("testdata", "clients", "tasks.mjs"))
+			if code != 0 || out != "ok works\nok asks\nok fails\n" {
+				t.Errorf("exit code %d after: %s\n%s", code, out, errs)
+			}
+		})
+	}
+}
+
 // inspections are what MCP Inspector is asked on its command line.
 var inspections = []struct {
 	name string

@@ -162,6 +162,13 @@ func (s *Stream) Forget() {
 	}
 }
 
+// Attached reports whether somebody reads the stream.
+func (s *Stream) Attached() bool {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	return s.reader != nil
+}
+
 // Attach begins to read where the last reader stopped. Who read the stream until now is told to stop.
 func (s *Stream) Attach() *Reader {
 	s.box.mu.Lock()

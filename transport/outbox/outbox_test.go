@@ -56,7 +56,15 @@ func TestOutbox_Resume(t *testing.T) {
 func TestStream_OneReader(t *testing.T) {
 	b := New()
 	s := b.Stream()
+	attached := func(is bool) {
+		t.Helper()
+		if s.Attached() != is {
+			t.Errorf("somebody reads it: %v", !is)
+		}
+	}
+	attached(false)
 	first := s.Attach()
+	attached(true)
 	<-first.News() // there may be something already
 	s.Send([]byte("a"))
 	second := s.Attach()
@@ -66,7 +74,9 @@ func TestStream_OneReader(t *testing.T) {
 	first.Close() // takes nothing away from the second
 	s.Send([]byte("b"))
 	want(t, second, "open 0-2=b")
+	attached(true)
 	second.Close()
+	attached(false)
 	s.Send([]byte("c")) // waits for whoever comes
 	want(t, s.Attach(), "open 0-3=c")
 }

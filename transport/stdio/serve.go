@@ -85,7 +85,7 @@ func uid() string {
 func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Writer, o *Options) error {
 	o = o.withDefaults()
 	connect := func(notify func([]byte)) conn {
-		return srv.Connect(protocol.ConnOptions{Principal: o.Principal, Session: o.Principal, Notify: notify, OneStream: true})
+		return srv.Connect(protocol.ConnOptions{Principal: o.Principal, Session: o.Principal, Notify: notify, Heard: func() bool { return true }})
 	}
 	return serve(ctx, connect, in, out, o)
 }
