@@ -584,3 +584,23 @@ func TestConsent_underTheCeiling(t *testing.T) {
 	}
 	f.refused(f.fetch(get(site+"/2")), "max_grants does not reach it", "")
 }
+
+// A call that looks for ten thousand files is held to a bound, and ends with one question.
+func TestConsent_manyLooks(t *testing.T) {
+	t.Parallel()
+	home := world(t)
+	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: write ~/work/**"})
+	g := f.call()
+	tr := g.Files()
+	for i := range 10_000 {
+		tr.Stat(fmt.Sprintf("%s/work/%d/x", home, i), true)
+		tr.Mkdir(fmt.Sprintf("%s/work/%d", home, i))
+	}
+	if err := g.Conclude(nil); err == nil {
+		t.Error("folders that nobody granted are a success")
+	}
+	f.waiting()
+	if d := g.Denials(); len(d) != 64 {
+		t.Errorf("%d refusals", len(d))
+	}
+}

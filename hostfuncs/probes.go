@@ -44,8 +44,9 @@ type madeFolder struct {
 
 var _ wasi.Tree = (*probes)(nil)
 
-// maxProbes bounds what is kept of looks and folders; beyond it each is refused when it comes.
-const maxProbes = 256
+// maxProbes bounds what is kept of looks and folders, which are compared with each other at the end: beyond it each is
+// refused when it comes.
+const maxProbes = 64
 
 // quietly does something and returns what was refused in it.
 func (p *probes) quietly(do func()) (refused []probe) {
