@@ -451,7 +451,7 @@ var descriptions = map[string]struct {
 			list = append(list, `{"name":`+string(quoted)+`,"inputSchema":{"type":"object"}}`)
 		}
 		return describing(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
-	}, `warning: tool "ok" is left out: its public name names-ok is that of "ok" already`,
+	}, `warning: tool "ok" is left out: it is there already`,
 		[]string{"names-___x", "names-a_b", "names-misbehave-fine", "names-ok"}},
 	"schemas": {func() *wasmtest.Module {
 		var list []string
