@@ -91,5 +91,5 @@ func (r *Registry) swap(serving []*generation, status []Status) {
 		change.Updated = map[string]bool{builtinURI: true}
 	}
 	r.report(old.status, status)
-	r.notes.notify(change)
+	r.notes.Tell(change)
 }

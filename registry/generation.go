@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
@@ -49,7 +50,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 	}
 	if old == nil {
 		old = &plugin{home: &serving.Plugin{Name: p.name, Relist: r.assemble, Ready: r.Ready,
-			Updated: func(uri string) { r.notes.updated(p.name, uri) }}}
+			Updated: func(uri string) { r.notes.Updated(p.name, uri) }}}
 		r.plugins[p.key()] = old
 	}
 	if old.now != nil && old.now.fits(p) {
@@ -95,7 +96,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		o.Code, o.Publish.Skill = p.code.Serve, p.code.Skill
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
-		g.wants = announced(p.wants(g.module), g.manifest)
+		g.wants = fit.Wants(p.wants(g.module), g.manifest)
 		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
 		o.Module = g.module
 		if g.pinned != nil {

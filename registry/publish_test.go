@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -120,7 +121,7 @@ func TestChange_Updated(t *testing.T) {
 	}
 	addPlugin()
 	told := make(chan Change, 8)
-	time.Sleep(2 * coalesce) // what the start has to tell is told
+	time.Sleep(2 * notify.Delay) // what the start has to tell is told
 	defer r.Watch(func(c catalogue.Change) { told <- c })()
 	reader, _ := r.Snapshot().Resource("a://x")
 	if _, err := reader.Read(t.Context(), catalogue.Call{}); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -69,7 +70,7 @@ type Registry struct {
 	cache   *cache.Cache
 	buffers stamp.Buffers
 	shown   atomic.Pointer[shown]
-	notes   *notifier
+	notes   *notify.Notifier
 
 	stop   context.Context // done when the registry closes: loading ends
 	cancel context.CancelFunc
@@ -131,7 +132,7 @@ func newRegistry(o Options) (*Registry, error) {
 		}
 	}
 	r := &Registry{
-		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: newNotifier(),
+		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: notify.New(),
 		configs: configs, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
 		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay,
 	}
@@ -164,7 +165,7 @@ func (r *Registry) Snapshot() *catalogue.Snapshot { return r.shown.Load().snapsh
 // Watch calls f after the catalogue changed, soon but not at once: changes that come together are
 // told together. f is called from one goroutine at a time and should return soon. After stop f is
 // not called again, unless it is being called just then.
-func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.notes.watch(f) }
+func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.notes.Watch(f) }
 
 // Configure replaces what the operator says about the plugins, all at once: calls that begin later
 // follow it, those that run keep what they began with. If it is wrong nothing changes.
@@ -218,7 +219,7 @@ func (r *Registry) Close(ctx context.Context) error {
 		return nil
 	}
 	r.cancel()
-	r.notes.close()
+	r.notes.Close()
 	r.retireAll()
 	err := r.wait(ctx)
 	r.cache.Close()

@@ -42,6 +42,8 @@ var layers = map[string]int{
 	"protocol":                  4,
 	"registry":                  3,
 	"registry/catalogue":        3,
+	"registry/fit":              3,
+	"registry/notify":           3,
 	"registry/inspect":          3,
 	"registry/document":         3,
 	"registry/module":           3,
@@ -135,7 +137,8 @@ var beside = map[string][]string{
 	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
 	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
 
-	"registry":          {"registry/catalogue", "registry/document", "registry/module", "registry/serving"},
+	"registry":          {"registry/catalogue", "registry/document", "registry/fit", "registry/module", "registry/notify", "registry/serving"},
+	"registry/notify":   {"registry/catalogue"},
 	"registry/document": {"registry/serving"},
 	"registry/inspect":  {"registry/module"},
 	"registry/serving":  {"registry/catalogue", "registry/module"},

@@ -1,4 +1,4 @@
-package registry
+package fit
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestWants(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, w := range announced(m.Wants, m) {
+	for _, w := range Wants(m.Wants, m) {
 		got = append(got, strings.TrimSpace(w.Grants.String()+"# "+w.Why))
 	}
 	want := []string{
@@ -37,7 +37,7 @@ func TestWants_areBounded(t *testing.T) {
 	for i := range 1000 {
 		m.Wants = append(m.Wants, fmt.Appendf(nil, `{"net":"GET https://a.example/%d"}`, i))
 	}
-	if n := len(announced(m.Wants, m)); n != maxWants {
+	if n := len(Wants(m.Wants, m)); n != maxWants {
 		t.Errorf("%d wants", n)
 	}
 }

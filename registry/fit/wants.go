@@ -1,4 +1,4 @@
-package registry
+package fit
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 // maxWants is how many wants of a plugin the operator can be asked about; the others are only shown.
 const maxWants = 64
 
-// announced are the wants that a line can say. Those that none can, or that bind what the plugin does not offer, are
+// Wants are the wants that a line can say. Those that none can, or that bind what the plugin does not offer, are
 // left out: they are shown as they are, and never asked about.
-func announced(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
+func Wants(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 	var wants []hostfuncs.Want
 	for _, raw := range all {
 		o, err := rawjson.ParseObject(raw)
@@ -27,7 +27,7 @@ func announced(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 		if err != nil || set.Grants()[0].Deny {
 			continue
 		}
-		if set, err = set.Fit(shapes(m)); err == nil {
+		if set, err = set.Fit(Shapes(m)); err == nil {
 			wants = append(wants, hostfuncs.Want{Grants: set, Why: why})
 		}
 	}

@@ -1,4 +1,8 @@
-package registry
+// Package notify tells watchers about changes of the catalogue, soon but not at once: those that come together are told
+// together.
+//
+// This package is not promised to others; it may change with any version.
+package notify
 
 import (
 	"sync"
@@ -7,12 +11,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// coalesce is how long changes are gathered before they are told: a build that writes ten plugins
+// Delay is how long changes are gathered before they are told: a build that writes ten plugins
 // is one change to a client.
-const coalesce = 50 * time.Millisecond
+const Delay = 50 * time.Millisecond
 
-// notifier tells watchers about changes, from one goroutine, several changes at a time.
-type notifier struct {
+// Notifier tells watchers about changes, from one goroutine, several changes at a time. It is safe for concurrent use.
+type Notifier struct {
 	wake chan struct{} // one token: something is pending
 	stop chan struct{}
 	done chan struct{}
@@ -27,8 +31,9 @@ type watcher struct {
 	pending catalogue.Change
 }
 
-func newNotifier() *notifier {
-	n := &notifier{
+// New returns a notifier, which is to be closed.
+func New() *Notifier {
+	n := &Notifier{
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 		watchers: map[*watcher]struct{}{},
 	}
@@ -36,7 +41,8 @@ func newNotifier() *notifier {
 	return n
 }
 
-func (n *notifier) watch(f func(catalogue.Change)) (stop func()) {
+// Watch calls f after each change, until stop; then f is not called again, unless it is being called just then.
+func (n *Notifier) Watch(f func(catalogue.Change)) (stop func()) {
 	w := &watcher{f: f}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,19 +54,20 @@ func (n *notifier) watch(f func(catalogue.Change)) (stop func()) {
 	}
 }
 
-func (n *notifier) notify(c catalogue.Change) {
+// Tell has the watchers told of a change.
+func (n *Notifier) Tell(c catalogue.Change) {
 	if c.Any() {
 		n.add(func(catalogue.Change) catalogue.Change { return c })
 	}
 }
 
-// updated notes that a resource of a plugin holds something else.
-func (n *notifier) updated(plugin, uri string) {
+// Updated notes that a resource of a plugin holds something else.
+func (n *Notifier) Updated(plugin, uri string) {
 	n.add(func(pending catalogue.Change) catalogue.Change { return pending.Update(plugin, uri) })
 }
 
 // add joins what change makes to what each watcher will be told.
-func (n *notifier) add(change func(pending catalogue.Change) catalogue.Change) {
+func (n *Notifier) add(change func(pending catalogue.Change) catalogue.Change) {
 	n.mu.Lock()
 	for w := range n.watchers {
 		w.pending = w.pending.Or(change(w.pending))
@@ -72,7 +79,7 @@ func (n *notifier) add(change func(pending catalogue.Change) catalogue.Change) {
 	}
 }
 
-func (n *notifier) run() {
+func (n *Notifier) run() {
 	defer close(n.done)
 	for {
 		select {
@@ -83,14 +90,14 @@ func (n *notifier) run() {
 		select {
 		case <-n.stop:
 			return
-		case <-time.After(coalesce):
+		case <-time.After(Delay):
 		}
 		n.tell()
 	}
 }
 
 // tell calls the watchers without the lock, so that they may stop watching.
-func (n *notifier) tell() {
+func (n *Notifier) tell() {
 	n.mu.Lock()
 	var calls []func()
 	for w := range n.watchers {
@@ -105,8 +112,8 @@ func (n *notifier) tell() {
 	}
 }
 
-// close returns when no watcher is being called.
-func (n *notifier) close() {
+// Close returns when no watcher is being called.
+func (n *Notifier) Close() {
 	close(n.stop)
 	<-n.done
 }

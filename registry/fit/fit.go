@@ -1,0 +1,52 @@
+// Package fit joins what a plugin says about itself with the grant language: the arguments of its entries that a line may
+// bind, and what it wants as lines that could be granted.
+//
+// This package is not promised to others; it may change with any version.
+package fit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+)
+
+// Shapes are the entries of a plugin as grants want to know them: what each can be called with.
+func Shapes(m *manifest.Manifest) []grant.Shape {
+	var all []grant.Shape
+	for _, k := range []manifest.Kind{manifest.Tool, manifest.Prompt, manifest.Resource, manifest.Template} {
+		for _, e := range m.Entries(k) {
+			all = append(all, grant.Shape{
+				Entry: grant.Entry{Kind: string(k), Name: e.ID},
+				Binds: func(path []string) error { return binds(k, e, path) },
+			})
+		}
+	}
+	return all
+}
+
+// binds says why an entry has no value for an argument, nil if it may have one.
+func binds(k manifest.Kind, e manifest.Entry, path []string) error {
+	name := strings.Join(path, ".")
+	switch {
+	case k == manifest.Tool:
+		return argument.InSchema(e.Members.Get("inputSchema"), path)
+	case k == manifest.Prompt && hasArgument(e.Members.Get("arguments"), name),
+		k == manifest.Template && slices.Contains(e.Pattern.Names(), name):
+		return nil
+	}
+	return fmt.Errorf("there is no argument %q", name)
+}
+
+func hasArgument(raw json.RawMessage, name string) bool {
+	all, err := rawjson.Elements(raw)
+	return err == nil && slices.ContainsFunc(all, func(a json.RawMessage) bool {
+		n, ok := rawjson.String(rawjson.Get(a, "name"))
+		return ok && n == name
+	})
+}
