@@ -54,6 +54,15 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	for _, n := range needs {
 		printNeed(w, n)
 	}
+	printNever(w, l)
+	if !l.plugin.Learn {
+		fmt.Fprintln(w, "# only refusals are known, since the plugin has no learn: true")
+	}
+	return nil
+}
+
+// printNever says what no line allows, or should.
+func printNever(w io.Writer, l *learnt) {
 	for _, reason := range slices.Sorted(maps.Keys(l.never)) {
 		n := l.never[reason]
 		fmt.Fprintf(w, "# no line is suggested for %s", printable(n.effect))
@@ -62,10 +71,9 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 		}
 		fmt.Fprintf(w, ": %s\n", printable(reason))
 	}
-	if !l.plugin.Learn {
-		fmt.Fprintln(w, "# only refusals are known, since the plugin has no learn: true")
+	if l.others > 0 {
+		fmt.Fprintf(w, "# nor for %s for other reasons: sallyport audit show tells each\n", counted(l.others, "refusal"))
 	}
-	return nil
 }
 
 // printNeed writes a line, with its options on lines of their own. One that nobody was held up by is a comment.

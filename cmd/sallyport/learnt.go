@@ -22,8 +22,16 @@ type learnt struct {
 	places learn.Places
 	needs  []learn.Need
 	never  map[string]*never // by the reason
+	others int               // effects for reasons that there is no room for
 	lets   map[string]bool   // whether a line allows an effect, by both
 }
+
+const (
+	// maxReasons bounds the reasons that are told; each may be a sentence about one effect.
+	maxReasons = 32
+	// maxSeen bounds the effects that are told apart for one reason.
+	maxSeen = 1000
+)
 
 // never is what no line allows, for one reason.
 type never struct {
@@ -96,9 +104,12 @@ func (n *noted) passed(d hostfuncs.Denial) bool {
 func (l *learnt) noteNever(d hostfuncs.Denial) {
 	reason := strings.TrimPrefix(d.Reason, fmt.Sprintf("plugin %q may not %s: ", l.plugin.Name, d.Effect))
 	n := l.never[reason]
-	if n == nil {
+	switch {
+	case n == nil && len(l.never) >= maxReasons:
+		l.others++
+	case n == nil:
 		l.never[reason] = &never{effect: d.Effect, seen: map[string]bool{d.Effect: true}}
-	} else if !n.seen[d.Effect] {
+	case !n.seen[d.Effect] && len(n.seen) < maxSeen:
 		n.seen[d.Effect] = true
 		n.more++
 	}
