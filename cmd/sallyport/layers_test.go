@@ -96,6 +96,7 @@ var layers = map[string]int{
 	"hostfuncs/secret":          0,
 	"hostfuncs/canonical":       0,
 	"hostfuncs/grant":           0,
+	"hostfuncs/notation":        0,
 	"hostfuncs/learn":           1,
 	"hostfuncs/journal":         0,
 	"hostfuncs/operator":        1,
@@ -115,7 +116,7 @@ var beside = map[string][]string{
 	"cmd/sallyport/internal/statekeys": {"cmd/sallyport/internal/private", "cmd/sallyport/internal/voice"},
 
 	"hostfuncs":              {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi", "hostfuncs/web"},
-	"hostfuncs/grant":        {"hostfuncs/canonical"},
+	"hostfuncs/grant":        {"hostfuncs/canonical", "hostfuncs/notation"},
 	"hostfuncs/tree":         {"hostfuncs/tree/system", "hostfuncs/wasi"},
 	"hostfuncs/tree/system":  {"hostfuncs/wasi"},
 	"hostfuncs/overlay":      {"hostfuncs/tree", "hostfuncs/tree/system", "hostfuncs/wasi"},

@@ -3,6 +3,8 @@ package grant
 import (
 	"strconv"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Limits of one config line: values are options of a plugin, not data.
@@ -41,12 +43,12 @@ func parseConfig(n Node) (values, secrets map[string]string, err error) {
 func (g *Grant) configString() string {
 	parts := map[string]string{}
 	for key, value := range g.config {
-		parts[key] = formatWord(value)
+		parts[key] = notation.FormatWord(value)
 	}
 	for key, name := range g.secrets {
-		parts[key] = "{secret: " + formatWord(name) + "}"
+		parts[key] = "{secret: " + notation.FormatWord(name) + "}"
 	}
-	return joinMap(parts)
+	return notation.Join(parts)
 }
 
 func checkValue(n Node) error {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Family names a kind of effect.
@@ -133,7 +135,7 @@ func parseCount(n Node) (int, error) {
 }
 
 func (b budget) String() string {
-	return joinMap(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
+	return notation.Join(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
 }
 
 // parseElicitation reads nothing, for forms, or {url: PATTERN}, for addresses.
@@ -185,7 +187,7 @@ func (s *Set) Elicit(u *url.URL) Decision {
 
 func suggestElicit(u *url.URL) string {
 	r := ruleFor("GET", u)
-	return paste(Grant{Family: Elicitation, url: &r}.String())
+	return notation.Paste(Grant{Family: Elicitation, url: &r}.String())
 }
 
 // given decides about a family whose lines say how much, not what.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Op is what is done with a path.
@@ -436,7 +438,7 @@ func (p Places) suggest(op Op, name string) string {
 		}
 	}
 	r.path = literals(all)
-	line := paste(Grant{Family: FS, fs: r}.String())
+	line := notation.Paste(Grant{Family: FS, fs: r}.String())
 	g, err := ParseLine(line)
 	if t := p.target(op, name); err != nil || !t.covered(&g) {
 		return ""

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Grant is one line: it allows, or with Deny forbids, some effects of one family. It is immutable.
@@ -44,7 +46,7 @@ func (g Grant) String() string {
 		b.WriteString(": " + value)
 	}
 	if o := g.written(); len(o) > 0 {
-		b.WriteString(" " + joinMap(o))
+		b.WriteString(" " + notation.Join(o))
 	}
 	return b.String()
 }
@@ -68,7 +70,7 @@ func (g *Grant) value() string {
 		return FormatSize(g.size)
 	case Elicitation:
 		if g.url != nil {
-			return formatMap(map[string]string{"url": g.url.address()})
+			return notation.FormatMap(map[string]string{"url": g.url.address()})
 		}
 	}
 	return ""

@@ -1,11 +1,11 @@
 package grant
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // maxLine bounds a line, in bytes: longer than any address or path that is written by hand.
@@ -16,7 +16,7 @@ const maxLine = 8 << 10
 func ParseLine(line string) (Grant, error) { return held(parseLine(line, 0)) }
 
 func parseLine(text string, line int) (Grant, error) {
-	text = strings.TrimSpace(unpaste(strings.TrimSpace(text)))
+	text = strings.TrimSpace(notation.Unpaste(strings.TrimSpace(text)))
 	if err := checkText(text, line); err != nil {
 		return Grant{}, err
 	}
@@ -77,7 +77,7 @@ func parseTail(head Node) (Grant, error) {
 			return parseHead(head, nil)
 		}
 	} else {
-		value, rest, err := parseFlow(head.Value, head.Line)
+		value, rest, err := notation.Parse(head.Value, head.Line)
 		if err != nil {
 			return Grant{}, err
 		}
@@ -86,7 +86,7 @@ func parseTail(head Node) (Grant, error) {
 			return parseHead(head, nil)
 		}
 	}
-	options, rest, err := parseFlow(head.Value[start:], head.Line)
+	options, rest, err := notation.Parse(head.Value[start:], head.Line)
 	switch {
 	case err != nil:
 		return Grant{}, err
@@ -128,5 +128,3 @@ func isBinding(s string) bool {
 	}
 	return false
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

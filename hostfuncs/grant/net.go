@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // netRule is what a net line says.
@@ -373,7 +374,7 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 
 // suggestNet writes the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
-	line := paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
+	line := notation.Paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
 	g, err := ParseLine(line)
 	if err != nil || !g.net.covers(method, u) {
 		return ""

@@ -1,53 +1,11 @@
 package grant
 
 import (
-	"fmt"
 	"slices"
 )
 
-// Kind says what a Node is.
-type Kind uint8
-
-// The kinds of a Node.
-const (
-	Scalar Kind = iota
-	List
-	Map
-)
-
-// Node is one value of a configuration file with the line it stands on, free of the file's format.
-type Node struct {
-	Line  int    // 1 for the first
-	Key   string // its name in the map that holds it; empty in a list
-	Kind  Kind
-	Value string // the text of a Scalar
-	Nodes []Node // the elements of a List, the members of a Map, in their order
-}
-
 // maxGrants bounds the lines of one plugin: each effect is compared with all of them.
 const maxGrants = 1000
-
-// ParseError says what is wrong with a line, and what to write instead.
-type ParseError struct {
-	File    string // empty if it is not known
-	Line    int    // 0 if the line was not in a file
-	Message string
-}
-
-// Error begins with the file and the line, if there is one.
-func (e *ParseError) Error() string {
-	switch {
-	case e.Line == 0:
-		return e.Message
-	case e.File == "":
-		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
-	}
-	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
-}
-
-func failf(line int, format string, args ...any) error {
-	return &ParseError{Line: line, Message: fmt.Sprintf(format, args...)}
-}
 
 // Parse reads the elements of a grants list. Each is a line of text, or a map of the family and its
 // options. The error is a *ParseError.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // option is one word that a line may carry after what it allows.
@@ -47,7 +49,7 @@ func laterOption(f Family, key string) bool {
 
 func (g *Grant) parseOptions(nodes map[string]Node) error {
 	known := options()
-	for _, key := range sorted(nodes) {
+	for _, key := range notation.Sorted(nodes) {
 		n := nodes[key]
 		o, found := known[key]
 		switch {
@@ -68,7 +70,7 @@ func (g *Grant) parseOptions(nodes map[string]Node) error {
 func optionsOf(f Family) string {
 	var names []string
 	known := options()
-	for _, key := range sorted(known) {
+	for _, key := range notation.Sorted(known) {
 		if slices.Contains(known[key].families, f) && !laterOption(f, key) {
 			names = append(names, key)
 		}
@@ -114,7 +116,7 @@ func listed(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return formatList(words)
+	return notation.FormatList(words)
 }
 
 func (g *Grant) readFor(n Node) error {

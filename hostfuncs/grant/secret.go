@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Secret is a line that lets the host put a value into requests of the plugin.
@@ -111,9 +113,9 @@ func hostHeader(name string) bool {
 func (g *Grant) writeAs() string {
 	switch s := g.secret; {
 	case s.Header != "":
-		return formatWord(s.Header + ": " + s.Text)
+		return notation.FormatWord(s.Header + ": " + s.Text)
 	case s.Query != "":
-		return formatWord("?" + s.Query + "=" + s.Text)
+		return notation.FormatWord("?" + s.Query + "=" + s.Text)
 	}
 	return ""
 }
@@ -134,7 +136,7 @@ func (g *Grant) writeFrom() string {
 	if g.secret.From == "" {
 		return ""
 	}
-	return formatWord(g.secret.From)
+	return notation.FormatWord(g.secret.From)
 }
 
 func (g *Grant) readReveal(n Node) error {
@@ -216,7 +218,7 @@ func (s *Set) ConfigSecrets() map[string]string {
 // checkSecrets finds config values whose secret no line grants.
 func (s *Set) checkSecrets() error {
 	for _, g := range s.grants {
-		for _, key := range sorted(g.secrets) {
+		for _, key := range notation.Sorted(g.secrets) {
 			name := g.secrets[key]
 			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.Family == SecretFamily && o.secret.Name == name }) {
 				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)

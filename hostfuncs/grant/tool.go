@@ -3,6 +3,8 @@ package grant
 import (
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // toolRule is one tool of a tools line.
@@ -122,16 +124,16 @@ func (g *Grant) toolsString() string {
 // String writes the rule as parseTools reads it.
 func (r toolRule) String() string {
 	if len(r.args) == 0 {
-		return formatWord(r.name)
+		return notation.FormatWord(r.name)
 	}
 	args := map[string]string{}
 	for _, a := range r.args {
-		args[a.key] = formatWord(a.text)
+		args[a.key] = notation.FormatWord(a.text)
 		if a.bind != nil {
-			args[a.key] = formatWord(a.bind.String())
+			args[a.key] = notation.FormatWord(a.bind.String())
 		}
 	}
-	return "{" + formatWord(r.name) + ": " + joinMap(args) + "}"
+	return "{" + notation.FormatWord(r.name) + ": " + notation.Join(args) + "}"
 }
 
 // fill puts a value of the call into arguments. Whatever the value is, it is compared as a whole.
@@ -188,25 +190,25 @@ func (s *Set) Tool(name string, args map[string]string) Decision {
 // by its text is that binding, such as {args.owner}, and with one that it does not know any argument goes.
 func ToolLine(name string, args map[string]string, bound func(text string) (binding string, ok bool)) string {
 	r := toolRule{name: name}
-	for _, key := range sorted(args) {
+	for _, key := range notation.Sorted(args) {
 		if b, ok := bound(args[key]); ok {
 			r.args = append(r.args, toolArg{key: key, text: b})
 		} else {
 			r.any = true
 		}
 	}
-	return paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	return notation.Paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
 }
 
 func suggestTool(name string, args map[string]string) string {
 	r := toolRule{name: name}
-	for _, key := range sorted(args) {
+	for _, key := range notation.Sorted(args) {
 		if args[key] == Structured {
 			return ""
 		}
 		r.args = append(r.args, toolArg{key: key, text: args[key]})
 	}
-	line := paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	line := notation.Paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
 	g, err := ParseLine(line)
 	if err != nil || !g.tools[0].covers(name, args) {
 		return ""

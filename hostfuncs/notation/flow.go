@@ -1,6 +1,8 @@
-package grant
+package notation
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,8 +19,9 @@ type flow struct {
 	depth int
 }
 
-// parseFlow reads one map or list at the beginning of text, and returns what follows it.
-func parseFlow(text string, line int) (Node, string, error) {
+// Parse reads one map or list at the beginning of text, and returns what follows it. The nodes have the line that
+// is given; the error is an *Error of it.
+func Parse(text string, line int) (Node, string, error) {
 	f := &flow{rest: strings.TrimSpace(text), line: line}
 	n, err := f.value()
 	return n, strings.TrimSpace(f.rest), err
@@ -33,7 +36,7 @@ func (f *flow) value() (Node, error) {
 	}
 	text, ok := f.word(",}]")
 	if !ok {
-		return Node{}, failf(f.line, "a value in braces is plain text or \"text in quotes\"")
+		return Node{}, Errorf(f.line, "a value in braces is plain text or \"text in quotes\"")
 	}
 	return Node{Line: f.line, Value: text}, nil
 }
@@ -41,7 +44,7 @@ func (f *flow) value() (Node, error) {
 // nested reads elements up to the closing bracket.
 func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, error) {
 	if f.depth++; f.depth > maxFlow {
-		return Node{}, failf(f.line, "braces nest deeper than %d", maxFlow)
+		return Node{}, Errorf(f.line, "braces nest deeper than %d", maxFlow)
 	}
 	defer func() { f.depth-- }()
 	n := Node{Line: f.line, Kind: kind}
@@ -53,12 +56,12 @@ func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, 
 			return n, err
 		}
 		if kind == Map && seen[e.Key] {
-			return n, failf(f.line, "%q is there twice", e.Key)
+			return n, Errorf(f.line, "%q is there twice", e.Key)
 		}
 		seen[e.Key] = true
 		n.Nodes = append(n.Nodes, e)
 		if !f.next(',') && !strings.HasPrefix(f.rest, string(end)) {
-			return n, failf(f.line, "%q is missing at %q", end, f.rest)
+			return n, Errorf(f.line, "%q is missing at %q", end, f.rest)
 		}
 	}
 	return n, nil
@@ -67,7 +70,7 @@ func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, 
 func (f *flow) member() (Node, error) {
 	key, ok := f.word(":,{}[]")
 	if !ok || !f.next(':') {
-		return Node{}, failf(f.line, "options are written {name: value, name: value}")
+		return Node{}, Errorf(f.line, "options are written {name: value, name: value}")
 	}
 	n, err := f.value()
 	n.Key = key
@@ -105,33 +108,35 @@ func (f *flow) word(stops string) (string, bool) {
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// formatMap writes what parseFlow reads, sorted by name.
-func formatMap(m map[string]string) string {
+// FormatMap writes what Parse reads, sorted by name.
+func FormatMap(m map[string]string) string {
 	formatted := make(map[string]string, len(m))
 	for key, value := range m {
-		formatted[key] = formatWord(value)
+		formatted[key] = FormatWord(value)
 	}
-	return joinMap(formatted)
+	return Join(formatted)
 }
 
-// joinMap writes a map whose values are written already.
-func joinMap(m map[string]string) string {
+// Join writes a map whose values are written already.
+func Join(m map[string]string) string {
 	parts := make([]string, 0, len(m))
-	for _, key := range sorted(m) {
-		parts = append(parts, formatWord(key)+": "+m[key])
+	for _, key := range Sorted(m) {
+		parts = append(parts, FormatWord(key)+": "+m[key])
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func formatList(words []string) string {
+// FormatList writes the texts of a list, as Parse reads them.
+func FormatList(words []string) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		parts[i] = formatWord(w)
+		parts[i] = FormatWord(w)
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func formatWord(s string) string {
+// FormatWord writes a text, in quotes where Parse would read plain text as something else.
+func FormatWord(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
 	})
@@ -140,3 +145,6 @@ func formatWord(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// Sorted lists the names of a map in order.
+func Sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

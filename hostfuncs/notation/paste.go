@@ -1,13 +1,13 @@
-package grant
+package notation
 
 import (
 	"strconv"
 	"strings"
 )
 
-// paste writes a line so that it can be put into a YAML list as it is: in double quotes if plain text
-// would be read as something else. ParseLine reads both.
-func paste(line string) string {
+// Paste writes a line so that it can be put into a YAML list as it is: in double quotes if plain text
+// would be read as something else.
+func Paste(line string) string {
 	_, value, _ := strings.Cut(line, ": ")
 	if !strings.Contains(value, ": ") && !strings.Contains(value, " #") && !strings.HasSuffix(value, ":") {
 		return line
@@ -15,8 +15,8 @@ func paste(line string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `"`
 }
 
-// unpaste undoes paste.
-func unpaste(text string) string {
+// Unpaste undoes Paste; other text it leaves as it is.
+func Unpaste(text string) string {
 	if !strings.HasPrefix(text, `"`) {
 		return text
 	}

@@ -1,0 +1,69 @@
+package notation_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+)
+
+func TestParse(t *testing.T) {
+	n, rest, err := notation.Parse(`{a: b c, "d: e": [x, "y, z", {k: 1}], f: {}} tail`, 7)
+	want := notation.Node{Line: 7, Kind: notation.Map, Nodes: []notation.Node{
+		{Line: 7, Key: "a", Value: "b c"},
+		{Line: 7, Key: "d: e", Kind: notation.List, Nodes: []notation.Node{
+			{Line: 7, Value: "x"}, {Line: 7, Value: "y, z"}, {Line: 7, Kind: notation.Map, Nodes: []notation.Node{{Line: 7, Key: "k", Value: "1"}}},
+		}},
+		{Line: 7, Key: "f", Kind: notation.Map},
+	}}
+	if err != nil || rest != "tail" || !reflect.DeepEqual(n, want) {
+		t.Errorf("%+v, %q, %v", n, rest, err)
+	}
+}
+
+func TestParse_Errors(t *testing.T) {
+	for text, want := range map[string]string{
+		"{a}":                      "line 3: options are written {name: value, name: value}",
+		"{a: 1, a: 2}":             `line 3: "a" is there twice`,
+		"{a: {b}":                  "line 3: options are written {name: value, name: value}",
+		"[a":                       `line 3: ']' is missing at ""`,
+		`["a`:                      `line 3: a value in braces is plain text or "text in quotes"`,
+		"[a}b]":                    `line 3: ']' is missing at "}b]"`,
+		strings.Repeat("[", 1<<16): "line 3: braces nest deeper than 8",
+	} {
+		if _, _, err := notation.Parse(text, 3); err == nil || err.Error() != want {
+			t.Errorf("%.20s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What is written is read as the same again.
+func FuzzFormat(f *testing.F) {
+	f.Add("name", "value", "a, b")
+	f.Add("", `"`, "{}")
+	f.Add("a: b", "\x00", "\u2028 #")
+	f.Fuzz(func(t *testing.T, key, value, other string) {
+		for _, s := range []string{key, value, other} {
+			if strings.ToValidUTF8(s, "") != s {
+				return
+			}
+		}
+		n, rest, err := notation.Parse(notation.FormatMap(map[string]string{key: value}), 1)
+		if err != nil || rest != "" || len(n.Nodes) != 1 || n.Nodes[0].Key != key || n.Nodes[0].Value != value {
+			t.Errorf("%q: %q is %+v, %q, %v", key, value, n, rest, err)
+		}
+		n, rest, err = notation.Parse(notation.FormatList([]string{value, other}), 1)
+		if err != nil || rest != "" || len(n.Nodes) != 2 || n.Nodes[0].Value != value || n.Nodes[1].Value != other {
+			t.Errorf("%q, %q is %+v, %q, %v", value, other, n, rest, err)
+		}
+	})
+}
+
+func TestError(t *testing.T) {
+	for want, e := range map[string]notation.Error{"wrong": {Message: "wrong"}, "line 2: wrong": {Line: 2, Message: "wrong"}, "f:2: wrong": {File: "f", Line: 2, Message: "wrong"}} {
+		if e.Error() != want {
+			t.Errorf("%s, want %s", e.Error(), want)
+		}
+	}
+}
