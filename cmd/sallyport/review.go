@@ -32,7 +32,8 @@ type difference struct {
 	changed       []string                 // entries that both versions have
 	added, gone   []string                 // entries
 	of            map[string][]lock.Change // the changes of an entry
-	counted, long int                      // values, and characters, that are only counted
+	counted, long int                      // entries and values, and characters, that are only counted
+	inside        int                      // values of new entries besides their line
 }
 
 func differenceOf(v *registry.Review, all bool) *difference {
@@ -191,9 +192,13 @@ func (d *difference) printAdded(w io.Writer) {
 		}
 		if i == maxShownNew {
 			d.counted += len(d.added) - i
+			for _, unseen := range d.added[i:] {
+				d.inside += len(d.of[unseen])
+			}
 			fmt.Fprintf(w, "  + and %d more: --all prints them\n", len(d.added)-i)
 			return
 		}
+		d.inside += len(d.of[entry]) - 1
 		about := ""
 		if i := slices.IndexFunc(d.of[entry], func(c lock.Change) bool { return c.Path == "description" }); i >= 0 {
 			about = ": " + d.cut(d.of[entry][i].After, maxShownLine)
@@ -237,8 +242,8 @@ func (d *difference) printShort(w io.Writer) {
 	if added > shown {
 		fmt.Fprintf(w, "  + and %s, which stand above\n", counted(added-shown, "more want"))
 	}
-	if d.counted+d.long > 0 {
-		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", counted(d.counted, "value"), counted(d.long, "character"))
+	if hidden := d.counted + d.inside; hidden+d.long > 0 {
+		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", counted(hidden, "value"), counted(d.long, "character"))
 	}
 }
 

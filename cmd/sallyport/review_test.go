@@ -98,7 +98,7 @@ func TestPrintReview_hidesNothing(t *testing.T) {
 	}}
 	before := lock.Terms{Digest: "sha256:1", Definitions: map[string]json.RawMessage{"tool t": json.RawMessage(definition("a", "old", 1))}}
 	got := reviewed(before, long, false)
-	for _, want := range []string{"[… 6011 more characters]", "[… 5999 more characters]", "[… 800 more characters]", "not shown are 0 values and "} {
+	for _, want := range []string{"[… 6011 more characters]", "[… 5999 more characters]", "[… 800 more characters]", "not shown are 3 values and "} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 			t.Errorf("it lacks %q:\n%s", want, got)
 		}
