@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -16,7 +16,7 @@ import (
 const maxCompletions = 100
 
 // completer is what completion/complete can refer to.
-type completer func(ctx context.Context, c registry.Call) (json.RawMessage, error)
+type completer func(ctx context.Context, c catalogue.Call) (json.RawMessage, error)
 
 // complete serves completion/complete.
 func complete(ctx context.Context, r *request) ([]byte, error) {
@@ -59,14 +59,14 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
 	case "ref/prompt":
 		name, _ = rawjson.String(rawjson.Get(ref, "name"))
-		p, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Prompt, bool) { return s.Prompt(name) })
+		p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 		if !ok {
 			return nil, name, invalidParams("unknown prompt: %s", clip(name))
 		}
 		return p.Complete, name, nil
 	case "ref/resource":
 		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
-		ask, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
+		ask, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
 		if !ok {
 			return nil, name, invalidParams("unknown resource: %s", clip(name))
 		}
@@ -76,7 +76,7 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 }
 
 // resourceCompleter completes a template's variables; a resource that is none has nothing to complete.
-func resourceCompleter(s *registry.Snapshot, uri string) (completer, bool) {
+func resourceCompleter(s *catalogue.Snapshot, uri string) (completer, bool) {
 	if t, ok := s.Template(uri); ok {
 		return t.Complete, true
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -84,7 +84,7 @@ func (r *request) learnDenials(err error) {
 		r.Denied(ask)
 		return
 	}
-	var f *registry.Failure
+	var f *catalogue.Failure
 	if errors.As(err, &f) {
 		for _, d := range f.Denials {
 			r.Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: d})

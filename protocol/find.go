@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // Loading is met by a Catalog whose plugins may come after it was made.
@@ -19,7 +19,7 @@ const loadingWait = 30 * time.Second
 
 // find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
 // the one that was looked at last.
-func find[T any](ctx context.Context, s *Server, look func(*registry.Snapshot) (T, bool)) (T, *view, bool) {
+func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) (T, bool)) (T, *view, bool) {
 	v := s.current()
 	found, ok := look(v.snapshot)
 	if ok {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -204,11 +204,11 @@ func (k *parking) close() {
 }
 
 // runs performs a call.
-type runs func(ctx context.Context, call registry.Call) (rawjson.Object, error)
+type runs func(ctx context.Context, call catalogue.Call) (rawjson.Object, error)
 
 // parsed is a call whose answer is read.
-func parsed(ask func(context.Context, registry.Call) (json.RawMessage, error)) runs {
-	return func(ctx context.Context, call registry.Call) (rawjson.Object, error) {
+func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error)) runs {
+	return func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) {
 		raw, err := ask(ctx, call)
 		if err != nil {
 			return nil, err
@@ -219,7 +219,7 @@ func parsed(ask func(context.Context, registry.Call) (json.RawMessage, error)) r
 
 // serve performs a call to an entry. In the modern era one whose plugin keeps its state waits where it asks, and r
 // may go on with one that waits.
-func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call registry.Call, run runs) (rawjson.Object, error) {
+func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalogue.Call, run runs) (rawjson.Object, error) {
 	p := r.resumption.parked
 	switch {
 	case p != nil:

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // getPrompt serves prompts/get.
@@ -17,7 +17,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Prompt, bool) { return s.Prompt(name) })
+	p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 	if !ok {
 		return nil, invalidParams("unknown prompt: %s", clip(name))
 	}

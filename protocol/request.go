@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -159,10 +159,10 @@ func (r *request) unambiguous() error {
 }
 
 // forward makes the registry's form of this request, which is about subject.
-func (r *request) forward(subject string) (registry.Call, error) {
+func (r *request) forward(subject string) (catalogue.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
 	err := r.findSession()
-	call := registry.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
+	call := catalogue.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
 	if err == nil && r.modern && asks(r.method) {
 		err = r.resume(&call)
 	}

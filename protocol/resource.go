@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // readResource serves resources/read.
@@ -19,7 +19,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if strings.HasPrefix(uri, resultURI) {
 		return r.readResult(ctx, uri)
 	}
-	reader, _, ok := find(ctx, r.server, func(s *registry.Snapshot) (registry.Reader, bool) { return s.Resource(uri) })
+	reader, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (catalogue.Reader, bool) { return s.Resource(uri) })
 	if !ok {
 		return nil, r.resourceNotFound("unknown resource")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -35,7 +35,7 @@ type resumption struct {
 var errSuspended = &runtime.EndError{Kind: runtime.KindInput, Message: "the call waits for the client's answers", Err: hostfuncs.ErrSuspended}
 
 // resume prepares a call of the modern era: with nothing before it, or where its requestState left it.
-func (r *request) resume(call *registry.Call) error {
+func (r *request) resume(call *catalogue.Call) error {
 	m := &r.resumption
 	o, err := rawjson.ParseObject(r.params)
 	if err != nil {

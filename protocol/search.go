@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // The two tools that stand for all others when Options.Search is set. Their prefix is the host's own, so
@@ -114,7 +114,7 @@ func (r *request) found(query string, limit int) json.RawMessage {
 }
 
 // searchable is what a search reads of each tool.
-func searchable(tools []*registry.Tool) []search.Tool {
+func searchable(tools []*catalogue.Tool) []search.Tool {
 	list := make([]search.Tool, len(tools))
 	for i, t := range tools {
 		list[i].Name = t.Name

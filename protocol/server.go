@@ -14,16 +14,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // Catalog is where a Server finds what it offers; *registry.Registry is the implementation.
 type Catalog interface {
 	// Snapshot returns the present state, which never changes. It is called for each request from
 	// any goroutine, and is cheap.
-	Snapshot() *registry.Snapshot
+	Snapshot() *catalogue.Snapshot
 	// Watch calls f after each change, one call at a time, until stop is called.
-	Watch(f func(registry.Change)) (stop func())
+	Watch(f func(catalogue.Change)) (stop func())
 }
 
 // Options configure a Server. The zero value of each field is usable.
@@ -179,7 +179,7 @@ func (s *Server) open() []*Conn {
 }
 
 // changed tells every client that wants to hear it what is new.
-func (s *Server) changed(ch registry.Change) {
+func (s *Server) changed(ch catalogue.Change) {
 	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.open() {
 		c.announce(ch, owner)

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // skillsExtension is the extension of texts that teach a model, with the files they speak of.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
 // skills are the entries of skills/list.
-func (s *Server) skills(list []*registry.Skill) list {
+func (s *Server) skills(list []*catalogue.Skill) list {
 	var all entries
 	for _, skill := range list {
 		all.add(s, skill.Name, skill.Entry, unchanged)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // stderr is the end of what a guest wrote to its standard error before its call failed.
 func stderr(err error) string {
-	var f *registry.Failure
+	var f *catalogue.Failure
 	if errors.As(err, &f) {
 		return f.Stderr
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -31,7 +31,7 @@ type stream struct {
 	bucket   bucket
 }
 
-var _ registry.Client = (*request)(nil)
+var _ catalogue.Client = (*request)(nil)
 
 // Progress passes a progress notification of the plugin on, with the client's token, if the client
 // asked for progress and the value has grown. Of those that come too fast the newest is kept.

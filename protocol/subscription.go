@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -34,7 +34,7 @@ type subscription struct {
 }
 
 // tell gathers what concerns the subscription.
-func (s *subscription) tell(c registry.Change, owner func(string) string) {
+func (s *subscription) tell(c catalogue.Change, owner func(string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news.add(s.wants.in(c, owner))
@@ -201,7 +201,7 @@ func (s *Server) EndSubscriptions() {
 }
 
 // announce tells the client what it wants to hear of a change.
-func (c *Conn) announce(ch registry.Change, owner func(uri string) string) {
+func (c *Conn) announce(ch catalogue.Change, owner func(uri string) string) {
 	c.mu.Lock()
 	for l := range c.subscriptions {
 		l.tell(ch, owner)

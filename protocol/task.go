@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -36,7 +36,7 @@ func missingTasks() *jsonrpc.Error {
 
 // asTask makes a call of a tool that supports it a task, if the client knows tasks. It is done if it
 // answered. A tool that asks before it begins its work is run as a call until it has the answers.
-func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, done bool, err error) {
+func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, done bool, err error) {
 	support, _ := rawjson.String(rawjson.Get(t.Definition, "execution", "taskSupport"))
 	if !r.modern {
 		return r.asLegacyTask(ctx, t, support)
@@ -69,7 +69,7 @@ func (r *request) asTask(ctx context.Context, t *registry.Tool) (body []byte, do
 }
 
 // openOnce begins a task. A call with an idempotency key that has begun one gets that.
-func (r *request) openOnce(ctx context.Context, tool *registry.Tool, params json.RawMessage, ttl time.Duration) (task.Task, error) {
+func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params json.RawMessage, ttl time.Duration) (task.Task, error) {
 	w, err := r.wishes()
 	if err != nil {
 		return task.Task{}, err

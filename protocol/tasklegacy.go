@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -41,7 +41,7 @@ func (c *Conn) legacyTasks() json.RawMessage {
 }
 
 // asLegacyTask makes a call a task whose client wants it to be one.
-func (r *request) asLegacyTask(ctx context.Context, t *registry.Tool, support string) (body []byte, done bool, err error) {
+func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support string) (body []byte, done bool, err error) {
 	if !r.knowsTasks() {
 		return nil, false, nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -27,7 +27,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if name, err = r.member("name"); err != nil {
 		return nil, err
 	}
-	t, v, ok := find(ctx, r.server, func(s *registry.Snapshot) (*registry.Tool, bool) { return s.Tool(name) })
+	t, v, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Tool, bool) { return s.Tool(name) })
 	if !ok {
 		return nil, r.noTool(name)
 	}
@@ -47,7 +47,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	}
 	call.DryRun = w.dryRun
 	run := func() (rawjson.Object, error) {
-		return r.serve(ctx, t, call, func(ctx context.Context, call registry.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
+		return r.serve(ctx, t, call, func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
 	}
 	if w.once != "" && !w.dryRun {
 		first := run
@@ -82,8 +82,8 @@ func lower(a, b int) int {
 }
 
 // runTool has the plugin run the tool. Its answer is checked and cleaned before anything it wrote lasts.
-func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjson.Object, err error) {
-	call.Check = func(answer json.RawMessage) (v registry.Verdict, err error) {
+func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o rawjson.Object, err error) {
+	call.Check = func(answer json.RawMessage) (v catalogue.Verdict, err error) {
 		if o, err = checkToolResult(t, answer); err != nil {
 			return v, err
 		}
@@ -99,7 +99,7 @@ func runTool(ctx context.Context, t *registry.Tool, call registry.Call) (o rawjs
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's
 // affair, so they are not an error of the protocol.
-func (v *view) checkArguments(t *registry.Tool, args json.RawMessage) error {
+func (v *view) checkArguments(t *catalogue.Tool, args json.RawMessage) error {
 	if rawjson.IsNull(args) {
 		args = json.RawMessage("{}")
 	}
@@ -134,7 +134,7 @@ func explain(err error) string {
 }
 
 // checkToolResult checks what a tool answered against MCP and against the tool's own output schema.
-func checkToolResult(t *registry.Tool, raw json.RawMessage) (rawjson.Object, error) {
+func checkToolResult(t *catalogue.Tool, raw json.RawMessage) (rawjson.Object, error) {
 	o, err := parseResult(raw)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func checkToolResult(t *registry.Tool, raw json.RawMessage) (rawjson.Object, err
 }
 
 // checkStructured holds structured content to the output schema that the tool promises.
-func checkStructured(t *registry.Tool, structured json.RawMessage) error {
+func checkStructured(t *catalogue.Tool, structured json.RawMessage) error {
 	output, err := t.Output()
 	switch {
 	case err != nil:

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // maxSubscriptions is how many resources one listener, or one legacy session, may subscribe to: more
@@ -21,7 +21,7 @@ type topics struct {
 }
 
 // in returns the part of a change that is of these topics. owner finds the plugin of a resource.
-func (t *topics) in(c registry.Change, owner func(uri string) string) topics {
+func (t *topics) in(c catalogue.Change, owner func(uri string) string) topics {
 	news := topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
 	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
 		return news

@@ -8,13 +8,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
-	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // view is what this package makes of one snapshot of the catalogue: everything that need not be
 // done again for each request. It never changes.
 type view struct {
-	snapshot   *registry.Snapshot
+	snapshot   *catalogue.Snapshot
 	tools      list
 	resources  list
 	templates  list
@@ -23,7 +23,7 @@ type view struct {
 	discover   json.RawMessage
 	searchable []search.Tool // with Options.Search; as snapshot.Tools
 	// free holds the tools whose arguments need no check beyond being an object.
-	free map[*registry.Tool]bool
+	free map[*catalogue.Tool]bool
 	// headers holds the tools that have header params, by public name.
 	headers map[string][]HeaderParam
 }
@@ -46,8 +46,8 @@ func (s *Server) current() *view {
 	return v
 }
 
-func (s *Server) newView(snap *registry.Snapshot) *view {
-	v := &view{snapshot: snap, free: map[*registry.Tool]bool{}, headers: map[string][]HeaderParam{}}
+func (s *Server) newView(snap *catalogue.Snapshot) *view {
+	v := &view{snapshot: snap, free: map[*catalogue.Tool]bool{}, headers: map[string][]HeaderParam{}}
 	var tools, resources, templates, prompts entries
 	for _, t := range snap.Tools {
 		if !s.opts.Search {
@@ -75,12 +75,12 @@ func (s *Server) newView(snap *registry.Snapshot) *view {
 	v.templates = s.newList("resourceTemplates", templates)
 	v.prompts = s.newList("prompts", prompts)
 	v.skills = s.skills(snap.Skills)
-	v.discover = s.discoverResult(len(snap.Skills) > 0, slices.ContainsFunc(snap.Tools, func(t *registry.Tool) bool { return apps.HasPage(t.Definition) }))
+	v.discover = s.discoverResult(len(snap.Skills) > 0, slices.ContainsFunc(snap.Tools, func(t *catalogue.Tool) bool { return apps.HasPage(t.Definition) }))
 	return v
 }
 
 // learn notes what calls to a tool will want to know.
-func (v *view) learn(t *registry.Tool) {
+func (v *view) learn(t *catalogue.Tool) {
 	input := rawjson.Get(t.Definition, "inputSchema")
 	if anyObject(input) {
 		v.free[t] = true

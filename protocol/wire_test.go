@@ -26,6 +26,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -348,7 +350,7 @@ const askableMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.
 const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 
 // newCatalog is a registry with the plugin t, which does what the _meta of a request says.
-func newCatalog(t testing.TB, serve registry.GoFunc) *registry.Registry {
+func newCatalog(t testing.TB, serve serving.Func) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
 	if err != nil {
@@ -365,7 +367,7 @@ func newCatalog(t testing.TB, serve registry.GoFunc) *registry.Registry {
 	return r
 }
 
-func addTools(t testing.TB, r *registry.Registry, serve registry.GoFunc, plugin string, tools []string) {
+func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin string, tools []string) {
 	t.Helper()
 	var list []json.RawMessage
 	for _, name := range tools {
@@ -463,7 +465,7 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 }
 
 // client finds the request that has this _meta: a plugin of this process has no gate.
-func (p *player) client(meta json.RawMessage) registry.Client {
+func (p *player) client(meta json.RawMessage) catalogue.Client {
 	p.conn.mu.Lock()
 	defer p.conn.mu.Unlock()
 	for _, r := range p.conn.inFlight {

@@ -33,7 +33,7 @@ func passing(to func(params json.RawMessage) string) serving.Func {
 
 // receipts keeps what a client is told that calls did.
 type receipts struct {
-	Client
+	catalogue.Client
 	all []hostfuncs.Receipt
 }
 

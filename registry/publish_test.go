@@ -120,14 +120,14 @@ func TestChange_Updated(t *testing.T) {
 		}
 	}
 	addPlugin()
-	told := make(chan Change, 8)
+	told := make(chan catalogue.Change, 8)
 	time.Sleep(2 * notify.Delay) // what the start has to tell is told
 	defer r.Watch(func(c catalogue.Change) { told <- c })()
 	reader, _ := r.Snapshot().Resource("a://x")
 	if _, err := reader.Read(t.Context(), catalogue.Call{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := <-told, (Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
+	if got, want := <-told, (catalogue.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	addPlugin()
@@ -151,7 +151,7 @@ func TestDecision5_Visible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan Change, 8)
+	told := make(chan catalogue.Change, 8)
 	defer r.Watch(func(c catalogue.Change) { told <- c })()
 	if got := toolNames(r.Snapshot()); !slices.Equal(got, []string{"p-a"}) {
 		t.Fatalf("%q", got)

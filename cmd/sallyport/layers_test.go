@@ -40,7 +40,7 @@ var layers = map[string]int{
 	"transport/listener":        0,
 	"transport/ratelimit":       0,
 	"protocol":                  4,
-	"registry":                  3,
+	"registry":                  4,
 	"registry/catalogue":        3,
 	"registry/fit":              3,
 	"registry/notify":           3,
