@@ -14,14 +14,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
 
 const (
-	keySize = 32
-	macSize = 16 // bytes of a MAC that a line shows
 	// maxFile is how large a file grows before the next one begins.
 	maxFile = 64 << 20
 	// maxBatch is how many bytes wait for the disk at most.
@@ -187,17 +184,6 @@ func (l *Log) add(members []byte) (Mark, error) {
 	return m, nil
 }
 
-// macStart stands between what a line says and its MAC.
-const macStart = `,"mac":"`
-
-func lineMAC(mac hash.Hash, before, line []byte) []byte {
-	mac.Reset()
-	_, _ = mac.Write(before)
-	_, _ = mac.Write(line)
-	var sum [sha256.Size]byte
-	return mac.Sum(sum[:0])[:macSize]
-}
-
 // write gives the batch to the system. l.mu is held.
 func (l *Log) write() error {
 	if len(l.batch) == 0 {
@@ -266,69 +252,4 @@ func (l *Log) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	return errors.Join(err, l.file.Close())
-}
-
-// readKey returns the key of the folder, which the first process makes.
-func readKey(dir string, create bool) ([]byte, error) {
-	path := filepath.Join(dir, "key")
-	for {
-		key, err := os.ReadFile(path)
-		switch {
-		case err == nil && len(key) == keySize:
-			return key, nil
-		case err == nil:
-			return nil, fmt.Errorf("%s is no key of %d bytes", path, keySize)
-		case !errors.Is(err, fs.ErrNotExist) || !create:
-			return nil, err
-		}
-		if err := makeKey(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-	}
-}
-
-// makeKey makes the key whole or not at all: of two processes one wins.
-func makeKey(dir, path string) error {
-	f, err := os.CreateTemp(dir, "key-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // it never fails
-	_, err = f.Write(key)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), path)
-}
-
-const headEnd = ".head"
-
-func writeHead(dir string, m Mark) error {
-	path := filepath.Join(dir, m.Chain+headEnd)
-	if err := os.WriteFile(path+".new", []byte(m.String()+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// maxChains bounds what a chain says about the others: the newest.
-const maxChains = 1000
-
-// heads reads where the chains of a folder end.
-func heads(dir string) (map[string]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for i := len(entries) - 1; i >= 0 && len(all) < maxChains; i-- {
-		if name, is := strings.CutSuffix(entries[i].Name(), headEnd); is {
-			if raw, err := os.ReadFile(filepath.Join(dir, entries[i].Name())); err == nil {
-				all[name] = strings.TrimPrefix(strings.TrimSpace(string(raw)), name+"/")
-			}
-		}
-	}
-	return all, nil
 }

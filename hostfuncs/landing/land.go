@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -64,40 +62,6 @@ type made struct {
 	name string
 }
 
-// op is one change as the record holds it: enough to finish or undo it without the process that began.
-//
-//	a new one       Temp ─▶ Name
-//	in place of it  Backup = second name of Name, Temp ─▶ Name
-//	removed         Name ─▶ Backup
-//	a folder goes   Name ─▶ Backup, Temp ─▶ Name if something else comes
-//
-// In the end Backup goes, with what a folder is known to hold.
-type op struct {
-	Folder string   `json:"folder"` // absolute, without links
-	Name   string   `json:"name"`
-	Temp   string   `json:"temp,omitempty"`
-	Backup string   `json:"backup,omitempty"`
-	Away   bool     `json:"away,omitempty"`   // what is at Name goes to Backup
-	Inside []string `json:"inside,omitempty"` // what is to be removed in a folder that goes
-	Was    *mark    `json:"was,omitempty"`    // what was at Name; nil for nothing
-	Touch  *touch   `json:"touch,omitempty"`
-
-	change *Change
-	root   *os.Root // open while this process works on it
-}
-
-// mark tells by and large whether a file is the one that it was.
-type mark struct {
-	Dir   bool  `json:"dir,omitempty"` // then the rest says nothing
-	Size  int64 `json:"size"`
-	Mtime int64 `json:"mtime"` // nanoseconds since 1970
-}
-
-type touch struct {
-	Access int64 `json:"access"` // nanoseconds since 1970
-	Modify int64 `json:"modify"`
-}
-
 func (l *landing) run() (err error) {
 	if err := l.plan(); err != nil {
 		return err
@@ -125,84 +89,6 @@ func (l *landing) run() (err error) {
 	return l.record.end()
 }
 
-// plan makes the list of what is to be done, and names the temporaries.
-func (l *landing) plan() error {
-	going := map[string]*op{} // the folders that go, by path
-	for i := range l.changes {
-		c := &l.changes[i]
-		if c.Remove && insideOf(going, c.Path) {
-			continue
-		}
-		o, err := planOne(c, Prefix+l.id+"-"+strconv.Itoa(i))
-		if err != nil {
-			return &PathError{c.Path, err}
-		}
-		if o == nil {
-			continue
-		}
-		l.ops = append(l.ops, o)
-		if o.Away && o.Was.Dir {
-			going[c.Path] = o
-		}
-	}
-	return nil
-}
-
-// insideOf leaves what is removed in a folder that goes to the folder.
-func insideOf(going map[string]*op, path string) bool {
-	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if o := going[dir]; o != nil {
-			o.Inside = append(o.Inside, path[len(dir)+1:])
-			return true
-		}
-	}
-	return false
-}
-
-// planOne returns what is to be done for one change, nil for nothing.
-func planOne(c *Change, tag string) (*op, error) {
-	now, err := stat(c.Folder, c.Name)
-	if err != nil {
-		return nil, err
-	}
-	o := &op{Folder: filepath.Dir(c.Path), Name: c.Name, Was: markOf(now), root: c.Folder, change: c}
-	switch {
-	case c.Put == nil && now == nil:
-		return nil, nil // gone already
-	case c.Touch != nil:
-		o.Touch = touchOf(c.Touch, now)
-		return o, nil
-	case c.Put != nil:
-		o.Temp = tag
-	}
-	if now != nil {
-		o.Backup = tag + "-was"
-		o.Away = c.Remove || now.IsDir() || c.Put.Dir
-	}
-	return o, nil
-}
-
-func markOf(info fs.FileInfo) *mark {
-	switch {
-	case info == nil:
-		return nil
-	case info.IsDir():
-		return &mark{Dir: true}
-	}
-	return &mark{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
-}
-
-func touchOf(t *Times, now fs.FileInfo) *touch {
-	at := touch{Access: now.ModTime().UnixNano(), Modify: now.ModTime().UnixNano()}
-	if t.Access != nil {
-		at.Access = t.Access.UnixNano()
-	}
-	if t.Modify != nil {
-		at.Modify = t.Modify.UnixNano()
-	}
-	return &at
-}
-
 // prepare makes the temporaries and the second names, and brings them to the disk.
 func (l *landing) prepare() error {
 	for _, o := range l.ops {
@@ -217,105 +103,4 @@ func (l *landing) prepare() error {
 	}
 	l.reach("prepared")
 	return syncFolders(l.ops)
-}
-
-// apply does what the record says, as far as it is not done.
-func apply(ops []*op, reach func(string)) error {
-	for i, o := range ops {
-		if err := o.do(); err != nil {
-			return &PathError{filepath.Join(o.Folder, o.Name), err}
-		}
-		if i == 0 {
-			reach("half")
-		}
-	}
-	return syncFolders(ops)
-}
-
-func (o *op) do() error {
-	if o.Touch != nil {
-		return setTimes(o.root, o.Name, *o.Touch)
-	}
-	if o.Away {
-		if err := o.sendAway(); err != nil {
-			return err
-		}
-	}
-	if o.Temp == "" || !o.has(o.Temp) {
-		return nil // done
-	}
-	return o.root.Rename(o.Temp, o.Name)
-}
-
-// sendAway moves what was there aside, if it still is that.
-func (o *op) sendAway() error {
-	if o.has(o.Backup) {
-		return nil // done
-	}
-	now, err := stat(o.root, o.Name)
-	if err != nil || now == nil || *markOf(now) != *o.Was {
-		return err
-	}
-	return o.root.Rename(o.Name, o.Backup)
-}
-
-func (o *op) has(name string) bool {
-	now, err := stat(o.root, name)
-	return err == nil && now != nil
-}
-
-// drop takes the temporaries away of what was not applied.
-func drop(ops []*op) {
-	for _, o := range ops {
-		if o.Temp != "" {
-			_ = o.root.RemoveAll(o.Temp)
-		}
-		if o.Backup != "" {
-			_ = o.root.Remove(o.Backup)
-		}
-	}
-}
-
-// undo puts everything back, and reports whether it could.
-func undo(ops []*op) bool {
-	whole := true
-	for _, o := range slices.Backward(ops) {
-		applied := o.Temp != "" && !o.has(o.Temp)
-		if o.Temp != "" && !applied {
-			_ = o.root.RemoveAll(o.Temp)
-		}
-		saved := o.Backup != "" && o.has(o.Backup)
-		switch {
-		case saved && o.Away:
-			if applied {
-				_ = o.root.RemoveAll(o.Name)
-			}
-			whole = o.root.Rename(o.Backup, o.Name) == nil && whole
-		case saved && applied:
-			whole = o.root.Rename(o.Backup, o.Name) == nil && whole
-		case saved:
-			_ = o.root.Remove(o.Backup)
-		case applied && o.Was == nil:
-			whole = o.root.RemoveAll(o.Name) == nil && whole
-		case applied:
-			whole = false
-		}
-	}
-	return whole
-}
-
-// forget removes what was replaced. A folder in which somebody put something meanwhile comes back with
-// that.
-func forget(ops []*op) {
-	for _, o := range ops {
-		if o.Backup == "" {
-			continue
-		}
-		for _, name := range slices.Backward(o.Inside) {
-			_ = o.root.Remove(filepath.Join(o.Backup, name))
-		}
-		if o.root.Remove(o.Backup) != nil && o.Temp == "" && o.has(o.Backup) && !o.has(o.Name) {
-			_ = o.root.Rename(o.Backup, o.Name)
-		}
-	}
 }

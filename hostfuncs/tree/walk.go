@@ -3,12 +3,10 @@ package tree
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -22,49 +20,6 @@ const (
 	// maxName is the longest name, in bytes, that common file systems have.
 	maxName = 255
 )
-
-// raced is an Errno for inside: a folder or file was replaced between the look and the opening.
-const raced wasi.Errno = 0xffff
-
-// maxRaces is how often a path is walked again after that.
-const maxRaces = 8
-
-// node is a folder that the walk went through.
-type node struct {
-	guest  string
-	host   string   // empty above all mounts
-	mount  *mount   // nil above all mounts
-	root   *os.Root // nil above all mounts
-	owned  bool     // root is to be closed with the walk
-	anchor bool     // the folder that holds a mount which is no folder: only that name may be used
-}
-
-// place is where a path leads: a name in a folder, or a folder itself when name is empty.
-type place struct {
-	nodes       []node
-	name        string
-	info        fs.FileInfo // nil if nothing is there
-	guest, host string
-	mustDir     bool // the path was written as a folder's
-}
-
-func (p *place) parent() *node { return &p.nodes[len(p.nodes)-1] }
-
-// anchored says that the place is a mount which is no folder.
-func (p *place) anchored() bool { return p.parent().anchor }
-
-// synthetic says that the place is a folder above all mounts.
-func (p *place) synthetic() bool { return p.name == "" && p.parent().root == nil }
-
-func (p *place) isDir() bool { return p.name == "" || p.info != nil && p.info.IsDir() }
-
-func (p *place) close() {
-	for _, n := range p.nodes {
-		if n.owned {
-			_ = n.root.Close()
-		}
-	}
-}
 
 // walker resolves one path.
 type walker struct {
@@ -83,16 +38,6 @@ type walker struct {
 // see what is there: see does.
 func (t *Tree) walk(guest string, follow bool, op Op) (*place, wasi.Errno) {
 	return again(func() (*place, wasi.Errno) { return t.walkOnce(guest, follow, op) })
-}
-
-// again does something until it is not raced.
-func again[T any](do func() (T, wasi.Errno)) (result T, e wasi.Errno) {
-	for range maxRaces {
-		if result, e = do(); e != raced {
-			return result, e
-		}
-	}
-	return result, wasi.EBUSY
 }
 
 func (t *Tree) walkOnce(guest string, follow bool, op Op) (*place, wasi.Errno) {
@@ -291,108 +236,6 @@ func (w *walker) refuse(host string) wasi.Errno {
 		return wasi.ENOENT
 	}
 	return w.t.refuse(w.op, host)
-}
-
-// hop reads a link and goes on with its target, which is decided like any other path.
-func (w *walker) hop(name, host string) wasi.Errno {
-	cur := w.at.parent()
-	if w.hops++; w.hops > maxHops {
-		return wasi.ELOOP
-	}
-	if !w.passes(host, true) {
-		return wasi.ENOENT
-	}
-	target, err := cur.root.Readlink(name)
-	if err != nil {
-		return lookedErrno(err)
-	}
-	parts, slash := split(filepath.ToSlash(target))
-	w.mustDir = w.mustDir || slash && len(w.todo) == 0
-	if !filepath.IsAbs(target) && !cur.anchor && climb(parts) <= depth(cur) {
-		w.todo = append(parts, w.todo...)
-		return wasi.ESUCCESS
-	}
-	return w.jump(cur, target)
-}
-
-// climb is how far a relative path, taken as written, leads above where it starts.
-func climb(parts []string) int {
-	up, at := 0, 0
-	for _, p := range parts {
-		if p == ".." {
-			at--
-		} else {
-			at++
-		}
-		up = max(up, -at)
-	}
-	return up
-}
-
-// depth is how far a folder is below its mount.
-func depth(n *node) int {
-	rest, _ := under(n.guest, n.mount.guest)
-	parts, _ := split(rest)
-	return len(parts)
-}
-
-// jump goes on at a target that is absolute or above the mount: a host path, which is in the tree if
-// some mount shows it.
-func (w *walker) jump(cur *node, target string) wasi.Errno {
-	host := jumpTarget(cur, target)
-	guest, ok := w.t.toGuest(host)
-	if !ok {
-		return w.refuse(w.wanted(host))
-	}
-	parts, _ := split(guest)
-	w.todo = append(parts, w.todo...)
-	return w.top()
-}
-
-// jumpTarget is the host path that a link in a folder names.
-func jumpTarget(cur *node, target string) string {
-	if filepath.IsAbs(target) {
-		return filepath.Clean(target)
-	}
-	rest, _ := cutPrefix(cur.host, cur.mount.host)
-	base := filepath.Join(cur.mount.real, rest)
-	if cur.anchor {
-		base = cur.root.Name()
-	}
-	return filepath.Join(base, target)
-}
-
-// openFolder opens a folder that was looked at, through the folder that holds it.
-func openFolder(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
-	root, err := parent.OpenRoot(name + "/.") // the dot keeps a fifo put there from blocking
-	if err != nil {
-		return nil, err
-	}
-	now, err := root.Stat(".")
-	if err == nil && !os.SameFile(info, now) {
-		err = raced
-	}
-	if err != nil {
-		_ = root.Close()
-		return nil, err
-	}
-	return root, nil
-}
-
-// lookedErrno translates the error of opening or reading what was looked at just before. What says
-// that it is of another kind now, or leads elsewhere, says that it was replaced.
-func lookedErrno(err error) wasi.Errno {
-	e := system.Errno(err)
-	_, known := errors.AsType[syscall.Errno](err)
-	switch e {
-	case raced, wasi.ENOENT, wasi.ELOOP, wasi.ENOTDIR, wasi.EINVAL:
-		return raced
-	case wasi.EIO:
-		if !known { // os.Root's own: the path leads out of the folder
-			return raced
-		}
-	}
-	return e
 }
 
 // see decides whether the guest may know what is at a place, and records the refusal if not.

@@ -3,8 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -72,91 +70,6 @@ func (e *evaluator) run(s *Schema, raw []byte) error {
 		return e.err
 	}
 	return nil
-}
-
-const tickWork = 4096
-
-// spend takes n steps off the budget. It returns false if the evaluation is to end.
-func (e *evaluator) spend(n int) bool {
-	if e.work -= n; e.work <= e.tick {
-		e.look()
-	}
-	return e.stopped == nil
-}
-
-// look compares with the bounds. The clock starts at the first look: most validations end before.
-func (e *evaluator) look() {
-	e.tick = e.work - tickWork
-	switch now := time.Now(); {
-	case e.work < 0:
-		e.stopAll("takes too many steps to check against the schema")
-	case e.end.IsZero():
-		e.end = now.Add(maxTime)
-	case now.After(e.end):
-		e.stopAll("takes too long to check against the schema")
-	}
-}
-
-// stop ends the evaluation for a reason that lies in the value at hand. It returns false: from
-// here on every check fails at once, and the reason is what Validate returns, whatever the rules
-// make of it.
-func (e *evaluator) stop(format string, args ...any) bool {
-	if e.stopped == nil {
-		e.stopped = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}
-	}
-	return false
-}
-
-// stopAll is stop for a reason that lies in the whole.
-func (e *evaluator) stopAll(why string) bool {
-	if e.stopped == nil {
-		e.stopped = &ValidationError{"", why}
-	}
-	return false
-}
-
-// rank tells how much a reason says about what was meant, where one of several forms must fit.
-type rank uint8
-
-const (
-	rankOther rank = iota
-	rankType       // a wrong type: another form was meant
-	rankConst      // a wrong constant: likewise, most of the time
-)
-
-// fail notes why the value at hand does not fit. It returns false.
-func (e *evaluator) fail(format string, args ...any) bool {
-	return e.failAs(rankOther, format, args...)
-}
-
-func (e *evaluator) failAs(r rank, format string, args ...any) bool {
-	if !e.quiet && e.stopped == nil {
-		e.err, e.rank = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}, r
-	}
-	return false
-}
-
-// failAt is fail for the member key of the value at hand, there or not.
-func (e *evaluator) failAt(key string, format string, args ...any) bool {
-	e.fail(format, args...)
-	if e.err != nil && !e.quiet {
-		e.err.Pointer += "/" + rawjson.EscapePointer(key)
-	}
-	return false
-}
-
-// pointer is the JSON Pointer to the value at hand.
-func (e *evaluator) pointer() string {
-	var p strings.Builder
-	for _, m := range e.path {
-		p.WriteByte('/')
-		if m.keyStart == 0 { // an element: its place stands in keyEnd
-			p.WriteString(strconv.Itoa(int(m.keyEnd)))
-			continue
-		}
-		p.WriteString(rawjson.EscapePointer(string(e.key(m))))
-	}
-	return p.String()
 }
 
 // below checks a member against a rule.
@@ -331,29 +244,4 @@ func (e *evaluator) checkLeft(r *rule, v value, m, outer marks) bool {
 	}
 	outer.setAll(int(v.n))
 	return true
-}
-
-// marks notes which members of one value have been evaluated. Nil takes notes for nobody.
-type marks []uint64
-
-func newMarks(v value) marks { return make(marks, (v.n+63)/64+1) }
-
-func (m marks) set(i int) {
-	if m != nil {
-		m[i/64] |= 1 << (i % 64)
-	}
-}
-
-func (m marks) setAll(n int) {
-	for i := range min(n, 64*len(m)) {
-		m.set(i)
-	}
-}
-
-func (m marks) has(i int) bool { return m[i/64]&(1<<(i%64)) != 0 }
-
-func (m marks) add(other marks) {
-	for i := range m {
-		m[i] |= other[i]
-	}
 }

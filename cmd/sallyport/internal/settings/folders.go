@@ -1,0 +1,118 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+)
+
+// placeWorkspaces gives each plugin its workspace, its lines the name of their file, and refuses lines that need one where there is none.
+func (s *Settings) placeWorkspaces() error {
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		p.Grants = p.Grants.From(s.File)
+		if p.Workspace == "" {
+			p.Workspace = s.Text("workspace")
+		}
+		line, uses := p.Grants.UsesWorkspace()
+		if uses && p.Workspace == "" {
+			return at(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")
+		}
+		if p.Workspace == "" {
+			continue
+		}
+		abs, err := absolute(p.Workspace)
+		if err != nil {
+			return err
+		}
+		p.Workspace = abs
+	}
+	return nil
+}
+
+// placeSources makes the sources of plugins absolute: they are written relative to the file.
+func (s *Settings) placeSources() error {
+	for i := range s.Plugins {
+		source := &s.Plugins[i].Source
+		if *source == "" || strings.Contains(*source, "://") {
+			continue
+		}
+		path := *source
+		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+			path = filepath.Join(filepath.Dir(s.File), path)
+		}
+		abs, err := absolute(path)
+		if err != nil {
+			return err
+		}
+		*source = abs
+	}
+	return nil
+}
+
+// fillFolders gives the two folders their defaults and makes them absolute.
+func (s *Settings) fillFolders() error {
+	if s.Text("dir") == "" {
+		file := s.File
+		if file == "" {
+			file, _ = DefaultFile()
+		}
+		if file == "" {
+			return fmt.Errorf("no plugin folder: name one, as in sallyport serve DIR")
+		}
+		s.set("dir", filepath.Join(filepath.Dir(file), "plugins"))
+	}
+	if s.Text("state") == "" {
+		dir, err := stateFolder()
+		if err != nil {
+			return err
+		}
+		s.set("state", dir)
+	}
+	for _, k := range Keys() {
+		if k.Kind != Path || s.Text(k.Name) == "" {
+			continue
+		}
+		abs, err := absolute(s.Text(k.Name))
+		if err != nil {
+			return err
+		}
+		s.set(k.Name, abs)
+	}
+	return nil
+}
+
+func (s *Settings) set(key, text string) {
+	v := s.values[key]
+	v.Text = text
+	s.values[key] = v
+}
+
+// stateFolder is where programs of this system keep what they would rather not lose.
+func stateFolder() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sallyport"), nil
+	}
+	if goruntime.GOOS == "windows" || goruntime.GOOS == "darwin" {
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "sallyport", "state"), err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no state folder: %w; use --state DIR", err)
+	}
+	return filepath.Join(home, ".local", "state", "sallyport"), nil
+}
+
+func absolute(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(home, rest)
+	}
+	return filepath.Abs(path)
+}

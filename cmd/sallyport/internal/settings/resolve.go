@@ -1,0 +1,100 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// resolve lets the strongest source of each key win.
+func (s *Settings) resolve(o Options, root *yaml.Node, lines map[string]int) error {
+	v := viper.New()
+	if err := v.MergeConfigMap(hostMap(root)); err != nil {
+		return err
+	}
+	for _, k := range Keys() {
+		v.SetDefault(k.Name, k.Default)
+		if err := v.BindEnv(k.Name, k.Env()); err != nil {
+			return err
+		}
+		if f := flagOf(o.Flags, k); f != nil {
+			if err := v.BindPFlag(k.Name, f); err != nil {
+				return err
+			}
+		}
+		val := s.sourceOf(o, k, lines)
+		val.Text = textOf(v, k)
+		if k.Name == "dir" && o.Dir != "" {
+			val.Text, val.Source, val.Where = o.Dir, FromFlag, "DIR"
+		}
+		if err := val.check(); err != nil {
+			return err
+		}
+		s.values[k.Name] = val
+		s.order = append(s.order, k.Name)
+	}
+	return nil
+}
+
+func flagOf(flags *pflag.FlagSet, k Key) *pflag.Flag {
+	if flags == nil || k.Flag == "" {
+		return nil
+	}
+	return flags.Lookup(k.Flag)
+}
+
+func (s *Settings) sourceOf(o Options, k Key, lines map[string]int) Value {
+	if f := flagOf(o.Flags, k); f != nil && f.Changed {
+		return Value{Key: k, Source: FromFlag, Where: "--" + f.Name}
+	}
+	if os.Getenv(k.Env()) != "" {
+		return Value{Key: k, Source: FromEnv, Where: k.Env()}
+	}
+	if line, ok := lines[k.Name]; ok {
+		return Value{Key: k, Source: FromFile, Where: s.File + ":" + strconv.Itoa(line)}
+	}
+	return Value{Key: k, Source: FromDefault}
+}
+
+// Strays are the names of SALLYPORT_* variables that set nothing, sorted: mistyped ones, most often.
+func Strays() []string {
+	known := map[string]bool{}
+	for _, k := range Keys() {
+		known[k.Env()] = true
+	}
+	var strays []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, envPrefix) && !known[name] {
+			strays = append(strays, name)
+		}
+	}
+	slices.Sort(strays)
+	return strays
+}
+
+func (v Value) check() error {
+	if v.Text == "" || v.Source == FromDefault {
+		return nil
+	}
+	if err := check(v.Key.Kind, v.Text); err != nil {
+		return fmt.Errorf("%s: %w", v.Where, err)
+	}
+	return nil
+}
+
+// textOf is the winning value of k; a list is joined with commas.
+func textOf(v *viper.Viper, k Key) string {
+	if k.Kind == List {
+		if items, ok := v.Get(k.Name).([]string); ok {
+			return strings.Join(items, ",")
+		}
+	}
+	return v.GetString(k.Name)
+}

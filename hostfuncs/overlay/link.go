@@ -1,0 +1,122 @@
+package overlay
+
+import (
+	"path"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// Symlink implements wasi.Tree. What a guest's link may lead to is the tree's to say.
+func (o *Overlay) Symlink(target, name string) wasi.Errno {
+	s, e := o.find(name, false, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.vacant(&s, tree.Write); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case s.Fixed:
+		return wasi.EBUSY
+	case s.Slash:
+		return wasi.ENOENT
+	case o.direct(s.Host):
+		return o.lower.Symlink(target, s.Guest)
+	case target == "":
+		return wasi.ENOENT
+	case !o.stays(target, &s):
+		return wasi.EPERM
+	}
+	return o.put(&node{kind: link, at: s.Spot, was: s.was(), target: target, ino: o.number(), sure: s.was() == nil})
+}
+
+// Readlink implements wasi.Tree.
+func (o *Overlay) Readlink(name string) (string, wasi.Errno) {
+	s, e := o.find(name, false, tree.Read)
+	if e == wasi.ESUCCESS {
+		e = o.see(&s, tree.Read)
+	}
+	switch {
+	case e != wasi.ESUCCESS:
+		return "", e
+	case !s.isLink():
+		return "", wasi.EINVAL
+	case s.node != nil:
+		return s.node.target, wasi.ESUCCESS
+	}
+	return o.lower.Readlink(s.Guest)
+}
+
+// Link implements wasi.Tree.
+func (o *Overlay) Link(from, to string, follow bool) wasi.Errno {
+	a, e := o.find(from, follow, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.mayLink(&a); e != wasi.ESUCCESS {
+		return e
+	}
+	b, e := o.find(to, false, tree.Write)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if e := o.vacant(&b, tree.Write); e != wasi.ESUCCESS {
+		return e
+	}
+	switch {
+	case b.Fixed:
+		return wasi.EBUSY
+	case b.Slash:
+		return wasi.ENOENT
+	case o.direct(a.Host) != o.direct(b.Host):
+		return wasi.EXDEV
+	case o.direct(a.Host):
+		return o.lower.Link(a.Guest, b.Guest, false)
+	case a.isLink():
+		return o.copyLink(&a, &b)
+	}
+	in := o.inodeOf(&a)
+	if e := in.attach(); e != wasi.ESUCCESS {
+		return e
+	}
+	return o.put(&node{kind: file, at: b.Spot, was: b.was(), file: in, sure: b.was() == nil})
+}
+
+func (o *Overlay) mayLink(s *spot) wasi.Errno {
+	if e := o.see(s, tree.Write); e != wasi.ESUCCESS {
+		return e
+	}
+	if s.Real == "" && !s.isDir() {
+		_ = o.lower.Permit(tree.Write, s.Host, false)
+		return wasi.ENOENT // as for all that is not granted
+	}
+	if !s.regular() && !s.isLink() || s.Real == "" {
+		return wasi.EPERM
+	}
+	if e := o.lower.Permit(tree.Read, s.Host, false); e != wasi.ESUCCESS {
+		return e
+	}
+	return o.lower.Permit(tree.Write, s.Host, false)
+}
+
+// stays says whether a link may be made at a place.
+func (o *Overlay) stays(target string, at *spot) bool {
+	inside := o.lower.LinkStays(target, path.Dir(at.Guest))
+	if !inside && o.o.LinksOut != nil {
+		o.o.LinksOut(at.Host, target)
+	}
+	return inside
+}
+
+// copyLink makes the same link at another place, if it may be there.
+func (o *Overlay) copyLink(a, b *spot) wasi.Errno {
+	target, e := o.Readlink(a.Guest)
+	if e != wasi.ESUCCESS {
+		return e
+	}
+	if !o.stays(target, b) {
+		return wasi.EPERM
+	}
+	return o.put(&node{kind: link, at: b.Spot, was: b.was(), target: target, ino: o.number(), sure: b.was() == nil})
+}

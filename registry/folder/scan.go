@@ -1,0 +1,200 @@
+package folder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+// wanted reports whether a path is one that plugins are loaded from.
+func (f *Watcher) wanted(path string) bool {
+	if filepath.Dir(path) == f.Dir && isPlugin(filepath.Base(path)) {
+		return true
+	}
+	_, ok := f.Files.Sources()[path]
+	return ok
+}
+
+// isPlugin reports whether a name in the folder is a plugin's.
+func isPlugin(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
+}
+
+// mark notes that a path may have changed.
+func (f *Watcher) mark(path string) {
+	if p := f.pending[path]; p != nil {
+		p.again = true
+		return
+	}
+	f.pending[path] = &pending{}
+	f.busy(1)
+	f.check(path, time.Now())
+}
+
+// scan marks every path whose stamp is not the one that was looked at last.
+func (f *Watcher) scan() {
+	here := f.list()
+	stamps := f.Files.Stamps()
+	for path := range here {
+		st, err := stamp.Of(path)
+		if known, ok := stamps[path]; !ok || err != nil || known != st {
+			f.mark(path)
+		}
+		delete(stamps, path)
+	}
+	for path := range stamps {
+		f.mark(path)
+	}
+}
+
+// list returns the paths that plugins are to be loaded from, and has their folders watched.
+func (f *Watcher) list() map[string]bool {
+	here := map[string]bool{}
+	folders := map[string]bool{}
+	if f.Dir != "" {
+		folders[f.Dir] = true
+		for _, path := range plugins(f.Dir) {
+			here[path] = true
+		}
+	}
+	for path, wanted := range f.Files.Sources() {
+		if wanted {
+			folders[filepath.Dir(path)] = true
+			here[path] = true
+		}
+	}
+	for dir := range folders {
+		f.watch(dir)
+	}
+	return here
+}
+
+// plugins lists the plugin files of a folder; links count as what they lead to.
+func plugins(dir string) []string {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	var paths []string
+	for len(paths) < maxFiles {
+		names, err := d.Readdirnames(1024)
+		for _, name := range names {
+			if isPlugin(name) {
+				paths = append(paths, filepath.Join(dir, name))
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return paths
+}
+
+// due looks after everything that is pending, and brings the catalogue up to date.
+func (f *Watcher) due() {
+	now := time.Now()
+	for path, p := range f.pending {
+		if !p.busy {
+			f.check(path, now)
+		}
+	}
+	if f.stale {
+		f.stale = false
+		f.Files.Show()
+	}
+}
+
+// check decides about one pending path: it is gone, or unchanged, or to be waited for, or to be
+// looked at.
+func (f *Watcher) check(path string, now time.Time) {
+	p := f.pending[path]
+	st, err := stamp.Of(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, stamp.ErrNotRegular) || err == nil && !f.wanted(path) {
+		f.gone(path, p, now)
+		return
+	}
+	if err != nil {
+		f.look(path, p) // which will say why it cannot
+		return
+	}
+	if known, ok := f.Files.Stamp(path); ok && known == st {
+		f.forget(path)
+		return
+	}
+	if p.since.IsZero() || p.seen != st {
+		p.seen, p.since = st, now
+	}
+	if st.Quiet(p.since, now) < stamp.SettleTime {
+		return
+	}
+	f.look(path, p)
+}
+
+// gone takes a file out that has been away for as long as a file must be there to be taken in: some
+// programs replace a file by removing it first.
+func (f *Watcher) gone(path string, p *pending, now time.Time) {
+	if p.since.IsZero() || p.seen != (stamp.Stamp{}) {
+		p.seen, p.since = stamp.Stamp{}, now
+	}
+	if _, known := f.Files.Stamp(path); known && now.Sub(p.since) < stamp.SettleTime {
+		return
+	}
+	f.Files.Remove(path)
+	f.stale = true
+	f.forget(path)
+}
+
+// look has a file looked at.
+func (f *Watcher) look(path string, p *pending) {
+	p.busy, p.again = true, false
+	load := f.Files.Begin(path)
+	f.stale = true
+	f.Go(func() {
+		f.slots <- struct{}{}
+		l := looked{path, load(f.ctx)}
+		<-f.slots
+		select {
+		case f.results <- l:
+		case <-f.ctx.Done():
+			l.Discard()
+		}
+	})
+}
+
+// finish takes a result in, unless the file must be waited for.
+func (f *Watcher) finish(l looked) {
+	p := f.pending[l.path]
+	p.busy = false
+	if errors.Is(l.Err, stamp.ErrUnsettled) {
+		if l.Stamp != p.seen {
+			p.seen, p.since = l.Stamp, time.Now()
+		}
+		return // the next tick tries again
+	}
+	l.Apply()
+	f.stale = true
+	f.forget(l.path)
+	if p.again {
+		f.mark(l.path)
+	}
+}
+
+// forget ends the waiting for a path. What was noted is shown before Ready returns.
+func (f *Watcher) forget(path string) {
+	delete(f.pending, path)
+	if len(f.pending) == 0 && f.stale {
+		f.stale = false
+		f.Files.Show()
+	}
+	f.busy(-1)
+	if len(f.pending) == 0 {
+		f.Files.Idle()
+	}
+}

@@ -1,0 +1,210 @@
+package wasmbin
+
+import (
+	"bytes"
+	"fmt"
+)
+
+func (b *Binary) section(s *section) error {
+	r := b.reader(s)
+	switch s.id {
+	case sectionCustom:
+		name := r.name()
+		b.Custom = append(b.Custom, Section{name, r.b[r.pos:]})
+		return r.err
+	case sectionType:
+		b.readTypes(r)
+	case sectionImport:
+		b.readImports(r)
+	case sectionFunction:
+		b.readFunctions(r)
+	case sectionTable:
+		b.readTables(r)
+	case sectionMemory:
+		b.readMemories(r)
+	case sectionExport:
+		b.readExports(r)
+	case sectionStart:
+		b.Start = true
+		r.u32()
+	case sectionDataCount:
+		r.u32()
+	case sectionTag:
+		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
+	case sectionCode:
+		b.code = s
+		return r.err
+	default: // read by Check, or by nobody here
+		return r.err
+	}
+	if r.err == nil && r.rest() > 0 {
+		r.fail(ErrMalformed, "%s has %d bytes too many at offset %d", r.what, r.rest(), r.offset())
+	}
+	return r.err
+}
+
+func (b *Binary) readTypes(r *reader) {
+	// The copy is small, and keeps the types of imports and exports from keeping the file.
+	r.b = bytes.Clone(r.b)
+	n := r.count(3)
+	b.types = make([]funcType, 0, n)
+	for range n {
+		at := r.offset()
+		if form := r.u8(); form != 0x60 {
+			r.fail(ErrUnsupported, "a type of form %#x at offset %d", form, at)
+		}
+		params := readValueTypes(r)
+		b.types = append(b.types, funcType{params, readValueTypes(r)})
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+func readValueTypes(r *reader) []byte {
+	v := r.bytes(r.u32())
+	for i, t := range v {
+		checkValueType(r, t, r.offset()-len(v)+i)
+	}
+	return v
+}
+
+// checkValueType refuses what is not a number, a vector or one of the two plain references.
+func checkValueType(r *reader, t byte, at int) {
+	if r.err == nil && (t < 0x7b || t > 0x7f) && t != 0x70 && t != 0x6f {
+		r.fail(ErrUnsupported, "a value of type %#x at offset %d", t, at)
+	}
+}
+
+func (b *Binary) readImports(r *reader) {
+	n := r.count(4)
+	if n > maxImports {
+		r.fail(ErrLimit, "%d imports, at most %d are allowed", n, maxImports)
+	}
+	for i := 0; i < n && r.err == nil; i++ {
+		b.Imports = append(b.Imports, b.readImport(r))
+	}
+	b.imported = len(b.funcs)
+	b.tables = len(b.Tables)
+}
+
+func (b *Binary) readImport(r *reader) Import {
+	m := Import{Module: r.name(), Name: r.name(), Kind: Kind(r.u8())}
+	at := r.offset()
+	switch m.Kind {
+	case Func:
+		t := r.u32()
+		m.Params, m.Results = b.typeAt(r, t)
+		b.funcs = append(b.funcs, t)
+	case Table:
+		b.Tables = append(b.Tables, readTable(r))
+	case Mem:
+		readMemory(r)
+	case Global:
+		m.Type = r.u8()
+		checkValueType(r, m.Type, at)
+		m.Mutable = r.u8() == 1
+	case Tag:
+		r.fail(ErrUnsupported, "exceptions (the imported tag %s.%s at offset %d)", m.Module, m.Name, at)
+	default:
+		r.fail(ErrMalformed, "an import of kind %d at offset %d", m.Kind, at-1)
+	}
+	return m
+}
+
+// typeAt returns the parameters and results of a type.
+func (b *Binary) typeAt(r *reader, index uint32) (params, results []byte) {
+	if uint64(index) >= uint64(len(b.types)) {
+		r.fail(ErrMalformed, "%s names type %d of %d before offset %d", r.what, index, len(b.types), r.offset())
+		return nil, nil
+	}
+	t := b.types[index]
+	return t.params, t.results
+}
+
+func (b *Binary) readFunctions(r *reader) {
+	b.Funcs = r.count(1)
+	all := make([]uint32, len(b.funcs), len(b.funcs)+b.Funcs)
+	copy(all, b.funcs)
+	b.funcs = all
+	for i := 0; i < b.Funcs && r.err == nil; i++ {
+		t := r.u32()
+		b.typeAt(r, t)
+		b.funcs = append(b.funcs, t)
+	}
+}
+
+func (b *Binary) readTables(r *reader) {
+	for n := r.count(3); n > 0 && r.err == nil; n-- {
+		b.Tables = append(b.Tables, readTable(r))
+	}
+}
+
+func readTable(r *reader) Range {
+	if t := r.u8(); r.err == nil && t != 0x70 && t != 0x6f {
+		r.fail(ErrUnsupported, "a table of type %#x at offset %d", t, r.offset()-1)
+	}
+	return readRange(r)
+}
+
+func (b *Binary) readMemories(r *reader) {
+	n := r.count(2)
+	if n > 1 {
+		r.fail(ErrUnsupported, "%d memories, only one is allowed", n)
+	}
+	for ; n > 0 && r.err == nil; n-- {
+		m := readMemory(r)
+		b.Memory = &m
+	}
+}
+
+// maxPages is the end of a 32-bit address space.
+const maxPages = 65536
+
+func readMemory(r *reader) Range {
+	at := r.offset()
+	m := readRange(r)
+	if m.Min > maxPages || (m.Max != Unbounded && (m.Max > maxPages || m.Max < m.Min)) {
+		r.fail(ErrMalformed, "a memory of %d to %d pages at offset %d", m.Min, m.Max, at)
+	}
+	return m
+}
+
+func readRange(r *reader) Range {
+	at := r.offset()
+	switch flag := r.u8(); flag {
+	case 0:
+		return Range{Min: r.u32(), Max: Unbounded}
+	case 1:
+		return Range{Min: r.u32(), Max: r.u32()}
+	default:
+		r.fail(ErrUnsupported, "shared or 64-bit memory (limits flag %#x at offset %d)", flag, at)
+		return Range{}
+	}
+}
+
+func (b *Binary) readExports(r *reader) {
+	n := r.count(3)
+	if n > maxExports {
+		r.fail(ErrLimit, "%d exports, at most %d are allowed", n, maxExports)
+	}
+	for i := 0; i < n && r.err == nil; i++ {
+		b.Exports = append(b.Exports, Export{Name: r.name(), Kind: Kind(r.u8()), Index: r.u32()})
+	}
+}
+
+// resolveExports gives exported functions their types.
+func (b *Binary) resolveExports() error {
+	for i := range b.Exports {
+		e := &b.Exports[i]
+		if e.Kind != Func {
+			continue
+		}
+		if uint64(e.Index) >= uint64(len(b.funcs)) {
+			return fmt.Errorf("%w: the export %q names function %d of %d", ErrMalformed, e.Name, e.Index, len(b.funcs))
+		}
+		t := b.types[b.funcs[e.Index]]
+		e.Params, e.Results = t.params, t.results
+	}
+	return nil
+}
