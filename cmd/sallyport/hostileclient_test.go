@@ -40,119 +40,146 @@ func modern(id, method, params string) string {
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 }
 
+// attacked is a server that hostile clients speak to.
+type attacked struct{ url, addr string }
+
+// What requests begin with, and what a client of the present revision says beside its body.
+const (
+	hostileHeaders = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+	discover       = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n"
+
+	good      = "HTTP/1.1 200 OK"
+	bad       = "HTTP/1.1 400 Bad Request"
+	forbidden = "HTTP/1.1 403 Forbidden"
+)
+
+func discovery() string { return modern("1", "server/discover", "") }
+
+// post is a request with these headers and body, and no length.
+func (a attacked) post(extra, body string) string {
+	return "POST /mcp HTTP/1.1\r\nHost: " + a.addr + "\r\n" + hostileHeaders + extra + "\r\n" + body
+}
+
+func (a attacked) sized(extra, body string) string {
+	return a.post(fmt.Sprintf("Content-Length: %d\r\n%s", len(body), extra), body)
+}
+
+// asHost is a good request to a host of this name.
+func (a attacked) asHost(name string) string {
+	return strings.Replace(a.sized(discover, discovery()), "Host: "+a.addr, "Host: "+name, 1)
+}
+
 func TestHostile_httpClient(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 2s, concurrency: 2}}}", "--no-token", dir)
-	addr := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
-	const headers = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-	post := func(extra, body string) string {
-		return "POST /mcp HTTP/1.1\r\nHost: " + addr + "\r\n" + headers + extra + "\r\n" + body
-	}
-	sized := func(extra, body string) string {
-		return post(fmt.Sprintf("Content-Length: %d\r\n%s", len(body), extra), body)
-	}
-	discover := "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n"
-	ok := modern("1", "server/discover", "")
-	host := func(h string) string {
-		return strings.Replace(sized(discover, ok), "Host: "+addr, "Host: "+h, 1)
-	}
-	const good, bad, forbidden = "HTTP/1.1 200 OK", "HTTP/1.1 400 Bad Request", "HTTP/1.1 403 Forbidden"
-	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
-	for name, c := range map[string][2]string{
-		"a good one":            {sized(discover, ok), good},
-		"two lengths":           {sized(discover+"Content-Length: 5\r\n", ok), bad},
-		"length with a sign":    {post(discover+"Content-Length: +5\r\n", ok), bad},
-		"unknown encoding":      {post(discover+"Transfer-Encoding: xchunked\r\n", ok), "HTTP/1.1 501 Not Implemented"},
-		"two encodings":         {post(discover+"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", ok), "HTTP/1.1 501 Not Implemented"},
-		"space before colon":    {sized(discover+"Host : evil\r\n", ok), bad},
-		"NUL in a header":       {sized(discover+"X: a\x00b\r\n", ok), bad},
-		"bare LF smuggling":     {sized(discover+"X: a\n\nGET / HTTP/1.1\r\n", ok), bad},
-		"no host":               {strings.Replace(sized(discover, ok), "Host: "+addr+"\r\n", "", 1), bad},
-		"two hosts":             {sized(discover+"Host: evil\r\n", ok), bad},
-		"huge header":           {sized(discover+"X: "+strings.Repeat("x", 64<<10)+"\r\n", ok), "HTTP/1.1 431 Request Header Fields Too Large"},
-		"rebound name":          {host("127.0.0.1.nip.io"), forbidden},
-		"prefix of localhost":   {host("localhost.evil.com"), forbidden},
-		"localhost with a dot":  {host("localhost."), forbidden},
-		"number":                {host("2130706433"), forbidden},
-		"user":                  {host("localhost@evil.com"), bad},
-		"origin":                {sized(discover+"Origin: http://localhost.evil.com\r\n", ok), forbidden},
-		"null origin":           {sized(discover+"Origin: null\r\n", ok), forbidden},
-		"origin and a second":   {sized(discover+"Origin: http://localhost\r\nOrigin: http://evil.com\r\n", ok), forbidden},
-		"form":                  {strings.Replace(sized(discover, ok), "application/json\r", "text/plain\r", 1), "HTTP/1.1 415 Unsupported Media Type"},
-		"deep":                  {sized(discover, modern("1", "server/discover", `"x":`+deep+`,`)), bad},
-		"duplicate keys":        {sized(discover, strings.Replace(ok, `"id":1`, `"id":1,"id":2`, 1)), bad},
-		"id of a megabyte":      {sized(discover, modern(`"`+strings.Repeat("i", 1<<20)+`"`, "server/discover", "")), good},
-		"id that is an object":  {sized(discover, modern(`{}`, "server/discover", "")), bad},
-		"id beyond all":         {sized(discover, modern(`1e400`, "server/discover", "")), bad},
-		"batch bomb":            {sized("", "["+strings.Repeat("1,", 1_000_000)+"1]"), bad},
-		"header says another":   {sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n", ok), bad},
-		"method in two headers": {sized(discover+"Mcp-Method: tools/list\r\n", ok), bad},
-		"session of another":    {sized("Mcp-Session-Id: AAAA\r\n", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "HTTP/1.1 404 Not Found"},
-		"another path":          {strings.Replace(sized(discover, ok), "/mcp", "/mcp/../x", 1), "HTTP/1.1 404 Not Found"},
-		"20 MiB at once":        {post("Content-Length: 20971520\r\n", ""), "HTTP/1.1 413 Request Entity Too Large"},
-		"chunks without end":    {post("Transfer-Encoding: chunked\r\n", strings.Repeat("100000\r\n"+strings.Repeat("x", 1<<20)+"\r\n", 20)), "HTTP/1.1 413 Request Entity Too Large"},
-	} {
+	a := attacked{url: url, addr: strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")}
+	for name, c := range a.requests() {
 		begin := time.Now()
-		got := firstLine(t, addr, c[0])
+		got := firstLine(t, a.addr, c[0])
 		t.Logf("%-24s %-45s %v", name, got, time.Since(begin).Round(time.Millisecond))
 		if !strings.HasPrefix(got, c[1]) {
 			t.Errorf("%s: %s, want %s", name, got, c[1])
 		}
 	}
+	t.Run("slow headers", a.slowHeaders)
+	t.Run("sessions", a.sessions)
+	t.Run("clients that leave", a.clientsThatLeave)
+}
 
-	t.Run("slow headers", func(t *testing.T) {
-		for range 200 {
-			c, err := net.Dial("tcp", addr)
+// requests are single ones, and the status line that each is to be answered with.
+func (a attacked) requests() map[string][2]string {
+	ok := discovery()
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	return map[string][2]string{
+		"a good one":            {a.sized(discover, ok), good},
+		"two lengths":           {a.sized(discover+"Content-Length: 5\r\n", ok), bad},
+		"length with a sign":    {a.post(discover+"Content-Length: +5\r\n", ok), bad},
+		"unknown encoding":      {a.post(discover+"Transfer-Encoding: xchunked\r\n", ok), "HTTP/1.1 501 Not Implemented"},
+		"two encodings":         {a.post(discover+"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", ok), "HTTP/1.1 501 Not Implemented"},
+		"space before colon":    {a.sized(discover+"Host : evil\r\n", ok), bad},
+		"NUL in a header":       {a.sized(discover+"X: a\x00b\r\n", ok), bad},
+		"bare LF smuggling":     {a.sized(discover+"X: a\n\nGET / HTTP/1.1\r\n", ok), bad},
+		"no host":               {strings.Replace(a.sized(discover, ok), "Host: "+a.addr+"\r\n", "", 1), bad},
+		"two hosts":             {a.sized(discover+"Host: evil\r\n", ok), bad},
+		"huge header":           {a.sized(discover+"X: "+strings.Repeat("x", 64<<10)+"\r\n", ok), "HTTP/1.1 431 Request Header Fields Too Large"},
+		"rebound name":          {a.asHost("127.0.0.1.nip.io"), forbidden},
+		"prefix of localhost":   {a.asHost("localhost.evil.com"), forbidden},
+		"localhost with a dot":  {a.asHost("localhost."), forbidden},
+		"number":                {a.asHost("2130706433"), forbidden},
+		"user":                  {a.asHost("localhost@evil.com"), bad},
+		"origin":                {a.sized(discover+"Origin: http://localhost.evil.com\r\n", ok), forbidden},
+		"null origin":           {a.sized(discover+"Origin: null\r\n", ok), forbidden},
+		"origin and a second":   {a.sized(discover+"Origin: http://localhost\r\nOrigin: http://evil.com\r\n", ok), forbidden},
+		"form":                  {strings.Replace(a.sized(discover, ok), "application/json\r", "text/plain\r", 1), "HTTP/1.1 415 Unsupported Media Type"},
+		"deep":                  {a.sized(discover, modern("1", "server/discover", `"x":`+deep+`,`)), bad},
+		"duplicate keys":        {a.sized(discover, strings.Replace(ok, `"id":1`, `"id":1,"id":2`, 1)), bad},
+		"id of a megabyte":      {a.sized(discover, modern(`"`+strings.Repeat("i", 1<<20)+`"`, "server/discover", "")), good},
+		"id that is an object":  {a.sized(discover, modern(`{}`, "server/discover", "")), bad},
+		"id beyond all":         {a.sized(discover, modern(`1e400`, "server/discover", "")), bad},
+		"batch bomb":            {a.sized("", "["+strings.Repeat("1,", 1_000_000)+"1]"), bad},
+		"header says another":   {a.sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n", ok), bad},
+		"method in two headers": {a.sized(discover+"Mcp-Method: tools/list\r\n", ok), bad},
+		"session of another":    {a.sized("Mcp-Session-Id: AAAA\r\n", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "HTTP/1.1 404 Not Found"},
+		"another path":          {strings.Replace(a.sized(discover, ok), "/mcp", "/mcp/../x", 1), "HTTP/1.1 404 Not Found"},
+		"20 MiB at once":        {a.post("Content-Length: 20971520\r\n", ""), "HTTP/1.1 413 Request Entity Too Large"},
+		"chunks without end":    {a.post("Transfer-Encoding: chunked\r\n", strings.Repeat("100000\r\n"+strings.Repeat("x", 1<<20)+"\r\n", 20)), "HTTP/1.1 413 Request Entity Too Large"},
+	}
+}
+
+func (a attacked) slowHeaders(t *testing.T) {
+	for range 200 {
+		c, err := net.Dial("tcp", a.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: ")
+	}
+	if got := firstLine(t, a.addr, a.sized(discover, discovery())); got != good {
+		t.Errorf("beside them: %s", got)
+	}
+}
+
+func (a attacked) sessions(t *testing.T) {
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	for range 3000 {
+		r, err := http.Post(a.url, "application/json", strings.NewReader(initialize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, r.Body)
+		if r.Body.Close(); r.StatusCode != 200 {
+			t.Fatalf("%s", r.Status)
+		}
+	}
+}
+
+func (a attacked) clientsThatLeave(t *testing.T) {
+	call := modern("1", "tools/call", `"name":"misbehave-loop",`)
+	request := a.sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: misbehave-loop\r\n", call)
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() {
+			c, err := net.Dial("tcp", a.addr)
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				return
 			}
-			defer c.Close()
-			io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: ")
-		}
-		if got := firstLine(t, addr, sized(discover, ok)); got != good {
-			t.Errorf("beside them: %s", got)
-		}
-	})
-	t.Run("sessions", func(t *testing.T) {
-		const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-		for range 3000 {
-			r, err := http.Post(url, "application/json", strings.NewReader(initialize))
-			if err != nil {
-				t.Fatal(err)
-			}
-			io.Copy(io.Discard, r.Body)
-			if r.Body.Close(); r.StatusCode != 200 {
-				t.Fatalf("%s", r.Status)
-			}
-		}
-	})
-	t.Run("clients that leave", func(t *testing.T) {
-		call := modern("1", "tools/call", `"name":"misbehave-loop",`)
-		request := sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: misbehave-loop\r\n", call)
-		var all sync.WaitGroup
-		for range 200 {
-			all.Go(func() {
-				c, err := net.Dial("tcp", addr)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				io.WriteString(c, request)
-				time.Sleep(20 * time.Millisecond)
-				c.Close()
-			})
-		}
-		all.Wait()
-		begin := time.Now()
-		fine := modern("1", "tools/call", `"name":"misbehave-fine","arguments":{"text":"x"},`)
-		got := firstLine(t, addr, sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: misbehave-fine\r\n", fine))
-		if d := time.Since(begin); got != good || d > 1500*time.Millisecond {
-			t.Errorf("after them: %s after %v", got, d)
-		}
-	})
+			io.WriteString(c, request)
+			time.Sleep(20 * time.Millisecond)
+			c.Close()
+		})
+	}
+	all.Wait()
+	begin := time.Now()
+	fine := modern("1", "tools/call", `"name":"misbehave-fine","arguments":{"text":"x"},`)
+	got := firstLine(t, a.addr, a.sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: misbehave-fine\r\n", fine))
+	if d := time.Since(begin); got != good || d > 1500*time.Millisecond {
+		t.Errorf("after them: %s after %v", got, d)
+	}
 }
 
 // TestHostile_stdioClient sends what no client should; each line with an answer gets one, in some
