@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
@@ -54,7 +55,7 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.always:
 		return store.Answer{Want: a.want}, "always", nil
 	case a.span > 0:
-		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + spanText(a.span), nil
+		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + voice.Span(a.span), nil
 	case a.want:
 		return answer, "", errors.New("--want is for longer than once: add --for 1h or --always")
 	}
@@ -69,7 +70,7 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 	line := q.Line
 	if answer.Want {
 		if line = q.Want; line == "" {
-			return hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
+			return voice.Hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
 		}
 	}
 	if err := agreed(ctx, questionText(q, line), "allow it "+how+"?"); err != nil {
@@ -78,7 +79,7 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 	if _, err := d.Allow(ctx, id, answer); err != nil {
 		return d.gone(id, err)
 	}
-	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, printable(line))
+	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, voice.Line(line))
 	return err
 }
 
@@ -102,12 +103,12 @@ Exit code 1: you said no to that, and the question still waits.`,
 			if err := d.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
 				return d.gone(q.ID, err)
 			}
-			_, err = fmt.Fprintf(std.out, "refused: %s\n%s takes that back\n", printable(q.Effect), printable(d.command("revoke "+q.ID)))
+			_, err = fmt.Fprintf(std.out, "refused: %s\n%s takes that back\n", voice.Line(q.Effect), voice.Line(d.command("revoke "+q.ID)))
 			return err
 		}),
 	}
 	c.Flags().DurationVar(&span, "for", operator.RefusedTime, "do not ask again for this `time`, such as 24h")
-	c.Flags().Lookup("for").DefValue = spanText(operator.RefusedTime)
+	c.Flags().Lookup("for").DefValue = voice.Span(operator.RefusedTime)
 	return c
 }
 
@@ -154,7 +155,7 @@ func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	}
 	for _, g := range grants {
 		if g.ID == id {
-			return fmt.Sprintf("plugin  %s\nmay     %s", printable(g.Plugin), printable(g.Line)), nil
+			return fmt.Sprintf("plugin  %s\nmay     %s", voice.Line(g.Plugin), voice.Line(g.Line)), nil
 		}
 	}
 	q, err := d.Store.Question(ctx, id)
@@ -164,13 +165,13 @@ func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", d.noAnswer(id, err)
 	}
-	return fmt.Sprintf("plugin   %s\nmay not  %s", printable(q.Plugin), printable(q.Effect)), nil
+	return fmt.Sprintf("plugin   %s\nmay not  %s", voice.Line(q.Plugin), voice.Line(q.Effect)), nil
 }
 
 // noAnswer says that there is none to take back.
 func (d *desk) noAnswer(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
+		return voice.Hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
 	}
 	return err
 }
@@ -187,7 +188,7 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 // gone says that nobody asks that, or not any more.
 func (d *desk) gone(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
+		return voice.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
 			d.command("pending"), d.command("grants"))
 	}
 	return err
@@ -195,13 +196,13 @@ func (d *desk) gone(id string, err error) error {
 
 // questionText is all that a person has to know to answer. What the plugin says is on lines of its own.
 func questionText(q store.Question, line string) string {
-	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", printable(q.Plugin), printable(q.Digest), printable(q.Effect))
+	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", voice.Line(q.Plugin), voice.Line(q.Digest), voice.Line(q.Effect))
 	if q.Why != "" {
-		text += "it says   " + printable(q.Why) + "\n"
+		text += "it says   " + voice.Line(q.Why) + "\n"
 	}
-	text += fmt.Sprintf("for       %s, %s", printable(q.Principal), ago(q.Asked))
+	text += fmt.Sprintf("for       %s, %s", voice.Line(q.Principal), ago(q.Asked))
 	if line != "" {
-		text += "\ngrants    " + printable(line)
+		text += "\ngrants    " + voice.Line(line)
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -73,7 +74,7 @@ func answerTo(f form.Form, words []string, decline, cancel bool) (action string,
 	}
 	content, err = f.Fill(values, true)
 	if err != nil {
-		err = hint(errors.New(printable(err.Error())), "sallyport pending shows the fields")
+		err = voice.Hint(errors.New(voice.Line(err.Error())), "sallyport pending shows the fields")
 	}
 	return form.Accept, content, err
 }
@@ -81,7 +82,7 @@ func answerTo(f form.Form, words []string, decline, cancel bool) (action string,
 // noForm says that nobody asks that, or not any more.
 func noForm(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
+		return voice.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
 	}
 	return err
 }
@@ -92,16 +93,16 @@ const bar = "  | "
 // formText shows a form. What the plugin says stands behind bars, so that nobody takes it for ours.
 func formText(f form.Form) string {
 	return fmt.Sprintf("plugin    %s (%s)\nfor       %s, %s\nasks you, in its own words:\n%s",
-		printable(f.Plugin), printable(f.Digest), printable(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
+		voice.Line(f.Plugin), voice.Line(f.Digest), voice.Line(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
 }
 
 func formLines(f form.Form) []string {
 	var lines []string
 	for line := range strings.SplitSeq(f.Message(), "\n") {
-		lines = append(lines, bar+printable(line))
+		lines = append(lines, bar+voice.Line(line))
 	}
 	if f.URL() != "" {
-		lines = append(lines, bar+"to open: "+printable(f.URL()))
+		lines = append(lines, bar+"to open: "+voice.Line(f.URL()))
 	}
 	for _, field := range f.Fields() {
 		lines = append(lines, bar+fieldLine(field))
@@ -141,7 +142,7 @@ func fieldLine(f form.Field) string {
 			text += "; " + says
 		}
 	}
-	return printable(text)
+	return voice.Line(text)
 }
 
 // answerShown is what is going to be sent.
@@ -152,5 +153,5 @@ func answerShown(action string, content []byte) string {
 	case content == nil:
 		return "you answer: yes, it was opened"
 	}
-	return "you answer: " + printable(string(content))
+	return "you answer: " + voice.Line(string(content))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -45,7 +46,7 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject, all bool) error {
 	v, err := review(ctx, s, std, name)
 	if errors.Is(err, registry.ErrNothingWaits) {
-		fmt.Fprintln(std.out, printable(err.Error()))
+		fmt.Fprintln(std.out, voice.Line(err.Error()))
 		return exitCode(exitTool)
 	}
 	if err != nil {
@@ -57,9 +58,9 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	}
 	var text strings.Builder
 	printReview(&text, v, all)
-	question := fmt.Sprintf("may %s serve with these bytes?", printable(name))
+	question := fmt.Sprintf("may %s serve with these bytes?", voice.Line(name))
 	if reject {
-		question = fmt.Sprintf("refuse these bytes of %s for good?", printable(name))
+		question = fmt.Sprintf("refuse these bytes of %s for good?", voice.Line(name))
 	}
 	yes, err := confirm(ctx, text.String(), question)
 	if err != nil {
@@ -84,7 +85,7 @@ func review(ctx context.Context, s *settings.Settings, std stdio, name string) (
 	}
 	v, err := h.registry.Review(name)
 	if errors.Is(err, registry.ErrNoPlugin) {
-		return nil, hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
+		return nil, voice.Hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
 	}
 	return v, err
 }
@@ -93,7 +94,7 @@ func review(ctx context.Context, s *settings.Settings, std stdio, name string) (
 func confirm(ctx context.Context, text, question string) (bool, error) {
 	t, err := terminal.Open()
 	if err != nil {
-		return false, hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
+		return false, voice.Hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
 	}
 	defer t.Close()
 	return t.Confirm(ctx, text, question)
@@ -111,14 +112,14 @@ func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, 
 		if v.Before.Digest == "" {
 			serves = "nothing of it serves"
 		}
-		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", printable(v.Name), serves)
+		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", voice.Line(v.Name), serves)
 		answered.Answer = "reject"
 		return note(answered)
 	case yes:
 		if err := v.Approve(ctx, l); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", printable(v.Name))
+		fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", voice.Line(v.Name))
 		answered.Answer = "approve"
 		return note(answered)
 	}

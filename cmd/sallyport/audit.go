@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -63,15 +64,15 @@ cannot be told.`,
 func verifyAudit(std stdio, dir string) error {
 	r, err := audit.Verify(dir)
 	if err == nil && r.Chains == 0 && len(r.Problems) == 0 {
-		return hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
+		return voice.Hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
 	}
 	if err != nil {
 		return err
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintln(std.out, printable(p.String()))
+		fmt.Fprintln(std.out, voice.Line(p.String()))
 	}
-	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", counted(int(r.Lines), "line"), counted(r.Chains, "chain"))
+	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", voice.Count(int(r.Lines), "line"), voice.Count(r.Chains, "chain"))
 	switch open := len(r.Open); {
 	case open == 1:
 		fmt.Fprintln(std.out, "1 of them has no end: its process runs still, or was killed")
@@ -88,12 +89,12 @@ func prove(std stdio, dir, mark string) error {
 	line, err := audit.Proves(dir, mark)
 	switch {
 	case errors.Is(err, audit.ErrNotProven):
-		fmt.Fprintln(std.out, printable(err.Error()))
+		fmt.Fprintln(std.out, voice.Line(err.Error()))
 		return exitCode(exitTool)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n", printableJSON(line))
+	fmt.Fprintf(std.out, "%s\n", voice.JSON(line))
 	return nil
 }
 
@@ -121,12 +122,12 @@ func showCall(std stdio, dir, id string) error {
 		found = true
 		var out bytes.Buffer
 		if json.Indent(&out, l.Text, "", "  ") == nil {
-			fmt.Fprintf(std.out, "%s\n", printableJSON(out.Bytes()))
+			fmt.Fprintf(std.out, "%s\n", voice.JSON(out.Bytes()))
 		}
 		return true // a call that was asked something has a line each time it runs
 	})
 	if err == nil && !found {
-		return hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
+		return voice.Hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
 	}
 	return err
 }
@@ -167,7 +168,7 @@ func tailAudit(std stdio, dir string, n int, plugin string) error {
 		return true
 	})
 	for _, l := range last.sorted() {
-		fmt.Fprintf(std.out, "%s\n", printableJSON(l.text))
+		fmt.Fprintf(std.out, "%s\n", voice.JSON(l.text))
 	}
 	return err
 }

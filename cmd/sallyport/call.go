@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -89,7 +90,7 @@ func (h *host) failure() error {
 // callOnce sends one tools/call through the same server that a client speaks to.
 func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
 	if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
-		return hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
+		return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 	}
 	h, err := p.open(ctx, s, std)
 	if h != nil {
@@ -113,7 +114,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 // refused is an error of the protocol; for a name that is not there it says where the names are.
 func refused(e *jsonrpc.Error, file string) error {
 	if strings.HasPrefix(e.Message, "unknown tool") {
-		return hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
+		return voice.Hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
 	}
 	return fmt.Errorf("error %d: %s", e.Code, e.Message)
 }
@@ -132,7 +133,7 @@ func printResult(std stdio, response []byte) error {
 	if err := json.Indent(&out, result, "", "  "); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n", printableJSON(out.Bytes()))
+	fmt.Fprintf(std.out, "%s\n", voice.JSON(out.Bytes()))
 	if bytes.Equal(rawjson.Get(result, "isError"), []byte("true")) {
 		return exitCode(exitTool)
 	}

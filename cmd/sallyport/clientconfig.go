@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
@@ -87,10 +88,10 @@ func httpServer(s *settings.Settings) (clients.Server, error) {
 	scheme, addr, path := splitAddress(s.Text("http.addr"))
 	name, port, err := net.SplitHostPort(addr)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || name == "" {
-		return clients.Server{}, hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
+		return clients.Server{}, voice.Hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
 	}
 	if local := (&streamable.Options{Addr: addr}); !local.Local() {
-		return clients.Server{}, hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
+		return clients.Server{}, voice.Hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
 			"make a token with sallyport token NAME, and write the entry by hand")
 	}
 	token, err := localToken(s)

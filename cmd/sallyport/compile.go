@@ -20,6 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/extism"
@@ -158,7 +159,7 @@ func (p *progress) tell(file string, err error, took time.Duration) {
 	outcome := took.Round(time.Millisecond).String()
 	if err != nil {
 		p.failed++
-		outcome = "failed: " + printable(err.Error())
+		outcome = "failed: " + voice.Line(err.Error())
 	}
-	fmt.Fprintf(p.out, "%d/%d %s %s\n", p.done, p.of, printable(filepath.Base(file)), outcome)
+	fmt.Fprintf(p.out, "%d/%d %s %s\n", p.done, p.of, voice.Line(filepath.Base(file)), outcome)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
 func newConfig(std stdio) *cobra.Command {
@@ -49,10 +50,10 @@ func printSettings(std stdio, s *settings.Settings) error {
 		fmt.Fprintf(w, "%s\tsets nothing\tvariable\n", name)
 	}
 	if s.Ceiling != nil {
-		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", counted(len(s.Ceiling.Grants()), "line"), s.File)
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", voice.Count(len(s.Ceiling.Grants()), "line"), s.File)
 	}
 	for _, p := range s.Plugins {
-		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, counted(len(p.Grants.Grants()), "grant"), s.File, p.Line)
+		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, voice.Count(len(p.Grants.Grants()), "grant"), s.File, p.Line)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -64,11 +65,11 @@ func printSettings(std stdio, s *settings.Settings) error {
 func printWritten(out io.Writer, s *settings.Settings) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, g := range s.Ceiling.Grants() {
-		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", printable(g.String()), s.File, g.Line)
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", voice.Line(g.String()), s.File, g.Line)
 	}
 	for _, p := range s.Plugins {
 		for _, v := range p.Written {
-			fmt.Fprintf(w, "plugins.%s.%s\t%s\tfile %s:%d\n", p.Name, printable(v.Name), printable(v.Text), s.File, v.Line)
+			fmt.Fprintf(w, "plugins.%s.%s\t%s\tfile %s:%d\n", p.Name, voice.Line(v.Name), voice.Line(v.Text), s.File, v.Line)
 		}
 	}
 	return w.Flush()

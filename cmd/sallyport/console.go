@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/transport/console"
@@ -23,7 +24,7 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 		return c, nil
 	}
 	if err := console.Check(addr); err != nil {
-		return nil, hint(err, "console: off has no such page")
+		return nil, voice.Hint(err, "console: off has no such page")
 	}
 	open := sync.OnceFunc(func() {
 		url, err := c.Listen(addr)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -44,7 +45,7 @@ Exit code 1: it may not.`,
 func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
 	if arguments != "" {
 		if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
-			return hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
+			return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 		}
 	}
 	i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == plugin })
@@ -71,18 +72,18 @@ func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments str
 func printExplanation(w io.Writer, s *settings.Settings, x hostfuncs.Explanation, open bool) error {
 	where := ""
 	if x.At > 0 {
-		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, printable(x.Line))
+		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, voice.Line(x.Line))
 		if x.Filled != "" {
-			where += fmt.Sprintf("  in this call: %s\n", printable(x.Filled))
+			where += fmt.Sprintf("  in this call: %s\n", voice.Line(x.Filled))
 		}
 	}
 	if x.Allowed {
-		fmt.Fprintf(w, "allowed: %s\n%s", printable(x.Effect), where)
+		fmt.Fprintf(w, "allowed: %s\n%s", voice.Line(x.Effect), where)
 		return nil
 	}
-	fmt.Fprintf(w, "refused: %s: %s\n%s", printable(x.Effect), printable(x.Reason), where)
+	fmt.Fprintf(w, "refused: %s: %s\n%s", voice.Line(x.Effect), voice.Line(x.Reason), where)
 	if x.Hint != "" {
-		fmt.Fprintf(w, "to allow it: %s\n", printable(x.Hint))
+		fmt.Fprintf(w, "to allow it: %s\n", voice.Line(x.Hint))
 	}
 	if open {
 		fmt.Fprintf(w, "lines with {args…} or for: count only with --tool and --args\n")

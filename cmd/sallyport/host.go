@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
@@ -250,7 +251,7 @@ func grants(lines []string) (*grant.Set, error) {
 	for _, line := range lines {
 		g, err := grant.ParseLine(line)
 		if err != nil {
-			return nil, hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
+			return nil, voice.Hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
 		}
 		all = append(all, g)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/inspect"
@@ -37,7 +38,7 @@ func newInspect(std stdio) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(std.out, d)
+				return voice.WriteJSON(std.out, d)
 			}
 			return printDescription(std.out, d)
 		},
@@ -69,12 +70,12 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 // printDescription writes a description for a person.
 func printDescription(w io.Writer, d *inspect.Description) error {
 	m := d.Manifest
-	fmt.Fprintln(w, strings.TrimSpace(printable(cmp.Or(m.Name, d.Name))+" "+printable(m.Version)))
+	fmt.Fprintln(w, strings.TrimSpace(voice.Line(cmp.Or(m.Name, d.Name))+" "+voice.Line(m.Version)))
 	if m.Name != "" && d.Name != m.Name {
-		fmt.Fprintf(w, "called %s by its file's name\n", printable(d.Name))
+		fmt.Fprintf(w, "called %s by its file's name\n", voice.Line(d.Name))
 	}
 	if m.Description != "" {
-		fmt.Fprintln(w, printableLines(m.Description))
+		fmt.Fprintln(w, voice.Lines(m.Description))
 	}
 	packed := "packed"
 	if !d.Packed {
@@ -88,10 +89,10 @@ func printDescription(w io.Writer, d *inspect.Description) error {
 	wants(w, m.Wants)
 	fmt.Fprintln(w, "\nimports")
 	for _, name := range distinct(d.Imports) {
-		fmt.Fprintf(w, "  %s\n", printable(name))
+		fmt.Fprintf(w, "  %s\n", voice.Line(name))
 	}
 	for _, p := range m.Problems {
-		fmt.Fprintf(w, "warning: %s\n", printable(p))
+		fmt.Fprintf(w, "warning: %s\n", voice.Line(p))
 	}
 	return nil
 }
@@ -106,9 +107,9 @@ func section(w io.Writer, title string, entries []json.RawMessage, name, about s
 		n, _ := rawjson.String(rawjson.Get(e, name))
 		text, _ := rawjson.String(rawjson.Get(e, about))
 		first, _, _ := strings.Cut(text, "\n")
-		fmt.Fprintf(w, "  %s\n", printable(n))
+		fmt.Fprintf(w, "  %s\n", voice.Line(n))
 		if first != "" {
-			indented(w, first)
+			voice.Indent(w, first)
 		}
 	}
 }
@@ -137,10 +138,10 @@ func wants(w io.Writer, entries []json.RawMessage) {
 			if !plain {
 				value = string(m.Value)
 			}
-			fmt.Fprintf(w, "  - %s: %s\n", printable(m.Key), printable(value))
+			fmt.Fprintf(w, "  - %s: %s\n", voice.Line(m.Key), voice.Line(value))
 		}
 		if why != "" {
-			indented(w, "# "+why)
+			voice.Indent(w, "# "+why)
 		}
 	}
 }

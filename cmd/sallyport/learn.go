@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
 )
 
@@ -44,12 +45,12 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	if len(needs) == 0 && len(l.never) == 0 {
 		err := fmt.Errorf("no call of plugin %q needed anything that the audit log knows of", plugin)
 		if !l.plugin.Learn {
-			return hint(err, "write learn: true under the plugin, use it, and run this again")
+			return voice.Hint(err, "write learn: true under the plugin, use it, and run this again")
 		}
 		return err
 	}
 	if len(needs) > 0 {
-		fmt.Fprintf(w, "plugins:\n  %s:\n    grants:\n", printable(plugin))
+		fmt.Fprintf(w, "plugins:\n  %s:\n    grants:\n", voice.Line(plugin))
 	}
 	for _, n := range needs {
 		printNeed(w, n)
@@ -65,14 +66,14 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 func printNever(w io.Writer, l *learnt) {
 	for _, reason := range slices.Sorted(maps.Keys(l.never)) {
 		n := l.never[reason]
-		fmt.Fprintf(w, "# no line is suggested for %s", printable(n.effect))
+		fmt.Fprintf(w, "# no line is suggested for %s", voice.Line(n.effect))
 		if n.more > 0 {
 			fmt.Fprintf(w, ", and %d more", n.more)
 		}
-		fmt.Fprintf(w, ": %s\n", printable(reason))
+		fmt.Fprintf(w, ": %s\n", voice.Line(reason))
 	}
 	if l.others > 0 {
-		fmt.Fprintf(w, "# nor for %s for other reasons: sallyport audit show tells each\n", counted(l.others, "refusal"))
+		fmt.Fprintf(w, "# nor for %s for other reasons: sallyport audit show tells each\n", voice.Count(l.others, "refusal"))
 	}
 }
 
@@ -82,13 +83,13 @@ func printNeed(w io.Writer, n learn.Need) {
 	if n.Spare {
 		mark = "# "
 	}
-	fmt.Fprintf(w, "      # %s\n", printable(reasonFor(n)))
+	fmt.Fprintf(w, "      # %s\n", voice.Line(reasonFor(n)))
 	for i, line := range writtenAs(n.Line) {
 		lead := "- "
 		if i > 0 {
 			lead = "  "
 		}
-		fmt.Fprintf(w, "      %s%s%s\n", mark, lead, printable(line))
+		fmt.Fprintf(w, "      %s%s%s\n", mark, lead, voice.Line(line))
 	}
 }
 
@@ -109,7 +110,7 @@ func reasonFor(n learn.Need) string {
 		what string
 	}{{n.Used, "used"}, {n.Tried, "tried by a dry run"}, {n.Refused, "refused"}} {
 		if p.n > 0 {
-			parts = append(parts, p.what+" "+counted(p.n, "time"))
+			parts = append(parts, p.what+" "+voice.Count(p.n, "time"))
 		}
 	}
 	text := strings.Join(parts, ", ")

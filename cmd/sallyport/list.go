@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -38,7 +39,7 @@ func newList(std stdio) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(std.out, plugins)
+				return voice.WriteJSON(std.out, plugins)
 			}
 			return printStatus(std.out, s.Text("dir"), plugins)
 		},
@@ -73,8 +74,8 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 	var table bytes.Buffer
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, p := range plugins {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(p.Name), p.State, cmp.Or(printable(p.Version), "-"),
-			count(p.Tools, "tool"), count(p.Resources, "resource"), count(p.Prompts, "prompt"))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", voice.Line(p.Name), p.State, cmp.Or(voice.Line(p.Version), "-"),
+			voice.Count(p.Tools, "tool"), voice.Count(p.Resources, "resource"), voice.Count(p.Prompts, "prompt"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -86,16 +87,16 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		}
 		fmt.Fprint(w, line)
 		if p.Error != "" {
-			indented(w, p.Error)
+			voice.Indent(w, p.Error)
 		}
 		if p.Updates != "" {
-			indented(w, beforehand(p.Updates))
+			voice.Indent(w, beforehand(p.Updates))
 		}
 		if p.Keeps != "" {
-			indented(w, keeps(p.Keeps))
+			voice.Indent(w, keeps(p.Keeps))
 		}
 		for _, warning := range p.Warnings {
-			indented(w, "warning: "+warning)
+			voice.Indent(w, "warning: "+warning)
 		}
 	}
 	return nil
@@ -124,7 +125,7 @@ func printEmpty(w io.Writer, dir string) error {
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		return hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
+		return voice.Hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
 	}
 	if err == nil {
 		_, err = os.ReadDir(dir)

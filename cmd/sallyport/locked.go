@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -63,7 +64,7 @@ func openLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
 	l, err := lock.Open(o)
 	var broken *lock.FileError
 	if errors.As(err, &broken) {
-		return nil, hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
+		return nil, voice.Hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
 	}
 	return l, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -23,9 +24,9 @@ func notice(msg []byte) string {
 		if total := text("total"); total != "" {
 			line += " of " + total
 		}
-		return printable(strings.TrimSpace(line + " " + text("message")))
+		return voice.Line(strings.TrimSpace(line + " " + text("message")))
 	case "notifications/message":
-		return printable(fmt.Sprintf("%s: %s", text("level"), text("data")))
+		return voice.Line(fmt.Sprintf("%s: %s", text("level"), text("data")))
 	}
-	return string(printableJSON(msg))
+	return string(voice.JSON(msg))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -41,10 +42,10 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		return err
 	}
 	for _, p := range d.Manifest.Problems {
-		fmt.Fprintf(std.err, "warning: %s\n", printable(p))
+		fmt.Fprintf(std.err, "warning: %s\n", voice.Line(p))
 	}
 	if d.Packed {
-		fmt.Fprintf(std.out, "%s is packed already\n", printable(file))
+		fmt.Fprintf(std.out, "%s is packed already\n", voice.Line(file))
 		return nil
 	}
 	if file, err = filepath.EvalSymlinks(file); err != nil { // a link stays, what it leads to changes
@@ -64,8 +65,8 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err := replaceFile(file, packed); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", printable(file),
-		counted(len(d.Manifest.Tools), "tool"), counted(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), counted(len(d.Manifest.Prompts), "prompt"))
+	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", voice.Line(file),
+		voice.Count(len(d.Manifest.Tools), "tool"), voice.Count(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), voice.Count(len(d.Manifest.Prompts), "prompt"))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
@@ -38,7 +39,7 @@ func newPending(std stdio) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(std.out, append(questionsJSON(all), formsJSON(forms)...))
+				return voice.WriteJSON(std.out, append(questionsJSON(all), formsJSON(forms)...))
 			}
 			return printQuestions(std.out, d, all, forms)
 		}),
@@ -87,18 +88,18 @@ func noteOnce(s *settings.Settings) func(operator.Answered) error {
 
 func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.Form) error {
 	for _, q := range all {
-		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
+		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))
 		if q.Why != "" {
-			indented(w, "it says: "+q.Why)
+			voice.Indent(w, "it says: "+q.Why)
 		}
-		indented(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
+		voice.Indent(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
 	}
 	for _, f := range forms {
-		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, printable(f.Plugin), strings.Join(formLines(f), "\n"))
-		indented(w, fmt.Sprintf("for %s, %s", f.Principal, ago(f.Asked)))
+		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, voice.Line(f.Plugin), strings.Join(formLines(f), "\n"))
+		voice.Indent(w, fmt.Sprintf("for %s, %s", f.Principal, ago(f.Asked)))
 	}
 	if len(all)+len(forms) == 0 {
-		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", printable(d.folder))
+		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", voice.Line(d.folder))
 		return err
 	}
 	var how []string
@@ -108,7 +109,7 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 	if len(forms) > 0 {
 		how = append(how, d.command("answer ID FIELD=VALUE…"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", printable(strings.Join(how, ", ")))
+	_, err := fmt.Fprintf(w, "\n%s\n", voice.Line(strings.Join(how, ", ")))
 	return err
 }
 
@@ -199,17 +200,17 @@ func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Q
 		if g.Once {
 			how = "once, " + how
 		}
-		fmt.Fprintf(w, "%s  %s may %s\n", g.ID, printable(g.Plugin), printable(g.Line))
-		indented(w, fmt.Sprintf("%s, for %s, as %s", how, g.Principal, g.Digest))
+		fmt.Fprintf(w, "%s  %s may %s\n", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, g.Principal, g.Digest))
 	}
 	for _, q := range refused {
-		fmt.Fprintf(w, "%s  %s may not %s\n", q.ID, printable(q.Plugin), printable(q.Effect))
-		indented(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
+		fmt.Fprintf(w, "%s  %s may not %s\n", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {
-		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", printable(d.folder))
+		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", voice.Line(d.folder))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s takes an answer back\n", printable(d.command("revoke ID")))
+	_, err := fmt.Fprintf(w, "\n%s takes an answer back\n", voice.Line(d.command("revoke ID")))
 	return err
 }

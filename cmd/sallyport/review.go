@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -71,7 +72,7 @@ func (d *difference) file(entry string) {
 func printReview(out io.Writer, v *registry.Review, all bool) {
 	d := differenceOf(v, all)
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "%s (%s)\n", printable(v.Name), printable(v.File))
+	fmt.Fprintf(w, "%s (%s)\n", voice.Line(v.Name), voice.Line(v.File))
 	if v.Rejected {
 		fmt.Fprintln(w, "these bytes were rejected before")
 	}
@@ -124,18 +125,18 @@ func (d *difference) printImports(w io.Writer) {
 			}
 		}
 		if len(names) > 0 {
-			fmt.Fprintf(w, "  %s %s\n", sign, counted(len(names), "import"))
-			indented(w, strings.Join(names, " "))
+			fmt.Fprintf(w, "  %s %s\n", sign, voice.Count(len(names), "import"))
+			voice.Indent(w, strings.Join(names, " "))
 		}
 	}
 }
 
 func (d *difference) printWant(w io.Writer, c lock.Change, most int) {
 	if c.After == "" {
-		fmt.Fprintf(w, "  - want %s\n", printable(d.cut(c.Before, min(most, maxShownGone))))
+		fmt.Fprintf(w, "  - want %s\n", voice.Line(d.cut(c.Before, min(most, maxShownGone))))
 		return
 	}
-	fmt.Fprintf(w, "  + want %s\n", printable(d.cut(c.After, most)))
+	fmt.Fprintf(w, "  + want %s\n", voice.Line(d.cut(c.After, most)))
 }
 
 // printChanged writes what is another in one entry: every text and everything outside of its schemas, and of the rest
@@ -152,7 +153,7 @@ func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
 	}
 	if more := tail - maxShownTail; more > 0 && !d.all {
 		d.counted += more
-		fmt.Fprintf(w, "    %s: and %s of its schemas, which are no texts\n", printable(changes[0].Entry), counted(more, "more value"))
+		fmt.Fprintf(w, "    %s: and %s of its schemas, which are no texts\n", voice.Line(changes[0].Entry), voice.Count(more, "more value"))
 	}
 }
 
@@ -170,14 +171,14 @@ func weighty(c lock.Change) bool {
 func (d *difference) printChange(w io.Writer, c lock.Change) {
 	switch {
 	case c.After == "":
-		fmt.Fprintf(w, "  - %s\n", printable(c.What))
-		indented(w, d.cut(c.Before, maxShownGone))
+		fmt.Fprintf(w, "  - %s\n", voice.Line(c.What))
+		voice.Indent(w, d.cut(c.Before, maxShownGone))
 	case c.Before == "":
-		fmt.Fprintf(w, "  + %s\n", printable(c.What))
-		indented(w, d.cut(c.After, maxShownText))
+		fmt.Fprintf(w, "  + %s\n", voice.Line(c.What))
+		voice.Indent(w, d.cut(c.After, maxShownText))
 	default:
-		fmt.Fprintf(w, "    %s\n", printable(c.What))
-		indented(w, d.words(c.Before, c.After))
+		fmt.Fprintf(w, "    %s\n", voice.Line(c.What))
+		voice.Indent(w, d.words(c.Before, c.After))
 	}
 }
 
@@ -203,7 +204,7 @@ func (d *difference) printAdded(w io.Writer) {
 		if i := slices.IndexFunc(d.of[entry], func(c lock.Change) bool { return c.Path == "description" }); i >= 0 {
 			about = ": " + d.cut(d.of[entry][i].After, maxShownLine)
 		}
-		fmt.Fprintf(w, "  + %s%s\n", printable(entry), printable(about))
+		fmt.Fprintf(w, "  + %s%s\n", voice.Line(entry), voice.Line(about))
 	}
 }
 
@@ -215,7 +216,7 @@ func (d *difference) printGone(w io.Writer) {
 			fmt.Fprintf(w, "  - and %d more: --all prints them\n", len(d.gone)-i)
 			return
 		}
-		fmt.Fprintf(w, "  - %s\n", printable(entry))
+		fmt.Fprintf(w, "  - %s\n", voice.Line(entry))
 	}
 }
 
@@ -230,8 +231,8 @@ func (d *difference) printShort(w io.Writer) {
 			added++
 		}
 	}
-	fmt.Fprintf(w, "\nin short: %s, %s new and %d gone, of its entries %d changed, %d new, %d gone\n", counted(len(d.imports), "other import"),
-		counted(added, "want"), gone, len(d.changed), len(d.added), len(d.gone))
+	fmt.Fprintf(w, "\nin short: %s, %s new and %d gone, of its entries %d changed, %d new, %d gone\n", voice.Count(len(d.imports), "other import"),
+		voice.Count(added, "want"), gone, len(d.changed), len(d.added), len(d.gone))
 	shown := 0
 	for _, c := range d.wants {
 		if c.After != "" && shown < maxShownWant {
@@ -240,10 +241,10 @@ func (d *difference) printShort(w io.Writer) {
 		}
 	}
 	if added > shown {
-		fmt.Fprintf(w, "  + and %s, which stand above\n", counted(added-shown, "more want"))
+		fmt.Fprintf(w, "  + and %s, which stand above\n", voice.Count(added-shown, "more want"))
 	}
 	if hidden := d.counted + d.inside; hidden+d.long > 0 {
-		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", counted(hidden, "value"), counted(d.long, "character"))
+		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", voice.Count(hidden, "value"), voice.Count(d.long, "character"))
 	}
 }
 
@@ -257,7 +258,7 @@ func (d *difference) cut(text string, most int) string {
 	return string(runes[:most]) + more(len(runes)-most)
 }
 
-func more(n int) string { return fmt.Sprintf(" [… %s]", counted(n, "more character")) }
+func more(n int) string { return fmt.Sprintf(" [… %s]", voice.Count(n, "more character")) }
 
 // words writes two versions of a text as one, with what is new and what is gone marked. What is new has a bound of its
 // own, which neither what is gone nor what stayed uses up.

@@ -99,9 +99,9 @@ func noCommand(c *cobra.Command, args []string) error {
 	}
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
+		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
-	return hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
+	return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
 }
 
 // words refuses fewer than least or more than most arguments and says how the command is written.
@@ -109,9 +109,9 @@ func words(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return hint(errors.New("a word is missing"), "%s", c.UseLine())
+			return voice.Hint(errors.New("a word is missing"), "%s", c.UseLine())
 		case len(args) > most:
-			return hint(fmt.Errorf("one word too many: %q", args[most]), "%s", c.UseLine())
+			return voice.Hint(fmt.Errorf("one word too many: %q", args[most]), "%s", c.UseLine())
 		}
 		return nil
 	}
@@ -119,7 +119,7 @@ func words(least, most int) cobra.PositionalArgs {
 
 // wrongFlag says where the flags of a command are listed.
 func wrongFlag(c *cobra.Command, err error) error {
-	return hint(err, "%s --help lists the flags", c.CommandPath())
+	return voice.Hint(err, "%s --help lists the flags", c.CommandPath())
 }
 
 // version is the module's version, or the revision that it was built from.

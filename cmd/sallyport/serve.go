@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -72,7 +73,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	web, err := listenHTTP(s, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
+		return voice.Hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
@@ -25,7 +26,7 @@ func newToken(std stdio) *cobra.Command {
 			}
 			token, err := auth.Add(tokensFile(s), args[0])
 			if errors.Is(err, auth.ErrDuplicate) {
-				return hint(err, "to make it anew, remove its line from %s", tokensFile(s))
+				return voice.Hint(err, "to make it anew, remove its line from %s", tokensFile(s))
 			}
 			if err != nil {
 				return err
