@@ -3,8 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,149 +16,128 @@ import (
 // module is the prefix of our own packages.
 const module = "github.com/sallyport-mcp/sallyport/"
 
-// layers gives each package its height: it may import only packages that are lower, or beside it in
-// the same folder tree. A package that is not here fails the test, so that somebody decides.
-var layers = map[string]int{
-	"cmd/sallyport":                    6,
-	"cmd/sallyport/internal/clients":   6,
-	"cmd/sallyport/internal/compiler":  6,
-	"cmd/sallyport/internal/logging":   6,
-	"cmd/sallyport/internal/private":   6,
-	"cmd/sallyport/internal/statekeys": 6,
-	"cmd/sallyport/internal/voice":     6,
-	"cmd/sallyport/internal/settings":  6,
-	"cmd/sallyport/internal/hypermcp":  6,
-	"cmd/sallyport/internal/terminal":  6,
+// layers gives each package its height, a line each: it may import only packages that are lower, and those of its own
+// height that stand behind its ">". A package that is not here fails the test, so that somebody decides.
+const layers = `
+6 cmd/bench
+6 cmd/challenges
+6 cmd/sallyport > cmd/sallyport/internal/*
+6 cmd/sallyport/internal/clients
+6 cmd/sallyport/internal/compiler
+6 cmd/sallyport/internal/hypermcp
+6 cmd/sallyport/internal/logging > cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/private > cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/settings
+6 cmd/sallyport/internal/statekeys > cmd/sallyport/internal/private cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/terminal
+6 cmd/sallyport/internal/terminal/terminaltest
+6 cmd/sallyport/internal/voice
 
-	"cmd/sallyport/internal/terminal/terminaltest": 6,
+5 transport/auth
+5 transport/console
+5 transport/outbox
+5 transport/stdio
+5 transport/streamable > transport/outbox
+5 transport/transporttest
 
-	"cmd/bench":                 6,
-	"cmd/challenges":            6,
-	"transport":                 5,
-	"transport/auth":            5,
-	"transport/stdio":           5,
-	"transport/streamable":      5,
-	"transport/console":         5,
-	"transport/outbox":          5,
-	"transport/transporttest":   5,
-	"transport/listener":        0,
-	"transport/ratelimit":       0,
-	"protocol":                  4,
-	"registry":                  4,
-	"registry/catalogue":        3,
-	"registry/fit":              3,
-	"registry/notify":           3,
-	"registry/inspect":          3,
-	"registry/document":         3,
-	"registry/module":           3,
-	"registry/serving":          3,
-	"registry/extismfile":       1,
-	"registry/lock":             1,
-	"registry/cache":            0,
-	"registry/folder":           0,
-	"registry/frontmatter":      0,
-	"registry/promptfile":       0,
-	"registry/skillfile":        0,
-	"registry/manifest":         0,
-	"registry/names":            0,
-	"registry/stamp":            0,
-	"registry/uritemplate":      0,
-	"hostfuncs":                 2,
-	"hostfuncs/tree/system":     2,
-	"hostfuncs/tree":            2,
-	"hostfuncs/wasi/pipe":       0,
-	"hostfuncs/wasi":            2,
-	"hostfuncs/overlay":         2,
-	"hostfuncs/landing":         0,
-	"hostfuncs/filelock":        0,
-	"hostfuncs/web":             2,
-	"hostfuncs/audit":           0,
-	"runtime":                   1,
-	"runtime/native":            1,
-	"runtime/extism":            1,
-	"protocol/jsonrpc":          0,
-	"protocol/paramheader":      0,
-	"protocol/rawjson":          0,
-	"protocol/clean":            0,
-	"protocol/schema":           0,
-	"protocol/schema/census":    0,
-	"protocol/schema/decimal":   0,
-	"protocol/apps":             0,
-	"protocol/icon":             0,
-	"protocol/meta":             0,
-	"protocol/search":           0,
-	"protocol/secretword":       0,
-	"protocol/task":             3,
-	"protocol/sealed":           0,
-	"runtime/enginetest":        1,
-	"runtime/codecache":         0,
-	"runtime/image":             0,
-	"runtime/wasmbin":           0,
-	"runtime/wasmbin/rewrite":   0,
-	"runtime/wasmtest":          0,
-	"hostfuncs/argument":        0,
-	"hostfuncs/secret":          0,
-	"hostfuncs/canonical":       0,
-	"hostfuncs/grant":           0,
-	"hostfuncs/notation":        0,
-	"hostfuncs/learn":           1,
-	"hostfuncs/journal":         0,
-	"hostfuncs/operator":        1,
-	"hostfuncs/form":            1,
-	"hostfuncs/store":           0,
-	"hostfuncs/store/storetest": 0,
-	"hostfuncs/trace":           0,
+4 protocol
+4 registry > registry/catalogue registry/document registry/fit registry/module registry/notify registry/serving
+
+3 protocol/task
+3 registry/catalogue
+3 registry/document > registry/serving
+3 registry/fit
+3 registry/inspect > registry/module
+3 registry/module
+3 registry/notify > registry/catalogue
+3 registry/serving > registry/catalogue registry/module
+
+2 hostfuncs > hostfuncs/overlay hostfuncs/tree hostfuncs/wasi hostfuncs/web
+2 hostfuncs/overlay > hostfuncs/tree hostfuncs/tree/system hostfuncs/wasi
+2 hostfuncs/tree > hostfuncs/tree/system hostfuncs/wasi
+2 hostfuncs/tree/system > hostfuncs/wasi
+2 hostfuncs/wasi
+2 hostfuncs/web
+
+1 hostfuncs/form
+1 hostfuncs/learn
+1 hostfuncs/operator > hostfuncs/form
+1 registry/extismfile
+1 registry/lock
+1 runtime
+1 runtime/enginetest > runtime
+1 runtime/extism > runtime
+1 runtime/native > runtime
+
+0 hostfuncs/argument > protocol/rawjson
+0 hostfuncs/audit
+0 hostfuncs/canonical
+0 hostfuncs/filelock
+0 hostfuncs/grant > hostfuncs/canonical hostfuncs/notation
+0 hostfuncs/journal
+0 hostfuncs/landing > hostfuncs/filelock
+0 hostfuncs/notation
+0 hostfuncs/secret
+0 hostfuncs/store > hostfuncs/filelock
+0 hostfuncs/store/storetest > hostfuncs/store
+0 hostfuncs/trace > protocol/rawjson
+0 hostfuncs/wasi/pipe
+0 protocol/apps > protocol/rawjson
+0 protocol/clean > protocol/rawjson
+0 protocol/icon > protocol/rawjson
+0 protocol/jsonrpc > protocol/rawjson
+0 protocol/meta > protocol/apps protocol/rawjson
+0 protocol/paramheader > protocol/rawjson
+0 protocol/rawjson
+0 protocol/schema > protocol/clean protocol/rawjson protocol/schema/census protocol/schema/decimal
+0 protocol/schema/census > protocol/clean protocol/rawjson
+0 protocol/schema/decimal
+0 protocol/sealed
+0 protocol/search
+0 protocol/secretword
+0 registry/cache > protocol/rawjson registry/manifest registry/stamp
+0 registry/folder > registry/stamp
+0 registry/frontmatter > protocol/rawjson
+0 registry/manifest > protocol/apps protocol/clean protocol/icon protocol/meta protocol/paramheader protocol/rawjson protocol/schema protocol/secretword registry/names registry/uritemplate
+0 registry/names
+0 registry/promptfile > protocol/rawjson registry/frontmatter
+0 registry/skillfile > protocol/rawjson registry/frontmatter
+0 registry/stamp
+0 registry/uritemplate
+0 runtime/codecache
+0 runtime/image
+0 runtime/wasmbin
+0 runtime/wasmbin/rewrite > runtime/wasmbin
+0 runtime/wasmtest
+0 transport/listener
+0 transport/ratelimit
+`
+
+// layer is a line of layers.
+type layer struct {
+	height int
+	beside []string // patterns of path.Match
 }
 
-// beside lists the imports within one height that the design wants, upwards in the folder tree.
-var beside = map[string][]string{
-	"runtime/enginetest": {"runtime"},
-	"cmd/sallyport":      {"cmd/sallyport/internal/clients", "cmd/sallyport/internal/compiler", "cmd/sallyport/internal/hypermcp", "cmd/sallyport/internal/logging", "cmd/sallyport/internal/private", "cmd/sallyport/internal/settings", "cmd/sallyport/internal/statekeys", "cmd/sallyport/internal/terminal", "cmd/sallyport/internal/voice"},
-
-	"cmd/sallyport/internal/logging":   {"cmd/sallyport/internal/voice"},
-	"cmd/sallyport/internal/private":   {"cmd/sallyport/internal/voice"},
-	"cmd/sallyport/internal/statekeys": {"cmd/sallyport/internal/private", "cmd/sallyport/internal/voice"},
-
-	"hostfuncs":              {"hostfuncs/overlay", "hostfuncs/tree", "hostfuncs/wasi", "hostfuncs/web"},
-	"hostfuncs/grant":        {"hostfuncs/canonical", "hostfuncs/notation"},
-	"hostfuncs/tree":         {"hostfuncs/tree/system", "hostfuncs/wasi"},
-	"hostfuncs/tree/system":  {"hostfuncs/wasi"},
-	"hostfuncs/overlay":      {"hostfuncs/tree", "hostfuncs/tree/system", "hostfuncs/wasi"},
-	"runtime/native":         {"runtime"},
-	"runtime/extism":         {"runtime"},
-	"protocol/jsonrpc":       {"protocol/rawjson"},
-	"protocol/schema":        {"protocol/clean", "protocol/rawjson", "protocol/schema/census", "protocol/schema/decimal"},
-	"protocol/schema/census": {"protocol/clean", "protocol/rawjson"},
-
-	"hostfuncs/argument":        {"protocol/rawjson"},
-	"hostfuncs/operator":        {"hostfuncs/form"},
-	"hostfuncs/trace":           {"protocol/rawjson"},
-	"hostfuncs/landing":         {"hostfuncs/filelock"},
-	"hostfuncs/store":           {"hostfuncs/filelock"},
-	"hostfuncs/store/storetest": {"hostfuncs/store"},
-	"registry/folder":           {"registry/stamp"},
-
-	"registry/frontmatter": {"protocol/rawjson"},
-	"registry/promptfile":  {"protocol/rawjson", "registry/frontmatter"},
-	"registry/skillfile":   {"protocol/rawjson", "registry/frontmatter"},
-
-	"registry":          {"registry/catalogue", "registry/document", "registry/fit", "registry/module", "registry/notify", "registry/serving"},
-	"registry/notify":   {"registry/catalogue"},
-	"registry/document": {"registry/serving"},
-	"registry/inspect":  {"registry/module"},
-	"registry/serving":  {"registry/catalogue", "registry/module"},
-	"registry/cache":    {"protocol/rawjson", "registry/manifest", "registry/stamp"},
-
-	"protocol/paramheader": {"protocol/rawjson"},
-	"protocol/apps":        {"protocol/rawjson"},
-	"protocol/clean":       {"protocol/rawjson"},
-	"protocol/icon":        {"protocol/rawjson"},
-	"protocol/meta":        {"protocol/apps", "protocol/rawjson"},
-	"registry/manifest":    {"protocol/apps", "protocol/clean", "protocol/icon", "protocol/meta", "protocol/paramheader", "protocol/rawjson", "protocol/schema", "protocol/secretword", "registry/names", "registry/uritemplate"},
-
-	"transport/streamable": {"transport/auth", "transport/outbox"},
-
-	"runtime/wasmbin/rewrite": {"runtime/wasmbin"},
+func readLayers(t *testing.T) map[string]layer {
+	t.Helper()
+	all := map[string]layer{}
+	for line := range strings.Lines(layers) {
+		name, beside, _ := strings.Cut(strings.TrimSpace(line), " > ")
+		if name == "" {
+			continue
+		}
+		var l layer
+		if _, err := fmt.Sscanf(name, "%d %s", &l.height, &name); err != nil {
+			t.Fatalf("layers: %q: %v", line, err)
+		}
+		if _, twice := all[name]; twice {
+			t.Fatalf("layers: %s stands there twice", name)
+		}
+		l.beside = strings.Fields(beside)
+		all[name] = l
+	}
+	return all
 }
 
 // homes says which packages may import a third-party library: one each.
@@ -204,22 +187,65 @@ func packages(t *testing.T) []listed {
 }
 
 func TestLayers(t *testing.T) {
+	all := readLayers(t)
+	seen := map[string]bool{}
 	for _, p := range packages(t) {
 		from := strings.TrimPrefix(p.ImportPath, module)
-		height, known := layers[from]
-		if !known {
+		l, known := all[from]
+		if seen[from] = true; !known {
 			t.Errorf("%s has no layer: give it one in layers", from)
 			continue
 		}
+		l.checkBeside(t, from, p.Imports)
 		for _, imported := range p.Imports {
 			to, ours := strings.CutPrefix(imported, module)
 			if !ours {
 				checkHome(t, from, imported)
 				continue
 			}
-			if layers[to] >= height && !contains(beside[from], to) {
-				t.Errorf("%s (layer %d) imports %s (layer %d): imports go down, see docs/architecture.md", from, height, to, layers[to])
+			if all[to].height >= l.height && !l.mayImport(to) {
+				t.Errorf("%s (layer %d) imports %s (layer %d): imports go down, see docs/architecture.md", from, l.height, to, all[to].height)
 			}
+		}
+	}
+	for name := range all {
+		if !seen[name] {
+			t.Errorf("%s has a layer, and is no package", name)
+		}
+	}
+}
+
+// TestLayers_inTheDocs holds that docs/architecture.md says of each package what it is for.
+func TestLayers_inTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range readLayers(t) {
+		if !strings.Contains(string(text), "| `"+name+"` |") && !strings.HasSuffix(name, "test") {
+			t.Errorf("docs/architecture.md has no row for %s", name)
+		}
+	}
+}
+
+// mayImport reports whether a package of the same height, or a higher one, may be imported all the same.
+func (l layer) mayImport(name string) bool {
+	return slices.ContainsFunc(l.beside, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}
+
+// checkBeside holds that a layer allows nothing that is not needed.
+func (l layer) checkBeside(t *testing.T, from string, imports []string) {
+	t.Helper()
+	for _, pattern := range l.beside {
+		needed := func(imported string) bool {
+			ok, _ := path.Match(module+pattern, imported)
+			return ok
+		}
+		if !slices.ContainsFunc(imports, needed) {
+			t.Errorf("%s may import %s, and does not: take it out of layers", from, pattern)
 		}
 	}
 }
@@ -233,20 +259,11 @@ func checkHome(t *testing.T, from, imported string) {
 	}
 	for library, packages := range homes {
 		if imported == library || strings.HasPrefix(imported, library+"/") {
-			if !contains(packages, from) {
+			if !slices.Contains(packages, from) {
 				t.Errorf("%s imports %s: its home is %s, so that it can be replaced in one place", from, imported, strings.Join(packages, ", "))
 			}
 			return
 		}
 	}
 	t.Errorf("%s imports %s, which has no home: give it one in homes", from, imported)
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
