@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
@@ -132,6 +133,16 @@ func (r *Registry) narrowed(c Config, m *extismfile.Manifest) Config {
 		c.Limits.Deadline = min(limits.Deadline, m.Timeout)
 	}
 	return c
+}
+
+// isThere reports whether a plugin that is not known by its file has one: somebody is still writing it, it may be.
+func (p *plan) isThere() bool {
+	path := p.path
+	if p.extism != nil && p.extism.extism != nil {
+		path = p.extism.extism.Module
+	}
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // missing is why a plugin has no file.

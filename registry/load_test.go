@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,4 +72,23 @@ func TestModule_FileIsAway(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
+}
+
+// TestLoading_isNotMissing: a file that is still being written is no reason to report that there is none.
+func TestLoading_isNotMissing(t *testing.T) {
+	dir := t.TempDir()
+	honest().write(t, dir, "a.wasm")
+	var log strings.Builder
+	o := options(t, dir)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Plugins = map[string]Config{"a": {}, "b": {}}
+	time.Sleep(2 * stamp.SettleTime) // a has settled
+	honest().write(t, dir, "b.wasm")
+	r := open(t, o)
+	wantSays(t, r, "a-say", "honest")
+	wantSays(t, r, "b-say", "honest")
+	closeNow(t, r)
+	if strings.Contains(log.String(), "there is no file") {
+		t.Error(log.String())
+	}
 }

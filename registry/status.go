@@ -66,6 +66,8 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.fail(StateHeld, p.held)
 	case p.path == "":
 		s.Dialect = "go"
+	case p.file == nil && p.isThere():
+		s.State = StateLoading
 	case p.file == nil:
 		s.fail(StateFailed, p.missing())
 	case p.waits != "" && g != nil:
