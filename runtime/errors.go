@@ -45,6 +45,7 @@ func AskErrorf(kind Kind, format string, args ...any) *AskError {
 	return &AskError{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
+// Error is the kind and the message.
 func (e *AskError) Error() string { return string(e.Kind) + ": " + e.Message }
 
 // EndError says how a call ended when it gave no answer.
@@ -56,6 +57,7 @@ type EndError struct {
 	Err     error  // the cause; context errors answer to errors.Is
 }
 
+// Error is the kind and the message.
 func (e *EndError) Error() string { return fmt.Sprintf("%s: %s", e.Kind, e.Message) }
 
 // Unwrap returns the cause.
@@ -68,4 +70,5 @@ type GuestError struct {
 	Data    json.RawMessage
 }
 
+// Error is the code and the message.
 func (e *GuestError) Error() string { return fmt.Sprintf("guest error %d: %s", e.Code, e.Message) }

@@ -25,6 +25,7 @@ type Problem struct {
 	What  string // one sentence, lower case, no full stop
 }
 
+// String is where the problem is, and what.
 func (p Problem) String() string {
 	if p.N == 0 {
 		return p.Chain + ": " + p.What

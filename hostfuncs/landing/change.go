@@ -25,6 +25,7 @@ type PathError struct {
 	Err  error
 }
 
+// Error is the path and the cause.
 func (e *PathError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
 
 // Unwrap returns the cause.

@@ -68,6 +68,7 @@ type Write struct {
 // A ConflictError says which key had another version than a Write asks for. It is ErrConflict.
 type ConflictError struct{ Key string }
 
+// Error names the key.
 func (e *ConflictError) Error() string { return fmt.Sprintf("key %q has changed", e.Key) }
 
 // Unwrap returns ErrConflict.

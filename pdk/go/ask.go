@@ -34,6 +34,7 @@ type AskError struct {
 	Requires json.RawMessage
 }
 
+// Error is the message, or the kind where there is none.
 func (e *AskError) Error() string {
 	if e.Message == "" {
 		return string(e.Kind)

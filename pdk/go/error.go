@@ -23,6 +23,7 @@ const (
 	CodeInternal       = -32603
 )
 
+// Error is the message.
 func (e *Error) Error() string { return e.Message }
 
 // NotFound is the error for a resource that is not there.

@@ -41,6 +41,7 @@ const (
 	ErrnoIO        Errno = 29 // input or output error
 )
 
+// Error says what the number means.
 func (e Errno) Error() string {
 	switch e {
 	case ErrnoBadStream:

@@ -35,6 +35,7 @@ type Error struct {
 	Problem string
 }
 
+// Error is the line and the problem.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
 // File is a file in its two parts.

@@ -143,6 +143,7 @@ type FileError struct {
 	Err  error
 }
 
+// Error is the file and the cause.
 func (e *FileError) Error() string { return fmt.Sprintf("lock file %s: %v", e.File, e.Err) }
 
 // Unwrap returns the cause.

@@ -27,6 +27,7 @@ type FileError struct {
 	Err  error
 }
 
+// Error is the file, the line if there is one, and the cause.
 func (e *FileError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.File, e.Err)
