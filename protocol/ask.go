@@ -26,7 +26,7 @@ var _ hostfuncs.Asker = (*request)(nil)
 //	         request says what is asked
 func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	if !asks(r.method) {
-		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + clip(r.method)}
+		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + jsonrpc.Clip(r.method)}
 	}
 	if r.task != nil && r.task.Kept {
 		return r.askKept(ctx, round)
@@ -121,7 +121,7 @@ func (r *request) withdraw(w *outgoing) {
 	params := rawjson.Object{{Key: "requestId", Value: w.id}, {Key: "reason", Value: json.RawMessage(`"the time is over"`)}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.emit(notification("notifications/cancelled", params))
+	r.emit(jsonrpc.Notification("notifications/cancelled", params))
 }
 
 // codeUserRejected is what clients answer when their user does not let a model be asked.
@@ -138,5 +138,5 @@ func clientError(e *jsonrpc.Error) *runtime.AskError {
 	case jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest:
 		kind = runtime.KindInvalid
 	}
-	return &runtime.AskError{Kind: kind, Message: "the client says: " + clip(e.Message)}
+	return &runtime.AskError{Kind: kind, Message: "the client says: " + jsonrpc.Clip(e.Message)}
 }

@@ -51,7 +51,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		body = append(append([]byte(idPrefix), r.id...), used.reply.tail...)
 		return body, used.reply.err, true
 	case errors.Is(err, journal.ErrOther):
-		body, wire = r.errorReply(invalidParams("%v", errOtherBuild))
+		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", errOtherBuild))
 		return body, wire, true
 	}
 	return r.missing(err)
@@ -87,7 +87,7 @@ func requires(err error) (text string, required json.RawMessage) {
 			return "", nil
 		}
 		required = rawjson.Get(guest.Data, "requiredCapabilities")
-		if !isObject(required) || len(required) > maxRequires {
+		if !rawjson.IsObject(required) || len(required) > maxRequires {
 			return "", nil
 		}
 		return guest.Message, required

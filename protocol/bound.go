@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -85,7 +86,7 @@ func cutBlocks(content json.RawMessage, limit int, notice []json.RawMessage) jso
 		}
 		break
 	}
-	return joinArray(append(kept, notice...))
+	return rawjson.Array(append(kept, notice...))
 }
 
 // fitting is the beginning of a text that takes at most n bytes as JSON, up to the end of a line if there is
@@ -124,9 +125,9 @@ func (r *request) replaceWhole(o *rawjson.Object, size, limit int, uri string) {
 		blocks = append(blocks, linkBlock(uri))
 	}
 	o.Delete("structuredContent")
-	o.Set("content", joinArray(blocks))
+	o.Set("content", rawjson.Array(blocks))
 	o.Set("isError", json.RawMessage("true"))
-	setMeta(o, metaError, f.data(r.call))
+	meta.Set(o, metaError, f.data(r.call))
 }
 
 // keepWhole keeps an answer for the caller and returns where it is; empty if nothing can be kept.
@@ -183,9 +184,9 @@ func (r *request) readResult(ctx context.Context, uri string) ([]byte, error) {
 	}
 	if end < len(text) {
 		next := fmt.Sprintf("%s%s?offset=%d", resultURI, id, end)
-		setMeta(&entry, "dev.sallyport/next", rawjson.AppendString(nil, next))
+		meta.Set(&entry, "dev.sallyport/next", rawjson.AppendString(nil, next))
 	}
-	o := rawjson.Object{{Key: "contents", Value: joinArray([]json.RawMessage{entry.Append(nil)})}}
+	o := rawjson.Object{{Key: "contents", Value: rawjson.Array([]json.RawMessage{entry.Append(nil)})}}
 	return r.frame(o, true), nil
 }
 

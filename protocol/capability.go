@@ -22,15 +22,15 @@ type abilities struct {
 // readCapabilities reads ClientCapabilities. elicitation without a mode means forms.
 func readCapabilities(raw json.RawMessage) (c abilities) {
 	elicitation, sampling := rawjson.Get(raw, "elicitation"), rawjson.Get(raw, "sampling")
-	if isObject(elicitation) {
-		c.url = isObject(rawjson.Get(elicitation, "url"))
-		c.form = !c.url || isObject(rawjson.Get(elicitation, "form"))
+	if rawjson.IsObject(elicitation) {
+		c.url = rawjson.IsObject(rawjson.Get(elicitation, "url"))
+		c.form = !c.url || rawjson.IsObject(rawjson.Get(elicitation, "form"))
 	}
-	if c.sampling = isObject(sampling); c.sampling {
-		c.samplingTools = isObject(rawjson.Get(sampling, "tools"))
-		c.context = isObject(rawjson.Get(sampling, "context"))
+	if c.sampling = rawjson.IsObject(sampling); c.sampling {
+		c.samplingTools = rawjson.IsObject(rawjson.Get(sampling, "tools"))
+		c.context = rawjson.IsObject(rawjson.Get(sampling, "context"))
 	}
-	c.roots = isObject(rawjson.Get(raw, "roots"))
+	c.roots = rawjson.IsObject(rawjson.Get(raw, "roots"))
 	return c
 }
 

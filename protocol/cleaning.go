@@ -6,6 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/icon"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -71,7 +72,7 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 	if removed == 0 {
 		return list, 0
 	}
-	return joinArray(elements), removed
+	return rawjson.Array(elements), removed
 }
 
 func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
@@ -91,7 +92,7 @@ func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
 // cleanMessages cleans the messages of a prompt.
 func cleanMessages(o *rawjson.Object) {
 	cleanText(o, "description")
-	cleanMetas(o, "messages")
+	meta.StripBelow(o, "messages")
 	messages, n := clean.JSON(o.Get("messages"), untouched)
 	messages, icons := cleanIcons(messages, "content")
 	if n+icons > 0 {

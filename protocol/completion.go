@@ -24,8 +24,8 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	for _, key := range []string{"name", "value"} {
-		if !isString(rawjson.Get(r.params, "argument", key)) {
-			return nil, invalidParams("params.argument.%s must be a string", key)
+		if !rawjson.IsString(rawjson.Get(r.params, "argument", key)) {
+			return nil, jsonrpc.InvalidParams("params.argument.%s must be a string", key)
 		}
 	}
 	ask, name, err := r.completer(ctx)
@@ -61,18 +61,18 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 		name, _ = rawjson.String(rawjson.Get(ref, "name"))
 		p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 		if !ok {
-			return nil, name, invalidParams("unknown prompt: %s", clip(name))
+			return nil, name, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 		}
 		return p.Complete, name, nil
 	case "ref/resource":
 		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
 		ask, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
 		if !ok {
-			return nil, name, invalidParams("unknown resource: %s", clip(name))
+			return nil, name, jsonrpc.InvalidParams("unknown resource: %s", jsonrpc.Clip(name))
 		}
 		return ask, name, nil
 	}
-	return nil, "", invalidParams("params.ref.type must be ref/prompt or ref/resource")
+	return nil, "", jsonrpc.InvalidParams("params.ref.type must be ref/prompt or ref/resource")
 }
 
 // resourceCompleter completes a template's variables; a resource that is none has nothing to complete.
@@ -105,7 +105,7 @@ func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 		return nil, err
 	}
 	completion := o.Get("completion")
-	if !isObject(completion) {
+	if !rawjson.IsObject(completion) {
 		return nil, misshapen("completion must be an object")
 	}
 	values, err := rawjson.Elements(rawjson.Get(completion, "values"))
@@ -113,7 +113,7 @@ func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 		return nil, misshapen("completion.values must be an array")
 	}
 	for i, v := range values {
-		if !isString(v) {
+		if !rawjson.IsString(v) {
 			return nil, misshapen("completion.values[%d] must be a string", i)
 		}
 	}
@@ -121,7 +121,7 @@ func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 	if err != nil {
 		return nil, misshapen("completion: %v", err)
 	}
-	if total := c.Get("total"); !isInteger(total) {
+	if total := c.Get("total"); !rawjson.IsInteger(total) {
 		c.Delete("total")
 	}
 	if more := string(c.Get("hasMore")); more != "true" && more != "false" {
@@ -136,7 +136,7 @@ func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
 }
 
 func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
-	c.Set("values", joinArray(values[:maxCompletions]))
+	c.Set("values", rawjson.Array(values[:maxCompletions]))
 	c.Set("hasMore", json.RawMessage("true"))
 	if c.Get("total") == nil {
 		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))

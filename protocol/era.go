@@ -101,22 +101,22 @@ func first(old, v json.RawMessage) json.RawMessage {
 func (e *envelope) check() *jsonrpc.Error {
 	if string(e.version) != `"`+version20260728+`"` { // which is how all clients write it
 		if s, ok := rawjson.String(e.version); !ok {
-			return invalidParams("params._meta[%q] must be a string", metaVersion)
+			return jsonrpc.InvalidParams("params._meta[%q] must be a string", metaVersion)
 		} else if s != version20260728 {
 			return unsupportedVersion(s)
 		}
 	}
-	if !isObject(e.capabilities) {
-		return invalidParams("params._meta needs %q, an object", metaCapabilities)
+	if !rawjson.IsObject(e.capabilities) {
+		return jsonrpc.InvalidParams("params._meta needs %q, an object", metaCapabilities)
 	}
-	if e.clientInfo != nil && !isObject(e.clientInfo) {
-		return invalidParams("params._meta[%q] must be an object", metaClientInfo)
+	if e.clientInfo != nil && !rawjson.IsObject(e.clientInfo) {
+		return jsonrpc.InvalidParams("params._meta[%q] must be an object", metaClientInfo)
 	}
 	return nil
 }
 
 func unsupportedVersion(requested string) *jsonrpc.Error {
-	data := append([]byte(`{"supported":`), stringList(SupportedVersions())...)
+	data := append([]byte(`{"supported":`), rawjson.Strings(SupportedVersions())...)
 	data = append(data, `,"requested":`...)
 	data = append(rawjson.AppendString(data, requested), '}')
 	return &jsonrpc.Error{
@@ -124,32 +124,4 @@ func unsupportedVersion(requested string) *jsonrpc.Error {
 		Message: "unsupported protocol version",
 		Data:    data,
 	}
-}
-
-func stringList(list []string) json.RawMessage {
-	out := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = rawjson.AppendString(out, s)
-	}
-	return append(out, ']')
-}
-
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
-func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-
-// isInteger reports whether a valid JSON value is a number without fraction and exponent.
-func isInteger(raw json.RawMessage) bool {
-	if len(raw) > 0 && raw[0] == '-' {
-		raw = raw[1:]
-	}
-	for _, c := range raw {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(raw) > 0
 }

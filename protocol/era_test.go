@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func TestIsModern(t *testing.T) {
@@ -78,19 +77,5 @@ func TestParseLevel(t *testing.T) {
 		if parseLevel(json.RawMessage(bad)) != levelUnset {
 			t.Errorf("%s is a level", bad)
 		}
-	}
-}
-
-func TestClip(t *testing.T) {
-	if got := clip("short"); got != "short" {
-		t.Error(got)
-	}
-	got := clip(strings.Repeat("é", maxClip))
-	if len(got) > maxClip+len("…") || !utf8.ValidString(got) {
-		t.Errorf("%q", got)
-	}
-	odd := clip("x" + strings.Repeat("é", maxClip))
-	if !utf8.ValidString(odd) {
-		t.Errorf("%q", odd)
 	}
 }

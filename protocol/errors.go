@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -21,10 +22,6 @@ const codeResourceNotFound = -32002
 
 // metaError is the _meta key that tells programs why a call failed.
 const metaError = "dev.sallyport/error"
-
-func invalidParams(format string, args ...any) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
-}
 
 // failed turns whatever ended a request into the message that the client gets. Errors look like
 // this on the wire:
@@ -93,7 +90,7 @@ func (r *request) learnDenials(err error) {
 }
 
 func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
-	return oneLine(jsonrpc.AppendError(nil, r.id, e)), e
+	return rawjson.OneLine(jsonrpc.AppendError(nil, r.id, e)), e
 }
 
 // failure is why a plugin's call gave no answer.
@@ -155,7 +152,7 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 		text = r.subject + ": " + text
 	}
 	o := rawjson.Object{
-		{Key: "content", Value: joinArray([]json.RawMessage{textBlock(text)})},
+		{Key: "content", Value: rawjson.Array([]json.RawMessage{textBlock(text)})},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
 	if said := lastWords(f.cause); said != "" {
@@ -170,7 +167,7 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 		d.Set("done", outside)
 		data = d.Append(nil)
 	}
-	setMeta(&o, metaError, data)
+	meta.Set(&o, metaError, data)
 	return r.frame(o, false), nil
 }
 

@@ -54,7 +54,7 @@ func requireLevel(raw json.RawMessage) (level, *jsonrpc.Error) {
 	l := parseLevel(raw)
 	if l == levelUnset {
 		name, _ := rawjson.String(raw)
-		return l, invalidParams("unknown log level %q", name)
+		return l, jsonrpc.InvalidParams("unknown log level %q", name)
 	}
 	return l, nil
 }

@@ -18,8 +18,8 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	for _, key := range []string{"capabilities", "clientInfo"} {
-		if v := rawjson.Get(r.params, key); v != nil && !isObject(v) {
-			return nil, invalidParams("params.%s must be an object", key)
+		if v := rawjson.Get(r.params, key); v != nil && !rawjson.IsObject(v) {
+			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
 	version := negotiate(requested)
@@ -89,7 +89,7 @@ func capabilities(tells string) json.RawMessage {
 func (s *Server) discoverResult(skills, pages bool) json.RawMessage {
 	o := rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
-		{Key: "supportedVersions", Value: stringList(SupportedVersions())},
+		{Key: "supportedVersions", Value: rawjson.Strings(SupportedVersions())},
 		{Key: "capabilities", Value: modernCapabilities(skills, pages)},
 	}
 	s.instruct(&o)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -84,27 +85,11 @@ func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
 
 // page makes the result for one page.
 func page(key string, items []json.RawMessage, next json.RawMessage) rawjson.Object {
-	o := rawjson.Object{{Key: key, Value: joinArray(items)}}
+	o := rawjson.Object{{Key: key, Value: rawjson.Array(items)}}
 	if next != nil {
 		o.Set("nextCursor", next)
 	}
 	return o
-}
-
-// joinArray makes an array of its elements.
-func joinArray(items []json.RawMessage) json.RawMessage {
-	size := 2
-	for _, item := range items {
-		size += len(item) + 1
-	}
-	array := append(make([]byte, 0, size), '[')
-	for i, item := range items {
-		if i > 0 {
-			array = append(array, ',')
-		}
-		array = append(array, item...)
-	}
-	return append(array, ']')
 }
 
 // answer finds the page that the client asked for.
@@ -125,12 +110,12 @@ func (l *list) page(cursor json.RawMessage) (int, error) {
 	if rawjson.IsNull(cursor) || string(cursor) == `""` {
 		return 0, nil
 	}
-	if !isString(cursor) {
-		return 0, invalidParams("params.cursor must be a string")
+	if !rawjson.IsString(cursor) {
+		return 0, jsonrpc.InvalidParams("params.cursor must be a string")
 	}
 	n, ok := l.pages[string(cursor)]
 	if !ok {
-		return 0, invalidParams("unknown cursor: the list may have changed, ask for it from the start")
+		return 0, jsonrpc.InvalidParams("unknown cursor: the list may have changed, ask for it from the start")
 	}
 	return n, nil
 }

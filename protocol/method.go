@@ -102,7 +102,7 @@ func (r *request) route() (method, *jsonrpc.Error) {
 	case !known || m.handle == nil:
 		return m, r.notFound()
 	case r.conn.session() == "" && !m.early:
-		return m, invalidParams("params._meta needs %q; a client of an older version begins with initialize", metaVersion)
+		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", metaVersion)
 	case m.eras&legacy == 0:
 		return m, r.notFound()
 	}
@@ -110,5 +110,5 @@ func (r *request) route() (method, *jsonrpc.Error) {
 }
 
 func (r *request) notFound() *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + clip(r.method)}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + jsonrpc.Clip(r.method)}
 }

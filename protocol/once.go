@@ -11,6 +11,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -107,13 +109,13 @@ func (r *request) repeated(ctx context.Context, wanted store.Record) (rawjson.Ob
 	case err != nil:
 		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the first call with this idempotency key has just failed", Err: err}
 	case !bytes.HasPrefix(first.Data, wanted.Data):
-		return nil, invalidParams("the idempotency key was used with other arguments")
+		return nil, jsonrpc.InvalidParams("the idempotency key was used with other arguments")
 	case len(first.Data) == len(wanted.Data):
 		return nil, &runtime.EndError{Kind: runtime.KindConflict, Message: "a call with this idempotency key is running"}
 	}
 	o, err := rawjson.ParseObject(json.RawMessage(first.Data[len(wanted.Data):]))
 	if err == nil && (r.task == nil || first.Label != r.task.ID) { // else the task was killed when it had its own answer
-		setMeta(&o, "dev.sallyport/repeated", json.RawMessage("true"))
+		meta.Set(&o, "dev.sallyport/repeated", json.RawMessage("true"))
 	}
 	return o, err
 }

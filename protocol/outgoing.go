@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -36,7 +37,7 @@ func (c *Conn) request(r *request, method string, params json.RawMessage) (*outg
 	m := jsonrpc.Message{ID: w.id, Method: method, Params: params}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.emit(oneLine(m.Append(nil)))
+	r.emit(rawjson.OneLine(m.Append(nil)))
 	return w, nil
 }
 

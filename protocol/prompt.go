@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -19,7 +20,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	}
 	p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 	if !ok {
-		return nil, invalidParams("unknown prompt: %s", clip(name))
+		return nil, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 	}
 	if err := checkPromptArguments(p.Definition, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
@@ -41,13 +42,13 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 
 // checkPromptArguments wants strings, and all that the definition requires.
 func checkPromptArguments(definition, args json.RawMessage) error {
-	if !rawjson.IsNull(args) && !isObject(args) {
-		return invalidParams("params.arguments must be an object")
+	if !rawjson.IsNull(args) && !rawjson.IsObject(args) {
+		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
 	given := rawjson.ScanObject(args)
 	for given.Next() {
-		if !isString(given.Value) {
-			return invalidParams("argument %q must be a string", clip(given.KeyString()))
+		if !rawjson.IsString(given.Value) {
+			return jsonrpc.InvalidParams("argument %q must be a string", jsonrpc.Clip(given.KeyString()))
 		}
 	}
 	declared := rawjson.ScanArray(rawjson.Get(definition, "arguments"))
@@ -55,7 +56,7 @@ func checkPromptArguments(definition, args json.RawMessage) error {
 		name, _ := rawjson.String(rawjson.Get(declared.Value, "name"))
 		required := string(rawjson.Get(declared.Value, "required")) == "true"
 		if required && rawjson.Get(args, name) == nil {
-			return invalidParams("argument %q is required", name)
+			return jsonrpc.InvalidParams("argument %q is required", name)
 		}
 	}
 	return nil

@@ -40,5 +40,5 @@ func (r *request) outside() json.RawMessage {
 	for i, d := range done {
 		list[i] = rawjson.AppendString(nil, d)
 	}
-	return joinArray(list)
+	return rawjson.Array(list)
 }

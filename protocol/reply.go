@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -20,7 +19,7 @@ func (r *request) prepared(result json.RawMessage) []byte {
 // reply answers with a plugin's result. A cached one is of a kind for which the modern era asks how
 // long it may be kept, and by whom: the plugin may say how long, but not that others may see it.
 func (r *request) reply(o rawjson.Object, cached bool) []byte {
-	cleanMeta(&o)
+	meta.Strip(&o)
 	return r.frame(o, cached)
 }
 
@@ -32,11 +31,11 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 		o.Delete(key)
 	}
 	if receipt := r.done(); receipt != nil {
-		setMeta(&o, metaReceipt, receipt.JSON())
+		meta.Set(&o, metaReceipt, receipt.JSON())
 	}
 	r.tellSession(&o)
 	if r.modern && o.Get("_meta") != nil {
-		setMeta(&o, metaServerInfo, r.server.info)
+		meta.Set(&o, metaServerInfo, r.server.info)
 	}
 	size := len(r.id) + envelopeSize
 	if r.modern {
@@ -52,7 +51,7 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 	if r.modern {
 		body = r.appendEra(body, o.Get("_meta") == nil, cached, ttl)
 	}
-	return oneLine(append(body, '}'))
+	return rawjson.OneLine(append(body, '}'))
 }
 
 // eraSize is room for the members of the modern era but for _meta.
@@ -84,54 +83,8 @@ const maxTTLDigits = 9
 // freshFor is a plugin's own word on how long its answer may be kept, in milliseconds; 0 if it has
 // none that counts.
 func freshFor(ttl json.RawMessage) json.RawMessage {
-	if isInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
+	if rawjson.IsInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
 		return ttl
 	}
 	return json.RawMessage("0")
-}
-
-// setMeta sets one key of an object's _meta.
-func setMeta(o *rawjson.Object, key string, v json.RawMessage) {
-	meta, _ := rawjson.ParseObject(o.Get("_meta"))
-	meta.Set(key, v)
-	o.Set("_meta", meta.Append(nil))
-}
-
-// cleanMeta takes out of an object's _meta what a plugin must not say. A _meta of which nothing can be kept goes as a
-// whole.
-func cleanMeta(o *rawjson.Object) {
-	raw := o.Get("_meta")
-	if raw == nil {
-		return
-	}
-	if own := meta.Own(raw); own != nil {
-		o.Set("_meta", own)
-		return
-	}
-	o.Delete("_meta")
-}
-
-// cleanMetas does so below some members.
-func cleanMetas(o *rawjson.Object, members ...string) {
-	for _, key := range members {
-		if raw := o.Get(key); raw != nil {
-			o.Set(key, meta.Clean(raw))
-		}
-	}
-}
-
-// oneLine replaces the line ends between the tokens of a JSON text, in place; inside of strings
-// JSON allows none. Transports count on it.
-func oneLine(msg []byte) []byte {
-	for _, end := range []byte{'\n', '\r'} {
-		for rest := msg; ; {
-			i := bytes.IndexByte(rest, end)
-			if i < 0 {
-				break
-			}
-			rest[i] = ' '
-			rest = rest[i+1:]
-		}
-	}
-	return msg
 }

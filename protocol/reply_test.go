@@ -12,13 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestOneLine(t *testing.T) {
-	got := oneLine([]byte("{\n\"a\":\r\n[\n1]\n}"))
-	if want := "{ \"a\":  [ 1] }"; string(got) != want {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestFreshFor(t *testing.T) {
 	for ttl, want := range map[string]string{
 		"": "0", "0": "0", "5000": "5000", "-1": "0", "1.5": "0", "1e3": "0", `"5"`: "0", "null": "0", "9999999999": "0",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -55,8 +54,8 @@ type request struct {
 
 // accept decides the era, holds the request to that era's rules and finds its handler.
 func (r *request) accept() (method, *jsonrpc.Error) {
-	if isArray(r.params) {
-		return method{}, invalidParams("params must be an object")
+	if rawjson.IsArray(r.params) {
+		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
 	e := readEnvelope(r.params)
 	r.modern, r.capabilities = e.modern, e.capabilities
@@ -74,8 +73,8 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 
 // readWishes takes in what the client wants to hear while the request runs.
 func (r *request) readWishes(e *envelope) (err *jsonrpc.Error) {
-	if e.token != nil && !isString(e.token) && !isInteger(e.token) {
-		return invalidParams("params._meta.progressToken must be a string or an integer")
+	if e.token != nil && !rawjson.IsString(e.token) && !rawjson.IsInteger(e.token) {
+		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
 	}
 	r.token = e.token
 	if r.modern && e.logLevel != nil {
@@ -144,7 +143,7 @@ func (r *request) abandon() {
 func (r *request) member(key string) (string, error) {
 	s, ok := rawjson.String(rawjson.Get(r.params, key))
 	if !ok {
-		return "", invalidParams("params.%s must be a string", key)
+		return "", jsonrpc.InvalidParams("params.%s must be a string", key)
 	}
 	return s, nil
 }
@@ -153,7 +152,7 @@ func (r *request) member(key string) (string, error) {
 // could take different ones.
 func (r *request) unambiguous() error {
 	if path, found := rawjson.DuplicateKey(r.params); found {
-		return invalidParams("params hold a key twice: %s", clip(path))
+		return jsonrpc.InvalidParams("params hold a key twice: %s", jsonrpc.Clip(path))
 	}
 	return nil
 }
@@ -171,15 +170,4 @@ func (r *request) forward(subject string) (catalogue.Call, error) {
 	}
 	call.ID = r.call
 	return call, err
-}
-
-// maxClip is how much of a client's own text an error repeats, in bytes.
-const maxClip = 200
-
-// clip bounds a text that goes back to where it came from.
-func clip(s string) string {
-	if len(s) > maxClip {
-		return strings.ToValidUTF8(s[:maxClip], "") + "…"
-	}
-	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
@@ -34,6 +35,6 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err := eachObject(o, "contents", checkContents); err != nil {
 		return nil, err
 	}
-	cleanMetas(&o, "contents")
+	meta.StripBelow(&o, "contents")
 	return r.reply(o, true), nil
 }

@@ -41,7 +41,7 @@ func parseResult(raw json.RawMessage) (rawjson.Object, error) {
 // eachObject calls check for every element of the array at key, which must hold objects only.
 func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) error) error {
 	raw := o.Get(key)
-	if !isArray(raw) {
+	if !rawjson.IsArray(raw) {
 		return misshapen("%s must be an array", key)
 	}
 	s := rawjson.ScanArray(raw)
@@ -49,7 +49,7 @@ func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) erro
 		if i == maxBlocks {
 			return misshapen("%s has more than %d entries", key, maxBlocks)
 		}
-		if !isObject(s.Value) {
+		if !rawjson.IsObject(s.Value) {
 			return misshapen("%s[%d] must be an object", key, i)
 		}
 		if err := check(s.Value); err != nil {
@@ -62,7 +62,7 @@ func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) erro
 // checkContent checks one content block. Types it does not know are let through.
 func checkContent(block json.RawMessage) error {
 	kind := rawjson.Get(block, "type")
-	if !isString(kind) {
+	if !rawjson.IsString(kind) {
 		return misshapen(".type must be a string")
 	}
 	switch string(kind) {
@@ -74,7 +74,7 @@ func checkContent(block json.RawMessage) error {
 		return needStrings(block, "uri", "name")
 	case `"resource"`:
 		resource := rawjson.Get(block, "resource")
-		if !isObject(resource) {
+		if !rawjson.IsObject(resource) {
 			return misshapen(".resource must be an object")
 		}
 		if err := checkContents(resource); err != nil {
@@ -89,7 +89,7 @@ func checkContents(entry json.RawMessage) error {
 	if err := needStrings(entry, "uri"); err != nil {
 		return err
 	}
-	if !isString(rawjson.Get(entry, "text")) && !isString(rawjson.Get(entry, "blob")) {
+	if !rawjson.IsString(rawjson.Get(entry, "text")) && !rawjson.IsString(rawjson.Get(entry, "blob")) {
 		return misshapen(" needs text or blob, a string")
 	}
 	return nil
@@ -103,7 +103,7 @@ func checkMessage(message json.RawMessage) error {
 		return misshapen(".role must be user or assistant")
 	}
 	content := rawjson.Get(message, "content")
-	if !isObject(content) {
+	if !rawjson.IsObject(content) {
 		return misshapen(".content must be an object")
 	}
 	if err := checkContent(content); err != nil {
@@ -114,7 +114,7 @@ func checkMessage(message json.RawMessage) error {
 
 func needStrings(o json.RawMessage, keys ...string) error {
 	for _, key := range keys {
-		if !isString(rawjson.Get(o, key)) {
+		if !rawjson.IsString(rawjson.Get(o, key)) {
 			return misshapen(".%s must be a string", key)
 		}
 	}

@@ -122,24 +122,6 @@ func TestCheckCompletion(t *testing.T) {
 	}
 }
 
-func TestCleanMeta(t *testing.T) {
-	for meta, want := range map[string]string{
-		`{"a":1,"b":{"io.mcp/x":1}}`:               `{"a":1,"b":{"io.mcp/x":1}}`,
-		`{"io.mcp/x":1}`:                           `{}`,
-		`{"a":1,"dev.sallyport/receipt":{},"b":2}`: `{"a":1,"b":2}`,
-		`{"a":1,"a":2}`:                            "",
-		`null`:                                     "",
-		`[1]`:                                      "",
-		`"x"`:                                      "",
-	} {
-		o := rawjson.Object{{Key: "_meta", Value: json.RawMessage(meta)}}
-		cleanMeta(&o)
-		if got := string(o.Get("_meta")); got != want {
-			t.Errorf("%s: %s", meta, got)
-		}
-	}
-}
-
 // What is made of structured content, for clients of each era.
 func TestFinishTool(t *testing.T) {
 	for _, test := range []struct {

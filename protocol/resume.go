@@ -39,7 +39,7 @@ func (r *request) resume(call *catalogue.Call) error {
 	m := &r.resumption
 	o, err := rawjson.ParseObject(r.params)
 	if err != nil {
-		return invalidParams("%v", err)
+		return jsonrpc.InvalidParams("%v", err)
 	}
 	text, given := o.Get("requestState"), o.Get("inputResponses")
 	if m.given, err = readResponses(given); err != nil {
@@ -67,7 +67,7 @@ func (r *request) restore(raw json.RawMessage) error {
 	m := &r.resumption
 	text, ok := rawjson.String(raw)
 	if !ok {
-		return invalidParams("params.requestState must be a string")
+		return jsonrpc.InvalidParams("params.requestState must be a string")
 	}
 	s, err := r.openState(text)
 	if err != nil {
@@ -90,11 +90,11 @@ func (r *request) restore(raw json.RawMessage) error {
 	m.claim = claim
 	if s.Parked != "" {
 		if m.parked = r.server.parking.take(s.Parked); m.parked == nil {
-			return invalidParams("%v", errParked)
+			return jsonrpc.InvalidParams("%v", errParked)
 		}
 	}
 	if m.journal, err = journal.Decode(s.Journal); err != nil {
-		return invalidParams("%v", errTampered)
+		return jsonrpc.InvalidParams("%v", errTampered)
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func readResponses(raw json.RawMessage) (rawjson.Object, error) {
 	}
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {
-		return nil, invalidParams("params.inputResponses must be an object")
+		return nil, jsonrpc.InvalidParams("params.inputResponses must be an object")
 	}
 	for _, m := range o {
-		if !isObject(m.Value) {
-			return nil, invalidParams("params.inputResponses[%q] must be an object", clip(m.Key))
+		if !rawjson.IsObject(m.Value) {
+			return nil, jsonrpc.InvalidParams("params.inputResponses[%q] must be an object", jsonrpc.Clip(m.Key))
 		}
 	}
 	return o, nil
@@ -250,7 +250,7 @@ func (r *request) inputRequired() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.prepared(oneLine(rawjson.Object{
+	return r.prepared(rawjson.OneLine(rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
 		{Key: "inputRequests", Value: inputRequests(r.resumption.pending).Append(nil)},
 		{Key: "requestState", Value: rawjson.AppendString(nil, text)},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -59,12 +60,12 @@ func (r *request) searching(name string) (body []byte, done bool, err error) {
 // rename makes a call of sallyport-call the call that it describes. What else its params hold stays.
 func (r *request) rename(arguments json.RawMessage) error {
 	name := rawjson.Get(arguments, "name")
-	if !isString(name) {
-		return invalidParams("params.arguments.name must be a string")
+	if !rawjson.IsString(name) {
+		return jsonrpc.InvalidParams("params.arguments.name must be a string")
 	}
 	o, err := rawjson.ParseObject(r.params)
 	if err != nil {
-		return invalidParams("%v", err)
+		return jsonrpc.InvalidParams("%v", err)
 	}
 	o.Set("name", name)
 	inner := rawjson.Get(arguments, "arguments")
@@ -80,15 +81,15 @@ func (r *request) rename(arguments json.RawMessage) error {
 func (r *request) search(arguments json.RawMessage) ([]byte, error) {
 	query, ok := rawjson.String(rawjson.Get(arguments, "query"))
 	if !ok {
-		return nil, invalidParams("params.arguments.query must be a string")
+		return nil, jsonrpc.InvalidParams("params.arguments.query must be a string")
 	}
 	limit, err := strconv.Atoi(cmp.Or(string(rawjson.Get(arguments, "limit")), strconv.Itoa(searchDefault)))
 	if err != nil || limit < 1 || limit > searchMost {
-		return nil, invalidParams("params.arguments.limit must be a whole number from 1 to %d", searchMost)
+		return nil, jsonrpc.InvalidParams("params.arguments.limit must be a whole number from 1 to %d", searchMost)
 	}
 	found := r.found(query, limit)
 	o := rawjson.Object{
-		{Key: "content", Value: joinArray([]json.RawMessage{textBlock(string(found))})},
+		{Key: "content", Value: rawjson.Array([]json.RawMessage{textBlock(string(found))})},
 		{Key: "structuredContent", Value: found},
 	}
 	return r.frame(o, false), nil
@@ -105,10 +106,10 @@ func (r *request) found(query string, limit int) json.RawMessage {
 		if size += len(tools[i].Definition); size > searchBytes && len(list) > 0 {
 			break
 		}
-		list = append(list, oneLine(append(json.RawMessage(nil), tools[i].Definition...)))
+		list = append(list, rawjson.OneLine(append(json.RawMessage(nil), tools[i].Definition...)))
 	}
 	return rawjson.Object{
-		{Key: "tools", Value: joinArray(list)},
+		{Key: "tools", Value: rawjson.Array(list)},
 		{Key: "total", Value: strconv.AppendInt(nil, int64(len(ranked)), 10)},
 	}.Append(nil)
 }

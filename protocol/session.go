@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -96,10 +98,10 @@ func (r *request) findSession() error {
 	name, ok := rawjson.String(raw)
 	switch {
 	case !ok || name == "":
-		return invalidParams("%s is %q, or what an answer to that named", metaSession, newSession)
+		return jsonrpc.InvalidParams("%s is %q, or what an answer to that named", metaSession, newSession)
 	case name != newSession:
 		if !r.server.sessions.use(r.conn.opts.Principal, name) {
-			return invalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)
+			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)
 		}
 		r.session = name
 	case !rawjson.IsNull(rawjson.Get(r.params, "requestState")):
@@ -116,6 +118,6 @@ func (r *request) findSession() error {
 // tellSession names the session that this request began.
 func (r *request) tellSession(o *rawjson.Object) {
 	if r.minted != "" {
-		setMeta(o, metaSession, rawjson.AppendString(nil, r.minted))
+		meta.Set(o, metaSession, rawjson.AppendString(nil, r.minted))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -36,7 +37,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 			return r.frame(rawjson.Object{{Key: "skill", Value: skill.Entry}}, true), nil
 		}
 	}
-	return nil, invalidParams("unknown skill: %s", clip(uri))
+	return nil, jsonrpc.InvalidParams("unknown skill: %s", jsonrpc.Clip(uri))
 }
 
 // readDirectory serves resources/directory/read: what lies in a folder of a skill.
@@ -58,7 +59,7 @@ func readDirectory(_ context.Context, r *request) ([]byte, error) {
 				{Key: "mimeType", Value: rawjson.AppendString(nil, c.MIMEType)},
 			}.Append(nil))
 		}
-		return r.frame(rawjson.Object{{Key: "resources", Value: joinArray(list)}}, true), nil
+		return r.frame(rawjson.Object{{Key: "resources", Value: rawjson.Array(list)}}, true), nil
 	}
-	return nil, invalidParams("no directory: %s", clip(uri))
+	return nil, jsonrpc.InvalidParams("no directory: %s", jsonrpc.Clip(uri))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -49,14 +50,14 @@ func (r *request) Progress(_ context.Context, params json.RawMessage) {
 	}
 	o.Set("progressToken", r.token)
 	cleanText(&o, "message")
-	cleanMeta(&o)
+	meta.Strip(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stream.started && value <= r.stream.progress {
 		return
 	}
 	r.stream.started, r.stream.progress = true, value
-	r.stream.held = notification("notifications/progress", o)
+	r.stream.held = jsonrpc.Notification("notifications/progress", o)
 	if r.stream.bucket.take(time.Now()) {
 		r.flush()
 	}
@@ -76,15 +77,15 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	if l := parseLevel(o.Get("level")); l == levelUnset || threshold == levelUnset || l < threshold {
 		return
 	}
-	if logger := o.Get("logger"); logger != nil && !isString(logger) {
+	if logger := o.Get("logger"); logger != nil && !rawjson.IsString(logger) {
 		o.Delete("logger")
 	}
 	cleanText(&o, "logger", "data")
-	cleanMeta(&o)
+	meta.Strip(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stream.bucket.take(time.Now()) {
-		r.emit(notification("notifications/message", o))
+		r.emit(jsonrpc.Notification("notifications/message", o))
 	}
 }
 
@@ -151,14 +152,6 @@ func (r *request) finish() {
 	defer r.mu.Unlock()
 	r.flush()
 	r.finished = true
-}
-
-// notification is a message without an answer; params may be nil.
-func notification(method string, params rawjson.Object) []byte {
-	if params == nil {
-		return jsonrpc.AppendNotification(nil, method, nil)
-	}
-	return oneLine(jsonrpc.AppendNotification(nil, method, params.Append(nil)))
 }
 
 // number reads a finite JSON number.

@@ -75,7 +75,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 	}
 	defer stop()
 	meta := rawjson.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
-	r.tell(notification("notifications/subscriptions/acknowledged",
+	r.tell(jsonrpc.Notification("notifications/subscriptions/acknowledged",
 		rawjson.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: asked}}))
 	for {
 		select {
@@ -103,8 +103,8 @@ func (r *request) tell(messages ...[]byte) {
 // there are, and the caller's own tasks.
 func (r *request) wanted(ctx context.Context) (honoured json.RawMessage, wants topics, err error) {
 	asked := rawjson.Get(r.params, "notifications")
-	if !isObject(asked) {
-		return nil, wants, invalidParams("params.notifications must be an object")
+	if !rawjson.IsObject(asked) {
+		return nil, wants, jsonrpc.InvalidParams("params.notifications must be an object")
 	}
 	var o rawjson.Object
 	for _, list := range []struct {
@@ -119,20 +119,20 @@ func (r *request) wanted(ctx context.Context) (honoured json.RawMessage, wants t
 			*list.want = true
 			o.Set(list.key, json.RawMessage("true"))
 		default:
-			return nil, wants, invalidParams("params.notifications.%s must be a boolean", list.key)
+			return nil, wants, jsonrpc.InvalidParams("params.notifications.%s must be a boolean", list.key)
 		}
 	}
 	if uris := rawjson.Get(asked, "resourceSubscriptions"); !rawjson.IsNull(uris) {
 		if err := r.wantResources(&wants, uris); err != nil {
 			return nil, wants, err
 		}
-		o.Set("resourceSubscriptions", stringList(slices.Sorted(maps.Keys(wants.uris))))
+		o.Set("resourceSubscriptions", rawjson.Strings(slices.Sorted(maps.Keys(wants.uris))))
 	}
 	if ids := rawjson.Get(asked, "taskIds"); !rawjson.IsNull(ids) {
 		if wants.tasks, err = r.wantTasks(ctx, ids); err != nil {
 			return nil, wants, err
 		}
-		o.Set("taskIds", stringList(wants.tasks))
+		o.Set("taskIds", rawjson.Strings(wants.tasks))
 	}
 	return o.Append(nil), wants, nil
 }
@@ -140,13 +140,13 @@ func (r *request) wanted(ctx context.Context) (honoured json.RawMessage, wants t
 func (r *request) wantResources(wants *topics, list json.RawMessage) error {
 	uris, err := rawjson.Elements(list)
 	if err != nil || len(uris) > maxSubscriptions {
-		return invalidParams("params.notifications.resourceSubscriptions must be an array of at most %d URIs", maxSubscriptions)
+		return jsonrpc.InvalidParams("params.notifications.resourceSubscriptions must be an array of at most %d URIs", maxSubscriptions)
 	}
 	snapshot := r.server.catalog.Snapshot()
 	for _, raw := range uris {
 		uri, ok := rawjson.String(raw)
 		if !ok {
-			return invalidParams("params.notifications.resourceSubscriptions must hold strings")
+			return jsonrpc.InvalidParams("params.notifications.resourceSubscriptions must hold strings")
 		}
 		if _, there := snapshot.Resource(uri); there {
 			wants.subscribe(uri)

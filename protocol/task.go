@@ -26,7 +26,7 @@ const (
 
 // declaresTasks reports whether the client of this request knows tasks.
 func (r *request) declaresTasks() bool {
-	return isObject(rawjson.Get(r.capabilities, "extensions", tasksExtension))
+	return rawjson.IsObject(rawjson.Get(r.capabilities, "extensions", tasksExtension))
 }
 
 func missingTasks() *jsonrpc.Error {
@@ -65,7 +65,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&begun)...)
 	o.Set("_meta", r.server.meta)
 	r.tellSession(&o)
-	return r.prepared(oneLine(o.Append(nil))), true, nil
+	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
 }
 
 // openOnce begins a task. A call with an idempotency key that has begun one gets that.
@@ -136,7 +136,7 @@ func (r *request) find(ctx context.Context, id string) (task.Task, error) {
 
 func (r *request) taskError(err error) error {
 	if errors.Is(err, task.ErrUnknown) {
-		return invalidParams("unknown task")
+		return jsonrpc.InvalidParams("unknown task")
 	}
 	return err
 }
@@ -148,11 +148,11 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !r.modern {
-		return r.prepared(oneLine(describeLegacy(&t).Append(nil))), nil
+		return r.prepared(rawjson.OneLine(describeLegacy(&t).Append(nil))), nil
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, detail(&t)...)
 	o.Set("_meta", r.server.meta)
-	return r.prepared(oneLine(o.Append(nil))), nil
+	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 
 // updateTask serves tasks/update: answers to what a task asks. With the last of them it goes on.
@@ -199,7 +199,7 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !r.modern && t.Status.Over() {
-		return nil, invalidParams("the task is over")
+		return nil, jsonrpc.InvalidParams("the task is over")
 	}
 	m := r.server.tasks
 	t, err = m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
@@ -210,7 +210,7 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 	}
 	m.cancel(t.ID)
 	if !r.modern {
-		return r.prepared(oneLine(describeLegacy(&t).Append(nil))), nil
+		return r.prepared(rawjson.OneLine(describeLegacy(&t).Append(nil))), nil
 	}
 	return r.frame(nil, false), nil
 }

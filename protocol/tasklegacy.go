@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -48,13 +49,13 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	wanted, may := rawjson.Get(r.params, "task"), support == "optional" || support == "required"
 	switch {
 	case rawjson.IsNull(wanted) && support == "required":
-		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + clip(t.Name) + " is called as a task: send params.task"}
+		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + jsonrpc.Clip(t.Name) + " is called as a task: send params.task"}
 	case rawjson.IsNull(wanted):
 		return nil, false, nil
-	case !isObject(wanted):
-		return nil, true, invalidParams("params.task must be an object")
+	case !rawjson.IsObject(wanted):
+		return nil, true, jsonrpc.InvalidParams("params.task must be an object")
 	case !may:
-		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + clip(t.Name) + " cannot be called as a task"}
+		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + jsonrpc.Clip(t.Name) + " cannot be called as a task"}
 	}
 	ttl, err := ttlOf(rawjson.Get(wanted, "ttl"))
 	if err != nil {
@@ -62,17 +63,17 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	}
 	params, err := rawjson.ParseObject(r.params)
 	if err != nil {
-		return nil, true, invalidParams("%v", err)
+		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
 	params.Delete("task")
-	setMeta(&params, metaCapabilities, r.declared().object())
+	meta.Set(&params, metaCapabilities, r.declared().object())
 	r.session = r.conn.opts.Session
 	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl)
 	if err != nil {
 		return nil, true, err
 	}
 	r.conn.watchTask(ctx, begun.ID)
-	return r.prepared(oneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
+	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
 }
 
 // ttlOf reads how long a client wants a task to be kept; 0 if it does not say.
@@ -82,7 +83,7 @@ func ttlOf(raw json.RawMessage) (time.Duration, error) {
 	}
 	ms, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || ms <= 0 {
-		return 0, invalidParams("params.task.ttl is a whole number of milliseconds above zero")
+		return 0, jsonrpc.InvalidParams("params.task.ttl is a whole number of milliseconds above zero")
 	}
 	const longest = int64(1<<63-1) / int64(time.Millisecond)
 	return time.Duration(min(ms, longest)) * time.Millisecond, nil
@@ -115,7 +116,7 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	if raw := rawjson.Get(r.params, "cursor"); raw != nil {
 		cursor, ok := rawjson.String(raw)
 		if !ok {
-			return nil, invalidParams("params.cursor must be a string")
+			return nil, jsonrpc.InvalidParams("params.cursor must be a string")
 		}
 		after = cursor
 	}
@@ -129,11 +130,11 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	for i := range list {
 		entries[i] = describeLegacy(&list[i]).Append(nil)
 	}
-	o := rawjson.Object{{Key: "tasks", Value: joinArray(entries)}}
+	o := rawjson.Object{{Key: "tasks", Value: rawjson.Array(entries)}}
 	if more {
 		o.Set("nextCursor", rawjson.AppendString(nil, list[len(list)-1].ID))
 	}
-	return r.prepared(oneLine(o.Append(nil))), nil
+	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 
 // taskResult serves tasks/result: it waits until the task is over, and asks what the task asks meanwhile.
@@ -180,14 +181,14 @@ func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 		return nil, err
 	}
 	o.Delete("resultType")
-	if structured := o.Get("structuredContent"); structured != nil && !isObject(structured) {
+	if structured := o.Get("structuredContent"); structured != nil && !rawjson.IsObject(structured) {
 		o.Delete("structuredContent") // this revision knows objects only
 	}
 	meta, _ := rawjson.ParseObject(o.Get("_meta"))
 	meta.Delete(metaServerInfo)
 	meta.Set(relatedTask, relation(t))
 	o.Set("_meta", meta.Append(nil))
-	return r.prepared(oneLine(o.Append(nil))), nil
+	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 
 func relation(t *task.Task) json.RawMessage {
@@ -209,7 +210,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	for i, key := range keys {
 		method, _ := rawjson.String(rawjson.Get(t.Requests[key], "method"))
 		params, _ := rawjson.ParseObject(rawjson.Get(t.Requests[key], "params"))
-		setMeta(&params, relatedTask, relation(t))
+		meta.Set(&params, relatedTask, relation(t))
 		w, err := r.conn.request(r, method, params.Append(nil))
 		if err != nil {
 			return err
@@ -225,7 +226,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		case silent && !final:
 			return nil
 		}
-		if answers[keys[i]] = a.Result; a.Err != nil || !isObject(a.Result) {
+		if answers[keys[i]] = a.Result; a.Err != nil || !rawjson.IsObject(a.Result) {
 			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // what no question takes for a yes
 		}
 	}

@@ -166,7 +166,7 @@ func settleTask(t *task.Task, resp Response) {
 		t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
 		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
 	case resp.Err != nil:
-		t.Status, t.Message, t.Error = task.Failed, clip(resp.Err.Message), rawjson.Get(resp.Body, "error")
+		t.Status, t.Message, t.Error = task.Failed, jsonrpc.Clip(resp.Err.Message), rawjson.Get(resp.Body, "error")
 	case kind == "input_required":
 		t.State, _ = rawjson.String(rawjson.Get(result, "requestState"))
 		t.Ask(members(rawjson.Get(result, "inputRequests")))
@@ -307,7 +307,7 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 	case errors.As(err, &lost):
 		message = lost.message
 	case errors.Is(err, errNoTool):
-		message, retryable = "the plugin of this task is not there any more, or does not offer "+clip(r.subject)+mayBeCalledAgain, "true"
+		message, retryable = "the plugin of this task is not there any more, or does not offer "+jsonrpc.Clip(r.subject)+mayBeCalledAgain, "true"
 	case errors.Is(err, journal.ErrOther):
 		message, retryable = "the plugin of this task was replaced, or may do other things now"+mayBeCalledAgain, "true"
 	default:

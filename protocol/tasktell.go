@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
@@ -21,12 +22,12 @@ func (r *request) wantTasks(ctx context.Context, list json.RawMessage) (ids []st
 	}
 	raw, err := rawjson.Elements(list)
 	if err != nil || len(raw) > maxSubscriptions {
-		return nil, invalidParams("params.notifications.taskIds must be an array of at most %d tasks", maxSubscriptions)
+		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", maxSubscriptions)
 	}
 	for _, element := range raw {
 		id, ok := rawjson.String(element)
 		if !ok {
-			return nil, invalidParams("params.notifications.taskIds must hold strings")
+			return nil, jsonrpc.InvalidParams("params.notifications.taskIds must hold strings")
 		}
 		switch _, err := r.find(ctx, id); {
 		case err == nil && !slices.Contains(ids, id):
@@ -73,7 +74,7 @@ func (s *subscription) tellTask(t task.Task) {
 // taskNews are the notifications of changes of tasks.
 func taskNews(changed []task.Task, meta json.RawMessage) (all [][]byte) {
 	for i := range changed {
-		all = append(all, notification("notifications/tasks", append(detail(&changed[i]), rawjson.Member{Key: "_meta", Value: meta})))
+		all = append(all, jsonrpc.Notification("notifications/tasks", append(detail(&changed[i]), rawjson.Member{Key: "_meta", Value: meta})))
 	}
 	return all
 }
@@ -87,7 +88,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	m := c.server.tasks
 	asking, cancel := context.WithCancel(m.ctx)
 	stop, err := m.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
-		c.opts.Notify(notification("notifications/tasks/status", describeLegacy(&t)))
+		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", describeLegacy(&t)))
 		switch {
 		case t.Status == task.Input && c.opts.Heard != nil && c.opts.Heard():
 			c.askUnbidden(asking, t)

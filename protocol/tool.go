@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -70,7 +72,7 @@ func (r *request) noTool(name string) error {
 		r.subject = name
 		return errNoTool
 	}
-	return invalidParams("unknown tool: %s", clip(name))
+	return jsonrpc.InvalidParams("unknown tool: %s", jsonrpc.Clip(name))
 }
 
 // lower is the lesser of two bounds, of which 0 is none.
@@ -88,8 +90,8 @@ func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o raw
 			return v, err
 		}
 		v.Removed, v.Hidden = cleanContent(&o), hidden(o.Get("structuredContent"))
-		cleanMeta(&o)
-		cleanMetas(&o, "content")
+		meta.Strip(&o)
+		meta.StripBelow(&o, "content")
 		v.Failed = string(o.Get("isError")) == "true"
 		return v, nil
 	}
@@ -103,8 +105,8 @@ func (v *view) checkArguments(t *catalogue.Tool, args json.RawMessage) error {
 	if rawjson.IsNull(args) {
 		args = json.RawMessage("{}")
 	}
-	if !isObject(args) {
-		return invalidParams("params.arguments must be an object")
+	if !rawjson.IsObject(args) {
+		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
 	if v.free[t] {
 		return nil
@@ -175,10 +177,10 @@ func checkStructured(t *catalogue.Tool, structured json.RawMessage) error {
 // may not know it, and a call that failed says what it was refused.
 func (r *request) finishTool(o *rawjson.Object) {
 	structured := o.Get("structuredContent")
-	if structured != nil && (o.Get("content") == nil || !isObject(structured) && !hasText(o.Get("content"), structured)) {
+	if structured != nil && (o.Get("content") == nil || !rawjson.IsObject(structured) && !hasText(o.Get("content"), structured)) {
 		appendBlock(o, textBlock(string(structured)))
 	}
-	if structured != nil && !isObject(structured) && !r.modern {
+	if structured != nil && !rawjson.IsObject(structured) && !r.modern {
 		o.Delete("structuredContent") // older clients know objects only
 	}
 	if string(o.Get("isError")) != "true" {
@@ -188,7 +190,7 @@ func (r *request) finishTool(o *rawjson.Object) {
 		appendBlock(o, refused)
 	}
 	if f := r.ownFailure(); f != nil {
-		setMeta(o, metaError, f.data(r.call))
+		meta.Set(o, metaError, f.data(r.call))
 	}
 }
 
@@ -220,5 +222,5 @@ func hasText(content, value json.RawMessage) bool {
 // appendBlock adds a block at the end of a result's content.
 func appendBlock(o *rawjson.Object, block json.RawMessage) {
 	blocks, _ := rawjson.Elements(o.Get("content"))
-	o.Set("content", joinArray(append(blocks, block)))
+	o.Set("content", rawjson.Array(append(blocks, block)))
 }

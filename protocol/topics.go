@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -55,7 +56,7 @@ func (t *topics) messages(meta json.RawMessage) (all [][]byte) {
 		if meta != nil {
 			params.Set("_meta", meta)
 		}
-		all = append(all, notification(method, params))
+		all = append(all, jsonrpc.Notification(method, params))
 	}
 	for _, list := range []struct {
 		changed bool

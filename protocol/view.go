@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
@@ -125,9 +126,9 @@ func (e *entries) add(s *Server, name string, definition json.RawMessage, older 
 		s.log.Error("definition left out of its list", "name", name, "error", err)
 		return
 	}
-	cleanMeta(&o)
-	e.modern = append(e.modern, oneLine(o.Append(nil)))
-	e.legacy = append(e.legacy, oneLine(older(o).Append(nil)))
+	meta.Strip(&o)
+	e.modern = append(e.modern, rawjson.OneLine(o.Append(nil)))
+	e.legacy = append(e.legacy, rawjson.OneLine(older(o).Append(nil)))
 }
 
 func unchanged(o rawjson.Object) rawjson.Object { return o }

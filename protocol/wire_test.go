@@ -373,7 +373,7 @@ func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin str
 	for _, name := range tools {
 		list = append(list, json.RawMessage(`{"name":"`+name+`","description":"added","inputSchema":{"type":"object"}}`))
 	}
-	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: joinArray(list)}}.Append(nil)
+	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: rawjson.Array(list)}}.Append(nil)
 	if err := r.AddGo(plugin, manifest, serve); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -30,12 +31,12 @@ type wishes struct {
 // wishes reads the _meta keys of this host's own.
 func (r *request) wishes() (w wishes, err error) {
 	meta := rawjson.Get(r.params, "_meta")
-	if !isObject(meta) {
+	if !rawjson.IsObject(meta) {
 		return w, nil
 	}
 	if raw := rawjson.Get(meta, metaMaxBytes); !rawjson.IsNull(raw) {
 		if w.maxBytes, err = strconv.Atoi(string(raw)); err != nil || w.maxBytes < minBytes {
-			return w, invalidParams("%s is a whole number of bytes, %d at least", metaMaxBytes, minBytes)
+			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", metaMaxBytes, minBytes)
 		}
 	}
 	if w.dryRun, err = boolean(meta, metaDryRun); err != nil {
@@ -44,12 +45,12 @@ func (r *request) wishes() (w wishes, err error) {
 	if raw := rawjson.Get(meta, metaOnce); !rawjson.IsNull(raw) {
 		key, ok := rawjson.String(raw)
 		if !ok || key == "" || len(key) > maxOnceKey {
-			return w, invalidParams("%s is a text of 1 to %d bytes", metaOnce, maxOnceKey)
+			return w, jsonrpc.InvalidParams("%s is a text of 1 to %d bytes", metaOnce, maxOnceKey)
 		}
 		w.once = key
 	}
 	if w.once != "" && (r.server.opts.Store == nil || r.conn.opts.Principal == anonymous) {
-		return w, invalidParams("%s needs a caller with a name", metaOnce)
+		return w, jsonrpc.InvalidParams("%s needs a caller with a name", metaOnce)
 	}
 	return w, nil
 }
@@ -61,7 +62,7 @@ func boolean(meta json.RawMessage, key string) (bool, error) {
 	case "true":
 		return true, nil
 	}
-	return false, invalidParams("%s is true or false", key)
+	return false, jsonrpc.InvalidParams("%s is true or false", key)
 }
 
 // anonymous is the principal for whom nothing is kept: nobody can tell who it is.

@@ -85,7 +85,7 @@ const layers = `
 0 protocol/apps > protocol/rawjson
 0 protocol/clean > protocol/rawjson
 0 protocol/icon > protocol/rawjson
-0 protocol/jsonrpc > protocol/rawjson
+0 protocol/jsonrpc > protocol/clean protocol/rawjson
 0 protocol/meta > protocol/apps protocol/rawjson
 0 protocol/paramheader > protocol/rawjson
 0 protocol/rawjson

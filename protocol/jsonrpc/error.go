@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -30,6 +31,17 @@ type Error struct {
 
 // Error is the message and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// InvalidParams is the error for params that a method does not take.
+func InvalidParams(format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// maxClip is how much of a client's own text an error repeats, in bytes.
+const maxClip = 200
+
+// Clip bounds a text that goes back to where it came from.
+func Clip(s string) string { return clean.Cut(s, maxClip) }
 
 // Append appends the error as a JSON object.
 func (e *Error) Append(dst []byte) []byte {

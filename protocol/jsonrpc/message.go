@@ -97,3 +97,11 @@ func AppendNotification(dst []byte, method string, params json.RawMessage) []byt
 	m := Message{Method: method, Params: params}
 	return m.Append(dst)
 }
+
+// Notification is a notification on one line. Nil params are left out.
+func Notification(method string, params rawjson.Object) []byte {
+	if params == nil {
+		return AppendNotification(nil, method, nil)
+	}
+	return rawjson.OneLine(AppendNotification(nil, method, params.Append(nil)))
+}

@@ -64,6 +64,35 @@ func Own(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// Strip treats the _meta of an object. One of which nothing can be kept goes as a whole.
+func Strip(o *rawjson.Object) {
+	raw := o.Get("_meta")
+	if raw == nil {
+		return
+	}
+	if own := Own(raw); own != nil {
+		o.Set("_meta", own)
+		return
+	}
+	o.Delete("_meta")
+}
+
+// StripBelow cleans some members of an object, however deep.
+func StripBelow(o *rawjson.Object, members ...string) {
+	for _, key := range members {
+		if raw := o.Get(key); raw != nil {
+			o.Set(key, Clean(raw))
+		}
+	}
+}
+
+// Set sets one key of an object's _meta: of this host's own, since nothing is taken out.
+func Set(o *rawjson.Object, key string, v json.RawMessage) {
+	meta, _ := rawjson.ParseObject(o.Get("_meta"))
+	meta.Set(key, v)
+	o.Set("_meta", meta.Append(nil))
+}
+
 // Clean treats every _meta in a JSON text, however deep, but not those in data: structured content, the input of a
 // tool that is used, and schemas. What is left of none is {}. Text that is not JSON is returned as it is.
 func Clean(raw json.RawMessage) json.RawMessage {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 func TestReserved(t *testing.T) {
@@ -87,5 +88,23 @@ func BenchmarkClean_nothing(b *testing.B) {
 	raw := json.RawMessage(`[{"type":"text","text":"` + strings.Repeat("a plain answer ", 1000) + `"}]`)
 	for b.Loop() {
 		meta.Clean(raw)
+	}
+}
+
+func TestStrip(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"a":1,"b":{"io.mcp/x":1}}`:               `{"a":1,"b":{"io.mcp/x":1}}`,
+		`{"io.mcp/x":1}`:                           `{}`,
+		`{"a":1,"dev.sallyport/receipt":{},"b":2}`: `{"a":1,"b":2}`,
+		`{"a":1,"a":2}`:                            "",
+		`null`:                                     "",
+		`[1]`:                                      "",
+		`"x"`:                                      "",
+	} {
+		o := rawjson.Object{{Key: "_meta", Value: json.RawMessage(raw)}}
+		meta.Strip(&o)
+		if got := string(o.Get("_meta")); got != want {
+			t.Errorf("%s: %s", raw, got)
+		}
 	}
 }

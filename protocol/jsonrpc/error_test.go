@@ -1,0 +1,21 @@
+package jsonrpc
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestClip(t *testing.T) {
+	if got := Clip("short"); got != "short" {
+		t.Error(got)
+	}
+	got := Clip(strings.Repeat("é", maxClip))
+	if len(got) > maxClip+len("…") || !utf8.ValidString(got) {
+		t.Errorf("%q", got)
+	}
+	odd := Clip("x" + strings.Repeat("é", maxClip))
+	if !utf8.ValidString(odd) {
+		t.Errorf("%q", odd)
+	}
+}
