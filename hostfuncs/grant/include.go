@@ -3,25 +3,27 @@ package grant
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // Includes reports whether the set allows whatever a line does that names one thing: one path, or one request without
-// stars and bindings. Of other lines only those that the set holds word for word are included. It is false where it
-// cannot be told: a line that is kept although nobody needs it does no harm.
+// stars and bindings, for whatever is called. Of other lines only those that the set holds word for word are included.
+// It is false where it cannot be told: a line that is kept although nobody needs it does no harm.
 func (s *Set) Includes(g Grant) bool {
 	for _, own := range s.all() {
 		if own.String() == g.String() {
 			return true
 		}
 	}
+	wide := &Set{ceiling: s.ceilings(), grants: slices.DeleteFunc(s.Grants(), func(own Grant) bool { return !own.Deny && len(own.For) > 0 })}
 	switch {
 	case g.Deny || g.Ask || len(g.For) > 0 || len(g.written()) > 0:
 		return false
 	case g.Family == FS:
-		return s.includesPath(&g.fs)
+		return wide.includesPath(&g.fs)
 	case g.Family == Net:
-		return s.includesRequest(&g.net)
+		return wide.includesRequest(&g.net)
 	}
 	return false
 }
@@ -33,7 +35,7 @@ func (s *Set) includesPath(r *fsRule) bool {
 	}
 	p := Places{Home: "/~"}
 	d := s.FS(r.op, p.prefix(&Grant{fs: *r}), p)
-	return d.Allowed && d.Quota == 0 && d.Files == 0
+	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // which is not all at once
 }
 
 func (s *Set) includesRequest(r *netRule) bool {
@@ -42,7 +44,8 @@ func (s *Set) includesRequest(r *netRule) bool {
 		return false
 	}
 	u, err := url.Parse(address)
-	if err != nil || r.limited && u.RawQuery != "" && !strings.Contains(u.RawQuery, "=") {
+	anyValue := func(p param) bool { return p.value == nil }
+	if err != nil || slices.ContainsFunc(r.query, anyValue) {
 		return false
 	}
 	d := s.Net(r.methods[0], u)

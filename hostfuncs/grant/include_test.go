@@ -34,6 +34,11 @@ func TestSet_Includes(t *testing.T) {
 		{"net: GET http://**", "net: GET http://127.0.0.1/x", false},
 		{"net: GET http://**", "net: GET http://localhost/x", false},
 		{"net: POST https://a.example/** {body: 1KiB}", "net: POST https://a.example/x", false},
+		{"fs: write ~/work/** {for: [export]}", "fs: write ~/work/a", false}, // another tool may need that
+		{"fs: write ~/work/** {mode: direct}", "fs: write ~/work/a", false},  // which is all at once
+		{"fs: write ~/work/** {mode: direct}", "fs: read ~/work/a", true},
+		{"net: GET https://a.example/** {for: [get]}", "net: GET https://a.example/x", false},
+		{"net: GET https://a.example/x?a=1&b=", "net: GET https://a.example/x?a=1&b", false}, // with any value
 		{"kv: 16MiB", "kv: 1MiB", false},
 		{"kv: 1MiB", "kv: 1MiB", true},
 	} {
