@@ -99,13 +99,13 @@ func formText(f form.Form) string {
 func formLines(f form.Form) []string {
 	var lines []string
 	for line := range strings.SplitSeq(f.Message(), "\n") {
-		lines = append(lines, bar+voice.Line(line))
+		lines = append(lines, voice.Marked(bar, voice.Line(line))...)
 	}
 	if f.URL() != "" {
-		lines = append(lines, bar+"to open: "+voice.Line(f.URL()))
+		lines = append(lines, voice.Marked(bar, "to open: "+voice.Line(f.URL()))...)
 	}
 	for _, field := range f.Fields() {
-		lines = append(lines, bar+fieldLine(field))
+		lines = append(lines, voice.Marked(bar, fieldLine(field))...)
 	}
 	return lines
 }

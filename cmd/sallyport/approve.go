@@ -97,7 +97,7 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 		return false, voice.Hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
 	}
 	defer t.Close()
-	return t.Confirm(ctx, text, question)
+	return t.Confirm(ctx, voice.Fit(text), question)
 }
 
 // record writes an answer down.

@@ -88,7 +88,7 @@ func noteOnce(s *settings.Settings) func(operator.Answered) error {
 
 func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.Form) error {
 	for _, q := range all {
-		fmt.Fprintf(w, "%s  %s wants to %s\n", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))
+		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s wants to %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
 		if q.Why != "" {
 			voice.Indent(w, "it says: "+q.Why)
 		}
@@ -200,11 +200,11 @@ func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Q
 		if g.Once {
 			how = "once, " + how
 		}
-		fmt.Fprintf(w, "%s  %s may %s\n", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))
+		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may %s", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))))
 		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, g.Principal, g.Digest))
 	}
 	for _, q := range refused {
-		fmt.Fprintf(w, "%s  %s may not %s\n", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))
+		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may not %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
 		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {

@@ -72,6 +72,34 @@ func TestComplain(t *testing.T) {
 	}
 }
 
+// A terminal goes on at its left edge with what a line has too much, where a stranger's words would pass for ours.
+func TestFit(t *testing.T) {
+	long := "wants to  read ~/a" + strings.Repeat(" ", 70) + "grants    nothing at all " + strings.Repeat("漢", 60) + strings.Repeat("x", 200)
+	for name, text := range map[string]string{
+		"fit": Fit("short\n" + long + "\n"), "marked": strings.Join(Marked("  | ", long), "\n"),
+	} {
+		var whole strings.Builder
+		for i, line := range strings.Split(text, "\n") {
+			columns := 0
+			for _, r := range line {
+				columns += columnsOf(r)
+			}
+			own := line == "" || line == "short" || strings.HasPrefix(line, "wants to") || strings.HasPrefix(line, "      ")
+			if columns > 80 || name == "fit" && !own || name == "marked" && !strings.HasPrefix(line, "  | ") {
+				t.Errorf("%s, line %d: %q", name, i, line)
+			}
+			whole.WriteString(strings.TrimPrefix(line, "  | "))
+		}
+		plain := func(s string) string { return strings.NewReplacer(" ", "", "short", "").Replace(s) }
+		if plain(whole.String()) != plain(long) {
+			t.Errorf("%s: something is lost: %q", name, text)
+		}
+	}
+	if got := Fit("a\n  b\n"); got != "a\n  b\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestIndent(t *testing.T) {
 	var out strings.Builder
 	Indent(&out, strings.Repeat("word ", 20))

@@ -29,21 +29,66 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// width is what a terminal shows of a line.
+// width is what a terminal shows of a line: what is longer goes on at its left edge, where a stranger's words would look
+// like the program's own.
 const width = 80
 
 // Indent writes a text in lines that fit a terminal, each a little to the right.
 func Indent(w io.Writer, text string) {
 	const margin = "    "
-	line := ""
-	for _, word := range strings.Fields(Line(text)) {
-		if line != "" && utf8.RuneCountInString(margin+line+" "+word) > width {
-			fmt.Fprintln(w, margin+line)
-			line = ""
+	fmt.Fprintln(w, strings.Join(Marked(margin, strings.Join(strings.Fields(Line(text)), " ")), "\n"))
+}
+
+// Fit is a text whose lines fit a terminal: what a line has too much goes on below, to the right.
+func Fit(text string) string {
+	const margin = "      "
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if first, rest := cut(line, width); rest != "" {
+			lines[i] = first + "\n" + strings.Join(Marked(margin, rest), "\n")
 		}
-		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	fmt.Fprintln(w, margin+line)
+	return strings.Join(lines, "\n")
+}
+
+// Marked are the lines of a text of one line, each of which begins with a mark and fits a terminal.
+func Marked(mark, text string) (lines []string) {
+	for {
+		var line string
+		line, text = cut(text, width-utf8.RuneCountInString(mark))
+		if lines = append(lines, mark+line); text == "" {
+			return lines
+		}
+	}
+}
+
+// cut divides a text at the last blank before it has more than so many columns, or there if it has no blank.
+func cut(text string, columns int) (first, rest string) {
+	used, blank := 0, 0
+	for i, r := range text {
+		if used += columnsOf(r); used > columns {
+			if r == ' ' {
+				return text[:i], text[i+1:]
+			}
+			if blank > 0 {
+				return text[:blank], text[blank+1:]
+			}
+			return text[:i], text[i:]
+		}
+		if r == ' ' {
+			blank = i
+		}
+	}
+	return text, ""
+}
+
+// columnsOf is how wide a character may be: those of East Asia, and emoji, take two columns.
+func columnsOf(r rune) int {
+	const firstWide = 0x1100 // Hangul
+	if r >= firstWide {
+		return 2
+	}
+	return 1
 }
 
 // WriteJSON writes v as indented JSON, with addresses as they are.
