@@ -1,8 +1,12 @@
 package hostfuncs
 
-import "time"
+import (
+	"time"
 
-// Ended says how the call ended, for its receipt: OutcomeOK, OutcomeTool or a kind. The first word holds.
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+)
+
+// Ended says how the call ended, for its receipt: receipt.OK, receipt.Tool or a kind. The first word holds.
 func (g *Gate) Ended(outcome string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -20,6 +24,11 @@ func (g *Gate) Cleaned(removed, hidden int) {
 	g.hidden += hidden
 }
 
+// ReceiptListener is met by a Client that wants the receipt when the call is over.
+type ReceiptListener interface {
+	Receipt(receipt.Receipt)
+}
+
 // finish writes the call into the audit log and gives the caller its receipt.
 func (g *Gate) finish() {
 	h := g.policy.host
@@ -32,7 +41,9 @@ func (g *Gate) finish() {
 	}
 	r := g.Receipt()
 	r.Millis = float64(time.Since(g.begun).Microseconds()) / 1000
-	mark, err := h.audit.Append(r.line(&g.call, g.trace()))
+	mark, err := h.audit.Append(r.Line(receipt.Caller{
+		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.trace().line,
+	}))
 	if err != nil {
 		h.logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
 	} else {

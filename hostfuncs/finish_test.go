@@ -7,15 +7,16 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 )
 
 // taker keeps the receipt.
 type taker struct {
 	listener
-	got hostfuncs.Receipt
+	got receipt.Receipt
 }
 
-func (t *taker) Receipt(r hostfuncs.Receipt) { t.got = r }
+func (t *taker) Receipt(r receipt.Receipt) { t.got = r }
 
 func audited(t testing.TB, full bool) (*hostfuncs.Policy, string) {
 	t.Helper()

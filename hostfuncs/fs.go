@@ -115,6 +115,9 @@ func (f *files) moved(op tree.Op, path string, n int64) {
 	f.gate.count("fs", target, 0, 0, n)
 }
 
+// maxRefused bounds the refusals that one call remembers.
+const maxRefused = 256
+
 // files decides about paths for the tree of one call. It serves the guest's goroutine.
 type files struct {
 	gate  *Gate
@@ -173,7 +176,7 @@ func (f *files) Allow(op tree.Op, path string) error {
 		}
 	}
 	err := f.gate.pass(f.gate.during(), e)
-	if err != nil && len(f.refused) < maxEffects {
+	if err != nil && len(f.refused) < maxRefused {
 		f.refused = append(f.refused, probe{op, path})
 	}
 	return err

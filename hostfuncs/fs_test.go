@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -91,7 +92,7 @@ func TestFS(t *testing.T) {
 	if e := writeFile(tr, home+"/work/a.txt", "X"); e != wasi.EACCES {
 		t.Errorf("a write to what may be read: %v", e)
 	}
-	want := []hostfuncs.Denial{
+	want := []receipt.Denial{
 		{Family: "fs", Effect: "read ~/other/c.txt", Reason: `plugin "demo" may not read ~/other/c.txt: no grant allows it`, Hint: "fs: read ~/other/c.txt", Count: 1},
 		{Family: "fs", Effect: "read ~/work/sub/b.md", Reason: `plugin "demo" may not read ~/work/sub/b.md: a grant denies it`, Count: 1},
 		{Family: "fs", Effect: "write ~/work/a.txt", Reason: `plugin "demo" may not write ~/work/a.txt: no grant allows it`, Hint: "fs: write ~/work/a.txt", Count: 1},
@@ -151,7 +152,7 @@ func TestFS_SparedUnlessSpelledOut(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**", "fs: write ~/work/.vscode/**")
 	_ = writeFile(tr, home+"/work/.git/config", "x")
-	want := hostfuncs.Denial{Family: "fs", Effect: "write ~/work/.git/config", Count: 1, Hint: "fs: write ~/work/.git/config",
+	want := receipt.Denial{Family: "fs", Effect: "write ~/work/.git/config", Count: 1, Hint: "fs: write ~/work/.git/config",
 		Reason: `plugin "demo" may not write ~/work/.git/config: no grant spells it out`}
 	if d := g.Denials(); len(d) != 1 || d[0] != want {
 		t.Errorf("denials are %+v", d)

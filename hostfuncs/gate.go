@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -89,14 +90,13 @@ type Gate struct {
 	landed   int              // how many of its writes last
 	inner    []*Gate          // calls that it made, whose writes land with its own
 	outcome  string
-	removed  int   // characters cleaned out of its answer
-	hidden   int   // characters of that kind that stay in its data
-	held     would // requests that were held back
-	record   record
-	learnt   []Learnt // lines that it needed, if the plugin is learnt about
+	removed  int           // characters cleaned out of its answer
+	hidden   int           // characters of that kind that stay in its data
+	held     receipt.Would // requests that were held back
+	record   receipt.Record
 	usage    runtime.Usage
-	nested   []Receipt // of calls that this one made
-	logged   int       // bytes of log messages
+	nested   []receipt.Receipt // of calls that this one made
+	logged   int               // bytes of log messages
 	progress float64
 	moved    bool // progress is set
 	sampled  sampled
@@ -338,7 +338,7 @@ func (g *Gate) deny(e effect, r *refusal) error {
 	err := askErrorf(cmp.Or(r.kind, runtime.KindDenied), "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
 	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()
 	g.mu.Lock()
-	first := g.record.deny(Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
+	first := g.record.Deny(receipt.Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
 	g.mu.Unlock()
 	if first {
 		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
@@ -354,36 +354,33 @@ func (g *Gate) deny(e effect, r *refusal) error {
 func (g *Gate) count(family, target string, times int, sent, received int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e := g.record.effect(family, target)
-	e.Count += times
-	e.Sent += sent
-	e.Received += received
+	g.record.Count(family, target, times, sent, received)
 }
 
 // uncount takes an effect out of the receipt that did not happen after all.
 func (g *Gate) uncount(family, target string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.record.drop(family, target)
+	g.record.Uncount(family, target)
 }
 
 // Denials returns the refusals so far, in the order they came; equal ones are one.
-func (g *Gate) Denials() []Denial {
+func (g *Gate) Denials() []receipt.Denial {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.record.denials)
+	return g.record.Denials()
 }
 
 // Receipt returns what the call did so far.
-func (g *Gate) Receipt() Receipt {
+func (g *Gate) Receipt() receipt.Receipt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	tried := g.tried()
-	return Receipt{
+	return receipt.Receipt{
 		Call: g.call.ID, Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Updates: g.policy.plugin.Updates, Calls: slices.Clone(g.nested),
-		Effects: g.record.list(), Denials: slices.Clone(g.record.denials),
+		Effects: g.record.Effects(), Denials: g.record.Denials(),
 		Fuel: g.usage.Fuel, Memory: g.usage.Memory,
-		Learnt: slices.Clone(g.learnt), Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: tried.list, would: tried.counts,
+		Learnt: g.record.Learnt(), Outcome: g.outcome, Landed: g.landed, Removed: g.removed, Hidden: g.hidden, Would: tried.List, WouldCounts: tried.Counts,
 	}
 }
 

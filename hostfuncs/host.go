@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
@@ -36,7 +37,7 @@ type Options struct {
 	Forms *form.Desk
 	// Ended is told of each call that is over, but for those within others, with its tool; nil is nobody. It
 	// needs the audit log.
-	Ended func(r Receipt, tool string)
+	Ended func(r receipt.Receipt, tool string)
 	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
 	Store *store.Store
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
@@ -64,7 +65,7 @@ type Host struct {
 	// operator is nil if nobody is asked.
 	operator Operator
 	forms    *form.Desk
-	ended    func(Receipt, string)
+	ended    func(receipt.Receipt, string)
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected]

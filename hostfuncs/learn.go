@@ -3,19 +3,9 @@ package hostfuncs
 import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
-
-// maxLearnt bounds the lines that one call is noted to need.
-const maxLearnt = 64
-
-// Learnt is a line that a call needed, as the audit log keeps it for plugins that are learnt about.
-type Learnt struct {
-	Line    string `json:"line"`
-	Used    int    `json:"used,omitempty"`
-	Refused int    `json:"refused,omitempty"`
-	Tried   int    `json:"tried,omitempty"` // in a call that only tries: it was not done
-}
 
 // learn notes the narrowest line that covers an effect, with the arguments of the call where it follows them.
 // What no grant can allow is not noted, nor what a line denies or max_grants does not reach.
@@ -56,27 +46,14 @@ func (g *Gate) covers(line string, e effect) bool {
 
 // needs counts a line.
 func (g *Gate) needs(line string, allowed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var l *Learnt
-	for i := range g.learnt {
-		if g.learnt[i].Line == line {
-			l = &g.learnt[i]
-		}
-	}
-	if l == nil {
-		if len(g.learnt) >= maxLearnt {
-			return
-		}
-		g.learnt = append(g.learnt, Learnt{Line: line})
-		l = &g.learnt[len(g.learnt)-1]
-	}
+	how := receipt.Used
 	switch {
 	case !allowed:
-		l.Refused++
+		how = receipt.Refused
 	case g.call.DryRun:
-		l.Tried++
-	default:
-		l.Used++
+		how = receipt.Tried
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.record.Learn(line, how)
 }

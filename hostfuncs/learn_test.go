@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
@@ -142,7 +143,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	log.Close()
 	var got []string
 	err := audit.Read(dir, func(l audit.Line) bool {
-		var n struct{ Learnt []hostfuncs.Learnt }
+		var n struct{ Learnt []receipt.Learnt }
 		if err := json.Unmarshal(l.Text, &n); err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -162,7 +163,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("headers are %v", a.Headers)
 	}
 	r := g.Receipt()
-	want := hostfuncs.Effect{Family: "net", Target: "POST " + s.URL, Count: 1, Sent: 6, Received: 10}
+	want := receipt.Effect{Family: "net", Target: "POST " + s.URL, Count: 1, Sent: 6, Received: 10}
 	if len(r.Effects) != 1 || r.Effects[0] != want {
 		t.Errorf("the receipt says %+v", r.Effects)
 	}

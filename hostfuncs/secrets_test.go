@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -186,7 +187,7 @@ func TestSecret_Particulars(t *testing.T) {
 	if len(seen) != 1 {
 		t.Errorf("without its secret the request left: %q", seen)
 	}
-	if r := g.Receipt(); len(r.Denials) != 1 || len(r.Effects) != 2 || r.Effects[0].Count != 1 || r.Effects[1] != (hostfuncs.Effect{Family: "secret", Target: "KEY", Count: 1}) {
+	if r := g.Receipt(); len(r.Denials) != 1 || len(r.Effects) != 2 || r.Effects[0].Count != 1 || r.Effects[1] != (receipt.Effect{Family: "secret", Target: "KEY", Count: 1}) {
 		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
 	}
 	_, err = fetch(t, g, get(at+"/gzip"))

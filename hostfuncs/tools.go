@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -46,7 +47,7 @@ type Chain struct {
 	under []*grant.Set  // the ceilings of the callers
 	calls *atomic.Int32 // of the whole tree
 	// receipts take what the callee did.
-	receipt func(Receipt)
+	receipt func(receipt.Receipt)
 	above   *Gate // the caller's
 }
 
@@ -90,7 +91,7 @@ func (g *Gate) next() *Chain {
 }
 
 // nest keeps the receipt of a call that this one made.
-func (g *Gate) nest(r Receipt) {
+func (g *Gate) nest(r receipt.Receipt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.nested) < maxNested {

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // traced is where a call is in its client's trace, found out when somebody wants to know.
@@ -35,3 +36,5 @@ func (t *traced) line(b []byte) []byte {
 	}
 	return text(b, `,"span":`, t.own.Span())
 }
+
+func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -152,7 +153,7 @@ func (p *parked) RetryAfter(ms int64) { p.current.Load().RetryAfter(ms) }
 func (p *parked) Release() { p.current.Load().Release() }
 
 // Receipt gives the current request the receipt.
-func (p *parked) Receipt(receipt hostfuncs.Receipt) { p.current.Load().Receipt(receipt) }
+func (p *parked) Receipt(receipt receipt.Receipt) { p.current.Load().Receipt(receipt) }
 
 // parking has the calls that wait.
 type parking struct {

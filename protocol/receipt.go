@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -13,14 +14,14 @@ const metaReceipt = "dev.sallyport/receipt"
 var _ hostfuncs.ReceiptListener = (*request)(nil)
 
 // Receipt takes what the call did. It comes when the call is over, before its answer is sent.
-func (r *request) Receipt(receipt hostfuncs.Receipt) {
+func (r *request) Receipt(receipt receipt.Receipt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.receipt = &receipt
 }
 
 // done is what the call did, if it is known.
-func (r *request) done() *hostfuncs.Receipt {
+func (r *request) done() *receipt.Receipt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.receipt

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -49,7 +49,7 @@ type request struct {
 	denied   string            // what the last of them said
 	later    int64             // milliseconds until something that failed may be tried again; 0 is not known
 	finished bool
-	receipt  *hostfuncs.Receipt // of the call, when it is over
+	receipt  *receipt.Receipt // of the call, when it is over
 }
 
 // accept decides the era, holds the request to that era's rules and finds its handler.

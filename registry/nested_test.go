@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
@@ -34,10 +35,10 @@ func passing(to func(params json.RawMessage) string) serving.Func {
 // receipts keeps what a client is told that calls did.
 type receipts struct {
 	catalogue.Client
-	all []hostfuncs.Receipt
+	all []receipt.Receipt
 }
 
-func (c *receipts) Receipt(r hostfuncs.Receipt) { c.all = append(c.all, r) }
+func (c *receipts) Receipt(r receipt.Receipt) { c.all = append(c.all, r) }
 
 func nestedRegistry(t *testing.T, configs map[string]Config, ask string) *Registry {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -98,11 +99,11 @@ func benchReceipts(o options) ([]row, error) {
 // receiver is a client that wants receipts.
 type receiver struct {
 	hostfuncs.Client
-	got hostfuncs.Receipt
+	got receipt.Receipt
 }
 
 // Receipt takes what the call did.
-func (r *receiver) Receipt(got hostfuncs.Receipt) { r.got = got }
+func (r *receiver) Receipt(got receipt.Receipt) { r.got = got }
 
 func gateSet(lines ...string) (*grant.Set, error) {
 	set := grant.NewSet()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
@@ -34,7 +34,7 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 		}
 		fmt.Fprintf(std.err, "the console is on %s\n", url)
 	})
-	h.ended = func(r hostfuncs.Receipt, tool string) {
+	h.ended = func(r receipt.Receipt, tool string) {
 		if r.Outcome != "" { // what has none is a start, not a call
 			c.Ended(shownCall(r, tool))
 		}
@@ -66,7 +66,7 @@ func (h *host) shown() []console.Plugin {
 }
 
 // shownCall is what the page says about a call.
-func shownCall(r hostfuncs.Receipt, tool string) console.Call {
+func shownCall(r receipt.Receipt, tool string) console.Call {
 	c := console.Call{ID: r.Call, At: time.Now(), Plugin: r.Plugin, Tool: tool, Outcome: r.Outcome, Millis: r.Millis}
 	for _, e := range r.Effects {
 		c.Effects = append(c.Effects, fmt.Sprintf("%s %s × %d", e.Family, e.Target, e.Count))

@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -41,7 +42,7 @@ type host struct {
 
 	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
 	asked func()
-	ended func(r hostfuncs.Receipt, tool string)
+	ended func(r receipt.Receipt, tool string)
 }
 
 // configure takes changed settings over, for the calls that begin later.
@@ -105,7 +106,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 
 		Operator: asked,
 		Forms:    forms,
-		Ended: func(r hostfuncs.Receipt, tool string) {
+		Ended: func(r receipt.Receipt, tool string) {
 			if h.ended != nil {
 				h.ended(r, tool)
 			}

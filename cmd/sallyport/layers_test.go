@@ -77,6 +77,7 @@ const layers = `
 0 hostfuncs/journal
 0 hostfuncs/landing > hostfuncs/filelock
 0 hostfuncs/notation
+0 hostfuncs/receipt > protocol/rawjson
 0 hostfuncs/secret
 0 hostfuncs/store > hostfuncs/filelock
 0 hostfuncs/store/storetest > hostfuncs/store

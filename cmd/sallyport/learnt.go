@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -43,8 +44,8 @@ type never struct {
 // noted is what of a line of the audit log is read.
 type noted struct {
 	Call, Plugin, Tool, Outcome string
-	Learnt                      []hostfuncs.Learnt
-	Denials                     []hostfuncs.Denial
+	Learnt                      []receipt.Learnt
+	Denials                     []receipt.Denial
 }
 
 // readLearnt reads what a plugin's calls needed, the oldest first within each chain.
@@ -86,22 +87,22 @@ func (l *learnt) add(n noted) {
 	}
 	needs = learn.Needed(needs, l.places)
 	for i := range needs {
-		needs[i].Spare = n.Outcome == hostfuncs.OutcomeOK && needs[i].Used+needs[i].Tried == 0 && strings.HasPrefix(needs[i].Line, "fs: read ")
+		needs[i].Spare = n.Outcome == receipt.OK && needs[i].Used+needs[i].Tried == 0 && strings.HasPrefix(needs[i].Line, "fs: read ")
 	}
 	l.needs = append(l.needs, needs...)
 }
 
 // passed reports whether a folder was only asked for on the way to another file that was refused.
-func (n *noted) passed(d hostfuncs.Denial) bool {
+func (n *noted) passed(d receipt.Denial) bool {
 	_, folder, _ := strings.Cut(d.Effect, " ")
-	return d.Family == "fs" && slices.ContainsFunc(n.Denials, func(o hostfuncs.Denial) bool {
+	return d.Family == "fs" && slices.ContainsFunc(n.Denials, func(o receipt.Denial) bool {
 		_, name, _ := strings.Cut(o.Effect, " ")
 		return o.Family == "fs" && strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 	})
 }
 
 // noteNever notes what no line allows.
-func (l *learnt) noteNever(d hostfuncs.Denial) {
+func (l *learnt) noteNever(d receipt.Denial) {
 	reason := strings.TrimPrefix(d.Reason, fmt.Sprintf("plugin %q may not %s: ", l.plugin.Name, d.Effect))
 	n := l.never[reason]
 	switch {

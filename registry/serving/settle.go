@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -23,12 +24,12 @@ func settle(ctx context.Context, c catalogue.Call, gate *hostfuncs.Gate, answer 
 	}
 	gate.Cleaned(v.Removed, v.Hidden)
 	if v.Failed {
-		gate.Ended(hostfuncs.OutcomeTool)
+		gate.Ended(receipt.Tool)
 		return nil
 	}
 	if err := gate.Land(ctx); err != nil {
 		return err
 	}
-	gate.Ended(hostfuncs.OutcomeOK)
+	gate.Ended(receipt.OK)
 	return nil
 }

@@ -1,19 +1,24 @@
-package hostfuncs
+// Package receipt is what one call did, as its caller, the audit log and the operator get to see it: the effects that it
+// had, what it was refused, what it used, and what it would have done.
+//
+//	var r receipt.Record                     // while the call runs
+//	r.Count("net", "GET https://a.example", 1, 0, 512)
+//	r.Deny(receipt.Denial{Family: "fs", …})
+//	…
+//	done := receipt.Receipt{Call: id, Plugin: name, Effects: r.Effects(), Denials: r.Denials()}
+//	caller <- done.JSON()
+//
+// It travels with the result, so it says what happened and does not grow with it.
+//
+// This package is internal to Sallyport: it is not promised to others.
+package receipt
 
 import (
-	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-)
-
-// Limits of one receipt: it travels with the result, so it says what happened and does not grow with it.
-const (
-	maxEffects = 256
-	maxDenials = 64
 )
 
 // Receipt is what one call did.
@@ -21,9 +26,9 @@ type Receipt struct {
 	Call    string   `json:"call"`
 	Plugin  string   `json:"plugin"`
 	Digest  string   `json:"digest,omitempty"`
-	Updates string   `json:"updates,omitempty"` // Plugin.Updates
+	Updates string   `json:"updates,omitempty"` // which bytes the operator approved before they were there
 	Millis  float64  `json:"ms,omitempty"`      // how long it took
-	Outcome string   `json:"outcome,omitempty"` // OutcomeOK, OutcomeTool, or the kind of its failure
+	Outcome string   `json:"outcome,omitempty"` // OK, Tool, or the kind of its failure
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
 	Denials []Denial `json:"denials,omitempty"` // in the order they came
 	// Fuel is how much the guest computed, in units of about one instruction; equal work is equal fuel.
@@ -41,8 +46,8 @@ type Receipt struct {
 	// Learnt are the lines that it needed, for the audit log alone.
 	Learnt []Learnt `json:"-"`
 
-	// would is how often what was held back, by what was to be done.
-	would map[string]int
+	// WouldCounts is how often what was held back, by what was to be done.
+	WouldCounts map[string]int `json:"-"`
 
 	// Counts says that whoever gets it sees numbers, not what was touched.
 	Counts bool `json:"-"`
@@ -50,14 +55,9 @@ type Receipt struct {
 
 // The outcomes of a call that are no failure of it.
 const (
-	OutcomeOK   = "ok"
-	OutcomeTool = "tool" // the tool says that it failed
+	OK   = "ok"
+	Tool = "tool" // the tool says that it failed
 )
-
-// ReceiptListener is met by a Client that wants the receipt when the call is over.
-type ReceiptListener interface {
-	Receipt(Receipt)
-}
 
 // members writes the receipt as members of an object, without braces.
 func (r *Receipt) members(b []byte) []byte {
@@ -87,15 +87,25 @@ func (r *Receipt) members(b []byte) []byte {
 
 func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }
 
-// line is what the audit log keeps: everything.
-func (r *Receipt) line(c *Call, t *traced) []byte {
+// Caller is who made the call, and by what: for the audit log alone.
+type Caller struct {
+	Principal, Method string
+	Tool              string // its local name; empty if it is not a tool's
+	// Trace writes members that say which trace the call belongs to; nil writes none.
+	Trace func(b []byte) []byte
+}
+
+// Line is what the audit log keeps, as members of an object without braces: everything.
+func (r *Receipt) Line(c Caller) []byte {
 	b := r.members(make([]byte, 0, 512))
 	b = text(b, `,"principal":`, c.Principal)
 	b = text(b, `,"method":`, c.Method)
 	if c.Tool != "" {
 		b = text(b, `,"tool":`, c.Tool)
 	}
-	b = t.line(b)
+	if c.Trace != nil {
+		b = c.Trace(b)
+	}
 	if len(r.Learnt) > 0 {
 		if raw, err := json.Marshal(r.Learnt); err == nil {
 			b = append(append(b, `,"learnt":`...), raw...)
@@ -181,7 +191,7 @@ func (r *Receipt) tries(sum map[string]int) map[string]int {
 	if sum == nil {
 		sum = map[string]int{}
 	}
-	for do, n := range r.would {
+	for do, n := range r.WouldCounts {
 		sum[do] += n
 	}
 	for i := range r.Calls {
@@ -199,87 +209,4 @@ func (r *Receipt) Done() []string {
 		}
 	}
 	return done
-}
-
-// Effect is everything of one kind that a call did to one target.
-type Effect struct {
-	Family string `json:"family"`
-	// Target is what was touched: "GET https://api.example.com" (without the path), "read ~/work/x".
-	// It is empty for families without targets, and for those of a family that are too many to list.
-	Target   string `json:"target,omitempty"`
-	Count    int    `json:"count"`
-	Sent     int64  `json:"sent,omitempty"`     // bytes that left the guest
-	Received int64  `json:"received,omitempty"` // bytes that came to it
-}
-
-// Denial is one effect that was refused.
-type Denial struct {
-	Family string `json:"family"`
-	Effect string `json:"effect"`         // "GET https://api.example.com/v1/x", "write ~/work/x"
-	Reason string `json:"reason"`         // one sentence, lower case, no full stop, names the plugin and the effect
-	Hint   string `json:"hint,omitempty"` // the narrowest line that would allow it, if there is one
-	Count  int    `json:"count"`          // how often
-}
-
-// record is the receipt while the call runs.
-type record struct {
-	effects map[[2]string]*Effect
-	denials []Denial
-}
-
-// effect finds or makes the entry of a target.
-func (r *record) effect(family, target string) *Effect {
-	if r.effects == nil {
-		r.effects = map[[2]string]*Effect{}
-	}
-	key := [2]string{family, target}
-	if r.effects[key] == nil && len(r.effects) >= maxEffects {
-		key[1] = "" // a family has at most one of these beyond the bound
-	}
-	e := r.effects[key]
-	if e == nil {
-		e = &Effect{Family: family, Target: key[1]}
-		r.effects[key] = e
-	}
-	return e
-}
-
-// drop takes one count off the entry of a target, and the entry out when nothing of it is left.
-func (r *record) drop(family, target string) {
-	key := [2]string{family, target}
-	if r.effects[key] == nil {
-		key[1] = ""
-	}
-	if e := r.effects[key]; e != nil {
-		if e.Count--; *e == (Effect{Family: key[0], Target: key[1]}) {
-			delete(r.effects, key)
-		}
-	}
-}
-
-// deny adds a refusal, or counts one that is there; false if there is no room.
-func (r *record) deny(d Denial) bool {
-	for i := range r.denials {
-		if have := &r.denials[i]; have.Family == d.Family && have.Effect == d.Effect && have.Reason == d.Reason {
-			have.Count++
-			return false
-		}
-	}
-	if len(r.denials) >= maxDenials {
-		return false
-	}
-	d.Count = 1
-	r.denials = append(r.denials, d)
-	return true
-}
-
-func (r *record) list() []Effect {
-	out := make([]Effect, 0, len(r.effects))
-	for _, e := range r.effects {
-		out = append(out, *e)
-	}
-	slices.SortFunc(out, func(a, b Effect) int {
-		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Target, b.Target))
-	})
-	return out
 }

@@ -1,0 +1,84 @@
+package receipt
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Whoever may know gets what was touched; others get numbers, those of the calls within it included.
+func TestReceipt_JSON(t *testing.T) {
+	r := Receipt{
+		Call: "1", Plugin: "p", Digest: "sha256:1", Millis: 1.5, Outcome: OK, Landed: 2, Audit: "a/1/ff",
+		Effects: []Effect{{Family: "net", Target: "GET https://a", Count: 2, Received: 9}, {Family: "net", Target: "POST https://b", Count: 1, Sent: 4}},
+		Denials: []Denial{{Family: "fs", Effect: "read ~/x", Reason: "no", Count: 3}},
+		Would:   []string{"POST https://c"}, WouldCounts: map[string]int{"POST": 1},
+		Calls:  []Receipt{{Call: "2", Plugin: "q", WouldCounts: map[string]int{"POST": 1, "mkdir": 1}}},
+		Learnt: []Learnt{{Line: "net: GET https://a", Used: 1}},
+	}
+	const begin = `{"call":"1","plugin":"p","digest":"sha256:1","ms":1.500,"outcome":"ok","landed":2,`
+	for counts, want := range map[bool]string{
+		false: begin + `"effects":[{"family":"net","target":"GET https://a","count":2,"received":9},{"family":"net","target":"POST https://b","count":1,"sent":4}],` +
+			`"denials":[{"family":"fs","effect":"read ~/x","reason":"no","count":3}],"would":["POST https://c"],"calls":[{"call":"2","plugin":"q"}],"audit":"a/1/ff"}`,
+		true: begin + `"effects":{"fs":{"count":0,"denied":3},"net":{"count":3,"sent":4,"received":9}},"would":{"POST":2,"mkdir":1},"audit":"a/1/ff"}`,
+	} {
+		r.Counts = counts
+		if got := string(r.JSON()); got != want {
+			t.Errorf("counts %v:\n got %s\nwant %s", counts, got, want)
+		}
+	}
+	if got := r.Done(); !reflect.DeepEqual(got, []string{"POST https://b"}) {
+		t.Errorf("done: %q", got)
+	}
+	line := string(r.Line(Caller{Principal: "me", Method: "tools/call", Tool: "t", Trace: func(b []byte) []byte { return append(b, `,"span":"7"`...) }}))
+	for _, want := range []string{`,"principal":"me","method":"tools/call","tool":"t","span":"7","learnt":[{"line":"net: GET https://a","used":1}],"effects":[`} {
+		if !strings.Contains(line, want) || !json.Valid([]byte("{"+line+"}")) {
+			t.Errorf("%s\nhas no %s", line, want)
+		}
+	}
+}
+
+// A receipt does not grow with what a call does: beyond the bound a family has one entry for all else.
+func TestRecord_isBounded(t *testing.T) {
+	var r Record
+	for i := range 3 * maxEffects {
+		r.Count("net", fmt.Sprint(i), 1, 2, 3)
+		r.Deny(Denial{Family: "fs", Effect: fmt.Sprint(i)})
+		r.Learn(fmt.Sprint(i), Used)
+	}
+	effects := r.Effects()
+	if n := len(effects); n != maxEffects+1 {
+		t.Errorf("%d effects", n)
+	}
+	if want := (Effect{Family: "net", Count: 2 * maxEffects, Sent: 4 * maxEffects, Received: 6 * maxEffects}); effects[0] != want {
+		t.Errorf("the others: %+v, want %+v", effects[0], want)
+	}
+	if len(r.Denials()) != maxDenials || len(r.Learnt()) != maxLearnt {
+		t.Errorf("%d denials, %d lines", len(r.Denials()), len(r.Learnt()))
+	}
+}
+
+// Equal refusals and lines are one; what did not happen after all is taken out again.
+func TestRecord_counts(t *testing.T) {
+	var r Record
+	r.Count("net", "a", 1, 5, 0)
+	r.Count("net", "b", 1, 0, 0)
+	r.Uncount("net", "a")
+	r.Uncount("net", "b")
+	r.Uncount("net", "never")
+	if got := r.Effects(); !reflect.DeepEqual(got, []Effect{{Family: "net", Target: "a", Sent: 5}}) {
+		t.Errorf("%+v", got)
+	}
+	d := Denial{Family: "fs", Effect: "read x", Reason: "no"}
+	if !r.Deny(d) || r.Deny(d) || r.Denials()[0].Count != 2 {
+		t.Errorf("%+v", r.Denials())
+	}
+	for _, n := range []Need{Used, Refused, Tried, Used} {
+		r.Learn("line", n)
+	}
+	if got := r.Learnt(); !reflect.DeepEqual(got, []Learnt{{Line: "line", Used: 2, Refused: 1, Tried: 1}}) {
+		t.Errorf("%+v", got)
+	}
+}
