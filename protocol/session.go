@@ -104,7 +104,7 @@ func (r *request) findSession() error {
 			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)
 		}
 		r.session = name
-	case !rawjson.IsNull(rawjson.Get(r.params, "requestState")):
+	case asks(r.method) && !rawjson.IsNull(rawjson.Get(r.params, "requestState")):
 		r.session = newSession // that of the call, which has it already
 	default:
 		if r.minted = r.server.sessions.mint(r.conn.opts.Principal); r.minted == "" {
