@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,41 @@ func TestRead_Refuses(t *testing.T) {
 	}
 	if Is("x.md") || !Is("X.PROMPT.MD") || !Is("x.skill") {
 		t.Error("the names of documents")
+	}
+}
+
+// What a skill says is shown in words however long its other files are, and so are those that are short.
+func TestTerms_longFile(t *testing.T) {
+	files := map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\n" + strings.Repeat("y", 5000), "b.md": "short"}
+	for i := range 500 {
+		files[fmt.Sprintf("A%d.md", i)] = strings.Repeat("x", 9000)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range files {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Parse(b.Bytes(), "hi.skill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := d.Terms().Definitions
+	for _, name := range []string{"SKILL.md", "b.md"} {
+		if !bytes.Contains(terms["file "+name], []byte(`"text"`)) {
+			t.Errorf("%s is not in words: %s", name, terms["file "+name])
+		}
+	}
+	if len(terms) < len(files) {
+		t.Errorf("%d of %d files are there", len(terms), len(files))
 	}
 }
 

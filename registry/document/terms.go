@@ -1,12 +1,14 @@
 package document
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
@@ -18,7 +20,7 @@ const maxShown = 4 << 20
 func (d *Document) Terms() lock.Terms {
 	t := lock.Terms{Digest: d.Digest, Definitions: d.Manifest.Definitions()}
 	left := maxShown
-	for _, name := range slices.Sorted(maps.Keys(d.texts)) {
+	for _, name := range d.weightiest() {
 		data, shown := d.texts[name], map[string]any{}
 		if len(data) <= left && utf8.Valid(data) {
 			shown["text"] = string(data)
@@ -33,4 +35,18 @@ func (d *Document) Terms() lock.Terms {
 		t.Definitions["file "+name] = raw // no kind of entry is called so
 	}
 	return t
+}
+
+// weightiest are the names of what is shown of a document: what a skill says first, then from the shortest file to the
+// longest, so that no long one keeps the others out of words.
+func (d *Document) weightiest() []string {
+	return slices.SortedFunc(maps.Keys(d.texts), func(a, b string) int {
+		first := func(name string) int {
+			if name == skillfile.Entry {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(len(d.texts[a]), len(d.texts[b])), cmp.Compare(a, b))
+	})
 }

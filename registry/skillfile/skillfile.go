@@ -39,8 +39,8 @@ const (
 	maxListed = 8 * maxFiles
 )
 
-// entry is the file that every skill has.
-const entry = "SKILL.md"
+// Entry is the file that every skill has.
+const Entry = "SKILL.md"
 
 // Directory is the MIME type of a folder.
 const Directory = "inode/directory"
@@ -80,16 +80,16 @@ func Parse(raw []byte) (*Skill, error) {
 		return nil, err
 	}
 	contents = withoutFolder(contents)
-	head, err := frontmatter.Split(contents[entry])
+	head, err := frontmatter.Split(contents[Entry])
 	switch {
-	case contents[entry] == nil:
-		return nil, fmt.Errorf("the archive has no %s", entry)
+	case contents[Entry] == nil:
+		return nil, fmt.Errorf("the archive has no %s", Entry)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", entry, err)
+		return nil, fmt.Errorf("%s: %w", Entry, err)
 	}
 	s := &Skill{files: map[string]*File{}}
 	if err := s.head(head.Values); err != nil {
-		return nil, fmt.Errorf("%s: %w", entry, err)
+		return nil, fmt.Errorf("%s: %w", Entry, err)
 	}
 	s.fill(contents, head.Values)
 	return s, nil
@@ -146,7 +146,7 @@ func validPath(p string) bool {
 
 // withoutFolder takes the one folder off that all files are in.
 func withoutFolder(contents map[string][]byte) map[string][]byte {
-	if contents[entry] != nil {
+	if contents[Entry] != nil {
 		return contents
 	}
 	folder, out := "", map[string][]byte{}
@@ -185,7 +185,7 @@ func (s *Skill) fill(contents map[string][]byte, front rawjson.Object) {
 		sum := sha256.Sum256(f.Data)
 		resources = append(resources, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%s","size":%d}`, f.URI, hex.EncodeToString(sum[:]), len(f.Data)))
 	}
-	s.URI = s.uri(entry)
+	s.URI = s.uri(Entry)
 	s.Entry = rawjson.Object{
 		{Key: "uri", Value: rawjson.AppendString(nil, s.URI)},
 		{Key: "frontmatter", Value: front.Append(nil)},
