@@ -59,7 +59,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	}
 	for _, p := range plans {
 		if f := r.files[p.path]; f != nil && f.extism != nil {
-			claimed[f.extism.Module] = !r.ownPlugin(f.extism.Module, p.name)
+			claimed[f.extism.Module] = claimed[f.extism.Module] || !r.ownPlugin(f.extism.Module, p.name)
 		}
 	}
 	return plans, claimed

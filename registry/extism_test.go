@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,33 @@ func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
 	o.Plugins = map[string]Config{"code": {}}
 	if r := open(t, o); !has(r, "code-say") || !has(r, "other-say") {
 		t.Errorf("%+v", r.Plugins())
+	}
+}
+
+// Manifests that somebody puts beside take nothing from a plugin that has one of its own, in whatever order they are read.
+func TestExtismFile_ManyOfOneModule(t *testing.T) {
+	dir := t.TempDir()
+	sayer("hello").write(t, dir, "code.wasm")
+	manifestFile(t, dir, "code.json", "code.wasm", `}]}`)
+	for i := range 6 {
+		manifestFile(t, dir, fmt.Sprintf("other%d.json", i), "code.wasm", `}]}`)
+	}
+	o := options(t, dir)
+	o.Plugins = map[string]Config{"code": {}}
+	r := open(t, o)
+	for range 20 {
+		r.mu.Lock()
+		plans := r.plans()
+		r.mu.Unlock()
+		var of []string
+		for _, p := range plans {
+			if p.name == "code" {
+				of = append(of, filepath.Base(p.path))
+			}
+		}
+		if len(of) != 1 || of[0] != "code.json" {
+			t.Fatalf("the plugin is in %q", of)
+		}
 	}
 }
 
