@@ -137,7 +137,7 @@ func Explain(path string, err error) error {
 	case err == nil:
 		return nil
 	case Nothing():
-		return errors.New("no folder is granted to this plugin") // the host says what would
+		return errors.New("nothing that is there is granted to this plugin") // the host says what would
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):
