@@ -2,8 +2,6 @@ package hostfuncs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -235,80 +233,6 @@ func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
 	}
 	g.consents.once[line] = ""
 	return &refusal{reason: "the operator allowed it once, and another call was first", final: true}
-}
-
-// question makes one of an effect that the plugin announced, or that a line of the operator's asks. Each call
-// asks about files, and where it does not wait, about each want once. Not ok: there is none, and why says why not
-// where whoever makes the call can do something about it.
-func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why string, ok bool) {
-	var want Want
-	if !d.Ask {
-		if want, ok = g.announced(e); !ok {
-			return q, "", false
-		}
-		q.Want, q.Why = want.line(), want.Why
-	}
-	again := g.consents.wants[q.Want] && !(g.policy.host.operator.Waits() && g.seesAnswers(e))
-	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
-		return q, "", false
-	}
-	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // a value of a secret is neither kept nor shown
-		return q, "", false
-	}
-	if q.Binding = binding(e); q.Binding == "" {
-		return q, "", false
-	}
-	if q.Effect, ok = g.shownTo(e); !ok {
-		return q, "it is too long to be shown", false
-	}
-	if g.consents.asked >= maxAsked {
-		return q, fmt.Sprintf("one call asks %d questions at most", maxAsked), false
-	}
-	if g.consents.wants == nil {
-		g.consents.wants = map[string]bool{}
-	}
-	g.consents.asked++
-	g.consents.wants[q.Want] = true
-	q.Plugin, q.Digest, q.Principal = g.policy.plugin.Name, g.policy.plugin.Digest, g.call.Principal
-	return q, "", true
-}
-
-// shownTo is an effect as a person is asked about it. It is not whole if it is too long: then nobody is asked, since
-// nobody agrees to what is not shown.
-func (g *Gate) shownTo(e effect) (text string, whole bool) {
-	text = g.redact(printable(e.act))
-	return text, len(text) <= maxShown
-}
-
-// announced finds the want that covers an effect, under the ceilings of the call.
-func (g *Gate) announced(e effect) (Want, bool) {
-	i := slices.IndexFunc(g.policy.wants, func(w Want) bool {
-		set := g.policy.bound(w.Grants, g.call)
-		for _, c := range g.grants.Ceilings() {
-			set = set.Under(c)
-		}
-		d := e.decide(set)
-		return (d.Allowed || d.Ask) && (d.Named || e.inside == nil || !e.inside())
-	})
-	if i < 0 {
-		return Want{}, false
-	}
-	return g.policy.wants[i], true
-}
-
-// binding names one effect to the byte: what an answer for once is for. It is empty if the effect cannot be
-// named.
-func binding(e effect) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00", e.family, e.act)
-	if e.body != nil {
-		data, err := e.body()
-		if err != nil {
-			return ""
-		}
-		h.Write(data)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // mayWait reports whether the call can go on when the answer is there. Whoever called it from another call does not

@@ -2,11 +2,9 @@ package grant
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // netRule is what a net line says.
@@ -230,66 +228,6 @@ func decodeForm(s string) string {
 	return canonical.Decode(canonical.Query(strings.ReplaceAll(s, "+", "%20")))
 }
 
-// covers reports whether the line is about this request; u is canonical.
-func (r *netRule) covers(method string, u *url.URL) bool {
-	if r.url != nil || !r.coversWithin(u) {
-		return false
-	}
-	port, _ := canonical.Port(u.Scheme, u.Port(), false)
-	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
-		r.coversHost(u.Hostname()) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
-}
-
-// coversWithin holds the places that an address of the call is cut to.
-func (r *netRule) coversWithin(u *url.URL) bool {
-	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(w netRule) bool { return w.covers("GET", u) })
-}
-
-// coversHost: an address is matched by itself and by a lone **, never by parts.
-func (r *netRule) coversHost(host string) bool {
-	if canonical.IsAddress(host) && !r.host.literal() {
-		return len(r.host) == 1 && r.host[0].any
-	}
-	return r.host.match(subject{steps: hostSteps(host)})
-}
-
-func pathSubject(u *url.URL) subject {
-	var t subject
-	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
-		step, need := canonical.Decode(s), needNothing
-		if strings.ContainsAny(step, `/\`) {
-			need = needNoStar
-		}
-		t.steps, t.needs = append(t.steps, step), append(t.needs, need)
-	}
-	return t
-}
-
-func (r *netRule) coversQuery(raw string) bool {
-	if !r.limited {
-		return true
-	}
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
-			continue
-		}
-		key, value, _ := strings.Cut(pair, "=")
-		if !r.allowsParam(decodeForm(key), decodeForm(value)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *netRule) allowsParam(key, value string) bool {
-	return slices.ContainsFunc(r.query, func(p param) bool {
-		return p.bind == nil && p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
-	})
-}
-
-// isStar reports whether a query value is a lone star, which is also nothing at all.
-func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
-
 // String writes the rule as parseNet reads it.
 func (r *netRule) String() string {
 	var b strings.Builder
@@ -357,49 +295,4 @@ func (s segment) format(escape func(string) string) string {
 func escapeSegment(s string) string {
 	s = strings.ReplaceAll(s, "%", "%25")
 	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(canonical.Path(s))
-}
-
-// Net decides about one request; u must come from canonical.URL and method be in upper case.
-func (s *Set) Net(method string, u *url.URL) Decision {
-	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
-	d.Named = d.Named || d.Allowed && s.withinNames(u)
-	if d.Grant == nil && !d.Beyond {
-		d.Suggest = suggestNet(method, u)
-		d.Wild = slices.ContainsFunc(s.all(), func(g Grant) bool {
-			return g.Family == Net && !g.Deny && !g.net.named() && slices.Contains(g.net.methods, method) && g.net.coversHost(u.Hostname())
-		})
-	}
-	return d
-}
-
-// suggestNet writes the line for this one address, empty if none would allow it.
-func suggestNet(method string, u *url.URL) string {
-	line := notation.Paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
-	g, err := ParseLine(line)
-	if err != nil || !g.net.covers(method, u) {
-		return ""
-	}
-	return line
-}
-
-// ruleFor is the rule that covers one address and no other.
-func ruleFor(method string, u *url.URL) netRule {
-	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: u.RawQuery != ""}
-	r.port, _ = canonical.Port(u.Scheme, u.Port(), false)
-	r.host = literals(hostSteps(u.Hostname()))
-	r.path = literals(pathSubject(u).steps)
-	for pair := range strings.SplitSeq(u.RawQuery, "&") {
-		if key, value, _ := strings.Cut(pair, "="); pair != "" {
-			r.query = append(r.query, param{key: decodeForm(key), value: glob{decodeForm(value)}})
-		}
-	}
-	return r
-}
-
-func literals(steps []string) pattern {
-	p := make(pattern, len(steps))
-	for i, s := range steps {
-		p[i] = segment{glob: glob{s}}
-	}
-	return p
 }

@@ -1,0 +1,57 @@
+package hostfuncs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// method is what serves one thing a guest asks for.
+type method func(g *Gate, ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error)
+
+// methods is the table of all that a guest may ask for.
+func methods() map[string]method {
+	m := map[string]method{
+		"notifications/message":                (*Gate).message,
+		"notifications/progress":               (*Gate).progressed,
+		"notifications/tools/list_changed":     changed("notifications/tools/list_changed"),
+		"notifications/prompts/list_changed":   changed("notifications/prompts/list_changed"),
+		"notifications/resources/list_changed": changed("notifications/resources/list_changed"),
+		"notifications/resources/updated":      changed("notifications/resources/updated"),
+		"client/release":                       (*Gate).release,
+		"http/fetch":                           (*Gate).fetch,
+		"tools/call":                           (*Gate).callTool,
+		"secrets/list":                         (*Gate).listSecrets,
+		"secrets/get":                          (*Gate).revealSecret,
+	}
+	for name := range questions() {
+		m[name] = asked(name)
+	}
+	maps.Copy(m, keyMethods())
+	return m
+}
+
+// maxMethod bounds the part of an unknown method that an error repeats.
+const maxMethod = 64
+
+// Ask performs what the guest asked for. The error is an *AskError, or an *EndError that ends the call.
+// A body that the answer opens as a stream lives as long as ctx.
+func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	serve := g.policy.host.methods[name]
+	if serve == nil {
+		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))
+	}
+	result, err := g.journaled(ctx, name, params, s, serve)
+	var end *runtime.EndError
+	if err != nil && !errors.As(err, &end) {
+		ask := asAskError(err)
+		if l, ok := g.call.Client.(RetryListener); ok && ask.RetryAfterMs > 0 {
+			l.RetryAfter(ask.RetryAfterMs)
+		}
+		return nil, ask
+	}
+	return result, err
+}
