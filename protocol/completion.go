@@ -4,16 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
-
-// maxCompletions is how many values one completion may have, by the specification.
-const maxCompletions = 100
 
 // completer is what completion/complete can refer to.
 type completer func(ctx context.Context, c catalogue.Call) (json.RawMessage, error)
@@ -33,7 +30,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if ask == nil {
-		return r.reply(noCompletion(), false), nil
+		return r.reply(answer.NoCompletion(), false), nil
 	}
 	call, err := r.forward(name)
 	if err != nil {
@@ -41,12 +38,12 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	}
 	raw, err := ask(ctx, call)
 	if cannotComplete(err) {
-		return r.reply(noCompletion(), false), nil
+		return r.reply(answer.NoCompletion(), false), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	o, err := checkCompletion(raw)
+	o, err := answer.Completion(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -92,53 +89,4 @@ func cannotComplete(err error) bool {
 	}
 	var end *runtime.EndError
 	return errors.As(err, &end) && end.Kind == runtime.KindUnsupported
-}
-
-func noCompletion() rawjson.Object {
-	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
-}
-
-// checkCompletion checks the values and keeps the first hundred of them, without what nobody sees.
-func checkCompletion(raw json.RawMessage) (rawjson.Object, error) {
-	o, err := parseResult(raw)
-	if err != nil {
-		return nil, err
-	}
-	completion := o.Get("completion")
-	if !rawjson.IsObject(completion) {
-		return nil, misshapen("completion must be an object")
-	}
-	values, err := rawjson.Elements(rawjson.Get(completion, "values"))
-	if err != nil {
-		return nil, misshapen("completion.values must be an array")
-	}
-	for i, v := range values {
-		if !rawjson.IsString(v) {
-			return nil, misshapen("completion.values[%d] must be a string", i)
-		}
-	}
-	c, err := rawjson.ParseObject(completion)
-	if err != nil {
-		return nil, misshapen("completion: %v", err)
-	}
-	if total := c.Get("total"); !rawjson.IsInteger(total) {
-		c.Delete("total")
-	}
-	if more := string(c.Get("hasMore")); more != "true" && more != "false" {
-		c.Delete("hasMore")
-	}
-	if len(values) > maxCompletions {
-		cutCompletion(&c, values)
-	}
-	cleanText(&c, "values")
-	o.Set("completion", c.Append(nil))
-	return o, nil
-}
-
-func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
-	c.Set("values", rawjson.Array(values[:maxCompletions]))
-	c.Set("hasMore", json.RawMessage("true"))
-	if c.Get("total") == nil {
-		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))
-	}
 }

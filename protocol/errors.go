@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
@@ -31,7 +32,7 @@ const metaError = "dev.sallyport/error"
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
 //	*runtime.EndError,
 //	*runtime.AskError,
-//	*shapeError               tools/call: a result with isError; else −32603 with data
+//	*answer.ShapeError               tools/call: a result with isError; else −32603 with data
 //	anything else             the host's fault: −32603 with the call id, the rest in the log
 //
 // The returned error is nil for a result.
@@ -41,7 +42,7 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 		guest *runtime.GuestError
 		end   *runtime.EndError
 		ask   *runtime.AskError
-		shape *shapeError
+		shape *answer.ShapeError
 	)
 	if body, wire, ok := r.failedAsking(err); ok {
 		return body, wire
@@ -63,7 +64,7 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 	case errors.As(err, &ask):
 		return r.ended(&failure{kind: ask.Kind, text: ask.Message, retryAfterMs: ask.RetryAfterMs, cause: err})
 	case errors.As(err, &shape):
-		return r.ended(&failure{kind: runtime.KindGuest, text: "the plugin's answer breaks the contract: " + shape.problem, cause: err})
+		return r.ended(&failure{kind: runtime.KindGuest, text: "the plugin's answer breaks the contract: " + shape.Problem, cause: err})
 	}
 	return r.errorReply(r.bug(err))
 }
@@ -152,14 +153,14 @@ func (r *request) ended(f *failure) ([]byte, *jsonrpc.Error) {
 		text = r.subject + ": " + text
 	}
 	o := rawjson.Object{
-		{Key: "content", Value: rawjson.Array([]json.RawMessage{textBlock(text)})},
+		{Key: "content", Value: answer.Content(answer.Text(text))},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
 	if said := lastWords(f.cause); said != "" {
-		appendBlock(&o, textBlock(said))
+		answer.Add(&o, answer.Text(said))
 	}
 	if refused := r.refusal(f.text); refused != nil {
-		appendBlock(&o, refused)
+		answer.Add(&o, refused)
 	}
 	data := f.data(r.call)
 	if outside := r.outside(); outside != nil { // what was done before it failed, and stays done
@@ -281,14 +282,10 @@ func (r *request) refusal(said string) json.RawMessage {
 	if lines == nil {
 		return nil
 	}
-	return textBlock(strings.Join(lines, "\n"))
+	return answer.Text(strings.Join(lines, "\n"))
 }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
-}
-
-func textBlock(text string) json.RawMessage {
-	return append(rawjson.AppendString([]byte(`{"type":"text","text":`), text), '}')
 }

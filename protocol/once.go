@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -57,7 +58,7 @@ func (r *request) once(ctx context.Context, tool, key string, run func() (rawjso
 	if r.task != nil && (errors.Is(err, hostfuncs.ErrSuspended) || ctx.Err() != nil) {
 		return o, err // the task goes on, or is over: takeKey finds out
 	}
-	if err != nil || string(o.Get("isError")) == "true" {
+	if err != nil || answer.Failed(o) {
 		if err := kept.Remove(after, store.Reply, record.ID); err != nil {
 			r.server.log.Warn("an idempotency key cannot be freed", "call", r.call, "error", err)
 		}

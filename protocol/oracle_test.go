@@ -206,7 +206,7 @@ func sdkReads(t *testing.T, session *mcp.ClientSession) {
 		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "t-args"},
 		Argument: mcp.CompleteParamsArgument{Name: "who", Value: "y"},
 	})
-	if err != nil || len(complete.Completion.Values) != maxCompletions || !complete.Completion.HasMore {
+	if err != nil || len(complete.Completion.Values) != 100 || !complete.Completion.HasMore {
 		t.Errorf("%+v, %v", complete, err)
 	}
 }

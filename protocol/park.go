@@ -208,13 +208,13 @@ func (k *parking) close() {
 type runs func(ctx context.Context, call catalogue.Call) (rawjson.Object, error)
 
 // parsed is a call whose answer is read.
-func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error)) runs {
+func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), read func(json.RawMessage) (rawjson.Object, error)) runs {
 	return func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) {
 		raw, err := ask(ctx, call)
 		if err != nil {
 			return nil, err
 		}
-		return parseResult(raw)
+		return read(raw)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -29,14 +30,10 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, p, call, parsed(p.Get))
+	o, err := r.serve(ctx, p, call, parsed(p.Get, answer.Prompt))
 	if err != nil {
 		return nil, err
 	}
-	if err := eachObject(o, "messages", checkMessage); err != nil {
-		return nil, err
-	}
-	cleanMessages(&o)
 	return r.reply(o, false), nil
 }
 

@@ -85,19 +85,3 @@ func TestRefusal_ThreeLines(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestResult_TooLarge(t *testing.T) {
-	_, err := parseResult(make([]byte, MaxResult+1))
-	var end *runtime.EndError
-	if !errors.As(err, &end) || end.Kind != runtime.KindLimit {
-		t.Errorf("%v", err)
-	}
-	blocks := `{"content":[` + strings.Repeat(`{"type":"x"},`, maxBlocks) + `{"type":"x"}]}`
-	o, err := parseResult([]byte(blocks))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := eachObject(o, "content", checkContent); err == nil {
-		t.Error("too many blocks were let through")
-	}
-}

@@ -2,9 +2,8 @@ package protocol
 
 import (
 	"context"
-	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
@@ -17,8 +16,8 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(uri, resultURI) {
-		return r.readResult(ctx, uri)
+	if answer.Holds(uri) {
+		return r.readWhole(ctx, uri)
 	}
 	reader, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (catalogue.Reader, bool) { return s.Resource(uri) })
 	if !ok {
@@ -28,13 +27,9 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, reader, call, parsed(reader.Read))
+	o, err := r.serve(ctx, reader, call, parsed(reader.Read, answer.Resource))
 	if err != nil {
 		return nil, err
 	}
-	if err := eachObject(o, "contents", checkContents); err != nil {
-		return nil, err
-	}
-	meta.StripBelow(&o, "contents")
 	return r.reply(o, true), nil
 }

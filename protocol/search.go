@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
@@ -89,7 +90,7 @@ func (r *request) search(arguments json.RawMessage) ([]byte, error) {
 	}
 	found := r.found(query, limit)
 	o := rawjson.Object{
-		{Key: "content", Value: rawjson.Array([]json.RawMessage{textBlock(string(found))})},
+		{Key: "content", Value: answer.Content(answer.Text(string(found)))},
 		{Key: "structuredContent", Value: found},
 	}
 	return r.frame(o, false), nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -49,7 +50,7 @@ func (r *request) Progress(_ context.Context, params json.RawMessage) {
 		return
 	}
 	o.Set("progressToken", r.token)
-	cleanText(&o, "message")
+	clean.Members(&o, "message")
 	meta.Strip(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +81,7 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	if logger := o.Get("logger"); logger != nil && !rawjson.IsString(logger) {
 		o.Delete("logger")
 	}
-	cleanText(&o, "logger", "data")
+	clean.Members(&o, "logger", "data")
 	meta.Strip(&o)
 	r.mu.Lock()
 	defer r.mu.Unlock()

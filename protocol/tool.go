@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -85,15 +84,12 @@ func lower(a, b int) int {
 
 // runTool has the plugin run the tool. Its answer is checked and cleaned before anything it wrote lasts.
 func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o rawjson.Object, err error) {
-	call.Check = func(answer json.RawMessage) (v catalogue.Verdict, err error) {
-		if o, err = checkToolResult(t, answer); err != nil {
+	call.Check = func(raw json.RawMessage) (v catalogue.Verdict, err error) {
+		var done answer.Cleaning
+		if o, done, err = answer.Tool(raw, t); err != nil {
 			return v, err
 		}
-		v.Removed, v.Hidden = cleanContent(&o), hidden(o.Get("structuredContent"))
-		meta.Strip(&o)
-		meta.StripBelow(&o, "content")
-		v.Failed = string(o.Get("isError")) == "true"
-		return v, nil
+		return catalogue.Verdict{Failed: answer.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
 	}
 	_, err = t.Call(ctx, call)
 	return o, err
@@ -119,56 +115,7 @@ func (v *view) checkArguments(t *catalogue.Tool, args json.RawMessage) error {
 		return nil
 	}
 	if err := input.Validate(args); err != nil {
-		return &runtime.EndError{Kind: runtime.KindInvalid, Message: "invalid arguments: " + explain(err), Err: err}
-	}
-	return nil
-}
-
-// explain says which field does not fit, and why.
-func explain(err error) string {
-	var v *schema.ValidationError
-	if errors.As(err, &v) && v.Pointer != "" {
-		return fmt.Sprintf("%s: %s", v.Pointer, v.Message)
-	} else if v != nil {
-		return v.Message
-	}
-	return err.Error()
-}
-
-// checkToolResult checks what a tool answered against MCP and against the tool's own output schema.
-func checkToolResult(t *catalogue.Tool, raw json.RawMessage) (rawjson.Object, error) {
-	o, err := parseResult(raw)
-	if err != nil {
-		return nil, err
-	}
-	isError, structured := o.Get("isError"), o.Get("structuredContent")
-	if isError != nil && string(isError) != "true" && string(isError) != "false" {
-		return nil, misshapen("isError must be a boolean")
-	}
-	if o.Get("content") != nil {
-		err = eachObject(o, "content", checkContent)
-	} else if structured == nil {
-		err = misshapen("it has neither content nor structuredContent")
-	}
-	if err != nil || string(isError) == "true" {
-		return o, err
-	}
-	return o, checkStructured(t, structured)
-}
-
-// checkStructured holds structured content to the output schema that the tool promises.
-func checkStructured(t *catalogue.Tool, structured json.RawMessage) error {
-	output, err := t.Output()
-	switch {
-	case err != nil:
-		return misshapen("its output schema cannot be used: %v", err)
-	case output == nil:
-		return nil
-	case structured == nil:
-		return misshapen("the tool has an output schema, but the answer has no structuredContent")
-	}
-	if err := output.Validate(structured); err != nil {
-		return misshapen("structuredContent does not match the output schema: %s", explain(err))
+		return &runtime.EndError{Kind: runtime.KindInvalid, Message: "invalid arguments: " + err.Error(), Err: err}
 	}
 	return nil
 }
@@ -176,18 +123,12 @@ func checkStructured(t *catalogue.Tool, structured json.RawMessage) error {
 // finishTool completes a checked result: structured content is readable as text too where a client
 // may not know it, and a call that failed says what it was refused.
 func (r *request) finishTool(o *rawjson.Object) {
-	structured := o.Get("structuredContent")
-	if structured != nil && (o.Get("content") == nil || !rawjson.IsObject(structured) && !hasText(o.Get("content"), structured)) {
-		appendBlock(o, textBlock(string(structured)))
-	}
-	if structured != nil && !rawjson.IsObject(structured) && !r.modern {
-		o.Delete("structuredContent") // older clients know objects only
-	}
-	if string(o.Get("isError")) != "true" {
+	answer.Readable(o, !r.modern)
+	if !answer.Failed(*o) {
 		return
 	}
 	if refused := r.refusal(""); refused != nil {
-		appendBlock(o, refused)
+		answer.Add(o, refused)
 	}
 	if f := r.ownFailure(); f != nil {
 		meta.Set(o, metaError, f.data(r.call))
@@ -206,21 +147,4 @@ func (r *request) ownFailure() *failure {
 		return &failure{kind: runtime.KindUnavailable, retryAfterMs: r.later}
 	}
 	return nil
-}
-
-// hasText reports whether one of the content blocks is a text that says just this value.
-func hasText(content, value json.RawMessage) bool {
-	s := rawjson.ScanArray(content)
-	for s.Next() {
-		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok && text == string(value) {
-			return true
-		}
-	}
-	return false
-}
-
-// appendBlock adds a block at the end of a result's content.
-func appendBlock(o *rawjson.Object, block json.RawMessage) {
-	blocks, _ := rawjson.Elements(o.Get("content"))
-	o.Set("content", rawjson.Array(append(blocks, block)))
 }

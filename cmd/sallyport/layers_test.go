@@ -43,6 +43,7 @@ const layers = `
 4 protocol
 4 registry > registry/catalogue registry/document registry/fit registry/module registry/notify registry/serving
 
+3 protocol/answer
 3 protocol/task
 3 registry/catalogue
 3 registry/document > registry/serving

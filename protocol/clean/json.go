@@ -100,3 +100,16 @@ func walkArray(raw json.RawMessage, leave func(string) bool, depth int) (json.Ra
 	}
 	return append(out, ']'), removed
 }
+
+// Members takes out of the texts in some members of an object what nobody sees, and returns how many characters.
+func Members(o *rawjson.Object, members ...string) (removed int) {
+	for _, key := range members {
+		if raw := o.Get(key); raw != nil {
+			if text, n := JSON(raw, nil); n > 0 {
+				o.Set(key, text)
+				removed += n
+			}
+		}
+	}
+	return removed
+}

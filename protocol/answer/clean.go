@@ -1,4 +1,4 @@
-package protocol
+package answer
 
 import (
 	"bytes"
@@ -9,19 +9,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
-
-// cleanText takes out of some members of an object what nobody sees, and returns how many characters.
-func cleanText(o *rawjson.Object, members ...string) (removed int) {
-	for _, key := range members {
-		if raw := o.Get(key); raw != nil {
-			if text, n := clean.JSON(raw, nil); n > 0 {
-				o.Set(key, text)
-				removed += n
-			}
-		}
-	}
-	return removed
-}
 
 // untouched are the members of a content block that are data: a client shows them to nobody as they are.
 func untouched(member string) bool {
@@ -91,20 +78,11 @@ func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
 
 // cleanMessages cleans the messages of a prompt.
 func cleanMessages(o *rawjson.Object) {
-	cleanText(o, "description")
+	clean.Members(o, "description")
 	meta.StripBelow(o, "messages")
 	messages, n := clean.JSON(o.Get("messages"), untouched)
 	messages, icons := cleanIcons(messages, "content")
 	if n+icons > 0 {
 		o.Set("messages", messages)
 	}
-}
-
-// hidden counts what data that stays as it is holds of what a text would lose.
-func hidden(raw json.RawMessage) int {
-	if raw == nil {
-		return 0
-	}
-	_, n := clean.JSON(raw, nil)
-	return n
 }

@@ -1,4 +1,4 @@
-package protocol
+package answer
 
 import (
 	"encoding/json"
@@ -16,18 +16,19 @@ const MaxResult = 16<<20 - 64<<10
 // work of looking at each.
 const maxBlocks = 10_000
 
-// shapeError says how an answer breaks the contract. The text is for people who write plugins, and
-// reads behind "the answer of …: ".
-type shapeError struct{ problem string }
+// ShapeError says how an answer breaks the contract. The text is for people who write plugins, and
+// reads behind "the plugin's answer breaks the contract: ".
+type ShapeError struct{ Problem string }
 
-func (e *shapeError) Error() string { return e.problem }
+// Error is the problem.
+func (e *ShapeError) Error() string { return e.Problem }
 
 func misshapen(format string, args ...any) error {
-	return &shapeError{problem: fmt.Sprintf(format, args...)}
+	return &ShapeError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// parseResult reads a plugin's answer, which nobody has looked at before.
-func parseResult(raw json.RawMessage) (rawjson.Object, error) {
+// parse reads a plugin's answer, which nobody has looked at before.
+func parse(raw json.RawMessage) (rawjson.Object, error) {
 	if len(raw) > MaxResult {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the answer is too large"}
 	}

@@ -1,0 +1,71 @@
+package answer
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// maxCompletions is how many values one completion may have, by the specification.
+const maxCompletions = 100
+
+// Completion reads the answer to completion/complete. It keeps the first hundred of the values, without what nobody
+// sees.
+func Completion(raw json.RawMessage) (rawjson.Object, error) {
+	o, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	completion := o.Get("completion")
+	if !rawjson.IsObject(completion) {
+		return nil, misshapen("completion must be an object")
+	}
+	values, err := completionValues(completion)
+	if err != nil {
+		return nil, err
+	}
+	c, err := rawjson.ParseObject(completion)
+	if err != nil {
+		return nil, misshapen("completion: %v", err)
+	}
+	if total := c.Get("total"); !rawjson.IsInteger(total) {
+		c.Delete("total")
+	}
+	if more := string(c.Get("hasMore")); more != "true" && more != "false" {
+		c.Delete("hasMore")
+	}
+	if len(values) > maxCompletions {
+		cutCompletion(&c, values)
+	}
+	clean.Members(&c, "values")
+	o.Set("completion", c.Append(nil))
+	return o, nil
+}
+
+func completionValues(completion json.RawMessage) ([]json.RawMessage, error) {
+	values, err := rawjson.Elements(rawjson.Get(completion, "values"))
+	if err != nil {
+		return nil, misshapen("completion.values must be an array")
+	}
+	for i, v := range values {
+		if !rawjson.IsString(v) {
+			return nil, misshapen("completion.values[%d] must be a string", i)
+		}
+	}
+	return values, nil
+}
+
+func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
+	c.Set("values", rawjson.Array(values[:maxCompletions]))
+	c.Set("hasMore", json.RawMessage("true"))
+	if c.Get("total") == nil {
+		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))
+	}
+}
+
+// NoCompletion is the answer of a plugin that has none to offer.
+func NoCompletion() rawjson.Object {
+	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
+}

@@ -1,0 +1,110 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Size is how large an answer is, in bytes.
+func Size(o rawjson.Object) (n int) {
+	for _, m := range o {
+		n += len(m.Key) + len(m.Value) + len(`"":,`)
+	}
+	return n
+}
+
+// TooLarge says that an answer of size bytes is larger than what may be sent.
+func TooLarge(size, limit int) string {
+	return fmt.Sprintf("the answer has %d bytes, and %d may be sent at once", size, limit)
+}
+
+// Divisible reports whether a part of an answer means something: not where there is structured content or data.
+func Divisible(o rawjson.Object) bool {
+	return o.Get("structuredContent") == nil && textOnly(o.Get("content"))
+}
+
+func textOnly(content json.RawMessage) bool {
+	s := rawjson.ScanArray(content)
+	for s.Next() {
+		if string(rawjson.Get(s.Value, "type")) != `"text"` {
+			return false
+		}
+	}
+	return true
+}
+
+// Cut keeps what fits into limit bytes of a divisible answer, and says that the rest is missing and, if it is kept,
+// where the whole is.
+func Cut(o *rawjson.Object, limit int, uri string) {
+	notice := []json.RawMessage{Text("[cut: " + TooLarge(Size(*o), limit) + "]")}
+	o.Set("content", cutBlocks(o.Get("content"), limit, withLink(notice, uri)))
+}
+
+// Replace puts an error that says why in the place of an answer of which no part can be sent.
+func Replace(o *rawjson.Object, why, uri string) {
+	o.Delete("structuredContent")
+	o.Set("content", rawjson.Array(withLink([]json.RawMessage{Text(why)}, uri)))
+	o.Set("isError", json.RawMessage("true"))
+}
+
+func withLink(blocks []json.RawMessage, uri string) []json.RawMessage {
+	if uri == "" {
+		return blocks
+	}
+	return append(blocks, link(uri))
+}
+
+// cutBlocks keeps what fits of text blocks, and says that the rest is missing.
+func cutBlocks(content json.RawMessage, limit int, notice []json.RawMessage) json.RawMessage {
+	room := limit - len(`[]`)
+	for _, n := range notice {
+		room -= len(n) + 1
+	}
+	var kept []json.RawMessage
+	s := rawjson.ScanArray(content)
+	for s.Next() {
+		if len(s.Value)+1 <= room {
+			kept, room = append(kept, s.Value), room-len(s.Value)-1
+			continue
+		}
+		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok {
+			if part := fitting(text, room-len(`{"type":"text","text":""},`)); part != "" {
+				kept = append(kept, Text(part))
+			}
+		}
+		break
+	}
+	return rawjson.Array(append(kept, notice...))
+}
+
+// fitting is the beginning of a text that takes at most n bytes as JSON, up to the end of a line if there is
+// one in its last quarter.
+func fitting(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	end := min(len(text), n)
+	for end > 0 && len(rawjson.AppendString(nil, text[:boundary(text, end)]))-2 > n {
+		end -= max(1, end/8)
+	}
+	end = boundary(text, end)
+	if line := strings.LastIndexByte(text[:end], '\n'); line > end*3/4 {
+		end = line + 1
+	}
+	return text[:end]
+}
+
+// boundary is the last place at or before n where a character begins.
+func boundary(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}

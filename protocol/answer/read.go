@@ -1,0 +1,34 @@
+package answer
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// Prompt reads the answer to prompts/get.
+func Prompt(raw json.RawMessage) (rawjson.Object, error) {
+	o, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachObject(o, "messages", checkMessage); err != nil {
+		return nil, err
+	}
+	cleanMessages(&o)
+	return o, nil
+}
+
+// Resource reads the answer to resources/read. What is in a resource stays as it is.
+func Resource(raw json.RawMessage) (rawjson.Object, error) {
+	o, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachObject(o, "contents", checkContents); err != nil {
+		return nil, err
+	}
+	meta.StripBelow(&o, "contents")
+	return o, nil
+}

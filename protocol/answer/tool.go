@@ -1,0 +1,110 @@
+package answer
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema"
+)
+
+// Promise is what a tool says about its answers; *catalogue.Tool has one.
+type Promise interface {
+	// Output returns the schema of structured content, nil if there is none.
+	Output() (*schema.Schema, error)
+}
+
+// Cleaning is what was done to an answer.
+type Cleaning struct {
+	Removed int // characters that were taken out of its texts
+	Hidden  int // characters of that kind in its structured content, which stays as it is
+}
+
+// Tool reads the answer to tools/call: a shape of MCP, with the structured content that was promised.
+func Tool(raw json.RawMessage, p Promise) (rawjson.Object, Cleaning, error) {
+	o, err := checkTool(raw, p)
+	if err != nil {
+		return nil, Cleaning{}, err
+	}
+	c := Cleaning{Removed: cleanContent(&o), Hidden: hidden(o.Get("structuredContent"))}
+	meta.Strip(&o)
+	meta.StripBelow(&o, "content")
+	return o, c, nil
+}
+
+func checkTool(raw json.RawMessage, p Promise) (rawjson.Object, error) {
+	o, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	isError, structured := o.Get("isError"), o.Get("structuredContent")
+	if isError != nil && string(isError) != "true" && string(isError) != "false" {
+		return nil, misshapen("isError must be a boolean")
+	}
+	if o.Get("content") != nil {
+		err = eachObject(o, "content", checkContent)
+	} else if structured == nil {
+		err = misshapen("it has neither content nor structuredContent")
+	}
+	if err != nil || Failed(o) {
+		return o, err
+	}
+	return o, checkStructured(p, structured)
+}
+
+// Failed reports whether a tool says that it failed.
+func Failed(o rawjson.Object) bool { return string(o.Get("isError")) == "true" }
+
+// checkStructured holds structured content to the output schema that the tool promises.
+func checkStructured(p Promise, structured json.RawMessage) error {
+	output, err := p.Output()
+	switch {
+	case err != nil:
+		return misshapen("its output schema cannot be used: %v", err)
+	case output == nil:
+		return nil
+	case structured == nil:
+		return misshapen("the tool has an output schema, but the answer has no structuredContent")
+	}
+	if err := output.Validate(structured); err != nil {
+		return misshapen("structuredContent does not match the output schema: %v", err)
+	}
+	return nil
+}
+
+// Readable says structured content as text too where a client may not know it. Older clients know objects only, and
+// get no other.
+func Readable(o *rawjson.Object, older bool) {
+	structured := o.Get("structuredContent")
+	if structured == nil {
+		return
+	}
+	object := rawjson.IsObject(structured)
+	if content := o.Get("content"); content == nil || !object && !hasText(content, structured) {
+		Add(o, Text(string(structured)))
+	}
+	if older && !object {
+		o.Delete("structuredContent")
+	}
+}
+
+// hasText reports whether one of the content blocks is a text that says just this value.
+func hasText(content, value json.RawMessage) bool {
+	s := rawjson.ScanArray(content)
+	for s.Next() {
+		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok && text == string(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden counts what data that stays as it is holds of what a text would lose.
+func hidden(raw json.RawMessage) int {
+	if raw == nil {
+		return 0
+	}
+	_, n := clean.JSON(raw, nil)
+	return n
+}
