@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
 // Join puts what the plugins offer together; Generation is left to the caller. An entry that two plugins claim is
-// held back for both, and tell hears of it.
+// held back for both, and tell hears of it. What lies below a skill is that skill's alone.
 func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	var tools []*Tool
 	var prompts []*Prompt
@@ -23,6 +24,11 @@ func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 		resources = append(resources, o.resources...)
 		templates = append(templates, o.templates...)
 	}
+	own := placesOf(offers)
+	resources = slices.DeleteFunc(resources, func(r *Resource) bool { return own.takes(manifest.Resource, r.URI, r.URI, r.Plugin, tell) })
+	templates = slices.DeleteFunc(templates, func(t *Template) bool {
+		return own.takes(manifest.Template, t.URITemplate, t.pattern.Prefix(), t.Plugin, tell)
+	})
 	s := &Snapshot{}
 	s.Tools = unique(tools, claim[*Tool]{
 		manifest.Tool, func(t *Tool) string { return t.Name }, func(t *Tool) string { return t.Plugin }, tell})
@@ -35,6 +41,32 @@ func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	s.index()
 	s.Skills = skillsOf(s.Resources, offers)
 	return s
+}
+
+// places are the folders of skills, skill://NAME/, and the plugins that are these skills.
+type places map[string][]string
+
+func placesOf(offers []*Offer) places {
+	own := places{}
+	for _, o := range offers {
+		if o.skill != nil {
+			root := strings.TrimSuffix(o.skill.URI, skillfile.Entry)
+			own[root] = append(own[root], o.owner)
+		}
+	}
+	return own
+}
+
+// takes reports whether an entry of another plugin lies within a skill, where it would be read in the place of what the
+// skill says there. begins is its literal beginning.
+func (p places) takes(k manifest.Kind, name, begins, plugin string, tell func(plugin, problem string)) bool {
+	for root, owners := range p {
+		if strings.HasPrefix(strings.ToLower(begins), root) && !slices.Contains(owners, plugin) {
+			tell(plugin, fmt.Sprintf("%s %s is held back: it lies within the skill of the plugin %s", k, name, owners[0]))
+			return true
+		}
+	}
+	return false
 }
 
 // claim says how to tell whether two entries of a kind claim the same name.

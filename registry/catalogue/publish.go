@@ -41,6 +41,7 @@ type Offer struct {
 	published map[entryKey]bool
 	hide      []string
 	server    Server
+	owner     string // the plugin's name
 	skill     *Skill
 }
 
@@ -81,7 +82,7 @@ func Publish(plugin Plugin) *Offer {
 	}
 	p := publisher{
 		Offer: Offer{published: map[entryKey]bool{}, Problems: slices.Clone(m.Problems), Chosen: plugin.Chosen,
-			hide: plugin.Hide, server: plugin.Server, skill: plugin.Skill},
+			hide: plugin.Hide, server: plugin.Server, owner: plugin.Name, skill: plugin.Skill},
 		plugin: &plugin,
 		names:  map[manifest.Kind]map[string]string{manifest.Tool: {}, manifest.Prompt: {}},
 		used:   map[string]bool{},
