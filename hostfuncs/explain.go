@@ -55,7 +55,7 @@ func (g *Gate) explainFile(e effect, verb, path string) (Explanation, error) {
 	if verb == "write" {
 		op = grant.Write
 	}
-	f := files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
+	f := files{gate: g, guard: g.policy.host.protected.Load().Guard()}
 	e.act = verb + " " + f.shown(filepath.Clean(path))
 	e.forbid = func() string { return f.forbiddenTo(op == grant.Write, path) }
 	e.decide = func(s *grant.Set) grant.Decision { return s.FS(op, filepath.Clean(path), places) }

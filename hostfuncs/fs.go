@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -18,7 +19,7 @@ import (
 // grant there is a tree all the same, so that what the guest looks for in vain is explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
 	g.stand()
-	f := &files{gate: g, guard: guard{paths: *g.policy.host.protected.Load()}}
+	f := &files{gate: g, guard: g.policy.host.protected.Load().Guard()}
 	mounts := g.mounts()
 	f.absent = g.absent(mounts)
 	t := tree.New(mounts, f)
@@ -121,7 +122,7 @@ const maxRefused = 256
 // files decides about paths for the tree of one call. It serves the guest's goroutine.
 type files struct {
 	gate  *Gate
-	guard guard
+	guard *protected.Guard
 	// hold takes what is refused instead of the record, while somebody asks what would be; nil is nobody.
 	hold func(probe)
 	// refused is what was refused, some of it perhaps twice.
@@ -211,7 +212,7 @@ func (f *files) forbidden(op tree.Op, path string) string {
 }
 
 func (f *files) forbiddenTo(write bool, path string) string {
-	if f.guard.covers(path) || write && f.guard.leads(path) {
+	if f.guard.Covers(path) || write && f.guard.Leads(path) {
 		return "no grant reaches what belongs to Sallyport or to its clients"
 	}
 	return ""
@@ -220,7 +221,7 @@ func (f *files) forbiddenTo(write bool, path string) string {
 // Visible reports whether the guest may know of a path: it is granted, or it is a folder on the way to
 // what may be. Nothing is recorded.
 func (f *files) Visible(path string, folder bool) bool {
-	if f.guard.covers(path) {
+	if f.guard.Covers(path) {
 		return false
 	}
 	places := f.gate.policy.host.places

@@ -14,9 +14,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
@@ -68,7 +70,7 @@ type Host struct {
 	ended    func(receipt.Receipt, string)
 	// fullReceipts are for everybody.
 	fullReceipts bool
-	protected    atomic.Pointer[protected]
+	protected    atomic.Pointer[protected.Paths]
 	web          web.Options
 	upstream     trace.Upstream
 	seed         []byte
@@ -108,7 +110,7 @@ func NewHost(o *Options) *Host {
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
 	if h.seed = slices.Clone(o.Seed); len(h.seed) == 0 {
-		h.seed = newSeed()
+		h.seed = vault.NewKey()
 	}
 	h.setDefaults()
 	h.Protect(o.Protected)
@@ -135,7 +137,7 @@ func (h *Host) setDefaults() {
 
 // Protect replaces the paths that no grant reaches, for the calls that begin later.
 func (h *Host) Protect(paths []string) {
-	p := newProtected(paths)
+	p := protected.New(paths)
 	h.protected.Store(&p)
 }
 

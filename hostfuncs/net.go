@@ -177,7 +177,7 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 			g.count("net", r.Target(), 0, int64(len(data)), 0)
 			g.noteRetry(status, h)
 			g.redactHeader(h)
-			return g.policy.vault.redactor.Load()
+			return g.policy.vault.Redactor()
 		},
 		Read: func(n int) error {
 			g.count("net", r.Target(), 0, 0, int64(n))

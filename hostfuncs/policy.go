@@ -9,6 +9,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/quota"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
@@ -49,8 +51,8 @@ type Policy struct {
 	env    []string
 	asks   bool // it may ask the client something
 	net    *web.Client
-	vault  *vault
-	quota  *quota
+	vault  *vault.Vault
+	quota  *quota.Quota
 	// secrets are the config values that stand for secrets.
 	secrets map[string]string
 	wants   []Want
@@ -63,7 +65,7 @@ type Policy struct {
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: newVault(h, p.Name), quota: newQuota(p.Limits)}
+	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name), quota: quota.New(p.Name, p.Limits.used())}
 	policy.varies = p.Grants.Varies()
 	policy.env = policy.environment()
 	policy.wants = placed(p)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -215,7 +216,7 @@ func (p *probes) refused(least tree.Op) (all []probe) {
 func ends(list, refused []probe) (left []probe) {
 	for i, l := range list {
 		same := func(o probe) bool { return o.path == l.path }
-		leads := func(o probe) bool { return isBelow(o.path, l.path) }
+		leads := func(o probe) bool { return protected.Below(o.path, l.path) }
 		deeper := func(o probe) bool { return !same(o) && leads(o) }
 		if !slices.ContainsFunc(list[:i], same) && !slices.ContainsFunc(list, deeper) && !slices.ContainsFunc(refused, leads) {
 			left = append(left, l)

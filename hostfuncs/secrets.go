@@ -27,11 +27,11 @@ func (p *Policy) configured() map[string]string {
 		if i < 0 {
 			continue
 		}
-		out[name] = p.vault.placeholder(of)
+		out[name] = p.vault.Placeholder(of)
 		if !lines[i].Reveal {
 			continue
 		}
-		if text, err := p.vault.value(lines[i]); err == nil {
+		if text, err := p.vault.Value(lines[i]); err == nil {
 			out[name] = text
 		} else {
 			p.host.logger.Warn("a config value has a placeholder", "plugin", p.plugin.Name, "name", name, "reason", asAskError(err).Message)
@@ -51,12 +51,12 @@ func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []str
 	put = make([]string, 0, len(lines)) // not nil: an answer may hold a value all the same
 	used := map[string]bool{}
 	for _, line := range lines {
-		placeholder := g.policy.vault.placeholder(line.Name)
+		placeholder := g.policy.vault.Placeholder(line.Name)
 		held := carries(out, data, placeholder)
 		if !held && (line.Text == "" || used[strings.ToLower(line.Header)+"?"+line.Query]) {
 			continue
 		}
-		value, err := g.policy.vault.value(line)
+		value, err := g.policy.vault.Value(line)
 		if err != nil {
 			return nil, &refusal{reason: asAskError(err).Message, kind: runtime.KindUnavailable, final: true}
 		}
@@ -136,13 +136,13 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 
 // Redact returns text without the values of the plugin's secrets, as far as they are looked for: see
 // package secret. It is for whatever the guest says.
-func (g *Gate) Redact(text []byte) []byte { return g.policy.vault.redactor.Load().Text(text) }
+func (g *Gate) Redact(text []byte) []byte { return g.policy.vault.Redactor().Text(text) }
 
-func (g *Gate) redact(text string) string { return g.policy.vault.redactor.Load().String(text) }
+func (g *Gate) redact(text string) string { return g.policy.vault.Redactor().String(text) }
 
 // redactHeader takes values out of the fields of an answer.
 func (g *Gate) redactHeader(h http.Header) {
-	if g.policy.vault.redactor.Load() == nil {
+	if g.policy.vault.Redactor() == nil {
 		return
 	}
 	for name, values := range h {
@@ -188,7 +188,7 @@ func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runti
 		do: func(context.Context, grant.Decision) (err error) {
 			for _, line := range g.grants.Secrets() {
 				if line.Name == name && line.Reveal {
-					value, err = g.policy.vault.value(line)
+					value, err = g.policy.vault.Value(line)
 				}
 			}
 			return err

@@ -53,10 +53,12 @@ const layers = `
 3 registry/notify > registry/catalogue
 3 registry/serving > registry/catalogue registry/module
 
-2 hostfuncs > hostfuncs/overlay hostfuncs/tree hostfuncs/wasi hostfuncs/web
+2 hostfuncs > hostfuncs/overlay hostfuncs/quota hostfuncs/tree hostfuncs/vault hostfuncs/wasi hostfuncs/web
 2 hostfuncs/overlay > hostfuncs/tree hostfuncs/tree/system hostfuncs/wasi
+2 hostfuncs/quota
 2 hostfuncs/tree > hostfuncs/tree/system hostfuncs/wasi
 2 hostfuncs/tree/system > hostfuncs/wasi
+2 hostfuncs/vault
 2 hostfuncs/wasi
 2 hostfuncs/web
 
@@ -78,6 +80,7 @@ const layers = `
 0 hostfuncs/journal
 0 hostfuncs/landing > hostfuncs/filelock
 0 hostfuncs/notation
+0 hostfuncs/protected
 0 hostfuncs/receipt > protocol/rawjson
 0 hostfuncs/secret
 0 hostfuncs/store > hostfuncs/filelock

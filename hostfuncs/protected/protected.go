@@ -1,4 +1,12 @@
-package hostfuncs
+// Package protected tells which paths no grant reaches, by whatever name: who may write the host's own files could grant
+// itself the rest.
+//
+//	paths := protected.New([]string{"/home/me/.config/sallyport", "/home/me/.claude.json.bak-*"})
+//	guard := paths.Guard() // for one call
+//	guard.Covers("/home/me/link/config.yaml")
+//
+// This package is internal to Sallyport: it is not promised to others.
+package protected
 
 import (
 	"io/fs"
@@ -8,12 +16,13 @@ import (
 	"strings"
 )
 
-// protected are the paths that no grant reaches: as they were given, and with links resolved. One that
+// Paths are those that no grant reaches: as they were given, and with links resolved. One that
 // ends in * is every path that begins so, in the same folder.
-type protected []string
+type Paths []string
 
-func newProtected(paths []string) protected {
-	var all protected
+// New returns the paths and where links lead from them. They need not exist.
+func New(paths []string) Paths {
+	var all Paths
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -45,11 +54,11 @@ func names(p, path string) bool {
 	return strings.EqualFold(begin, path[:len(begin)]) && !strings.ContainsRune(path[len(begin):], filepath.Separator)
 }
 
-// guard compares paths with the protected ones during one call: by name, and by device and inode, so
+// Guard compares paths with the protected ones during one call: by name, and by device and inode, so
 // that no other name of a folder leads around it. What it learns about folders it keeps for the call;
 // it serves one goroutine.
-type guard struct {
-	paths protected
+type Guard struct {
+	paths Paths
 
 	loaded bool
 	own    []fs.FileInfo // the protected paths that exist
@@ -57,10 +66,13 @@ type guard struct {
 	known  map[string]bool
 }
 
-// maxKnown bounds what a guard keeps about folders.
+// Guard returns one for a call.
+func (p Paths) Guard() *Guard { return &Guard{paths: p} }
+
+// maxKnown bounds what a Guard keeps about folders.
 const maxKnown = 4096
 
-func (g *guard) load() {
+func (g *Guard) load() {
 	if g.loaded {
 		return
 	}
@@ -80,8 +92,8 @@ func (g *guard) load() {
 	}
 }
 
-// covers reports whether path is a protected one or lies below one.
-func (g *guard) covers(path string) bool {
+// Covers reports whether path is a protected one or lies below one.
+func (g *Guard) Covers(path string) bool {
 	if len(g.paths) == 0 {
 		return false
 	}
@@ -91,12 +103,12 @@ func (g *guard) covers(path string) bool {
 
 // owns reports whether path itself is a protected one, by any name; case tells nothing apart, which
 // protects a little too much where it does.
-func (g *guard) owns(path string) bool {
+func (g *Guard) owns(path string) bool {
 	return slices.ContainsFunc(g.paths, func(p string) bool { return names(p, path) }) || same(path, g.own)
 }
 
 // folderCovered reports whether the folder or one above it is protected.
-func (g *guard) folderCovered(dir string) bool {
+func (g *Guard) folderCovered(dir string) bool {
 	if covered, ok := g.known[dir]; ok {
 		return covered
 	}
@@ -109,14 +121,14 @@ func (g *guard) folderCovered(dir string) bool {
 	return covered
 }
 
-// leads reports whether a protected path lies below path: whoever moves that folder away can put
+// Leads reports whether a protected path lies below path: whoever moves that folder away can put
 // another in its place.
-func (g *guard) leads(path string) bool {
+func (g *Guard) Leads(path string) bool {
 	if len(g.paths) == 0 {
 		return false
 	}
 	g.load()
-	return slices.ContainsFunc(g.paths, func(p string) bool { return isBelow(p, path) }) || same(path, g.above)
+	return slices.ContainsFunc(g.paths, func(p string) bool { return Below(p, path) }) || same(path, g.above)
 }
 
 func same(path string, infos []fs.FileInfo) bool {
@@ -124,8 +136,8 @@ func same(path string, infos []fs.FileInfo) bool {
 	return err == nil && slices.ContainsFunc(infos, func(o fs.FileInfo) bool { return os.SameFile(info, o) })
 }
 
-// isBelow reports whether path is dir or lies below it, by name in any case.
-func isBelow(path, dir string) bool {
+// Below reports whether path is dir or lies below it, by name in any case.
+func Below(path, dir string) bool {
 	rel, err := filepath.Rel(strings.ToLower(dir), strings.ToLower(path))
 	return err == nil && filepath.IsLocal(rel)
 }

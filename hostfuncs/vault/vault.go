@@ -1,4 +1,13 @@
-package hostfuncs
+// Package vault holds the secrets of one plugin: it reads values from where the operator keeps them, gives the plugin
+// placeholders in their place, and takes their echoes out of what comes back.
+//
+//	v := vault.New(home, key, "github")
+//	text, err := v.Value(line)           // looked at again within a minute, so that a rotated token is in use
+//	env["TOKEN"] = v.Placeholder("TOKEN") // of use to nobody else
+//	clean := v.Redactor().Text(answer)
+//
+// This package is internal to Sallyport: it is not promised to others.
+package vault
 
 import (
 	"crypto/hmac"
@@ -25,8 +34,8 @@ const (
 	keyringService = "sallyport"
 )
 
-// vault holds the secrets of one plugin. It is safe for concurrent use.
-type vault struct {
+// Vault holds the secrets of one plugin. It is safe for concurrent use.
+type Vault struct {
 	home     string
 	key      []byte // placeholders are made with it
 	plugin   string
@@ -42,19 +51,21 @@ type kept struct {
 	at   time.Time
 }
 
-func newVault(h *Host, plugin string) *vault {
-	return &vault{home: h.places.Home, key: h.seed, plugin: plugin, values: map[string]kept{}}
+// New returns the vault of a plugin. home is the operator's home folder, empty for none; who has the same key makes the
+// same placeholders.
+func New(home string, key []byte, plugin string) *Vault {
+	return &Vault{home: home, key: key, plugin: plugin, values: map[string]kept{}}
 }
 
-// newSeed is a key that no other process has.
-func newSeed() []byte {
+// NewKey is a key that no other process has.
+func NewKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)
 	return key
 }
 
-// value returns the value of a line. The error is an *AskError that says where it should be.
-func (v *vault) value(line grant.Secret) (string, error) {
+// Value returns the value of a line. The error is an *AskError that says where it should be.
+func (v *Vault) Value(line grant.Secret) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := line.Name + "\x00" + line.From
@@ -63,14 +74,14 @@ func (v *vault) value(line grant.Secret) (string, error) {
 	}
 	text, err := v.read(line)
 	if err != nil {
-		return "", askErrorf(runtime.KindUnavailable, "the secret %s cannot be had: %v", line.Name, err)
+		return "", runtime.AskErrorf(runtime.KindUnavailable, "the secret %s cannot be had: %v", line.Name, err)
 	}
 	v.values[key] = kept{text, time.Now()}
 	v.remember(secret.Value{Name: line.Name, Text: text})
 	return text, nil
 }
 
-func (v *vault) read(line grant.Secret) (string, error) {
+func (v *Vault) read(line grant.Secret) (string, error) {
 	if line.From != "" {
 		from, err := secret.ParseSource(line.From)
 		if err != nil {
@@ -90,7 +101,7 @@ func (v *vault) read(line grant.Secret) (string, error) {
 }
 
 // remember has a value looked for in what comes back from now on.
-func (v *vault) remember(value secret.Value) {
+func (v *Vault) remember(value secret.Value) {
 	if slices.Contains(v.seen, value) {
 		return
 	}
@@ -101,9 +112,12 @@ func (v *vault) remember(value secret.Value) {
 	v.redactor.Store(secret.NewRedactor(v.seen...))
 }
 
-// placeholder is what a plugin has in its configuration in place of a value: the same for this plugin as
+// Redactor takes the values that were read so far out of texts; nil, which takes nothing out, before the first.
+func (v *Vault) Redactor() *secret.Redactor { return v.redactor.Load() }
+
+// Placeholder is what a plugin has in its configuration in place of a value: the same for this plugin as
 // long as the host runs, and of use to nobody else.
-func (v *vault) placeholder(name string) string {
+func (v *Vault) Placeholder(name string) string {
 	mac := hmac.New(sha256.New, v.key)
 	mac.Write([]byte(v.plugin + "\x00" + name))
 	return "sallyport-" + hex.EncodeToString(mac.Sum(nil)[:20])

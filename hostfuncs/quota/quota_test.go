@@ -1,0 +1,98 @@
+package quota
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+func limitOf(t *testing.T, err error) (string, int64) {
+	t.Helper()
+	var ask *runtime.AskError
+	if err == nil {
+		return "", 0
+	}
+	if !errors.As(err, &ask) || ask.Kind != runtime.KindLimit {
+		t.Fatalf("got %v", err)
+	}
+	return ask.Message, ask.RetryAfterMs
+}
+
+func TestQuota_RatesSayWhenToTryAgain(t *testing.T) {
+	now := time.Unix(1000, 0)
+	q := New("p", Limits{Rate: 4, PrincipalRate: 2})
+	q.now = func() time.Time { return now }
+	try := func(who string) (string, int64) {
+		release, err := q.Admit(who)
+		if err == nil {
+			release()
+		}
+		return limitOf(t, err)
+	}
+	for range 2 {
+		if said, _ := try("a"); said != "" {
+			t.Fatal(said)
+		}
+	}
+	if said, ms := try("a"); said != `plugin "p" serves 2 calls a second of one caller (limits.principal_rate): try again in 500ms` || ms != 500 {
+		t.Errorf("%s, %d", said, ms)
+	}
+	for range 2 {
+		if said, _ := try("b"); said != "" {
+			t.Fatal(said)
+		}
+	}
+	if said, ms := try("c"); said != `plugin "p" serves 4 calls a second (limits.rate): try again in 250ms` || ms != 250 {
+		t.Errorf("%s, %d", said, ms)
+	}
+	now = now.Add(500 * time.Millisecond)
+	if said, _ := try("a"); said != "" {
+		t.Errorf("after the time that was said: %s", said)
+	}
+}
+
+func TestQuota_CallsAtTheSameTime(t *testing.T) {
+	q := New("p", Limits{PrincipalCalls: 2})
+	first, err := q.Admit("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Admit("a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Admit("b"); err != nil {
+		t.Errorf("another caller: %v", err)
+	}
+	_, err = q.Admit("a")
+	if said, ms := limitOf(t, err); said != `plugin "p" serves 2 calls of one caller at a time (limits.principal_calls): try again in 1s` || ms != 1000 {
+		t.Errorf("%s, %d", said, ms)
+	}
+	first()
+	first() // says it twice
+	if _, err := q.Admit("a"); err != nil {
+		t.Errorf("after one is over: %v", err)
+	}
+	if _, err := q.Admit("a"); err == nil {
+		t.Error("a release counts twice")
+	}
+}
+
+func TestQuota_ManyPrincipals(t *testing.T) {
+	now := time.Unix(1000, 0)
+	q := New("p", Limits{PrincipalRate: 1})
+	q.now = func() time.Time { return now }
+	for i := range maxPrincipals + 100 {
+		if release, err := q.Admit(time.Duration(i).String()); err == nil {
+			release()
+		}
+	}
+	if len(q.each) > maxPrincipals+1 {
+		t.Errorf("%d are kept", len(q.each))
+	}
+	now = now.Add(time.Hour)
+	if _, err := q.Admit("new"); err != nil || len(q.each) > 2 {
+		t.Errorf("%v, %d are kept", err, len(q.each))
+	}
+}

@@ -1,0 +1,75 @@
+package vault
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// A value is kept for a while, then looked at again, and old ones are looked for in what comes back all the same.
+func TestVault_Value(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := New("", NewKey(), "p")
+	if v.Redactor() != nil {
+		t.Error("something is looked for before anything was read")
+	}
+	line := grant.Secret{Name: "TOKEN", From: "file " + file}
+	put("the-first-value-of-all")
+	for _, c := range []struct {
+		write string
+		age   time.Duration
+		want  string
+	}{
+		{"", 0, "the-first-value-of-all"}, {"the-second-value-of-all", 0, "the-first-value-of-all"}, {"", valueAge, "the-second-value-of-all"},
+	} {
+		if c.write != "" {
+			put(c.write)
+		}
+		for key, k := range v.values {
+			k.at = k.at.Add(-c.age)
+			v.values[key] = k
+		}
+		if got, err := v.Value(line); err != nil || got != c.want {
+			t.Errorf("%q, %v, want %q", got, err, c.want)
+		}
+	}
+	if got := v.Redactor().String("a the-first-value-of-all b the-second-value-of-all"); strings.Contains(got, "value-of-all") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestVault_Missing(t *testing.T) {
+	v := New("", NewKey(), "p")
+	var ask *runtime.AskError
+	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")})
+	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.HasPrefix(ask.Message, "the secret TOKEN cannot be had: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A placeholder is the same for one plugin of one host, and no other's.
+func TestVault_Placeholder(t *testing.T) {
+	key := NewKey()
+	p := New("", key, "p").Placeholder("TOKEN")
+	if again := New("", key, "p").Placeholder("TOKEN"); again != p || !strings.HasPrefix(p, "sallyport-") {
+		t.Errorf("%s and %s", p, again)
+	}
+	for what, other := range map[string]string{
+		"name": New("", key, "p").Placeholder("OTHER"), "plugin": New("", key, "q").Placeholder("TOKEN"), "host": New("", NewKey(), "p").Placeholder("TOKEN"),
+	} {
+		if other == p {
+			t.Errorf("the same for another %s", what)
+		}
+	}
+}
