@@ -168,6 +168,9 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjso
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question are not an object: %v", err)
 	}
+	if path, twice := rawjson.DuplicateKey(params); twice { // what is checked here need not be what a client shows
+		return nil, askErrorf(runtime.KindInvalid, "the params of a question have %s twice", cut(path, maxMethod))
+	}
 	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
 	for i, m := range o {
 		value, removed := clean.JSON(m.Value, unread)

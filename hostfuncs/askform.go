@@ -138,17 +138,39 @@ func checkField(name string, field json.RawMessage) error {
 		text, _ := rawjson.String(rawjson.Get(field, key))
 		texts = append(texts, text)
 	}
-	for _, text := range texts {
+	for _, text := range append(choiceTexts(field), texts...) {
 		if severalLines(text) {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form has a text of more than one line: say it in the message", cut(name, maxMethod))
 		}
+	}
+	for _, text := range texts {
 		if secretword.In(text) {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form looks like a secret: send the user to a page with mode url", cut(name, maxMethod))
 		}
 	}
 	return nil
+}
+
+// choiceTexts are what a person chooses from.
+func choiceTexts(field json.RawMessage) (all []string) {
+	add := func(raw json.RawMessage) {
+		if text, ok := rawjson.String(raw); ok {
+			all = append(all, text)
+		}
+	}
+	for _, holder := range []json.RawMessage{field, rawjson.Get(field, "items")} {
+		for _, list := range []string{"enum", "enumNames", "oneOf", "anyOf"} {
+			for s := rawjson.ScanArray(rawjson.Get(holder, list)); s.Next(); {
+				add(s.Value)
+				add(rawjson.Get(s.Value, "const"))
+				add(rawjson.Get(s.Value, "title"))
+				add(rawjson.Get(s.Value, "description"))
+			}
+		}
+	}
+	return all
 }
 
 // severalLines reports whether a text has lines behind its first: beside a field nobody would see whose they are.
