@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
@@ -44,7 +45,7 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 
 // approve asks about one plugin and writes the answer down.
 func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject, all bool) error {
-	v, err := review(ctx, s, std, name)
+	v, err := reviewOf(ctx, s, std, name)
 	if errors.Is(err, registry.ErrNothingWaits) {
 		fmt.Fprintln(std.out, voice.Line(err.Error()))
 		return exitCode(exitTool)
@@ -57,7 +58,7 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 		return err
 	}
 	var text strings.Builder
-	printReview(&text, v, all)
+	review.Print(&text, v, all)
 	question := fmt.Sprintf("may %s serve with these bytes?", voice.Line(name))
 	if reject {
 		question = fmt.Sprintf("refuse these bytes of %s for good?", voice.Line(name))
@@ -69,8 +70,8 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	return record(ctx, std.out, l, v, yes, reject, noteOnce(s))
 }
 
-// review loads the folder, with nothing trusted that is not in the lock file, and looks at one plugin.
-func review(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
+// reviewOf loads the folder, with nothing trusted that is not in the lock file, and looks at one plugin.
+func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
 	l, err := openLock(s, lock.Options{Locked: true, ReadOnly: true})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type host struct {
 	audit    *audit.Log
 	store    *store.Store
 	registry *registry.Registry
-	flags    string // stateFlags, where the operator is asked
+	flags    string // settings.Flags, where the operator is asked
 
 	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
 	asked func()
@@ -93,7 +93,7 @@ func newGates(s *settings.Settings, log *slog.Logger, files []registry.File, h *
 	var asked hostfuncs.Operator
 	var forms *form.Desk
 	if files == nil && h.store != nil {
-		h.flags = stateFlags(s)
+		h.flags = s.Flags()
 		asked, forms = newOperator(s, h, log), newForms(s, h, log)
 	}
 	upstream, _ := trace.ParseUpstream(s.Text("trace")) // which was checked

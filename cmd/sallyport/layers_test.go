@@ -27,6 +27,7 @@ const layers = `
 6 cmd/sallyport/internal/hypermcp
 6 cmd/sallyport/internal/logging > cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/private > cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/review > cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/settings
 6 cmd/sallyport/internal/statekeys > cmd/sallyport/internal/private cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/terminal

@@ -52,7 +52,7 @@ func newPending(std stdio) *cobra.Command {
 type desk struct {
 	*operator.Answers
 	folder string // the state folder
-	flags  string // stateFlags
+	flags  string // settings.Flags
 }
 
 // command is what a person types next: command("allow ID").
@@ -72,7 +72,7 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 		defer kept.Close()
 		return do(c.Context(), &desk{
 			Answers: &operator.Answers{Store: kept, By: operator.ByTerminal, Note: noteOnce(s)},
-			folder:  s.Text("state"), flags: stateFlags(s),
+			folder:  s.Text("state"), flags: s.Flags(),
 		}, args)
 	}
 }

@@ -1,17 +1,15 @@
-package main
+package settings
 
 import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
-// stateFlags are what a command needs to find the state folder of these settings, as a person types them: nothing
+// Flags are what a command needs to find the state folder of these settings, as a person types them: nothing
 // where it finds it by itself. A variable of this process is not one of the person's shell.
-func stateFlags(s *settings.Settings) string {
+func (s *Settings) Flags() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
@@ -20,14 +18,14 @@ func stateFlags(s *settings.Settings) string {
 	if file, err := filepath.Abs(s.File); s.File != "" && err == nil && !isDefaultFile(file) {
 		flags = append(flags, "--config", typedPath(file, home))
 	}
-	if from := s.Source("state"); from == settings.FromFlag || from == settings.FromEnv {
+	if from := s.Source("state"); from == FromFlag || from == FromEnv {
 		flags = append(flags, "--state", typedPath(s.Text("state"), home))
 	}
 	return strings.Join(flags, " ")
 }
 
 func isDefaultFile(file string) bool {
-	usual, err := settings.DefaultFile()
+	usual, err := DefaultFile()
 	return err == nil && file == usual
 }
 

@@ -1,4 +1,4 @@
-package main
+package review
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // reviewed is what an operator sees of two versions.
 func reviewed(before, after lock.Terms, all bool) string {
 	var out strings.Builder
-	printReview(&out, &registry.Review{Name: "p", File: "p.wasm", Before: before, After: after}, all)
+	Print(&out, &registry.Review{Name: "p", File: "p.wasm", Before: before, After: after}, all)
 	return out.String()
 }
 

@@ -1,0 +1,156 @@
+package review
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+func (d *difference) printCode(w io.Writer) {
+	switch before := d.Before.Digest; before {
+	case d.After.Digest:
+		fmt.Fprintf(w, "  code  %s, as it was approved\n", before)
+	case "":
+		fmt.Fprintf(w, "  code  - nothing was approved yet\n        + %s\n", d.After.Digest)
+	default:
+		fmt.Fprintf(w, "  code  - %s\n        + %s\n", before, d.After.Digest)
+	}
+}
+
+// printImports writes the functions that the code asks the host for: names, all of them.
+func (d *difference) printImports(w io.Writer) {
+	for _, sign := range []string{"-", "+"} {
+		var names []string
+		for _, c := range d.imports {
+			if name := c.Before + c.After; (sign == "+") == (c.Before == "") {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(w, "  %s %s\n", sign, voice.Count(len(names), "import"))
+			voice.Indent(w, strings.Join(names, " "))
+		}
+	}
+}
+
+func (d *difference) printWant(w io.Writer, c lock.Change, most int) {
+	if c.After == "" {
+		fmt.Fprintf(w, "  - want %s\n", voice.Line(d.cut(c.Before, min(most, maxShownGone))))
+		return
+	}
+	fmt.Fprintf(w, "  + want %s\n", voice.Line(d.cut(c.After, most)))
+}
+
+// printChanged writes what is another in one entry: every text and everything outside of its schemas, and of the rest
+// as much as a person reads.
+func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
+	tail := 0
+	for _, c := range changes {
+		if !weighty(c) {
+			if tail++; tail > maxShownTail && !d.all {
+				continue
+			}
+		}
+		d.printChange(w, c)
+	}
+	if more := tail - maxShownTail; more > 0 && !d.all {
+		d.counted += more
+		fmt.Fprintf(w, "    %s: and %s of its schemas, which are no texts\n", voice.Line(changes[0].Entry), voice.Count(more, "more value"))
+	}
+}
+
+// weighty reports whether a change is always shown: of a text, which a model obeys, or of what is no schema, such as
+// what a tool says it does.
+func weighty(c lock.Change) bool {
+	const word = 40 // characters, above which a value is no word of a schema
+	first, _, _ := strings.Cut(c.Path, ".")
+	last := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
+	text := func(s string) bool { return strings.ContainsAny(s, " \t\n") || utf8.RuneCountInString(s) > word }
+	return first != "inputSchema" && first != "outputSchema" || last == "description" || last == "title" || text(c.Before) || text(c.After)
+}
+
+// printChange writes one change of a value: a text that is in both versions word by word.
+func (d *difference) printChange(w io.Writer, c lock.Change) {
+	switch {
+	case c.After == "":
+		fmt.Fprintf(w, "  - %s\n", voice.Line(c.What))
+		voice.Indent(w, d.cut(c.Before, maxShownGone))
+	case c.Before == "":
+		fmt.Fprintf(w, "  + %s\n", voice.Line(c.What))
+		voice.Indent(w, d.cut(c.After, maxShownText))
+	default:
+		fmt.Fprintf(w, "    %s\n", voice.Line(c.What))
+		voice.Indent(w, d.words(c.Before, c.After))
+	}
+}
+
+// printAdded writes a line for each new entry.
+func (d *difference) printAdded(w io.Writer) {
+	for i, entry := range d.added {
+		if d.all {
+			for _, c := range d.of[entry] {
+				d.printChange(w, c)
+			}
+			continue
+		}
+		if i == maxShownNew {
+			d.counted += len(d.added) - i
+			for _, unseen := range d.added[i:] {
+				d.inside += len(d.of[unseen])
+			}
+			fmt.Fprintf(w, "  + and %d more: --all prints them\n", len(d.added)-i)
+			return
+		}
+		d.inside += len(d.of[entry]) - 1
+		about := ""
+		if i := slices.IndexFunc(d.of[entry], func(c lock.Change) bool { return c.Path == "description" }); i >= 0 {
+			about = ": " + d.cut(d.of[entry][i].After, maxShownLine)
+		}
+		fmt.Fprintf(w, "  + %s%s\n", voice.Line(entry), voice.Line(about))
+	}
+}
+
+// printGone writes a line for each entry that is gone.
+func (d *difference) printGone(w io.Writer) {
+	for i, entry := range d.gone {
+		if i == maxShownNew && !d.all {
+			d.counted += len(d.gone) - i
+			fmt.Fprintf(w, "  - and %d more: --all prints them\n", len(d.gone)-i)
+			return
+		}
+		fmt.Fprintf(w, "  - %s\n", voice.Line(entry))
+	}
+}
+
+// printShort writes what there is in a few lines, right above the question, with the wants again: no length of what
+// stands before it takes them out of sight.
+func (d *difference) printShort(w io.Writer) {
+	added, gone := 0, 0
+	for _, c := range d.wants {
+		if c.After == "" {
+			gone++
+		} else {
+			added++
+		}
+	}
+	fmt.Fprintf(w, "\nin short: %s, %s new and %d gone, of its entries %d changed, %d new, %d gone\n", voice.Count(len(d.imports), "other import"),
+		voice.Count(added, "want"), gone, len(d.changed), len(d.added), len(d.gone))
+	shown := 0
+	for _, c := range d.wants {
+		if c.After != "" && shown < maxShownWant {
+			shown++
+			d.printWant(w, c, maxShownLine)
+		}
+	}
+	if added > shown {
+		fmt.Fprintf(w, "  + and %s, which stand above\n", voice.Count(added-shown, "more want"))
+	}
+	if hidden := d.counted + d.inside; hidden+d.long > 0 {
+		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", voice.Count(hidden, "value"), voice.Count(d.long, "character"))
+	}
+}
