@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -91,7 +92,7 @@ func (r *request) fitLegacy(q runtime.Question, declared abilities) json.RawMess
 	version := r.conn.session()
 	params := declared.fit(q, version)
 	o, err := rawjson.ParseObject(params)
-	if err != nil || version < version20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
+	if err != nil || version < era.V20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
 		return params
 	}
 	o.Set("elicitationId", rawjson.AppendString(nil, r.server.nextCall()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
@@ -11,10 +12,10 @@ import (
 // other. Only 2025-03-26 has batches: a session of another version, and a modern request in a
 // batch, get CodeInvalidRequest. Body is nil if nothing in the batch wants an answer.
 func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
-	if c.session() != version20250326 {
+	if c.session() != era.V20250326 {
 		return refuseBatch(&jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
-			Message: "batches are part of protocol version " + version20250326 + " only",
+			Message: "batches are part of protocol version " + era.V20250326 + " only",
 		})
 	}
 	messages, err := jsonrpc.SplitBatch(data)
@@ -46,7 +47,7 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 	if err != nil {
 		return jsonrpc.AppendError(nil, m.ID, asError(err))
 	}
-	if m.IsRequest() && (IsModern(&m) || m.Method == "initialize") {
+	if m.IsRequest() && (era.IsModern(&m) || m.Method == "initialize") {
 		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
 			Message: "this request cannot be part of a batch",

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -94,7 +95,7 @@ func (c abilities) fit(q runtime.Question, version string) json.RawMessage {
 	if q.Method == "sampling/createMessage" && !c.context {
 		o.Delete("includeContext")
 	}
-	if q.Method == "elicitation/create" && version != "" && version < version20251125 {
+	if q.Method == "elicitation/create" && version != "" && version < era.V20251125 {
 		o.Delete("mode") // there was none
 	}
 	return o.Append(nil)

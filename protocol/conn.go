@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -86,7 +87,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 	switch {
 	case m.IsNotification():
 		c.notified(m)
-		return Response{Modern: IsModern(m)}
+		return Response{Modern: era.IsModern(m)}
 	case !m.IsRequest():
 		c.answered(m)
 		return Response{}
@@ -111,7 +112,7 @@ func (c *Conn) session() string {
 func (c *Conn) notified(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/initialized":
-		if c.session() != "" && !IsModern(m) {
+		if c.session() != "" && !era.IsModern(m) {
 			c.ready.Store(true)
 		}
 	case "notifications/cancelled":

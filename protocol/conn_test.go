@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -66,8 +67,8 @@ func TestResponse(t *testing.T) {
 		{message: `{"jsonrpc":"2.0","id":1,"method":"nothing",` + modern + `}`, code: -32601, modern: true, refused: true},
 		{message: `{"jsonrpc":"2.0","id":1,"method":"ping",` + modern + `}`, code: -32601, modern: true, refused: true},
 		{message: `{"jsonrpc":"2.0","id":1,"method":"server/discover",` + modern + `}`, modern: true},
-		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":"x"}}}`, code: -32022, modern: true, refused: true},
-		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":"2026-07-28"}}}`, code: -32602, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + era.MetaVersion + `":"x"}}}`, code: -32022, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + era.MetaVersion + `":"2026-07-28"}}}`, code: -32602, modern: true, refused: true},
 		{message: callMessage(1, "nothing"), code: -32602, modern: true},
 		{message: callMessage(1, "t-any"), modern: true},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -22,7 +23,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
-	version := negotiate(requested)
+	version := era.Negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(levelUnset))
 	declared := readCapabilities(rawjson.Get(r.params, "capabilities"))
@@ -36,7 +37,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 
 func (r *request) initializeResult(version string) json.RawMessage {
 	can := legacyCapabilities(r.conn.announcesChanges())
-	if version == version20251125 {
+	if version == era.V20251125 {
 		can = append(append(can[:len(can)-1], `,"tasks":`...), append(r.conn.legacyTasks(), '}')...)
 	}
 	o := rawjson.Object{
@@ -89,7 +90,7 @@ func capabilities(tells string) json.RawMessage {
 func (s *Server) discoverResult(skills, pages bool) json.RawMessage {
 	o := rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
-		{Key: "supportedVersions", Value: rawjson.Strings(SupportedVersions())},
+		{Key: "supportedVersions", Value: rawjson.Strings(era.Versions())},
 		{Key: "capabilities", Value: modernCapabilities(skills, pages)},
 	}
 	s.instruct(&o)

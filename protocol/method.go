@@ -4,14 +4,15 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
-// era is a set of eras.
-type era uint8
+// eras is a set of eras.
+type eras uint8
 
 const (
-	legacy era = 1 << iota
+	legacy eras = 1 << iota
 	modern
 	both = legacy | modern
 )
@@ -22,7 +23,7 @@ type handler func(ctx context.Context, r *request) ([]byte, error)
 
 // method is one row of the table of methods.
 type method struct {
-	eras era
+	eras eras
 	// handle is nil for a method that this server knows of and does not offer yet: clients see
 	// the same as for an unknown one.
 	handle handler
@@ -102,7 +103,7 @@ func (r *request) route() (method, *jsonrpc.Error) {
 	case !known || m.handle == nil:
 		return m, r.notFound()
 	case r.conn.session() == "" && !m.early:
-		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", metaVersion)
+		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", era.MetaVersion)
 	case m.eras&legacy == 0:
 		return m, r.notFound()
 	}

@@ -12,6 +12,7 @@ import (
 	sdkrpc "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
@@ -121,7 +122,7 @@ func within[T any](t *testing.T, c <-chan T) (v T) {
 
 // The official SDK's client understands what we say, in every version it knows.
 func TestOfficialClient(t *testing.T) {
-	for _, version := range SupportedVersions() {
+	for _, version := range era.Versions() {
 		t.Run(version, func(t *testing.T) {
 			session, p, h := sdkClient(t, version)
 			got := session.InitializeResult()

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -35,7 +36,7 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 	}
 	r.tellSession(&o)
 	if r.modern && o.Get("_meta") != nil {
-		meta.Set(&o, metaServerInfo, r.server.info)
+		meta.Set(&o, era.MetaServerInfo, r.server.info)
 	}
 	size := len(r.id) + envelopeSize
 	if r.modern {

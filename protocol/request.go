@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -57,10 +58,10 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 	if rawjson.IsArray(r.params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
-	e := readEnvelope(r.params)
-	r.modern, r.capabilities = e.modern, e.capabilities
-	if e.modern {
-		if err := e.check(); err != nil {
+	e := era.Read(r.params)
+	r.modern, r.capabilities = e.Modern, e.Capabilities
+	if e.Modern {
+		if err := e.CheckModern(); err != nil {
 			return method{}, err
 		}
 	}
@@ -72,13 +73,13 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 }
 
 // readWishes takes in what the client wants to hear while the request runs.
-func (r *request) readWishes(e *envelope) (err *jsonrpc.Error) {
-	if e.token != nil && !rawjson.IsString(e.token) && !rawjson.IsInteger(e.token) {
+func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
+	if e.Token != nil && !rawjson.IsString(e.Token) && !rawjson.IsInteger(e.Token) {
 		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
 	}
-	r.token = e.token
-	if r.modern && e.logLevel != nil {
-		r.level, err = requireLevel(e.logLevel)
+	r.token = e.Token
+	if r.modern && e.LogLevel != nil {
+		r.level, err = requireLevel(e.LogLevel)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -96,7 +97,7 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.defaults()
 	s.log = s.opts.Logger
 	s.info = s.serverInfo()
-	s.meta = rawjson.Object{{Key: metaServerInfo, Value: s.info}}.Append(nil)
+	s.meta = rawjson.Object{{Key: era.MetaServerInfo, Value: s.info}}.Append(nil)
 	s.callPrefix = callPrefix()
 	s.tasks = newTasks(s)
 	s.stopWatch = c.Watch(s.changed)

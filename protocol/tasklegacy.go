@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -30,7 +31,7 @@ const (
 )
 
 // knowsTasks reports whether the legacy session has tasks.
-func (r *request) knowsTasks() bool { return r.conn.session() == version20251125 }
+func (r *request) knowsTasks() bool { return r.conn.session() == era.V20251125 }
 
 // legacyTasks is what a server of 2025-11-25 declares. Who cannot be told from others gets no list: it would
 // show theirs.
@@ -66,7 +67,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
 	params.Delete("task")
-	meta.Set(&params, metaCapabilities, r.declared().object())
+	meta.Set(&params, era.MetaCapabilities, r.declared().object())
 	r.session = r.conn.opts.Session
 	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl)
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 		o.Delete("structuredContent") // this revision knows objects only
 	}
 	meta, _ := rawjson.ParseObject(o.Get("_meta"))
-	meta.Delete(metaServerInfo)
+	meta.Delete(era.MetaServerInfo)
 	meta.Set(relatedTask, relation(t))
 	o.Set("_meta", meta.Append(nil))
 	return r.prepared(rawjson.OneLine(o.Append(nil))), nil

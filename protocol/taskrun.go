@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -119,7 +120,7 @@ func (m *tasks) run(ctx context.Context, t *task.Task) Response {
 	defer m.server.forget(c)
 	r := &request{
 		conn: c, server: m.server, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
-		modern: true, task: t, capabilities: rawjson.Get(params, "_meta", metaCapabilities),
+		modern: true, task: t, capabilities: rawjson.Get(params, "_meta", era.MetaCapabilities),
 		stop: func() {},
 	}
 	r.resumption.lasts = t.Expires().Sub(m.server.now())

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -122,7 +123,7 @@ func refused(e *jsonrpc.Error, file string) error {
 // callParams are the params of a request of the present revision, which needs no session.
 func callParams(tool, arguments string) json.RawMessage {
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
-		rawjson.AppendString(nil, tool), arguments, protocol.SupportedVersions()[0])
+		rawjson.AppendString(nil, tool), arguments, era.Versions()[0])
 	return append(params, `"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`...)
 }
 

@@ -90,6 +90,7 @@ const layers = `
 0 hostfuncs/wasi/pipe
 0 protocol/apps > protocol/rawjson
 0 protocol/clean > protocol/rawjson
+0 protocol/era > protocol/jsonrpc protocol/rawjson
 0 protocol/icon > protocol/rawjson
 0 protocol/jsonrpc > protocol/clean protocol/rawjson
 0 protocol/meta > protocol/apps protocol/rawjson

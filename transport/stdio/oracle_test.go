@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -59,7 +60,7 @@ func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 
 // TestOfficialClient lets the official SDK's client speak every version it knows.
 func TestOfficialClient(t *testing.T) {
-	for _, version := range protocol.SupportedVersions() {
+	for _, version := range era.Versions() {
 		t.Run(version, func(t *testing.T) {
 			srv, r, p := realServer(t)
 			inR, inW := io.Pipe()
@@ -119,7 +120,7 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 	if err := <-p.left; err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
 	}
-	if version == protocol.SupportedVersions()[0] {
+	if version == era.Versions()[0] {
 		return // where changes come by subscriptions/listen
 	}
 	if err := r.AddGo("more", []byte(manifest), p.serve); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -101,7 +102,7 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 	c.running.Add(1)
 	c.mu.Unlock()
 	defer c.running.Done()
-	r := protocol.Response{Modern: protocol.IsModern(m)}
+	r := protocol.Response{Modern: era.IsModern(m)}
 	if !m.IsRequest() {
 		return r
 	}

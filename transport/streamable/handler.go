@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
@@ -64,7 +65,7 @@ func newHandler(srv server, o *Options) *Handler {
 		checkHost: o.loopback() && !o.BehindProxy,
 		addresses: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst), principals: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst),
 		sessions:    newSessions(o.Sessions, o.SessionIdle),
-		versions:    newVersions(protocol.SupportedVersions()),
+		versions:    newVersions(era.Versions()),
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
 	if o.socket() != "" {

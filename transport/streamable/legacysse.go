@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
@@ -69,7 +69,7 @@ func (x *exchange) message() *refusal {
 		x.h.sessions.release(s)
 		return malformed(m.ID, err)
 	}
-	if protocol.IsModern(&m) {
+	if era.IsModern(&m) {
 		x.h.sessions.release(s)
 		return refuse(http.StatusBadRequest, "this endpoint is for clients of older versions: post to %s", x.h.options.Path)
 	}

@@ -7,18 +7,15 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-const (
-	versionHeader = "Mcp-Protocol-Version"
-	// firstModern is the first version without sessions. Versions are dates: later ones sort after.
-	firstModern = "2026-07-28"
+const versionHeader = "Mcp-Protocol-Version"
 
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-)
+// firstModern is the first version without sessions. Versions are dates: later ones sort after.
+const firstModern = era.V20260728
 
 // versions are the protocol versions that are served.
 type versions struct {
@@ -27,14 +24,7 @@ type versions struct {
 }
 
 func newVersions(all []string) versions {
-	list := []byte{'['}
-	for i, v := range all {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = rawjson.AppendString(list, v)
-	}
-	return versions{all, append(list, ']')}
+	return versions{all, rawjson.Strings(all)}
 }
 
 func (v *versions) served(version string) bool { return slices.Contains(v.all, version) }
@@ -52,7 +42,7 @@ func (v *versions) unsupported(requested string) *refusal {
 // modern decides the era of one message: by what it says itself, else by its header.
 func (x *exchange) modern(m *jsonrpc.Message) bool {
 	version := x.r.Header.Get(versionHeader)
-	return protocol.IsModern(m) || version >= firstModern && x.h.versions.served(version)
+	return era.IsModern(m) || version >= firstModern && x.h.versions.served(version)
 }
 
 func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
@@ -117,7 +107,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	if f != nil {
 		return f
 	}
-	raw := rawjson.Get(m.Params, "_meta", metaVersion)
+	raw := rawjson.Get(m.Params, "_meta", era.MetaVersion)
 	if raw == nil && m.IsNotification() {
 		return nil // the header alone made it modern
 	}
@@ -126,7 +116,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	case header == nil:
 		return mismatch("the MCP-Protocol-Version header is missing")
 	case !ok:
-		return invalidParams("params._meta needs %q, a string", metaVersion)
+		return invalidParams("params._meta needs %q, a string", era.MetaVersion)
 	case *header != version:
 		return mismatch("the MCP-Protocol-Version header says %q, the body %q", clip(*header), clip(version))
 	case version < firstModern || !x.h.versions.served(version):
@@ -137,9 +127,9 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 
 // checkCapabilities is here since it comes before the other headers; its meaning is the protocol's.
 func checkCapabilities(m *jsonrpc.Message) *refusal {
-	raw := rawjson.Get(m.Params, "_meta", metaCapabilities)
-	if m.IsRequest() && (len(raw) == 0 || raw[0] != '{') {
-		return invalidParams("params._meta needs %q, an object", metaCapabilities)
+	raw := rawjson.Get(m.Params, "_meta", era.MetaCapabilities)
+	if m.IsRequest() && !rawjson.IsObject(raw) {
+		return invalidParams("params._meta needs %q, an object", era.MetaCapabilities)
 	}
 	return nil
 }

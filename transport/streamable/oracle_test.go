@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/transporttest"
@@ -86,7 +87,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestOfficialClient lets the official SDK's client speak every version it knows.
 func TestOfficialClient(t *testing.T) {
 	s, p := realSite(t, &Options{Tokens: tokens{"secret": "ci"}})
-	for _, version := range protocol.SupportedVersions() {
+	for _, version := range era.Versions() {
 		t.Run(version, func(t *testing.T) { officialClient(t, s.url, version, p) })
 	}
 	http.DefaultClient.CloseIdleConnections()

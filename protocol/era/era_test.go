@@ -1,10 +1,13 @@
-package protocol
+package era
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 func TestIsModern(t *testing.T) {
@@ -19,15 +22,16 @@ func TestIsModern(t *testing.T) {
 		`{}`: "",
 		`[]`: "",
 	} {
-		m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"x","params":`+params+`}`)
+		m := jsonrpc.Message{Params: json.RawMessage(params)}
 		got := ""
 		if IsModern(&m) {
-			got = "modern " + ModernVersion(&m)
+			version, _ := rawjson.String(Read(m.Params).version)
+			got = "modern " + version
 		}
 		if got != want {
 			t.Errorf("%s: %q", params, got)
 		}
-		if readEnvelope(m.Params).modern != IsModern(&m) {
+		if Read(m.Params).Modern != IsModern(&m) {
 			t.Errorf("%s: two readers disagree", params)
 		}
 	}
@@ -35,9 +39,9 @@ func TestIsModern(t *testing.T) {
 
 // Of equal keys every reader here takes the first.
 func TestEnvelope_Duplicates(t *testing.T) {
-	e := readEnvelope(json.RawMessage(`{"_meta":{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}}`))
-	if string(e.token) != "1" || string(e.version) != `"a"` {
-		t.Errorf("%s, %s", e.token, e.version)
+	e := Read(json.RawMessage(`{"_meta":{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}}`))
+	if string(e.Token) != "1" || string(e.version) != `"a"` {
+		t.Errorf("%s, %s", e.Token, e.version)
 	}
 }
 
@@ -46,36 +50,20 @@ func TestNegotiate(t *testing.T) {
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2026-07-28": "2025-11-25", "2024-10-07": "2025-11-25", "": "2025-11-25",
 	} {
-		if got := negotiate(requested); got != want {
+		if got := Negotiate(requested); got != want {
 			t.Errorf("%q: %s", requested, got)
 		}
 	}
 }
 
 // A caller may do with the slice what it likes.
-func TestSupportedVersions(t *testing.T) {
-	first := SupportedVersions()
+func TestVersions(t *testing.T) {
+	first := Versions()
 	if !slices.IsSortedFunc(first, func(a, b string) int { return strings.Compare(b, a) }) || len(first) != 5 {
 		t.Errorf("%v", first)
 	}
 	first[0] = ""
-	if SupportedVersions()[0] != version20260728 {
+	if Versions()[0] != V20260728 {
 		t.Error("the slice is shared")
-	}
-}
-
-func TestParseLevel(t *testing.T) {
-	last := levelUnset
-	for _, name := range []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"} {
-		l := parseLevel(textOf(name))
-		if l <= last {
-			t.Errorf("%s is not above the one before", name)
-		}
-		last = l
-	}
-	for _, bad := range []string{``, `""`, `"Info"`, `info`, `1`, `null`} {
-		if parseLevel(json.RawMessage(bad)) != levelUnset {
-			t.Errorf("%s is a level", bad)
-		}
 	}
 }
