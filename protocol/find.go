@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
@@ -19,9 +20,9 @@ const loadingWait = 30 * time.Second
 
 // find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
 // the one that was looked at last.
-func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) (T, bool)) (T, *view, bool) {
+func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) (T, bool)) (T, *listing.View, bool) {
 	v := s.current()
-	found, ok := look(v.snapshot)
+	found, ok := look(v.Snapshot)
 	if ok {
 		return found, v, true
 	}
@@ -33,6 +34,6 @@ func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) 
 	defer cancel()
 	_ = loading.Ready(ctx) // out of time or not, what is there now is the answer
 	v = s.current()
-	found, ok = look(v.snapshot)
+	found, ok = look(v.Snapshot)
 	return found, v, ok
 }

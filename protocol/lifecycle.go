@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -94,21 +95,14 @@ func (s *Server) discoverResult(skills, pages bool) json.RawMessage {
 		{Key: "capabilities", Value: modernCapabilities(skills, pages)},
 	}
 	s.instruct(&o)
-	s.cacheable(&o)
+	listing.Cacheable(&o, s.opts.ListTTL)
 	o.Set("_meta", s.meta)
 	return o.Append(nil)
 }
 
-// cacheable says how long a list, or what this server offers, may be kept, and that it is for one
-// caller alone: what is listed may depend on who asks.
-func (s *Server) cacheable(o *rawjson.Object) {
-	o.Set("ttlMs", strconv.AppendInt(nil, s.opts.ListTTL.Milliseconds(), 10))
-	o.Set("cacheScope", json.RawMessage(`"private"`))
-}
-
 // discover answers a modern client that wants to know what there is.
 func discover(_ context.Context, r *request) ([]byte, error) {
-	return r.prepared(r.server.current().discover), nil
+	return r.prepared(r.server.current().Discover), nil
 }
 
 // ping shows that the server is alive.

@@ -2,136 +2,48 @@ package protocol
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"strconv"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/listing"
+	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// list is one list of the catalogue as ready results: its pages, once for each era.
-type list struct {
-	modern, legacy []json.RawMessage
-	pages          map[string]int // by cursor, written as a JSON string
-}
+// current returns the view of the present catalogue.
+func (s *Server) current() *listing.View { return s.views.Of(s.catalog) }
 
-// cursorSize is how much of a hash a cursor is, in bytes: enough that nobody finds another one.
-const cursorSize = 15
-
-// maxPage is how large the entries of one page are together, in bytes, unless one alone is larger:
-// a page must fit a message of any transport.
-const maxPage = 4 << 20
-
-// newList cuts entries into pages.
-func (s *Server) newList(key string, e entries) list {
-	l := list{pages: map[string]int{}}
-	ends := pageEnds(e.modern, s.opts.PageSize)
-	names := cursors(key, e.modern, len(ends))
-	start := 0
-	for i, end := range ends {
-		var next json.RawMessage
-		if i+1 < len(ends) {
-			next = names[i+1]
-			l.pages[string(next)] = i + 1
-		}
-		l.legacy = append(l.legacy, page(key, e.legacy[start:end], next).Append(nil))
-		l.modern = append(l.modern, s.modernPage(page(key, e.modern[start:end], next)))
-		start = end
-	}
-	return l
-}
-
-func (s *Server) modernPage(o rawjson.Object) json.RawMessage {
-	o.Set("resultType", json.RawMessage(`"complete"`))
-	s.cacheable(&o)
-	o.Set("_meta", s.meta)
-	return o.Append(nil)
-}
-
-// pageEnds returns the index behind the last entry of each page. There is at least one page.
-func pageEnds(items []json.RawMessage, most int) (ends []int) {
-	size, count := 0, 0
-	for i, item := range items {
-		if count == most || count > 0 && size+len(item) > maxPage {
-			ends = append(ends, i)
-			size, count = 0, 0
-		}
-		size += len(item)
-		count++
-	}
-	return append(ends, len(items))
-}
-
-// cursors names each page of a list by a hash of the list's contents and the page's number. So a
-// cursor says nothing, cannot be made up, means the same to every process that serves the same
-// list, and is unknown once the list is another.
-func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
-	h := sha256.New()
-	h.Write([]byte(key))
-	for _, item := range items {
-		h.Write([]byte{0})
-		h.Write(item)
-	}
-	contents := h.Sum(nil)
-	names := make([]json.RawMessage, count)
-	for i := range names {
-		sum := sha256.Sum256(strconv.AppendInt(contents, int64(i), 10))
-		names[i] = json.RawMessage(strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:cursorSize])))
-	}
-	return names
-}
-
-// page makes the result for one page.
-func page(key string, items []json.RawMessage, next json.RawMessage) rawjson.Object {
-	o := rawjson.Object{{Key: key, Value: rawjson.Array(items)}}
-	if next != nil {
-		o.Set("nextCursor", next)
-	}
-	return o
-}
-
-// answer finds the page that the client asked for.
-func (l *list) answer(r *request) ([]byte, error) {
-	n, err := l.page(rawjson.Get(r.params, "cursor"))
+// page answers with the page of a list that the client asked for.
+func (r *request) page(l *listing.List) ([]byte, error) {
+	result, err := l.Page(rawjson.Get(r.params, "cursor"), r.modern)
 	if err != nil {
 		return nil, err
 	}
-	if r.modern {
-		return r.prepared(l.modern[n]), nil
-	}
-	return r.prepared(l.legacy[n]), nil
-}
-
-// page returns the number of the page that a cursor names. No cursor and, as some clients have it,
-// an empty one name the first.
-func (l *list) page(cursor json.RawMessage) (int, error) {
-	if rawjson.IsNull(cursor) || string(cursor) == `""` {
-		return 0, nil
-	}
-	if !rawjson.IsString(cursor) {
-		return 0, jsonrpc.InvalidParams("params.cursor must be a string")
-	}
-	n, ok := l.pages[string(cursor)]
-	if !ok {
-		return 0, jsonrpc.InvalidParams("unknown cursor: the list may have changed, ask for it from the start")
-	}
-	return n, nil
+	return r.prepared(result), nil
 }
 
 func listTools(_ context.Context, r *request) ([]byte, error) {
-	return r.server.current().tools.answer(r)
+	return r.page(&r.server.current().Tools)
 }
 
 func listResources(_ context.Context, r *request) ([]byte, error) {
-	return r.server.current().resources.answer(r)
+	return r.page(&r.server.current().Resources)
 }
 
 func listTemplates(_ context.Context, r *request) ([]byte, error) {
-	return r.server.current().templates.answer(r)
+	return r.page(&r.server.current().Templates)
 }
 
 func listPrompts(_ context.Context, r *request) ([]byte, error) {
-	return r.server.current().prompts.answer(r)
+	return r.page(&r.server.current().Prompts)
 }
+
+// listSkills serves skills/list.
+func listSkills(_ context.Context, r *request) ([]byte, error) {
+	return r.page(&r.server.current().Skills)
+}
+
+// HeaderParam is one argument of a tool that modern clients repeat in an HTTP header.
+type HeaderParam = paramheader.Param
+
+// HeaderParams returns the arguments of the tool with that public name that come in headers too, in
+// the order of the schema; nil if there are none or no such tool. The caller must not change it.
+func (s *Server) HeaderParams(tool string) []HeaderParam { return s.current().Headers(tool) }

@@ -10,31 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-func TestPageEnds(t *testing.T) {
-	item := func(size int) json.RawMessage { return make(json.RawMessage, size) }
-	for _, test := range []struct {
-		name  string
-		sizes []int
-		most  int
-		want  []int
-	}{
-		{"none", nil, 2, []int{0}},
-		{"one", []int{1}, 2, []int{1}},
-		{"full", []int{1, 1}, 2, []int{2}},
-		{"more", []int{1, 1, 1, 1, 1}, 2, []int{2, 4, 5}},
-		{"large", []int{maxPage / 2, maxPage / 2, 1, 1}, 9, []int{2, 4}},
-		{"one too large", []int{1, 2 * maxPage, 1}, 9, []int{1, 2, 3}},
-	} {
-		var items []json.RawMessage
-		for _, size := range test.sizes {
-			items = append(items, item(size))
-		}
-		if got := pageEnds(items, test.most); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v", test.name, got)
-		}
-	}
-}
-
 // Following the cursors gives each entry once, in order, whatever the page size.
 func TestList_Pages(t *testing.T) {
 	catalog := newCatalog(t, nil)
@@ -72,26 +47,6 @@ func TestList_Pages(t *testing.T) {
 	}
 }
 
-// Two servers of the same catalogue know each other's cursors; a change makes them unknown.
-func TestList_Cursors(t *testing.T) {
-	items := []json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":2}`)}
-	names := cursors("tools", items, 2)
-	if again := cursors("tools", items, 2); string(again[1]) != string(names[1]) {
-		t.Error("the same list has other cursors")
-	}
-	for what, other := range map[string][]json.RawMessage{
-		"another kind":    cursors("prompts", items, 2),
-		"another content": cursors("tools", items[:1], 2),
-	} {
-		if string(other[1]) == string(names[1]) {
-			t.Errorf("%s has the same cursors", what)
-		}
-	}
-	if string(names[0]) == string(names[1]) {
-		t.Error("two pages have one cursor")
-	}
-}
-
 // A list costs the request and one allocation for the response.
 func TestList_Allocations(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
@@ -99,7 +54,10 @@ func TestList_Allocations(t *testing.T) {
 	defer c.Close()
 	handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
 	r := &request{server: s, id: json.RawMessage(`"an id"`)}
-	result := s.current().tools.legacy[0]
+	result, err := s.current().Tools.Page(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if n := testing.AllocsPerRun(100, func() { r.prepared(result) }); n != 1 {
 		t.Errorf("a prepared response costs %v allocations", n)
 	}
@@ -118,28 +76,8 @@ func TestServer_PreparesOncePerSnapshot(t *testing.T) {
 	}
 	addTools(t, catalog, nil, "more", []string{"x"})
 	second := s.current()
-	if second == first || len(second.snapshot.Tools) != len(first.snapshot.Tools)+1 {
+	if second == first || len(second.Snapshot.Tools) != len(first.Snapshot.Tools)+1 {
 		t.Error("a change is not seen")
-	}
-}
-
-func TestAnyObject(t *testing.T) {
-	for schema, want := range map[string]bool{
-		`{"type":"object"}`: true,
-		`{"$schema":"x","type":"object","properties":{},"additionalProperties":true,"title":"t"}`: true,
-		`{}`:                                 true,
-		`{"type":"string"}`:                  false,
-		`{"type":["object"]}`:                false,
-		`{"type":"object","required":["a"]}`: false,
-		`{"type":"object","properties":{"a":{}}}`:        false,
-		`{"type":"object","additionalProperties":false}`: false,
-		`{"\u0074ype":"string"}`:                         false,
-		`true`:                                           false,
-		``:                                               false,
-	} {
-		if got := anyObject(json.RawMessage(schema)); got != want {
-			t.Errorf("%s: %v", schema, got)
-		}
 	}
 }
 
@@ -158,14 +96,18 @@ func TestServer_HeaderParams(t *testing.T) {
 func TestDefinitions_Survive(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	v := s.current()
-	for era, list := range map[string]json.RawMessage{"modern": v.tools.modern[0], "legacy": v.tools.legacy[0]} {
+	for _, modern := range []bool{true, false} {
+		list, err := v.Tools.Page(nil, modern)
+		if err != nil {
+			t.Fatal(err)
+		}
 		tools, err := rawjson.Elements(rawjson.Get(list, "tools"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := string(tools[0])
 		if !strings.Contains(got, `1e400`) || !strings.Contains(got, `"keep"`) || strings.Contains(got, "io.modelcontextprotocol/x") {
-			t.Errorf("%s: %s", era, got)
+			t.Errorf("modern %v: %s", modern, got)
 		}
 	}
 }

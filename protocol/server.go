@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -71,8 +72,7 @@ type Server struct {
 	callPrefix string // makes call ids of this process differ from those of another
 	calls      atomic.Uint64
 
-	view      atomic.Pointer[view]
-	buildView sync.Mutex
+	views listing.Views
 
 	keys     *sealed.Keys
 	spent    spent
@@ -99,6 +99,9 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.info = s.serverInfo()
 	s.meta = rawjson.Object{{Key: era.MetaServerInfo, Value: s.info}}.Append(nil)
 	s.callPrefix = callPrefix()
+	s.views.Options = listing.Options{
+		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.meta, Discover: s.discoverResult, Logger: s.log,
+	}
 	s.tasks = newTasks(s)
 	s.stopWatch = c.Watch(s.changed)
 	return s

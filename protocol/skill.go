@@ -6,25 +6,10 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
 // skillsExtension is the extension of texts that teach a model, with the files they speak of.
 const skillsExtension = "io.modelcontextprotocol/skills"
-
-// skills are the entries of skills/list.
-func (s *Server) skills(list []*catalogue.Skill) list {
-	var all entries
-	for _, skill := range list {
-		all.add(s, skill.Name, skill.Entry, unchanged)
-	}
-	return s.newList("skills", all)
-}
-
-// listSkills serves skills/list.
-func listSkills(_ context.Context, r *request) ([]byte, error) {
-	return r.server.current().skills.answer(r)
-}
 
 // getSkill serves skills/get.
 func getSkill(_ context.Context, r *request) ([]byte, error) {
@@ -32,7 +17,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, skill := range r.server.current().snapshot.Skills {
+	for _, skill := range r.server.current().Snapshot.Skills {
 		if skill.URI == uri {
 			return r.frame(rawjson.Object{{Key: "skill", Value: skill.Entry}}, true), nil
 		}
@@ -46,7 +31,7 @@ func readDirectory(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, skill := range r.server.current().snapshot.Skills {
+	for _, skill := range r.server.current().Snapshot.Skills {
 		children, ok := skill.Children(uri)
 		if !ok {
 			continue

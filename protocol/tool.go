@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -39,7 +40,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.checkArguments(t, rawjson.Get(r.params, "arguments")); err != nil {
+	if err := checkArguments(v, t, rawjson.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
 	w, err := r.wishes()
@@ -97,14 +98,14 @@ func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o raw
 
 // checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's
 // affair, so they are not an error of the protocol.
-func (v *view) checkArguments(t *catalogue.Tool, args json.RawMessage) error {
+func checkArguments(v *listing.View, t *catalogue.Tool, args json.RawMessage) error {
 	if rawjson.IsNull(args) {
 		args = json.RawMessage("{}")
 	}
 	if !rawjson.IsObject(args) {
 		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
-	if v.free[t] {
+	if v.Free(t) {
 		return nil
 	}
 	input, err := t.Input()

@@ -45,6 +45,8 @@ const layers = `
 4 registry > registry/catalogue registry/document registry/fit registry/module registry/notify registry/serving
 
 3 protocol/answer
+3 protocol/listing > protocol/search registry/catalogue
+3 protocol/search > protocol/answer registry/catalogue
 3 protocol/task
 3 registry/catalogue
 3 registry/document > registry/serving
@@ -100,7 +102,6 @@ const layers = `
 0 protocol/schema/census > protocol/clean protocol/rawjson
 0 protocol/schema/decimal
 0 protocol/sealed
-0 protocol/search
 0 protocol/secretword
 0 registry/cache > protocol/rawjson registry/manifest registry/stamp
 0 registry/folder > registry/stamp

@@ -1,4 +1,5 @@
-// Package search finds tools by words, so that a client need not read the definitions of hundreds.
+// Package search finds tools by words, so that a client need not read the definitions of hundreds: it sees two tools,
+// one that searches (Find) and one that calls what was found by its name (Call).
 //
 // The words of a query are looked for in each tool's name, title and description. A word in the name
 // counts most, a word that only begins one counts less, and a rare word counts more than one that every

@@ -1,0 +1,127 @@
+package listing
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// List is one list of the catalogue as ready results: its pages, once for each era.
+type List struct {
+	modern, legacy []json.RawMessage
+	pages          map[string]int // by cursor, written as a JSON string
+}
+
+// cursorSize is how much of a hash a cursor is, in bytes: enough that nobody finds another one.
+const cursorSize = 15
+
+// maxPage is how large the entries of one page are together, in bytes, unless one alone is larger:
+// a page must fit a message of any transport.
+const maxPage = 4 << 20
+
+// list cuts entries into pages.
+func (o *Options) list(key string, e entries) List {
+	l := List{pages: map[string]int{}}
+	ends := pageEnds(e.modern, o.PageSize)
+	names := cursors(key, e.modern, len(ends))
+	start := 0
+	for i, end := range ends {
+		var next json.RawMessage
+		if i+1 < len(ends) {
+			next = names[i+1]
+			l.pages[string(next)] = i + 1
+		}
+		l.legacy = append(l.legacy, page(key, e.legacy[start:end], next).Append(nil))
+		l.modern = append(l.modern, o.modernPage(page(key, e.modern[start:end], next)))
+		start = end
+	}
+	return l
+}
+
+func (o *Options) modernPage(p rawjson.Object) json.RawMessage {
+	p.Set("resultType", json.RawMessage(`"complete"`))
+	Cacheable(&p, o.TTL)
+	p.Set("_meta", o.Meta)
+	return p.Append(nil)
+}
+
+// pageEnds returns the index behind the last entry of each page. There is at least one page.
+func pageEnds(items []json.RawMessage, most int) (ends []int) {
+	size, count := 0, 0
+	for i, item := range items {
+		if count == most || count > 0 && size+len(item) > maxPage {
+			ends = append(ends, i)
+			size, count = 0, 0
+		}
+		size += len(item)
+		count++
+	}
+	return append(ends, len(items))
+}
+
+// cursors names each page of a list by a hash of the list's contents and the page's number. So a
+// cursor says nothing, cannot be made up, means the same to every process that serves the same
+// list, and is unknown once the list is another.
+func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
+	h := sha256.New()
+	h.Write([]byte(key))
+	for _, item := range items {
+		h.Write([]byte{0})
+		h.Write(item)
+	}
+	contents := h.Sum(nil)
+	names := make([]json.RawMessage, count)
+	for i := range names {
+		sum := sha256.Sum256(strconv.AppendInt(contents, int64(i), 10))
+		names[i] = json.RawMessage(strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:cursorSize])))
+	}
+	return names
+}
+
+// page makes the result for one page.
+func page(key string, items []json.RawMessage, next json.RawMessage) rawjson.Object {
+	o := rawjson.Object{{Key: key, Value: rawjson.Array(items)}}
+	if next != nil {
+		o.Set("nextCursor", next)
+	}
+	return o
+}
+
+// Page returns the result that has the page which a client asked for. No cursor and, as some clients have it, an empty
+// one name the first.
+func (l *List) Page(cursor json.RawMessage, modern bool) (json.RawMessage, error) {
+	n, err := l.number(cursor)
+	if err != nil {
+		return nil, err
+	}
+	if modern {
+		return l.modern[n], nil
+	}
+	return l.legacy[n], nil
+}
+
+func (l *List) number(cursor json.RawMessage) (int, error) {
+	if rawjson.IsNull(cursor) || string(cursor) == `""` {
+		return 0, nil
+	}
+	if !rawjson.IsString(cursor) {
+		return 0, jsonrpc.InvalidParams("params.cursor must be a string")
+	}
+	n, ok := l.pages[string(cursor)]
+	if !ok {
+		return 0, jsonrpc.InvalidParams("unknown cursor: the list may have changed, ask for it from the start")
+	}
+	return n, nil
+}
+
+// Cacheable says in a modern result how long it may be kept, and that it is for one caller alone: what is listed may
+// depend on who asks.
+func Cacheable(o *rawjson.Object, ttl time.Duration) {
+	o.Set("ttlMs", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
+	o.Set("cacheScope", json.RawMessage(`"private"`))
+}

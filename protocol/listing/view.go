@@ -1,0 +1,139 @@
+package listing
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/apps"
+	"github.com/sallyport-mcp/sallyport/protocol/meta"
+	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/search"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+)
+
+// View is what is made of one snapshot of the catalogue. It never changes.
+type View struct {
+	Snapshot *catalogue.Snapshot
+
+	Tools, Resources, Templates, Prompts, Skills List
+
+	// Discover is the answer to server/discover.
+	Discover json.RawMessage
+	// Index finds tools by words, with Options.Search.
+	Index *search.Index
+
+	free    map[*catalogue.Tool]bool
+	headers map[string][]paramheader.Param
+}
+
+// Free reports whether a tool's arguments need no check beyond being an object.
+func (v *View) Free(t *catalogue.Tool) bool { return v.free[t] }
+
+// Headers returns the arguments of the tool with that public name that come in HTTP headers too, in the order of the
+// schema; nil if there are none or no such tool. The caller must not change it.
+func (v *View) Headers(tool string) []paramheader.Param { return v.headers[tool] }
+
+func (o *Options) view(snap *catalogue.Snapshot) *View {
+	v := &View{Snapshot: snap, free: map[*catalogue.Tool]bool{}, headers: map[string][]paramheader.Param{}}
+	var tools, resources, templates, prompts, skills entries
+	for _, t := range snap.Tools {
+		if !o.Search {
+			tools.add(o.Logger, t.Name, t.Definition, legacyTool)
+		}
+		v.learn(t)
+	}
+	if o.Search {
+		v.Index = search.NewIndex(snap.Tools)
+		for _, definition := range search.Definitions() {
+			tools.add(o.Logger, "", definition, unchanged)
+		}
+	}
+	for _, r := range snap.Resources {
+		resources.add(o.Logger, r.URI, r.Definition, unchanged)
+	}
+	for _, t := range snap.Templates {
+		templates.add(o.Logger, t.URITemplate, t.Definition, unchanged)
+	}
+	for _, p := range snap.Prompts {
+		prompts.add(o.Logger, p.Name, p.Definition, unchanged)
+	}
+	for _, s := range snap.Skills {
+		skills.add(o.Logger, s.Name, s.Entry, unchanged)
+	}
+	v.Tools = o.list("tools", tools)
+	v.Resources = o.list("resources", resources)
+	v.Templates = o.list("resourceTemplates", templates)
+	v.Prompts = o.list("prompts", prompts)
+	v.Skills = o.list("skills", skills)
+	if o.Discover != nil {
+		v.Discover = o.Discover(len(snap.Skills) > 0, slices.ContainsFunc(snap.Tools, hasPage))
+	}
+	return v
+}
+
+func hasPage(t *catalogue.Tool) bool { return apps.HasPage(t.Definition) }
+
+// learn notes what calls to a tool will want to know.
+func (v *View) learn(t *catalogue.Tool) {
+	input := rawjson.Get(t.Definition, "inputSchema")
+	if anyObject(input) {
+		v.free[t] = true
+	}
+	if h, err := paramheader.Find(input); err == nil && len(h) > 0 { // the catalogue has no wrong ones
+		v.headers[t.Name] = h
+	}
+}
+
+// anyObject reports whether a schema accepts every object, as far as that is plain to see.
+func anyObject(schema json.RawMessage) bool {
+	s := rawjson.ScanObject(schema)
+	for s.Next() {
+		switch string(s.Key) {
+		case "type":
+			if string(s.Value) != `"object"` {
+				return false
+			}
+		case "title", "description", "$schema", "$comment":
+		case "properties":
+			if string(s.Value) != "{}" {
+				return false
+			}
+		case "additionalProperties":
+			if string(s.Value) != "true" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return s.Err() == nil
+}
+
+// entries are the definitions of one list, in both eras' forms.
+type entries struct{ modern, legacy []json.RawMessage }
+
+// add takes in one definition. One that is no object is left out: the catalogue has refused those.
+func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage, older func(rawjson.Object) rawjson.Object) {
+	o, err := rawjson.ParseObject(definition)
+	if err != nil {
+		log.Error("definition left out of its list", "name", name, "error", err)
+		return
+	}
+	meta.Strip(&o)
+	e.modern = append(e.modern, rawjson.OneLine(o.Append(nil)))
+	e.legacy = append(e.legacy, rawjson.OneLine(older(o).Append(nil)))
+}
+
+func unchanged(o rawjson.Object) rawjson.Object { return o }
+
+// legacyTool leaves out an output schema that older clients take for a broken list: theirs are
+// objects only. See answer.Readable, which leaves out the result's part of it.
+func legacyTool(o rawjson.Object) rawjson.Object {
+	o.Delete("execution") // tasks are for modern clients
+	if output := o.Get("outputSchema"); output != nil && string(rawjson.Get(output, "type")) != `"object"` {
+		o.Delete("outputSchema")
+	}
+	return o
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+)
+
+// The two tools that stand for all others. Their prefix is the host's own, so no plugin's tool has these names.
+const (
+	Find = "sallyport-search" // see Index.Answer
+	Call = "sallyport-call"   // see Unwrap
+)
+
+// Bounds on what one search gives: it lands in a model's context.
+const (
+	byDefault = 8
+	most      = 32
+	mostBytes = 64 << 10
+)
+
+// Definitions is the list that clients see in place of all tools.
+func Definitions() []json.RawMessage {
+	return []json.RawMessage{
+		json.RawMessage(`{"name":"` + Call + `","title":"Call a tool",` +
+			`"description":"Calls a tool that sallyport-search found, with arguments that fit its inputSchema.",` +
+			`"inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"the tool's name"},` +
+			`"arguments":{"type":"object","description":"the tool's arguments"}},"required":["name"]}}`),
+		json.RawMessage(`{"name":"` + Find + `","title":"Search for tools",` +
+			`"description":"Finds tools by words of their names and descriptions, the best first, each with its inputSchema. Call one with sallyport-call.",` +
+			`"inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"words; empty lists all"},` +
+			`"limit":{"type":"integer","minimum":1,"maximum":` + strconv.Itoa(most) + `,"description":"how many at most; 8 if absent"}},"required":["query"]},` +
+			`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`),
+	}
+}
+
+// Unwrap makes the params of a call of Call those of the call that it describes. What else they hold stays.
+func Unwrap(params json.RawMessage) (json.RawMessage, error) {
+	name := rawjson.Get(params, "arguments", "name")
+	if !rawjson.IsString(name) {
+		return nil, jsonrpc.InvalidParams("params.arguments.name must be a string")
+	}
+	o, err := rawjson.ParseObject(params)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("%v", err)
+	}
+	o.Set("name", name)
+	inner := rawjson.Get(params, "arguments", "arguments")
+	if rawjson.IsNull(inner) {
+		inner = json.RawMessage("{}")
+	}
+	o.Set("arguments", inner)
+	return o.Append(nil), nil
+}
+
+// Index is the tools that are searched. It never changes.
+type Index struct {
+	tools []*catalogue.Tool
+	words []Tool // as tools
+}
+
+// NewIndex returns an index of these tools.
+func NewIndex(tools []*catalogue.Tool) *Index {
+	x := &Index{tools: tools, words: make([]Tool, len(tools))}
+	for i, t := range tools {
+		w := &x.words[i]
+		w.Name = t.Name
+		w.Title, _ = rawjson.String(rawjson.Get(t.Definition, "title"))
+		w.Description, _ = rawjson.String(rawjson.Get(t.Definition, "description"))
+	}
+	return x
+}
+
+// Answer is the result of a call of Find with these arguments: the definitions that fit its query.
+func (x *Index) Answer(arguments json.RawMessage) (rawjson.Object, error) {
+	query, ok := rawjson.String(rawjson.Get(arguments, "query"))
+	if !ok {
+		return nil, jsonrpc.InvalidParams("params.arguments.query must be a string")
+	}
+	limit, err := strconv.Atoi(cmp.Or(string(rawjson.Get(arguments, "limit")), strconv.Itoa(byDefault)))
+	if err != nil || limit < 1 || limit > most {
+		return nil, jsonrpc.InvalidParams("params.arguments.limit must be a whole number from 1 to %d", most)
+	}
+	found := x.find(query, limit)
+	return rawjson.Object{
+		{Key: "content", Value: answer.Content(answer.Text(string(found)))},
+		{Key: "structuredContent", Value: found},
+	}, nil
+}
+
+// find is {"tools": […], "total": n} for a query.
+func (x *Index) find(query string, limit int) json.RawMessage {
+	ranked := Rank(x.words, query)
+	var list []json.RawMessage
+	size := 0
+	for _, i := range ranked[:min(limit, len(ranked))] {
+		definition := x.tools[i].Definition
+		if size += len(definition); size > mostBytes && len(list) > 0 {
+			break
+		}
+		list = append(list, rawjson.OneLine(append(json.RawMessage(nil), definition...)))
+	}
+	return rawjson.Object{
+		{Key: "tools", Value: rawjson.Array(list)},
+		{Key: "total", Value: strconv.AppendInt(nil, int64(len(ranked)), 10)},
+	}.Append(nil)
+}
