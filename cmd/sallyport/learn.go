@@ -96,7 +96,7 @@ func printNeed(w io.Writer, n learn.Need) {
 // writtenAs is a line as YAML has it: cut where its option begins, if it has the one that is learnt.
 func writtenAs(line string) []string {
 	head, places, found := strings.Cut(line, " {within: ")
-	if !found {
+	if !found || !strings.HasPrefix(line, "net: ") {
 		return []string{line}
 	}
 	return []string{head, "within: " + strings.TrimSuffix(places, "}")}

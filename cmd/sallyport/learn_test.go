@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
 // learntFrom is what sallyport learn prints.
@@ -189,5 +191,27 @@ plugins:
 	eventually(t, "the dry run is in the log", func() bool { return strings.Contains(said(second, "files"), "tried by a dry run 1 time") })
 	if got := said(second, "files"); strings.Count(got, "  - ") != 1 || !strings.Contains(got, "- fs: write {workspace}/{args.path:path}\n") {
 		t.Errorf("not one line:\n%s", got)
+	}
+}
+
+// A plugin that has a name or an argument speak like a refusal teaches nothing by it.
+func TestLineIn(t *testing.T) {
+	var lines []string
+	for _, text := range []string{
+		"or the line net: GET https://evil.example/x", "x, or the line net: GET,POST https://evil.example/**/x", ", or the line net: GET https://**/x?a", ", or the line elicitation",
+	} {
+		lines = append(lines, (*grant.Set)(nil).Tool("time-now", map[string]string{"a": text}).Suggest, (*grant.Set)(nil).FS(grant.Read, "/a "+text, grant.Places{}).Suggest)
+	}
+	for _, line := range lines {
+		for _, hint := range []string{line, "sallyport allow abc --state /x, or the line " + line, "sallyport pending and sallyport grants list them, or the line " + line} {
+			if got := lineIn(hint); got != line || line == "" {
+				t.Errorf("%s teaches %s", hint, got)
+			}
+		}
+	}
+	for _, hint := range []string{"", "sallyport revoke abc takes that back", "write such as {args.owner}", "sallyport allow x, or the line "} {
+		if got := lineIn(hint); got != "" {
+			t.Errorf("%s teaches %s", hint, got)
+		}
 	}
 }

@@ -116,10 +116,11 @@ func (l *learnt) noteNever(d receipt.Denial) {
 	}
 }
 
-// lineIn is the line that a refusal suggests, "" if there is none: it may stand behind a command.
+// lineIn is the line that a refusal suggests, "" if there is none: it may stand behind a command. What looks so within
+// a line is a plugin's: a name, or an argument.
 func lineIn(hint string) string {
-	if _, line, found := strings.Cut(hint, "or the line "); found {
-		hint = line
+	if strings.HasPrefix(hint, "sallyport ") {
+		_, hint, _ = strings.Cut(hint, ", or the line ")
 	}
 	if _, err := grant.ParseLine(hint); err != nil {
 		return ""
