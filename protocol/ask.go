@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -44,23 +45,14 @@ func asks(method string) bool {
 }
 
 // declared is what the client can be asked in this request.
-func (r *request) declared() abilities {
+func (r *request) declared() ask.Abilities {
 	if r.modern {
-		return readCapabilities(r.capabilities)
+		return ask.Declared(r.capabilities)
 	}
 	if c := r.conn.capabilities.Load(); c != nil {
 		return *c
 	}
-	return abilities{}
-}
-
-// undeclared is the answer to a question that the client did not declare, nil if it did.
-func (c abilities) undeclared(q runtime.Question) *runtime.AskError {
-	required, name := c.lacks(q)
-	if required == nil {
-		return nil
-	}
-	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name, Requires: required}
+	return ask.Abilities{}
 }
 
 // askLegacy sends a request for each question and waits for all answers.
@@ -73,7 +65,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	waits := make([]*outgoing, len(round))
 	declared := r.declared()
 	for i, q := range round {
-		if refused := declared.undeclared(q); refused != nil {
+		if refused := declared.Undeclared(q); refused != nil {
 			answers[i].Err = refused
 			continue
 		}
@@ -88,9 +80,9 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 }
 
 // fitLegacy is what a session is asked. One that knows pages to sign in at wants a name for each visit.
-func (r *request) fitLegacy(q runtime.Question, declared abilities) json.RawMessage {
+func (r *request) fitLegacy(q runtime.Question, declared ask.Abilities) json.RawMessage {
 	version := r.conn.session()
-	params := declared.fit(q, version)
+	params := declared.Fit(q, version)
 	o, err := rawjson.ParseObject(params)
 	if err != nil || version < era.V20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
 		return params

@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -18,19 +19,20 @@ const idPrefix = `{"jsonrpc":"2.0","id":`
 // settle ends the use of the state that a request brought: its answer is kept, or if it failed and left
 // no trace it may be tried again.
 func (r *request) settle(resp *Response, err error) {
-	c := r.resumption.claim
-	if c == nil {
+	use := r.resumption.use
+	if use == nil {
 		return
 	}
 	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
 	switch {
 	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.journal.Effects() == 0:
-		c.release()
-		r.unspend(r.resumption.state)
+		if err := use.Release(); err != nil {
+			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
+		}
 	case ok:
-		c.settle(&reply{tail: tail, err: resp.Err})
+		use.Settle(&resume.Reply{Tail: tail, Err: resp.Err})
 	default:
-		c.settle(nil)
+		use.Settle(nil)
 	}
 }
 
@@ -40,7 +42,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 	if body, wire, ok = r.failedTask(err); ok {
 		return body, wire, ok
 	}
-	var used *usedError
+	var used *resume.UsedError
 	switch {
 	case errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.suspended:
 		if body, err = r.inputRequired(); err != nil {
@@ -48,10 +50,10 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		}
 		return body, wire, true
 	case errors.As(err, &used):
-		body = append(append([]byte(idPrefix), r.id...), used.reply.tail...)
-		return body, used.reply.err, true
+		body = append(append([]byte(idPrefix), r.id...), used.Reply.Tail...)
+		return body, used.Reply.Err, true
 	case errors.Is(err, journal.ErrOther):
-		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", errOtherBuild))
+		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", resume.ErrOtherBuild))
 		return body, wire, true
 	}
 	return r.missing(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -58,7 +59,7 @@ type Conn struct {
 	// ready is set by notifications/initialized.
 	ready atomic.Bool
 	// capabilities are what the legacy session's client can be asked, nil before initialize.
-	capabilities atomic.Pointer[abilities]
+	capabilities atomic.Pointer[ask.Abilities]
 	// level is the legacy session's log level.
 	level atomic.Int32
 

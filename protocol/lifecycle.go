@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/protocol/apps"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
@@ -27,7 +28,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	version := era.Negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(levelUnset))
-	declared := readCapabilities(rawjson.Get(r.params, "capabilities"))
+	declared := ask.Declared(rawjson.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
 	r.conn.forgetSubscriptions()
 	r.conn.forgetTasks()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -35,9 +36,9 @@ type parked struct {
 	current atomic.Pointer[request] // the newest request: it hears what the call says, and gets its answer
 	cancel  context.CancelFunc
 
-	asked   chan []pending // a round for the current request to end with
-	answers chan []pending // what the next one brings
-	done    chan struct{}  // closed when the call is over, and these are set
+	asked   chan []ask.Question // a round for the current request to end with
+	answers chan []ask.Question // what the next one brings
+	done    chan struct{}       // closed when the call is over, and these are set
 	result  rawjson.Object
 	err     error
 }
@@ -54,7 +55,7 @@ var (
 func newParked(r *request) *parked {
 	p := &parked{
 		server: r.server, handle: rand.Text(),
-		asked: make(chan []pending), answers: make(chan []pending, 1), done: make(chan struct{}),
+		asked: make(chan []ask.Question), answers: make(chan []ask.Question, 1), done: make(chan struct{}),
 	}
 	p.current.Store(r)
 	return p
@@ -93,16 +94,15 @@ func (p *parked) wait(ctx context.Context, r *request) (rawjson.Object, error) {
 // Ask ends the current request with the round and waits for one that brings the answers.
 func (p *parked) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	r := p.current.Load()
-	if r.resumption.round >= maxRounds {
-		return nil, tooManyRounds()
+	list, complete, err := r.nextRound(round)
+	if err != nil {
+		return nil, err
 	}
-	r.resumption.round++
-	list, complete := r.questions(round)
 	if complete {
-		return answersOf(list, len(round))
+		return ask.Answers(list, len(round))
 	}
 	if !p.server.parking.add(p) {
-		return refuseRound(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: "too many calls of plugins that keep state wait for answers"}), nil
+		return ask.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: "too many calls of plugins that keep state wait for answers"}), nil
 	}
 	defer p.server.parking.remove(p)
 	ctx, resume := runtime.Pause(ctx)
@@ -116,7 +116,7 @@ func (p *parked) Ask(ctx context.Context, round []runtime.Question) ([]runtime.A
 	}
 	select {
 	case list = <-p.answers:
-		return answersOf(list, len(round))
+		return ask.Answers(list, len(round))
 	case <-ctx.Done():
 		return nil, unanswered(ctx)
 	}
@@ -128,7 +128,7 @@ func unanswered(ctx context.Context) error {
 }
 
 // goOn gives the call the answers that r brings, and r what the call says from now on.
-func (p *parked) goOn(r *request, answers []pending) {
+func (p *parked) goOn(r *request, answers []ask.Question) {
 	p.current.Store(r)
 	p.answers <- answers // there is room: a handle is used once for each question
 }

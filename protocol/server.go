@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -75,7 +76,7 @@ type Server struct {
 	views listing.Views
 
 	keys     *sealed.Keys
-	spent    spent
+	waiting  *resume.Keeper
 	parking  parking
 	sessions sessions
 	now      func() time.Time
@@ -90,7 +91,7 @@ type Server struct {
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, spent: spent{now: time.Now}, sessions: sessions{now: time.Now}}
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: sessions{now: time.Now}}
 	if o != nil {
 		s.opts = *o
 	}
@@ -99,6 +100,7 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.info = s.serverInfo()
 	s.meta = rawjson.Object{{Key: era.MetaServerInfo, Value: s.info}}.Append(nil)
 	s.callPrefix = callPrefix()
+	s.waiting = resume.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
 		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.meta, Discover: s.discoverResult, Logger: s.log,
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -161,7 +162,7 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := readResponses(rawjson.Get(r.params, "inputResponses"))
+	given, err := ask.Responses(rawjson.Get(r.params, "inputResponses"))
 	if err != nil {
 		return nil, err
 	}

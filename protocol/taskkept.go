@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -40,28 +41,27 @@ func (m *tasks) release() {
 
 // askKept has a kept task ask, and waits for the answers.
 func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	if r.resumption.round >= maxRounds {
-		return nil, tooManyRounds()
+	list, complete, err := r.nextRound(round)
+	if err != nil {
+		return nil, err
 	}
-	r.resumption.round++
-	list, complete := r.questions(round)
 	if complete {
-		return answersOf(list, len(round))
+		return ask.Answers(list, len(round))
 	}
 	ctx, resume := runtime.Pause(ctx)
 	defer resume()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
-	answers, err := r.server.tasks.put(ctx, r.task, members(inputRequests(list).Append(nil)))
+	answers, err := r.server.tasks.put(ctx, r.task, members(ask.Requests(list).Append(nil)))
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if p := &list[i]; p.open() {
+		if p := &list[i]; p.Open() {
 			p.Answer = answers[p.Key]
 		}
 	}
-	return answersOf(list, len(round))
+	return ask.Answers(list, len(round))
 }
 
 // put has a task that runs here wait until it has the answers to all its questions.

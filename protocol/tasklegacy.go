@@ -67,7 +67,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
 	params.Delete("task")
-	meta.Set(&params, era.MetaCapabilities, r.declared().object())
+	meta.Set(&params, era.MetaCapabilities, r.declared().Object())
 	r.session = r.conn.opts.Session
 	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl)
 	if err != nil {

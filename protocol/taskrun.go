@@ -23,6 +23,8 @@ const (
 	adoptEvery = 30 * time.Second
 	// notePause is how long to wait before the outcome of a task is written again, while the store cannot.
 	notePause = time.Second
+	// storeTime is how long the store may take: it is a file of this machine.
+	storeTime = 5 * time.Second
 )
 
 // tasks runs the tasks of a server.

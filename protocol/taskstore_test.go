@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -141,7 +142,7 @@ func TestTask_otherKeys(t *testing.T) {
 	h = newTaskHost(t, sealed.Random(), kept, time.Now)
 	t.Cleanup(func() { h.server.Close(t.Context()) })
 	h.ask("stdio:1", "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[]}}`, id), "")
-	if got := h.until("stdio:1", id, "failed"); !strings.Contains(string(got), errTampered.Error()) {
+	if got := h.until("stdio:1", id, "failed"); !strings.Contains(string(got), resume.ErrTampered.Error()) {
 		t.Errorf("got %s", got)
 	}
 }

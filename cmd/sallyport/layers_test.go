@@ -45,7 +45,9 @@ const layers = `
 4 registry > registry/catalogue registry/document registry/fit registry/module registry/notify registry/serving
 
 3 protocol/answer
+3 protocol/ask
 3 protocol/listing > protocol/search registry/catalogue
+3 protocol/resume > protocol/ask
 3 protocol/search > protocol/answer registry/catalogue
 3 protocol/task
 3 registry/catalogue

@@ -1,4 +1,4 @@
-package protocol
+package resume
 
 import (
 	"sync"
@@ -35,20 +35,20 @@ type claim struct {
 
 	// guarded by owner.mu
 	done  bool
-	reply *reply // nil if it is not kept
+	reply *Reply // nil if it is not kept
 }
 
-// reply is what a request was answered, for any id.
-type reply struct {
-	tail []byte // what follows the id
-	err  *jsonrpc.Error
+// Reply is what a request was answered, for any id.
+type Reply struct {
+	Tail []byte         // what follows the id
+	Err  *jsonrpc.Error // that it carries; nil for a result
 }
 
-// usedError is the end of a request whose state was used, and what it was answered then.
-type usedError struct{ reply *reply }
+// UsedError is the end of a request whose state was used, and what it was answered then.
+type UsedError struct{ Reply *Reply }
 
 // Error says so.
-func (e *usedError) Error() string { return errUsed.Error() }
+func (e *UsedError) Error() string { return ErrUsed.Error() }
 
 // claim takes a state for one run.
 func (s *spent) claim(id string, expires time.Time) (*claim, error) {
@@ -56,9 +56,9 @@ func (s *spent) claim(id string, expires time.Time) (*claim, error) {
 	defer s.mu.Unlock()
 	s.expire()
 	if c := s.uses[id]; c != nil && c.reply != nil {
-		return nil, &usedError{reply: c.reply}
+		return nil, &UsedError{Reply: c.reply}
 	} else if c != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: errUsed.Error()}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ErrUsed.Error()}
 	}
 	if len(s.uses) >= maxSpent {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls were resumed in a short time"}
@@ -81,7 +81,7 @@ func (s *spent) expire() {
 	for id, c := range s.uses {
 		if c.done && now.After(c.expires) {
 			if c.reply != nil {
-				s.bytes -= len(c.reply.tail)
+				s.bytes -= len(c.reply.Tail)
 			}
 			delete(s.uses, id)
 		}
@@ -89,14 +89,14 @@ func (s *spent) expire() {
 }
 
 // settle keeps the answer of the run, if there is one.
-func (c *claim) settle(a *reply) {
+func (c *claim) settle(a *Reply) {
 	s := c.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.done = true
-	if a != nil && len(a.tail) <= maxReplay && s.bytes+len(a.tail) <= maxReplays {
+	if a != nil && len(a.Tail) <= maxReplay && s.bytes+len(a.Tail) <= maxReplays {
 		c.reply = a
-		s.bytes += len(a.tail)
+		s.bytes += len(a.Tail)
 	}
 }
 

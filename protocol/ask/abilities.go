@@ -1,4 +1,4 @@
-package protocol
+package ask
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// abilities are what a client declared that it can be asked: of a legacy session in initialize, of
+// Abilities are what a client declared that it can be asked: of a legacy session in initialize, of
 // the modern era in each request.
-type abilities struct {
+type Abilities struct {
 	form, url     bool // elicitation
 	sampling      bool
 	samplingTools bool
@@ -20,8 +20,8 @@ type abilities struct {
 	roots         bool
 }
 
-// readCapabilities reads ClientCapabilities. elicitation without a mode means forms.
-func readCapabilities(raw json.RawMessage) (c abilities) {
+// Declared reads ClientCapabilities. elicitation without a mode means forms.
+func Declared(raw json.RawMessage) (c Abilities) {
 	elicitation, sampling := rawjson.Get(raw, "elicitation"), rawjson.Get(raw, "sampling")
 	if rawjson.IsObject(elicitation) {
 		c.url = rawjson.IsObject(rawjson.Get(elicitation, "url"))
@@ -35,8 +35,8 @@ func readCapabilities(raw json.RawMessage) (c abilities) {
 	return c
 }
 
-// object is a ClientCapabilities object that declares these.
-func (c abilities) object() json.RawMessage {
+// Object is a ClientCapabilities object that declares these.
+func (c Abilities) Object() json.RawMessage {
 	modes := func(list map[string]bool) json.RawMessage {
 		var o rawjson.Object
 		for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -61,7 +61,7 @@ func (c abilities) object() json.RawMessage {
 
 // lacks is what a client would have to declare to be asked q: a ClientCapabilities object, and its name
 // for people. It is nil if the client did.
-func (c abilities) lacks(q runtime.Question) (required json.RawMessage, name string) {
+func (c Abilities) lacks(q runtime.Question) (required json.RawMessage, name string) {
 	switch q.Method {
 	case "elicitation/create":
 		if mode, _ := rawjson.String(rawjson.Get(q.Params, "mode")); mode == "url" {
@@ -86,8 +86,18 @@ func (c abilities) lacks(q runtime.Question) (required json.RawMessage, name str
 	return nil, ""
 }
 
-// fit takes out of a question what this client, or this version, does not know.
-func (c abilities) fit(q runtime.Question, version string) json.RawMessage {
+// Undeclared is the answer to a question that the client did not declare, nil if it did.
+func (c Abilities) Undeclared(q runtime.Question) *runtime.AskError {
+	required, name := c.lacks(q)
+	if required == nil {
+		return nil
+	}
+	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name, Requires: required}
+}
+
+// Fit takes out of a question what this client, or this version, does not know. Version is that of a legacy session, else
+// "".
+func (c Abilities) Fit(q runtime.Question, version string) json.RawMessage {
 	o, err := rawjson.ParseObject(q.Params)
 	if err != nil {
 		return q.Params

@@ -1,0 +1,88 @@
+package ask
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Question is one question of a round, with its answer when there is one. As JSON it is kept between two requests.
+type Question struct {
+	Key    string          `json:"key"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+	// Refused says why it was not asked: the client did not declare it.
+	Refused  string          `json:"no,omitempty"`
+	Requires json.RawMessage `json:"needs,omitempty"`
+	Answer   json.RawMessage `json:"answer,omitempty"`
+}
+
+// Open reports whether the client still has to answer it.
+func (q *Question) Open() bool { return q.Refused == "" && q.Answer == nil }
+
+// Take takes a client's answers in, and reports whether all questions have one now.
+func Take(list []Question, given rawjson.Object) (complete bool) {
+	complete = true
+	for i := range list {
+		q := &list[i]
+		if q.Open() {
+			q.Answer = given.Get(q.Key)
+		}
+		complete = complete && !q.Open()
+	}
+	return complete
+}
+
+// Requests are the questions that a client has to answer, by key.
+func Requests(list []Question) (requests rawjson.Object) {
+	for _, q := range list {
+		if q.Open() {
+			requests = append(requests, rawjson.Member{Key: q.Key, Value: rawjson.Object{
+				{Key: "method", Value: rawjson.AppendString(nil, q.Method)},
+				{Key: "params", Value: q.Params},
+			}.Append(nil)})
+		}
+	}
+	return requests
+}
+
+// Responses reads what a client sends as inputResponses: an object of objects. Nothing is no answers.
+func Responses(raw json.RawMessage) (rawjson.Object, error) {
+	if rawjson.IsNull(raw) {
+		return nil, nil
+	}
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("params.inputResponses must be an object")
+	}
+	for _, m := range o {
+		if !rawjson.IsObject(m.Value) {
+			return nil, jsonrpc.InvalidParams("params.inputResponses[%q] must be an object", jsonrpc.Clip(m.Key))
+		}
+	}
+	return o, nil
+}
+
+// Answers are those of a round of n questions, for the plugin that asked them.
+func Answers(list []Question, n int) ([]runtime.Answer, error) {
+	if len(list) != n {
+		return nil, errors.New("the state holds another round")
+	}
+	answers := make([]runtime.Answer, n)
+	for i, q := range list {
+		answers[i].Result = q.Answer
+		if q.Refused != "" {
+			answers[i] = runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnsupported, Message: q.Refused, Requires: q.Requires}}
+		}
+	}
+	return answers, nil
+}
+
+// Refuse answers all n questions of a round with an error.
+func Refuse(n int, err error) []runtime.Answer {
+	return slices.Repeat([]runtime.Answer{{Err: err}}, n)
+}

@@ -1,0 +1,65 @@
+package ask
+
+import (
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// MaxRounds is how often one call may ask. Clients give up sooner.
+const MaxRounds = 32
+
+// maxKey bounds the name that a plugin gives a question, in bytes.
+const maxKey = 64
+
+// Rounds are those of one call.
+type Rounds struct {
+	// Count is how many there were.
+	Count int
+	// Given are answers that came before their questions: from a client that knows the plugin's keys.
+	Given rawjson.Object
+	// Used are keys that no question may have.
+	Used []string
+}
+
+// Next begins a round: it makes of a plugin's questions what is sent. Complete says that nothing is left to ask: all was
+// refused, or answered before it was asked. The error is that there were too many.
+func (r *Rounds) Next(round []runtime.Question, client Abilities) (list []Question, complete bool, err error) {
+	if r.Count >= MaxRounds {
+		return nil, false, &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the call asks more than %d times", MaxRounds)}
+	}
+	r.Count++
+	keys := map[string]bool{}
+	for _, key := range r.Used {
+		keys[key] = true
+	}
+	complete = true
+	for i, q := range round {
+		p := Question{Key: q.Key, Method: q.Method, Params: client.Fit(q, "")}
+		named := validKey(q.Key) && !keys[q.Key]
+		for n := i + 1; !named && (n == i+1 || keys[p.Key]); n += len(round) {
+			p.Key = fmt.Sprintf("ask-%d-%d", r.Count, n)
+		}
+		keys[p.Key] = true
+		if refused := client.Undeclared(q); refused != nil {
+			p.Refused, p.Requires = refused.Message, refused.Requires
+		} else if named {
+			p.Answer = r.Given.Get(p.Key)
+		}
+		complete = complete && !p.Open()
+		list = append(list, p)
+	}
+	return list, complete, nil
+}
+
+// validKey reports whether a plugin's name for a question can be shown to a client.
+func validKey(key string) bool {
+	for _, c := range []byte(key) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return key != "" && len(key) <= maxKey
+}

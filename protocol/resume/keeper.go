@@ -1,0 +1,116 @@
+package resume
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// MaxState bounds a requestState, in bytes before it is encoded: clients keep it and send it back with
+// the whole request.
+const MaxState = 32 << 10
+
+// storeTime is how long the store may take: it is a file of this machine.
+const storeTime = 5 * time.Second
+
+// What is wrong with a requestState. The texts are for whoever writes clients.
+var (
+	ErrTampered     = errors.New("requestState was not made by this server, or was changed")
+	ErrExpired      = errors.New("requestState has expired: send the request without it")
+	ErrOtherRequest = errors.New("requestState belongs to another request")
+	ErrOtherBuild   = errors.New("requestState belongs to another version of the plugin or its grants: send the request without it")
+	ErrElsewhere    = errors.New("requestState belongs to a call that another process keeps: send the request without it")
+	ErrUsed         = errors.New("requestState was used already")
+)
+
+// Keeper seals states and opens them. It is safe for concurrent use.
+type Keeper struct {
+	keys  *sealed.Keys
+	store *store.Store
+	spent spent
+}
+
+// NewKeeper returns a keeper with these keys. Keepers that have the same keys and the same store go on with each
+// other's calls; nil is no store. Now is the time.
+func NewKeeper(keys *sealed.Keys, s *store.Store, now func() time.Time) *Keeper {
+	return &Keeper{keys: keys, store: s, spent: spent{now: now}}
+}
+
+// Room is how large a state may be, in bytes: what a client is given, or with a store what is kept here for one who can
+// be told from others.
+func (k *Keeper) Room(durable bool) int {
+	if k.store == nil || !durable {
+		return MaxState
+	}
+	return journal.MaxSize
+}
+
+// Seal makes the requestState of a call.
+func (k *Keeper) Seal(s *State, durable bool) (string, error) {
+	plain, err := s.encode()
+	if err == nil && len(plain) > MaxState && k.Room(durable) > MaxState {
+		if err = k.putAway(s); err == nil {
+			plain, err = s.encode()
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return k.keys.Seal(plain), nil
+}
+
+// Open opens a requestState that a request for the same purpose brings, or brought at that time.
+func (k *Keeper) Open(text string, p Purpose, at time.Time) (*State, error) {
+	plain, err := k.keys.Open(text)
+	if err != nil {
+		return nil, ErrTampered
+	}
+	s, err := decode(plain)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.equal(&p):
+		return nil, ErrOtherRequest
+	case at.After(s.expires()):
+		return nil, ErrExpired
+	}
+	return s, k.fetch(s)
+}
+
+// putAway keeps a journal that is too large for a client in the store, sealed, and its name in the state.
+func (k *Keeper) putAway(s *State) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	s.Kept = rand.Text()
+	_, err := k.store.Add(ctx, store.Journal, store.Record{
+		ID: s.Kept, Principal: s.Principal, Data: []byte(k.keys.Seal(s.Journal)), Expires: s.expires()})
+	if err != nil {
+		return &runtime.EndError{Kind: runtime.KindLimit, Message: "what the call did before it asked cannot be kept", Err: err}
+	}
+	s.Journal = nil
+	return nil
+}
+
+// fetch reads a journal that was put away.
+func (k *Keeper) fetch(s *State) error {
+	if s.Kept == "" {
+		return nil
+	}
+	if k.store == nil {
+		return ErrElsewhere
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	record, err := k.store.Get(ctx, store.Journal, s.Kept)
+	if err != nil {
+		return ErrElsewhere
+	}
+	s.Journal, err = k.keys.Open(string(record.Data))
+	return err
+}

@@ -1,0 +1,116 @@
+package resume
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+)
+
+var now = time.Now()
+
+func keeper(keys *sealed.Keys, s *store.Store) *Keeper {
+	return NewKeeper(keys, s, func() time.Time { return now })
+}
+
+func waiting(journal string) *State {
+	return &State{
+		ID: "id", Expires: now.Add(time.Minute).Unix(), Purpose: NewPurpose("ada", "tools/call", []byte(`{"name":"x","arguments":{"a":1.0,"b":2}}`)),
+		Call: "c-1", Round: 1, Pending: []ask.Question{{Key: "k", Method: "roots/list"}}, Journal: []byte(journal),
+	}
+}
+
+// What is encoded comes back, whatever the journal is.
+func TestState_Encode(t *testing.T) {
+	if err := quick.Check(func(journal []byte, call string, round int) bool {
+		s := waiting("")
+		s.Journal, s.Call, s.Round = append([]byte{}, journal...), strings.ToValidUTF8(call, ""), round
+		plain, err := s.encode()
+		if err != nil {
+			return false
+		}
+		got, err := decode(plain)
+		return err == nil && reflect.DeepEqual(got, s)
+	}, nil); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "\xff", "\x05{}", "\x02[]"} {
+		if _, err := decode([]byte(bad)); !errors.Is(err, ErrTampered) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A state opens for the request that it was made for, however that is written, and for no other.
+func TestKeeper_Open(t *testing.T) {
+	keys := sealed.Random()
+	k := keeper(keys, nil)
+	text, err := k.Seal(waiting("journal"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		principal, method, params string
+		at                        time.Duration
+		want                      error
+	}{
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, nil},
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x","_meta":{"x":1},"requestState":"s","inputResponses":{}}`, 0, nil},
+		{"eve", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, ErrOtherRequest},
+		{"ada", "prompts/get", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, ErrOtherRequest},
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1},"name":"x"}`, 0, ErrOtherRequest},
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, time.Hour, ErrExpired},
+	} {
+		s, err := k.Open(text, NewPurpose(test.principal, test.method, json.RawMessage(test.params)), now.Add(test.at))
+		if !errors.Is(err, test.want) || err == nil && string(s.Journal) != "journal" {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+	for _, other := range []*Keeper{keeper(sealed.Random(), nil), k} {
+		bad := text
+		if other == k {
+			bad = text[:len(text)-1] + "!"
+		}
+		if _, err := other.Open(bad, waiting("").Purpose, now); !errors.Is(err, ErrTampered) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// A state is used once; one that was released may be used again, and whoever comes too late hears the same.
+func TestKeeper_Use(t *testing.T) {
+	kept := storetest.Open(t, store.Options{Dir: t.TempDir()})
+	keys := sealed.Random()
+	k, elsewhere := keeper(keys, kept), keeper(keys, kept)
+	u, err := k.Use(waiting(""), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []*Keeper{k, elsewhere} {
+		if _, err := other.Use(waiting(""), ""); err == nil || !strings.Contains(err.Error(), ErrUsed.Error()) {
+			t.Errorf("used twice: %v", err)
+		}
+	}
+	if err := u.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if u, err = elsewhere.Use(waiting(""), "task"); err != nil {
+		t.Fatalf("released: %v", err)
+	}
+	if _, err := k.Use(waiting(""), "task"); err != nil {
+		t.Errorf("the same task in another process: %v", err)
+	}
+	u.Settle(&Reply{Tail: []byte("tail")})
+	var used *UsedError
+	if _, err := elsewhere.Use(waiting(""), "task"); !errors.As(err, &used) || string(used.Reply.Tail) != "tail" {
+		t.Errorf("settled: %v", err)
+	}
+}

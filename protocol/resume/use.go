@@ -1,0 +1,72 @@
+package resume
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Use is the use of one state, until it is settled or released.
+type Use struct {
+	keeper *Keeper
+	state  string
+	claim  *claim
+}
+
+// Use takes a state for one run, which no other gets, here or in a process with the same store. By names who uses it, if
+// it may use it again after its process went: a task; else it is "". The error is a *UsedError where the answer of the
+// first run is known.
+func (k *Keeper) Use(s *State, by string) (*Use, error) {
+	c, err := k.spent.claim(s.ID, s.expires())
+	if err != nil {
+		return nil, err
+	}
+	if err := k.spend(s, by); err != nil {
+		c.release()
+		return nil, err
+	}
+	return &Use{keeper: k, state: s.ID, claim: c}, nil
+}
+
+// Settle ends the use for good, and keeps what was answered; nil is nothing.
+func (u *Use) Settle(r *Reply) { u.claim.settle(r) }
+
+// Release lets the state be used again: the run left no trace.
+func (u *Use) Release() error {
+	u.claim.release()
+	if u.keeper.store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	return u.keeper.store.Remove(ctx, store.Spent, u.state)
+}
+
+// spend notes in the store that a state was used, so that no other process with the same store uses it too.
+func (k *Keeper) spend(s *State, by string) error {
+	if k.store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	record := store.Record{ID: s.ID, Principal: s.Principal, Expires: s.expires()}
+	if by != "" {
+		record.Data = []byte(by)
+	}
+	_, err := k.store.Add(ctx, store.Spent, record)
+	if errors.Is(err, store.ErrExists) && by != "" { // by this task, before its process went
+		if spent, err := k.store.Get(ctx, store.Spent, s.ID); err == nil && string(spent.Data) == by {
+			return nil
+		}
+	}
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ErrUsed.Error()}
+	case err != nil:
+		return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the use of requestState cannot be noted", Err: err}
+	}
+	return nil
+}
