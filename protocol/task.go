@@ -59,7 +59,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	case resumed && t.Keeps(r.session): // what waits in its instance ends as it began
 		return nil, false, nil
 	}
-	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0)
+	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0, func(string) {})
 	if err != nil {
 		return nil, true, err
 	}
@@ -69,24 +69,26 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
 }
 
-// openOnce begins a task. A call with an idempotency key that has begun one gets that.
-func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params json.RawMessage, ttl time.Duration) (task.Task, error) {
+// openOnce begins a task. A call with an idempotency key that has begun one gets that. known hears of its name before
+// it runs.
+func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
 	w, err := r.wishes()
 	if err != nil {
 		return task.Task{}, err
 	}
 	if w.once != "" && !w.dryRun {
 		if t, ok := r.begunOnce(ctx, tool.Name, w.once); ok {
+			known(t.ID)
 			return t, nil
 		}
 	}
 	o := r.conn.opts
 	return r.server.tasks.open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
-		Kept: tool.Keeps(r.session), Session: r.session})
+		Kept: tool.Keeps(r.session), Session: r.session}, known)
 }
 
-// open begins a task, which is kept by then.
-func (m *tasks) open(ctx context.Context, n task.New) (task.Task, error) {
+// open begins a task, which is kept by then. known hears of its name before it runs.
+func (m *tasks) open(ctx context.Context, n task.New, known func(id string)) (task.Task, error) {
 	if n.Kept && !m.reserve() {
 		return task.Task{}, tooManyKept()
 	}
@@ -100,6 +102,7 @@ func (m *tasks) open(ctx context.Context, n task.New) (task.Task, error) {
 	case err != nil:
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task cannot be kept, so it does not begin", Err: err}
 	}
+	known(t.ID)
 	m.start(t)
 	return t, nil
 }

@@ -69,11 +69,10 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	params.Delete("task")
 	meta.Set(&params, era.MetaCapabilities, r.declared().Object())
 	r.session = r.conn.opts.Session
-	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl)
+	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl, func(id string) { r.conn.watchTask(ctx, id) })
 	if err != nil {
 		return nil, true, err
 	}
-	r.conn.watchTask(ctx, begun.ID)
 	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
 }
 

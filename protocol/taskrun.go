@@ -38,12 +38,13 @@ type tasks struct {
 	closed  bool
 	running map[string]context.CancelFunc // by task
 	asking  map[string]bool               // tasks whose questions are with a legacy client
+	told    map[string]*Conn              // by task, the legacy session that began it
 	kept    int                           // that live here
 	work    sync.WaitGroup                // Add happens under mu, and not once closed is set
 }
 
 func newTasks(s *Server) *tasks {
-	m := &tasks{server: s, book: task.NewBook(s.opts.Store, s.now, s.opts.Tasks), running: map[string]context.CancelFunc{}, asking: map[string]bool{}}
+	m := &tasks{server: s, book: task.NewBook(s.opts.Store, s.now, s.opts.Tasks), running: map[string]context.CancelFunc{}, asking: map[string]bool{}, told: map[string]*Conn{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	if s.opts.Store != nil {
 		m.work.Go(m.watch)
@@ -112,6 +113,28 @@ func (m *tasks) releaseQuestions(id string) {
 	delete(m.asking, id)
 }
 
+// tellTo has a session hear what its task says on its way; nil has nobody.
+func (m *tasks) tellTo(id string, c *Conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c == nil {
+		delete(m.told, id)
+	} else {
+		m.told[id] = c
+	}
+}
+
+// tell passes on what a task says on its way: its progress, to the session of 2025-11-25 that began it. The extension
+// of today has none.
+func (m *tasks) tell(id string, msg []byte) {
+	m.mu.Lock()
+	c := m.told[id]
+	m.mu.Unlock()
+	if c != nil && msg != nil {
+		c.opts.Notify(msg)
+	}
+}
+
 // run is the call itself, which nobody waits for: as the client would send it.
 func (m *tasks) run(ctx context.Context, t *task.Task) Response {
 	params := t.Params
@@ -125,6 +148,7 @@ func (m *tasks) run(ctx context.Context, t *task.Task) Response {
 		modern: true, task: t, capabilities: rawjson.Get(params, "_meta", era.MetaCapabilities),
 		stop: func() {},
 	}
+	r.token, r.send = rawjson.Get(params, "_meta", "progressToken"), func(msg []byte) { m.tell(t.ID, msg) }
 	r.resumption.lasts = t.Expires().Sub(m.server.now())
 	body, err := r.guarded(ctx, callTool)
 	return r.respond(ctx, body, err)

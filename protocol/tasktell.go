@@ -86,6 +86,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		return
 	}
 	m := c.server.tasks
+	m.tellTo(id, c)
 	asking, cancel := context.WithCancel(m.ctx)
 	stop, err := m.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
 		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", describeLegacy(&t)))
@@ -94,6 +95,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 			c.askUnbidden(asking, t)
 		case t.Status.Over():
 			cancel()
+			m.tellTo(id, nil)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.watched, id)
@@ -101,6 +103,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	})
 	if err != nil {
 		cancel()
+		m.tellTo(id, nil)
 		return // its client asks, as it does in any case
 	}
 	c.mu.Lock()
@@ -111,6 +114,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	c.watched[id] = func() {
 		cancel()
 		stop()
+		m.tellTo(id, nil)
 	}
 }
 

@@ -383,7 +383,7 @@ func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
 
 // obey is a plugin that does what its caller wrote into params._meta:
 //
-//	"notify": [[method, params], …]  sends these first
+//	"notify": [[method, params], …]  sends these first; ["through the gate", [method, params]] as a guest does
 //	"wait": milliseconds             then waits, or until it is cancelled
 //	"ask": [[question, …], …]        asks these rounds, and answers with what was answered
 //	"reply": value                   answers with this
@@ -422,15 +422,20 @@ func (p *player) obey(ctx context.Context, method string, params json.RawMessage
 // tell sends one notification of a call, as the gate would.
 func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
 	pair, _ := rawjson.Elements(note)
-	client := p.client(meta)
 	switch name, _ := rawjson.String(pair[0]); name {
 	case "notifications/progress":
-		client.Progress(ctx, pair[1])
+		p.client(meta).Progress(ctx, pair[1])
 	case "notifications/message":
-		client.Message(ctx, pair[1])
+		p.client(meta).Message(ctx, pair[1])
+	case "through the gate":
+		pair, _ := rawjson.Elements(pair[1])
+		method, _ := rawjson.String(pair[0])
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, method, pair[1], nil); err != nil {
+			p.t.Errorf("%s: %v", method, err)
+		}
 	case "denied":
 		message, _ := rawjson.String(pair[1])
-		client.(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
+		p.client(meta).(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
 	default:
 		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
 			p.t.Errorf("%s: %v", name, err)

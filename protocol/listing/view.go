@@ -131,7 +131,6 @@ func unchanged(o rawjson.Object) rawjson.Object { return o }
 // legacyTool leaves out an output schema that older clients take for a broken list: theirs are
 // objects only. See answer.Readable, which leaves out the result's part of it.
 func legacyTool(o rawjson.Object) rawjson.Object {
-	o.Delete("execution") // tasks are for modern clients
 	if output := o.Get("outputSchema"); output != nil && string(rawjson.Get(output, "type")) != `"object"` {
 		o.Delete("outputSchema")
 	}
