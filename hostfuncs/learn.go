@@ -40,7 +40,8 @@ func (g *Gate) covers(line string, e effect) bool {
 	if err != nil {
 		return false
 	}
-	d := e.decide(g.policy.bound(g.grants.Limits().With(parsed).At(g.policy.plugin.Name, g.policy.plugin.Workspace), g.call))
+	lines := grant.NewSet(parsed).At(g.policy.plugin.Name, g.policy.plugin.Workspace).Grants()
+	d := e.decide(g.policy.bound(g.grants.Limits().With(lines...), g.call))
 	return d.Allowed && g.beyond(e, d) == nil
 }
 

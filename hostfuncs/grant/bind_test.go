@@ -153,13 +153,37 @@ func TestSet_Bind_LeavesPlainSetsAlone(t *testing.T) {
 }
 
 func TestSet_At(t *testing.T) {
-	s := mustSet(t, "fs: read {workspace}/src/**", "fs: write ~/data/{plugin}/**", "net: GET https://a.example/{plugin}").At("notes", "/srv/w")
-	want := "fs: read /srv/w/src/**\nfs: write ~/data/notes/**\nnet: GET https://a.example/notes\n"
+	s := mustSet(t, "fs: read {workspace}/src/**", "fs: write ~/data/{plugin}/**", "net: GET https://a.example/{plugin}?by={plugin}")
+	if d := s.Net("GET", mustURL(t, "https://a.example/%7Bplugin%7D?by=%7Bplugin%7D")); d.Allowed || !strings.Contains(s.String(), "{plugin}?by={plugin}") {
+		t.Errorf("not filled, it is %+v: %s", d, s)
+	}
+	s = s.At("notes", "/srv/w")
+	want := "fs: read /srv/w/src/**\nfs: write ~/data/notes/**\nnet: GET https://a.example/notes?by=notes\n"
 	if s.String() != want {
 		t.Errorf("got\n%s", s)
 	}
 	if d := mustSet(t, "fs: read {workspace}/**").At("notes", "").FS(grant.Read, "/srv", grant.Places{}); d.Allowed {
 		t.Error("without a workspace something is allowed")
+	}
+}
+
+// What a ceiling says of {workspace} and {plugin} is meant for each plugin, as in its lines; without a workspace nothing
+// is reached by it.
+func TestSet_At_ceilings(t *testing.T) {
+	file, top := mustSet(t, "fs: read /srv/**", "net: GET https://a.example/**"), mustSet(t, "fs: read /srv/**", "net: GET https://**")
+	set := file.Under(mustSet(t, "fs: write {workspace}/**", "net: GET https://a.example/{plugin}/**").Under(top)).At("notes", "/srv/w")
+	for name, want := range map[string]bool{"/srv/w/a": true, "/srv/w": true, "/srv/other": false} {
+		if d := set.FS(grant.Read, name, grant.Places{}); d.Allowed != want || d.Beyond == want {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	for raw, want := range map[string]bool{"https://a.example/notes/x": true, "https://a.example/other/x": false} {
+		if d := set.Net("GET", mustURL(t, raw)); d.Allowed != want || d.Beyond == want {
+			t.Errorf("%s: %+v", raw, d)
+		}
+	}
+	if d := file.Under(mustSet(t, "fs: write {workspace}/**")).At("notes", "").FS(grant.Read, "/srv/a", grant.Places{}); !d.Beyond {
+		t.Errorf("without a workspace: %+v", d)
 	}
 }
 

@@ -31,6 +31,8 @@ type param struct {
 	key   string
 	value glob // nil allows any
 	bind  *binding
+
+	plugin bool // to be filled with the plugin's name
 }
 
 // named reports whether the line spells its host out.
@@ -213,7 +215,7 @@ func (r *netRule) parseQuery(query string, limited bool, m marks, line int) erro
 		if s, marked, err := m.segment(value, line, oneStep); err != nil {
 			return err
 		} else if marked {
-			p.bind, p.value = s.bind, s.glob
+			p.bind, p.value, p.plugin = s.bind, s.glob, s.plugin
 		} else if found {
 			for _, piece := range splitStars(value) {
 				p.value = append(p.value, decodeForm(piece))
@@ -265,8 +267,8 @@ func (r *netRule) queryString() string {
 	pairs := make([]string, len(r.query))
 	for i, p := range r.query {
 		pairs[i] = url.QueryEscape(p.key)
-		if p.bind != nil {
-			pairs[i] += "=" + p.bind.String()
+		if p.bind != nil || p.plugin {
+			pairs[i] += "=" + segment{bind: p.bind, plugin: p.plugin}.format(nil)
 		} else if p.value != nil {
 			pairs[i] += "=" + segment{glob: p.value}.format(url.QueryEscape)
 		}

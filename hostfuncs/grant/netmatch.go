@@ -62,7 +62,7 @@ func (r *netRule) coversQuery(raw string) bool {
 
 func (r *netRule) allowsParam(key, value string) bool {
 	return slices.ContainsFunc(r.query, func(p param) bool {
-		return p.bind == nil && p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
+		return p.bind == nil && !p.plugin && p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
 	})
 }
 

@@ -8,13 +8,17 @@ import (
 // Workspace is the folder, below /, where plugins see what {workspace} stands for.
 const Workspace = "workspace"
 
-// At returns the set for one plugin, with {plugin} and {workspace} filled in: the plugin's name, and an
-// absolute folder, without which lines with {workspace} cover nothing.
+// At returns the set for one plugin, with {plugin} and {workspace} filled in, in its ceilings too: the plugin's
+// name, and an absolute folder, without which lines with {workspace} cover nothing.
 func (s *Set) At(plugin, folder string) *Set {
-	out := &Set{ceiling: s.ceilings(), grants: slices.Clone(s.all())}
+	out := &Set{grants: s.Grants()}
+	for _, c := range s.ceilings() {
+		out.ceiling = append(out.ceiling, c.At(plugin, folder))
+	}
 	for i := range out.grants {
 		g := &out.grants[i]
 		g.net.host, g.net.path = g.net.host.name(plugin), g.net.path.name(plugin)
+		g.net.query = named(g.net.query, plugin)
 		g.fs.path = g.fs.path.name(plugin)
 		if g.fs.base == workspace && folder != "" {
 			at := literals(steps(folder))
@@ -30,6 +34,16 @@ func (p pattern) name(plugin string) pattern {
 	for i := range out {
 		if out[i].plugin {
 			out[i] = segment{glob: glob{plugin}}
+		}
+	}
+	return out
+}
+
+func named(query []param, plugin string) []param {
+	out := slices.Clone(query)
+	for i := range out {
+		if out[i].plugin {
+			out[i] = param{key: out[i].key, value: glob{plugin}}
 		}
 	}
 	return out

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// placeWorkspaces gives each plugin its workspace, its lines the name of their file, and refuses lines that need one where there is none.
+// placeWorkspaces gives each plugin its workspace, its lines the name of their file, and refuses lines of its own that need
+// one where there is none.
 func (s *Settings) placeWorkspaces() error {
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
@@ -17,6 +18,9 @@ func (s *Settings) placeWorkspaces() error {
 			p.Workspace = s.Text("workspace")
 		}
 		line, uses := p.Grants.UsesWorkspace()
+		if !uses {
+			line, uses = p.ceiling.UsesWorkspace()
+		}
 		if uses && p.Workspace == "" {
 			return at(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")
 		}

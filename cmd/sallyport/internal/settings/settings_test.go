@@ -95,6 +95,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
 		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
+		{"no workspace for a ceiling", "plugins:\n  a:\n    max_grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
 		{"ceiling with a value", "max_grants:\n  - net: GET https://{args.x}.example/\n", ":2: max_grants holds for every call: write the value itself in place of braces"},
 		{"ceiling that asks", "max_grants:\n  - {net: 'GET https://a.example/**', ask: true}\n", ":2: max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants"},
 		{"plugin's ceiling that asks", "plugins:\n  a:\n    max_grants:\n      - fs: read ~/x\n        ask: true\n", ":4: max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants"},
