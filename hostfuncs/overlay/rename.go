@@ -69,13 +69,14 @@ func (o *Overlay) mayRename(a, b *spot) wasi.Errno {
 // mayReplace decides about the new path: nothing is there, or something that may go.
 func (o *Overlay) mayReplace(a, b *spot) wasi.Errno {
 	if !b.there() {
-		switch {
-		case b.Slash && !a.isDir():
-			return wasi.ENOTDIR
-		case b.Real != "" && b.Fixed:
+		if b.Real != "" && b.Fixed {
 			return wasi.EBUSY
 		}
-		return o.mayMake(b, tree.Write)
+		e := o.mayMake(b, tree.Write)
+		if e == wasi.ESUCCESS && b.Slash && !a.isDir() {
+			e = wasi.ENOTDIR
+		}
+		return e
 	}
 	if e := o.see(b, tree.Write); e != wasi.ESUCCESS {
 		return e

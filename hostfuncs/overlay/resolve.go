@@ -94,9 +94,9 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	case !last && at.node == nil && at.Real != "" && !w.o.lower.Shows(at.Host, true):
 		_, e := w.hidden(name)
 		return at, false, e
-	case at.isLink() && (!last || w.follow || w.slash):
+	case at.isLink() && (!last || (w.follow || w.slash) && w.seen(&at, true)):
 		return at, false, w.hop(at)
-	case last && (w.slash && at.there() && !at.isDir()):
+	case last && (w.slash && at.there() && !at.isDir()) && w.seen(&at, false):
 		return at, false, wasi.ENOTDIR
 	case last:
 		return at, true, wasi.ESUCCESS
@@ -108,6 +108,12 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	}
 	w.dirs = append(w.dirs, at)
 	return at, false, wasi.ESUCCESS
+}
+
+// seen reports whether the guest may know what is at a place where the path ends. Of what it may not know it learns
+// neither what that is nor where it leads; whoever asked refuses it like what is not there.
+func (w *walk) seen(at *spot, folder bool) bool {
+	return at.node != nil || at.Real == "" || w.o.lower.Shows(at.Host, folder)
 }
 
 // look finds a name in the folder that was reached.
