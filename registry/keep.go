@@ -13,8 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// keepDelay is how long bytes that were seen first are left alone before they are copied: whoever starts the host
-// waits for a list of tools, and a folder may have hundreds of megabytes.
+// keepDelay is how long bytes that were seen first at the start are left alone before they are copied: whoever starts
+// the host waits for a list of tools, and a folder may have hundreds of megabytes. Later ones are copied at once.
 const keepDelay = 300 * time.Millisecond
 
 // keeper keeps approved bytes, one file after the other, and writes the lock file when none is left.
@@ -22,6 +22,7 @@ type keeper struct {
 	mu   sync.Mutex      // of whoever is at work
 	seen map[string]bool // by name and digest, what was begun; Registry.mu guards it
 	open int             // what was begun and has not ended; Registry.mu guards it
+	soon bool            // the start is over; Registry.mu guards it
 }
 
 // keep has the bytes of an approved plan kept, and its pin written, in the background. r.mu must be held.
@@ -37,10 +38,14 @@ func (r *Registry) keep(p *plan) {
 	r.keeper.seen[key] = true
 	r.keeper.open++
 	m, terms, name := p.module, p.terms(p.module), p.name
+	delay := keepDelay
+	if r.keeper.soon {
+		delay = 0
+	}
 	m.Retain()
 	r.work.Go(func() {
 		defer m.Release()
-		if err := r.keepBytes(name, m, terms); err != nil {
+		if err := r.keepBytes(name, m, terms, delay); err != nil {
 			r.log.Warn("the approved bytes of a plugin are not kept: without its file it cannot serve", "plugin", name, "error", err)
 		}
 		r.savePins()
@@ -51,10 +56,10 @@ func (r *Registry) keep(p *plan) {
 func (r *Registry) newDefinitions(p *plan) bool { return r.opts.Lock.Unsaved(p.name) }
 
 // keepBytes reads the bytes of a module once more.
-func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
+func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms, delay time.Duration) error {
 	select {
 	case <-r.stop.Done():
-	case <-time.After(keepDelay):
+	case <-time.After(delay):
 	}
 	r.keeper.mu.Lock()
 	defer r.keeper.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 )
@@ -17,6 +18,10 @@ import (
 func (r *Registry) trust(p *plan) {
 	l := r.opts.Lock
 	if l == nil || p.err != nil || p.held != nil || p.config.Disabled || p.config.Updates == UpdatesDev {
+		return
+	}
+	if p.module == nil && p.code == nil && p.file != nil && p.file.err != nil {
+		r.serveApproved(p)
 		return
 	}
 	if p.text != nil {
@@ -41,6 +46,24 @@ func (r *Registry) trust(p *plan) {
 	var loading bool
 	if p.module, loading = r.approved(p, pin); p.module == nil && !loading {
 		p.held = errors.New(p.waiting)
+	}
+}
+
+// serveApproved has the approved bytes serve for a file that holds no plugin: half of one that is being copied, say.
+func (r *Registry) serveApproved(p *plan) {
+	pin, _ := r.opts.Lock.Pin(p.name)
+	if pin.Digest == "" {
+		return
+	}
+	p.pin = &pin
+	if document.Is(p.path) {
+		if p.text = r.approvedText(p, pin.Digest); p.text != nil {
+			p.code = p.text.Code
+		}
+		return
+	}
+	if p.module, _ = r.approved(p, pin); p.module != nil && p.hashes(p.module)[manifestKey] != pin.Definitions[manifestKey] {
+		p.module = nil
 	}
 }
 

@@ -215,6 +215,29 @@ func TestTexts(t *testing.T) {
 	wantPrompt(t, r, "Obey me.")
 }
 
+// TestBrokenFiles: the approved bytes serve, also after a new start, where the file holds what is no plugin at all.
+func TestBrokenFiles(t *testing.T) {
+	f := newLockedFolder(t)
+	r := f.trusted("p.wasm", "p")
+	writeFile(t, f.dir, "q.prompt.md", promptText("Do it."))
+	wantPrompt(t, r, "Do it.")
+	f.approve(r, "q_prompt")
+	closeNow(t, r)
+	writeFile(t, f.dir, "p.wasm", []byte("half a file"))
+	writeFile(t, f.dir, "q.prompt.md", promptText("{{if}}"))
+	for _, o := range []lock.Options{{}, {Locked: true}} {
+		r = f.start(o)
+		wantPrompt(t, r, "Do it.")
+		wantSays(t, r, "p-say", "honest")
+		for _, name := range []string{"p", "q_prompt"} {
+			if s := status(r, name); s.State != StateLoaded || !strings.HasPrefix(s.Error, "the new file does not serve, the old one does: ") {
+				t.Errorf("%+v", s)
+			}
+		}
+		closeNow(t, r)
+	}
+}
+
 // TestLockedTexts: with a lock that is locked, a text serves once it is approved, and code in its place does not.
 func TestLockedTexts(t *testing.T) {
 	f := newLockedFolder(t)

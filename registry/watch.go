@@ -20,6 +20,9 @@ func (r *Registry) watchFolders(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, firstWait)
 	defer cancel()
 	r.Ready(wait)
+	r.mu.Lock()
+	r.keeper.soon = true
+	r.mu.Unlock()
 }
 
 // startFolder begins to watch, unless something is watched already, and asks for a scan.

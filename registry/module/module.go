@@ -13,7 +13,7 @@ import (
 )
 
 // ErrReplaced is why a module cannot be compiled: its file holds other bytes by now.
-var ErrReplaced = errors.New("the file has changed and is being loaded again")
+var ErrReplaced = errors.New("the plugin's file has changed and is being loaded again")
 
 // Module is shared by all plugins of a file. Whoever holds it has a claim, and gives it up with
 // Release. It is safe for concurrent use.

@@ -133,7 +133,7 @@ func notReady(err error) error {
 	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("the plugin cannot be loaded: %v", err), Err: err}
 	switch {
 	case errors.Is(err, module.ErrReplaced):
-		end.Message = "the plugin's " + err.Error()
+		end.Message = err.Error()
 	case errors.Is(err, context.Canceled):
 		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled"
 	case errors.Is(err, context.DeadlineExceeded):
