@@ -187,8 +187,9 @@ func (r *request) taskID() string {
 
 // nextRound makes a round of a plugin's questions what is sent.
 func (r *request) nextRound(round []runtime.Question) (list []ask.Question, complete bool, err error) {
+	var used []string
 	if r.task != nil { // whose keys are never used again
-		r.resumption.rounds.Used = r.task.Asked
+		used = r.task.Asked
 	}
-	return r.resumption.rounds.Next(round, r.declared())
+	return r.resumption.rounds.Next(round, r.declared(), used)
 }

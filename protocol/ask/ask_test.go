@@ -48,10 +48,10 @@ func TestAbilities(t *testing.T) {
 // Each question of a call has a key of its own, the plugin's if it may be shown; and a call asks so often and no more.
 func TestRounds(t *testing.T) {
 	client := Declared(json.RawMessage(`{"roots":{}}`))
-	r := Rounds{Used: []string{"old", "ask-1-2"}, Given: rawjson.Object{{Key: "k", Value: json.RawMessage(`{}`)}}}
+	r := Rounds{Given: rawjson.Object{{Key: "k", Value: json.RawMessage(`{}`)}}}
 	round := []runtime.Question{{Method: "roots/list", Key: "new"}, {Method: "roots/list", Key: "old"}, {Method: "roots/list", Key: "new"},
 		{Method: "roots/list", Key: "a b"}, {Method: "roots/list", Key: strings.Repeat("x", maxKey+1)}, {Method: "sampling/createMessage", Key: "s"}, {Method: "roots/list", Key: "k"}}
-	list, complete, err := r.Next(round, client)
+	list, complete, err := r.Next(round, client, []string{"old", "ask-1-2"})
 	if err != nil || complete || len(list) != len(round) {
 		t.Fatal(list, complete, err)
 	}
@@ -81,11 +81,11 @@ func TestRounds(t *testing.T) {
 		t.Error("answers of another round")
 	}
 	for r.Count < MaxRounds {
-		if _, _, err := r.Next(round[:1], client); err != nil {
+		if _, _, err := r.Next(round[:1], client, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := r.Next(round[:1], client); err == nil {
+	if _, _, err := r.Next(round[:1], client, nil); err == nil {
 		t.Error("it asks without end")
 	}
 }

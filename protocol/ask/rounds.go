@@ -19,19 +19,18 @@ type Rounds struct {
 	Count int
 	// Given are answers that came before their questions: from a client that knows the plugin's keys.
 	Given rawjson.Object
-	// Used are keys that no question may have.
-	Used []string
 }
 
 // Next begins a round: it makes of a plugin's questions what is sent. Complete says that nothing is left to ask: all was
-// refused, or answered before it was asked. The error is that there were too many.
-func (r *Rounds) Next(round []runtime.Question, client Abilities) (list []Question, complete bool, err error) {
+// refused, or answered before it was asked. No question gets one of the keys that were used. The error is that there were
+// too many rounds.
+func (r *Rounds) Next(round []runtime.Question, client Abilities, used []string) (list []Question, complete bool, err error) {
 	if r.Count >= MaxRounds {
 		return nil, false, &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the call asks more than %d times", MaxRounds)}
 	}
 	r.Count++
 	keys := map[string]bool{}
-	for _, key := range r.Used {
+	for _, key := range used {
 		keys[key] = true
 	}
 	complete = true
