@@ -79,7 +79,7 @@ func (r *request) takeKey(ctx context.Context, wanted store.Record) (store.Recor
 	case err != nil || first.Label == "" || len(first.Data) != len(wanted.Data):
 		return first, store.ErrExists
 	case r.task == nil || first.Label != r.task.ID:
-		other, err := r.server.tasks.book.Get(ctx, r.conn.opts.Principal, first.Label)
+		other, err := r.server.tasks.Book.Get(ctx, r.conn.opts.Principal, first.Label)
 		if err == nil && !other.Status.Over() || err != nil && !errors.Is(err, task.ErrUnknown) {
 			return first, store.ErrExists
 		}

@@ -57,7 +57,10 @@ func (r *request) resume(call *catalogue.Call) error {
 		call.Params = o.Append(nil)
 	}
 	call.Journal = m.journal
-	return r.keepJournal()
+	if r.task == nil {
+		return nil
+	}
+	return r.server.tasks.Journal(r.task, m.journal)
 }
 
 // restore takes the state up that a request brings. Answers that are still missing are asked for again,

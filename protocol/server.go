@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
@@ -81,7 +82,7 @@ type Server struct {
 	sessions sessions
 	now      func() time.Time
 
-	tasks     *tasks
+	tasks     *runner.Runner
 	stopWatch func()
 
 	mu     sync.Mutex
@@ -104,7 +105,8 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.views.Options = listing.Options{
 		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.meta, Discover: s.discoverResult, Logger: s.log,
 	}
-	s.tasks = newTasks(s)
+	s.tasks = s.newTasks()
+	s.tasks.Start()
 	s.stopWatch = c.Watch(s.changed)
 	return s
 }
@@ -200,7 +202,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.stopWatch()
-	s.tasks.close()
+	s.tasks.Close()
 	s.parking.close()
 	conns := s.open()
 	stop := context.AfterFunc(ctx, func() {

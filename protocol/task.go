@@ -7,20 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 const (
 	// tasksExtension is the extension of calls that go on after their answer.
 	tasksExtension = "io.modelcontextprotocol/tasks"
-	// taskPoll is how often a client should ask how a task stands.
-	taskPoll = time.Second
 	// requiresTasks is what a client should have declared.
 	requiresTasks = `{"extensions":{"` + tasksExtension + `":{}}}`
 )
@@ -63,7 +59,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	if err != nil {
 		return nil, true, err
 	}
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, describe(&begun)...)
+	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, begun.Describe()...)
 	o.Set("_meta", r.server.meta)
 	r.tellSession(&o)
 	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
@@ -83,28 +79,8 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 		}
 	}
 	o := r.conn.opts
-	return r.server.tasks.open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
+	return r.server.tasks.Open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session}, known)
-}
-
-// open begins a task, which is kept by then. known hears of its name before it runs.
-func (m *tasks) open(ctx context.Context, n task.New, known func(id string)) (task.Task, error) {
-	if n.Kept && !m.reserve() {
-		return task.Task{}, tooManyKept()
-	}
-	t, err := m.book.Open(ctx, n)
-	if err != nil && n.Kept {
-		m.release()
-	}
-	switch {
-	case errors.Is(err, task.ErrTooMany), errors.Is(err, store.ErrFull):
-		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
-	case err != nil:
-		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task cannot be kept, so it does not begin", Err: err}
-	}
-	known(t.ID)
-	m.start(t)
-	return t, nil
 }
 
 // durable reports whether a principal's tasks outlive the process: nobody can prove to be the same
@@ -127,15 +103,9 @@ func (r *request) theTask(ctx context.Context) (task.Task, error) {
 	return t, r.taskError(err)
 }
 
-// find finds a task of the caller's. If its process has gone this one goes on with it.
+// find finds a task of the caller's.
 func (r *request) find(ctx context.Context, id string) (task.Task, error) {
-	m := r.server.tasks
-	t, err := m.book.Get(ctx, r.conn.opts.Principal, id)
-	if err == nil && m.book.Orphan(&t) {
-		m.adopt(ctx, t)
-		return m.book.Get(ctx, r.conn.opts.Principal, id)
-	}
-	return t, err
+	return r.server.tasks.Find(ctx, r.conn.opts.Principal, id)
 }
 
 func (r *request) taskError(err error) error {
@@ -152,9 +122,9 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !r.modern {
-		return r.prepared(rawjson.OneLine(describeLegacy(&t).Append(nil))), nil
+		return r.prepared(rawjson.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, detail(&t)...)
+	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
 	o.Set("_meta", r.server.meta)
 	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
@@ -173,27 +143,10 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	for _, m := range given {
 		answers[m.Key] = slices.Clone(m.Value)
 	}
-	if _, err := r.server.tasks.answer(ctx, t, answers); err != nil {
+	if _, err := r.server.tasks.Answer(ctx, t, answers); err != nil {
 		return nil, r.taskError(err)
 	}
 	return r.frame(nil, false), nil
-}
-
-// answer takes in answers to what a task asks. With the last of them it goes on.
-func (m *tasks) answer(ctx context.Context, t task.Task, answers map[string]json.RawMessage) (task.Task, error) {
-	if err := m.book.Ready(); err != nil {
-		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the answers cannot be kept", Err: err}
-	}
-	goesOn := false
-	t, err := m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
-		if goesOn = t.Status == task.Input && t.Answer(answers); goesOn {
-			m.book.Take(t)
-		}
-	})
-	if err == nil && goesOn && !t.Kept { // which waits, and sees them
-		m.start(t)
-	}
-	return t, err
 }
 
 // cancelTask serves tasks/cancel. One that is over stays as it is.
@@ -205,16 +158,11 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 	if !r.modern && t.Status.Over() {
 		return nil, jsonrpc.InvalidParams("the task is over")
 	}
-	m := r.server.tasks
-	t, err = m.book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
-		t.Status, t.Message = task.Cancelled, "cancelled by the client"
-	})
-	if err != nil {
+	if t, err = r.server.tasks.Cancel(ctx, t); err != nil {
 		return nil, r.taskError(err)
 	}
-	m.cancel(t.ID)
 	if !r.modern {
-		return r.prepared(rawjson.OneLine(describeLegacy(&t).Append(nil))), nil
+		return r.prepared(rawjson.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	return r.frame(nil, false), nil
 }

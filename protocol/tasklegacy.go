@@ -73,7 +73,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	if err != nil {
 		return nil, true, err
 	}
-	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: describeLegacy(&begun).Append(nil)}}.Append(nil))), true, nil
+	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: begun.DescribeLegacy().Append(nil)}}.Append(nil))), true, nil
 }
 
 // ttlOf reads how long a client wants a task to be kept; 0 if it does not say.
@@ -89,24 +89,6 @@ func ttlOf(raw json.RawMessage) (time.Duration, error) {
 	return time.Duration(min(ms, longest)) * time.Millisecond, nil
 }
 
-// describeLegacy is a task as clients of 2025-11-25 see it: there a tool that says that it failed has failed.
-func describeLegacy(t *task.Task) rawjson.Object {
-	o := describe(t)
-	for i := range o {
-		switch o[i].Key {
-		case "ttlMs":
-			o[i].Key = "ttl"
-		case "pollIntervalMs":
-			o[i].Key = "pollInterval"
-		case "status":
-			if t.Status == task.Completed && string(rawjson.Get(t.Result, "isError")) == "true" {
-				o[i].Value = json.RawMessage(`"failed"`)
-			}
-		}
-	}
-	return o
-}
-
 // listTasks serves tasks/list.
 func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	if !r.knowsTasks() || !durable(r.conn.opts.Principal) {
@@ -120,7 +102,7 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 		}
 		after = cursor
 	}
-	list, err := r.server.tasks.book.List(ctx, r.conn.opts.Principal, after, taskPage+1)
+	list, err := r.server.tasks.Book.List(ctx, r.conn.opts.Principal, after, taskPage+1)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +110,7 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	list = list[:min(len(list), taskPage)]
 	entries := make([]json.RawMessage, len(list))
 	for i := range list {
-		entries[i] = describeLegacy(&list[i]).Append(nil)
+		entries[i] = list[i].DescribeLegacy().Append(nil)
 	}
 	o := rawjson.Object{{Key: "tasks", Value: rawjson.Array(entries)}}
 	if more {
@@ -199,10 +181,10 @@ func relation(t *task.Task) json.RawMessage {
 // is final; else the task goes on waiting.
 func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) error {
 	m := r.server.tasks
-	if !m.claimQuestions(t.ID) {
+	if !m.ClaimQuestions(t.ID) {
 		return nil
 	}
-	defer m.releaseQuestions(t.ID)
+	defer m.ReleaseQuestions(t.ID)
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	keys := slices.Sorted(maps.Keys(t.Requests))
@@ -230,6 +212,6 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // what no question takes for a yes
 		}
 	}
-	_, err := m.answer(ctx, *t, answers)
+	_, err := m.Answer(ctx, *t, answers)
 	return r.taskError(err)
 }

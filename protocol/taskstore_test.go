@@ -47,9 +47,11 @@ func newTaskHost(t *testing.T, keys *sealed.Keys, kept *store.Store, now func() 
 		t.Fatal(err)
 	}
 	s := NewServer(catalog, &Options{Keys: keys})
-	s.tasks.close()
+	s.tasks.Close()
 	s.opts.Store, s.now = kept, now
-	s.tasks = newTasks(s)
+	s.waiting = resume.NewKeeper(s.keys, kept, now)
+	s.tasks = s.newTasks()
+	s.tasks.Start()
 	return &taskHost{t: t, server: s}
 }
 

@@ -48,7 +48,7 @@ func (r *request) watchTasks(ctx context.Context, s *subscription, ids []string)
 		}
 	}
 	for _, id := range ids {
-		one, err := r.server.tasks.book.Watch(ctx, r.conn.opts.Principal, id, s.tellTask)
+		one, err := r.server.tasks.Book.Watch(ctx, r.conn.opts.Principal, id, s.tellTask)
 		if err != nil {
 			stop()
 			return nil, r.taskError(err)
@@ -74,7 +74,7 @@ func (s *subscription) tellTask(t task.Task) {
 // taskNews are the notifications of changes of tasks.
 func taskNews(changed []task.Task, meta json.RawMessage) (all [][]byte) {
 	for i := range changed {
-		all = append(all, jsonrpc.Notification("notifications/tasks", append(detail(&changed[i]), rawjson.Member{Key: "_meta", Value: meta})))
+		all = append(all, jsonrpc.Notification("notifications/tasks", append(changed[i].Detail(), rawjson.Member{Key: "_meta", Value: meta})))
 	}
 	return all
 }
@@ -86,16 +86,16 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		return
 	}
 	m := c.server.tasks
-	m.tellTo(id, c)
-	asking, cancel := context.WithCancel(m.ctx)
-	stop, err := m.book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
-		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", describeLegacy(&t)))
+	m.Hear(id, c.opts.Notify)
+	asking, cancel := context.WithCancel(m.Context())
+	stop, err := m.Book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
+		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", t.DescribeLegacy()))
 		switch {
 		case t.Status == task.Input && c.opts.Heard != nil && c.opts.Heard():
 			c.askUnbidden(asking, t)
 		case t.Status.Over():
 			cancel()
-			m.tellTo(id, nil)
+			m.Hear(id, nil)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.watched, id)
@@ -103,7 +103,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	})
 	if err != nil {
 		cancel()
-		m.tellTo(id, nil)
+		m.Hear(id, nil)
 		return // its client asks, as it does in any case
 	}
 	c.mu.Lock()
@@ -114,7 +114,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	c.watched[id] = func() {
 		cancel()
 		stop()
-		m.tellTo(id, nil)
+		m.Hear(id, nil)
 	}
 }
 
@@ -122,15 +122,10 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 // wait for the answers.
 func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	m := c.server.tasks
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return
-	}
-	m.work.Go(func() {
+	m.Go(func() {
 		r := &request{conn: c, server: c.server, send: c.opts.Notify}
 		if err := r.askForTask(ctx, &t, false); err != nil && ctx.Err() == nil {
-			m.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
+			c.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
 		}
 	})
 }

@@ -50,6 +50,7 @@ const layers = `
 3 protocol/resume > protocol/ask
 3 protocol/search > protocol/answer registry/catalogue
 3 protocol/task
+3 protocol/task/runner > protocol/task
 3 registry/catalogue
 3 registry/document > registry/serving
 3 registry/fit

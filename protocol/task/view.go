@@ -1,4 +1,4 @@
-package protocol
+package task
 
 import (
 	"encoding/json"
@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// describe is a task as clients see it.
-func describe(t *task.Task) rawjson.Object {
+// poll is how often a client should ask how a task stands.
+const poll = time.Second
+
+// Describe is a task as clients see it.
+func (t *Task) Describe() rawjson.Object {
 	stamp := func(at time.Time) json.RawMessage {
 		return rawjson.AppendString(nil, at.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
@@ -22,7 +24,7 @@ func describe(t *task.Task) rawjson.Object {
 		{Key: "createdAt", Value: stamp(t.Created)},
 		{Key: "lastUpdatedAt", Value: stamp(t.Updated)},
 		{Key: "ttlMs", Value: strconv.AppendInt(nil, t.TTL.Milliseconds(), 10)},
-		{Key: "pollIntervalMs", Value: strconv.AppendInt(nil, taskPoll.Milliseconds(), 10)},
+		{Key: "pollIntervalMs", Value: strconv.AppendInt(nil, poll.Milliseconds(), 10)},
 	}
 	if t.Message != "" {
 		o.Set("statusMessage", rawjson.AppendString(nil, t.Message))
@@ -30,33 +32,38 @@ func describe(t *task.Task) rawjson.Object {
 	return o
 }
 
-// detail is a task with what belongs to its status: what it asks, or what came of it.
-func detail(t *task.Task) rawjson.Object {
-	o := describe(t)
+// Detail is a task with what belongs to its status: what it asks, or what came of it.
+func (t *Task) Detail() rawjson.Object {
+	o := t.Describe()
 	switch t.Status {
-	case task.Input:
+	case Input:
 		var requests rawjson.Object
 		for _, key := range slices.Sorted(maps.Keys(t.Requests)) {
 			requests = append(requests, rawjson.Member{Key: key, Value: t.Requests[key]})
 		}
 		o.Set("inputRequests", requests.Append(nil))
-	case task.Completed:
+	case Completed:
 		o.Set("result", t.Result)
-	case task.Failed:
+	case Failed:
 		o.Set("error", t.Error)
 	}
 	return o
 }
 
-// members are those of a JSON object.
-func members(raw json.RawMessage) map[string]json.RawMessage {
-	o, err := rawjson.ParseObject(raw)
-	if err != nil {
-		return nil
+// DescribeLegacy is a task as clients of 2025-11-25 see it: there a tool that says that it failed has failed.
+func (t *Task) DescribeLegacy() rawjson.Object {
+	o := t.Describe()
+	for i := range o {
+		switch o[i].Key {
+		case "ttlMs":
+			o[i].Key = "ttl"
+		case "pollIntervalMs":
+			o[i].Key = "pollInterval"
+		case "status":
+			if t.Status == Completed && string(rawjson.Get(t.Result, "isError")) == "true" {
+				o[i].Value = json.RawMessage(`"failed"`)
+			}
+		}
 	}
-	all := make(map[string]json.RawMessage, len(o))
-	for _, m := range o {
-		all[m.Key] = m.Value
-	}
-	return all
+	return o
 }

@@ -1,0 +1,75 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+)
+
+// storeTime is how long the store may take: it is a file of this machine.
+const storeTime = 5 * time.Second
+
+// LostError is the end of a task that was interrupted and cannot go on.
+type LostError struct {
+	Message string
+	Err     error
+}
+
+// Error is the message, without the reason.
+func (e *LostError) Error() string { return e.Message }
+
+// Unwrap is the reason.
+func (e *LostError) Unwrap() error { return e.Err }
+
+func lost(message string, err error) error {
+	return &LostError{Message: message + ", and its host has gone while it ran", Err: err}
+}
+
+// Journal has the journal of a task's run kept, sealed, while it runs, and takes in what was kept of it before. It does
+// nothing for a task that is not run again. The error is a *LostError, or a *journal.UnknownError of something that may
+// have happened or not.
+func (r *Runner) Journal(t *task.Task, j *journal.Journal) error {
+	if !t.Durable() || t.Kept {
+		return nil
+	}
+	parts, err := r.parts(t)
+	if err != nil {
+		return err
+	}
+	if err := j.Continue(parts); err != nil {
+		return lost("the task did too much to be run again", err)
+	}
+	if family, what := j.Unfinished(); family == hostfuncs.LandingFamily {
+		return &journal.UnknownError{What: what}
+	}
+	n := len(parts)
+	j.Keep(func(part []byte) error {
+		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+		defer cancel()
+		err := r.Book.AddPart(ctx, t, n, []byte(r.o.Keys.Seal(part)))
+		if err == nil {
+			n++
+		}
+		return err
+	})
+	return nil
+}
+
+// parts are what was kept of a task's run.
+func (r *Runner) parts(t *task.Task) ([][]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	parts, err := r.Book.Parts(ctx, t)
+	if err != nil {
+		return nil, lost("what the task did cannot be read", err)
+	}
+	for i, text := range parts {
+		if parts[i], err = r.o.Keys.Open(string(text)); err != nil {
+			return nil, lost("what the task did was kept with other keys", err)
+		}
+	}
+	return parts, nil
+}

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+)
+
+// notePause is how long to wait before the outcome of a task is written again, while the store cannot.
+const notePause = time.Second
+
+// start runs a task until it ends or asks.
+func (r *Runner) start(t task.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return // the next host finds it
+	}
+	ctx, cancel := context.WithDeadline(r.ctx, t.Expires())
+	r.running[t.ID] = cancel
+	r.work.Go(func() {
+		defer cancel()
+		if t.Kept {
+			defer r.release()
+		}
+		outcome := r.o.Run(ctx, &t)
+		r.mu.Lock()
+		delete(r.running, t.ID)
+		r.mu.Unlock()
+		if outcome.Body == nil && t.Durable() && !t.Kept && r.ctx.Err() != nil {
+			return // whoever adopts it goes on
+		}
+		r.note(t, outcome)
+	})
+}
+
+// note writes down what came of a run. What cannot be written is tried again until the host ends: until then the
+// task runs.
+func (r *Runner) note(t task.Task, o Outcome) {
+	for try := 1; ; try++ {
+		_, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
+			if r.Book.Mine(t) {
+				settle(t, o)
+			}
+		})
+		if err == nil || errors.Is(err, task.ErrUnknown) {
+			break
+		}
+		if try == 1 {
+			r.o.Log.Error("a task's outcome cannot be kept, and is tried again", "task", t.ID, "error", err)
+		}
+		select {
+		case <-time.After(notePause):
+		case <-r.ctx.Done():
+			return
+		}
+	}
+	if t.Durable() {
+		if err := r.Book.RemoveParts(context.Background(), &t); err != nil {
+			r.o.Log.Warn("what a task did is kept although it is over", "task", t.ID, "error", err)
+		}
+	}
+}
+
+// settle makes a task what its run came to.
+func settle(t *task.Task, o Outcome) {
+	result := rawjson.Get(o.Body, "result")
+	kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
+	switch {
+	case o.Body == nil && t.Kept:
+		t.Lose()
+	case o.Body == nil:
+		t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
+		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
+	case o.Err != nil:
+		t.Status, t.Message, t.Error = task.Failed, jsonrpc.Clip(o.Err.Message), rawjson.Get(o.Body, "error")
+	case kind == "input_required":
+		t.State, _ = rawjson.String(rawjson.Get(result, "requestState"))
+		asked, _ := rawjson.ParseObject(rawjson.Get(result, "inputRequests"))
+		t.Ask(byKey(asked))
+	default:
+		t.Status, t.Result = task.Completed, result
+	}
+}
+
+// byKey are the members of an object.
+func byKey(o rawjson.Object) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(o))
+	for _, m := range o {
+		all[m.Key] = m.Value
+	}
+	return all
+}

@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+)
+
+// begin makes a runner of this function and a task in it.
+func begin(t *testing.T, n task.New, run func(ctx context.Context, t *task.Task) Outcome) (*Runner, task.Task) {
+	t.Helper()
+	r := New(Options{Run: run, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	n.Principal, n.Params = "ada", json.RawMessage(`{"name":"x"}`)
+	begun, err := r.Open(t.Context(), n, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, begun
+}
+
+func response(result string) Outcome {
+	return Outcome{Body: []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`)}
+}
+
+func find(t *testing.T, r *Runner, id string) task.Task {
+	t.Helper()
+	found, err := r.Find(t.Context(), "ada", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A task becomes what its run came to.
+func TestRunner_outcomes(t *testing.T) {
+	for name, test := range map[string]struct {
+		outcome Outcome
+		kept    bool
+		want    task.Status
+		holds   string
+	}{
+		"result":   {outcome: response(`{"content":[]}`), want: task.Completed, holds: `{"content":[]}`},
+		"error":    {outcome: Outcome{Body: []byte(`{"id":1,"error":{"code":-1,"message":"no"}}`), Err: &jsonrpc.Error{Message: "no"}}, want: task.Failed, holds: `"message":"no"`},
+		"question": {outcome: response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{"method":"roots/list"}}}`), want: task.Input},
+		"stopped":  {want: task.Failed, holds: "the host was stopped"},
+		"lost":     {kept: true, want: task.Failed, holds: `"retryable":true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, begun := begin(t, task.New{Kept: test.kept}, func(context.Context, *task.Task) Outcome { return test.outcome })
+				defer r.Close()
+				synctest.Wait()
+				got := find(t, r, begun.ID)
+				if said := string(got.Result) + string(got.Error); got.Status != test.want || !strings.Contains(said, test.holds) {
+					t.Errorf("%s: %s", got.Status, said)
+				}
+				if r.kept != 0 || len(r.running) != 0 {
+					t.Errorf("%d kept, %d running when all is over", r.kept, len(r.running))
+				}
+			})
+		})
+	}
+}
+
+// A task that asks is run again with the last of its answers, and not before.
+func TestRunner_Answer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r, begun := begin(t, task.New{}, func(_ context.Context, x *task.Task) Outcome {
+			if runs++; runs == 1 {
+				return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"a":{},"b":{}}}`)
+			}
+			return response(string(x.Next()))
+		})
+		defer r.Close()
+		for want, key := range []string{"a", "none", "b"} {
+			synctest.Wait()
+			if runs != 1 {
+				t.Errorf("it runs with %d answers", want)
+			}
+			if _, err := r.Answer(t.Context(), find(t, r, begun.ID), map[string]json.RawMessage{key: []byte(`{"n":1}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if got := find(t, r, begun.ID); runs != 2 || !strings.Contains(string(got.Result), `"inputResponses":{"a":{"n":1},"b":{"n":1}},"requestState":"S"`) {
+			t.Errorf("after %d runs: %s", runs, got.Result)
+		}
+	})
+}
+
+// A kept task waits in its run for its answers, and no longer than it may.
+func TestRunner_Ask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		questions := rawjson.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
+		var r *Runner
+		ready := make(chan struct{})
+		r, begun := begin(t, task.New{Kept: true}, func(ctx context.Context, x *task.Task) Outcome {
+			<-ready
+			answers, err := r.Ask(ctx, x, questions, time.Minute)
+			if err != nil {
+				return Outcome{Body: []byte(`{"error":{}}`), Err: &jsonrpc.Error{Message: err.Error()}}
+			}
+			_, err = r.Ask(ctx, x, questions, time.Minute)
+			return response(fmt.Sprintf(`{"first":%s,"second":%q}`, answers["k"], err))
+		})
+		defer r.Close()
+		close(ready)
+		synctest.Wait()
+		if _, err := r.Answer(t.Context(), find(t, r, begun.ID), map[string]json.RawMessage{"k": []byte(`{"n":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := find(t, r, begun.ID); !strings.Contains(string(got.Result), `{"first":{"n":1},"second":"timeout: nobody answered within 1m0s`) {
+			t.Errorf("%s: %s%s", got.Status, got.Result, got.Error)
+		}
+	})
+}
+
+// So many kept tasks live in a process, and a place is free again when one is over.
+func TestRunner_kept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, first := begin(t, task.New{Kept: true}, func(ctx context.Context, _ *task.Task) Outcome {
+			<-ctx.Done()
+			return Outcome{}
+		})
+		defer r.Close()
+		another := func() error {
+			_, err := r.Open(t.Context(), task.New{Principal: "ada", Kept: true}, func(string) {})
+			return err
+		}
+		for range maxKept - 1 {
+			if err := another(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := another(); err == nil {
+			t.Error("one too many is kept")
+		}
+		if got, err := r.Cancel(t.Context(), first); err != nil || got.Status != task.Cancelled {
+			t.Errorf("%s, %v", got.Status, err)
+		}
+		synctest.Wait()
+		if err := another(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What was kept of a run is there for the next one, and with other keys it is lost.
+func TestRunner_Journal(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	keys, hold := sealed.Random(), make(chan struct{})
+	one := New(Options{Store: kept, Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Run: func(ctx context.Context, _ *task.Task) Outcome {
+		<-hold
+		return response(`{}`)
+	}})
+	defer one.Close()
+	defer close(hold)
+	begun, err := one.Open(t.Context(), task.New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journal.New()
+	if err := one.Journal(&begun, j); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Bind([]byte("plugin")); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Begin("a request", "net"); err != nil {
+		t.Fatal(err)
+	}
+	again := journal.New()
+	if err := one.Journal(&begun, again); err != nil {
+		t.Fatal(err)
+	}
+	if family, what := again.Unfinished(); family != "net" || what != "a request" {
+		t.Errorf("%s, %s: what was under way is not known", family, what)
+	}
+	parts, err := one.Book.Parts(t.Context(), &begun)
+	if err != nil || len(parts) == 0 || bytes.Contains(bytes.Join(parts, nil), []byte("a request")) {
+		t.Errorf("%d parts, or they are not sealed: %v", len(parts), err)
+	}
+	one.o.Keys = sealed.Random()
+	var lost *LostError
+	if err := one.Journal(&begun, journal.New()); !errors.As(err, &lost) {
+		t.Errorf("other keys: %v", err)
+	}
+}
