@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
@@ -64,14 +65,17 @@ func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
 	}
 }
 
-// weighty reports whether a change is always shown: of a text, which a model obeys, or of what is no schema, such as
-// what a tool says it does.
+// weighty reports whether a change is always shown: of a text, which a model obeys, of a value that it passes on where
+// it has no other, of an address, or of what is no schema, such as what a tool says it does.
 func weighty(c lock.Change) bool {
 	const word = 40 // characters, above which a value is no word of a schema
 	first, _, _ := strings.Cut(c.Path, ".")
 	last := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
-	text := func(s string) bool { return strings.ContainsAny(s, " \t\n") || utf8.RuneCountInString(s) > word }
-	return first != "inputSchema" && first != "outputSchema" || last == "description" || last == "title" || text(c.Before) || text(c.After)
+	text := func(s string) bool {
+		return strings.ContainsFunc(s, unicode.IsSpace) || strings.Contains(s, "://") || strings.Contains(s, "@") || utf8.RuneCountInString(s) > word
+	}
+	return first != "inputSchema" && first != "outputSchema" || slices.Contains([]string{"description", "title", "default", "const"}, last) ||
+		text(c.Before) || text(c.After)
 }
 
 // printChange writes one change of a value: a text that is in both versions word by word.

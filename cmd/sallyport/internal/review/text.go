@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
@@ -26,7 +27,8 @@ func (d *difference) words(before, after string) string {
 	left := map[lock.PieceKind]int{lock.New: maxShownText, lock.Gone: maxShownGone, lock.Same: maxShownGone}
 	cut := 0
 	var out []string
-	for _, p := range lock.Words(before, after) {
+	pieces := lock.Words(before, after)
+	for _, p := range pieces {
 		if p.Text = ours(p.Text); p.Kind == lock.Same {
 			p.Text = around(p.Text)
 		}
@@ -40,6 +42,9 @@ func (d *difference) words(before, after string) string {
 		}
 	}
 	text := strings.Join(out, " ")
+	if !slices.ContainsFunc(pieces, func(p lock.Piece) bool { return p.Kind != lock.Same }) {
+		text += " [… only blanks and line ends are others]"
+	}
 	if cut > 0 {
 		d.long += cut
 		text += more(cut)
