@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
@@ -53,7 +55,7 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	if err != nil {
 		return err
 	}
-	l, err := openLock(s, lock.Options{})
+	l, err := host.OpenLock(s, lock.Options{})
 	if err != nil {
 		return err
 	}
@@ -72,19 +74,19 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 
 // reviewOf loads the folder, with nothing trusted that is not in the lock file, and looks at one plugin.
 func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
-	l, err := openLock(s, lock.Options{Locked: true, ReadOnly: true})
+	l, err := host.OpenLock(s, lock.Options{Locked: true, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHostWith(ctx, s, quiet(s, newLogger(s, std.err)), l)
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.Quiet(s, logging.For(s, std.err)), Lock: l})
 	if err != nil {
 		return nil, err
 	}
-	defer closeWithin(drain, h.close)
-	if err := h.registry.Ready(ctx); err != nil {
+	defer closeWithin(drain, h.Close)
+	if err := h.Registry.Ready(ctx); err != nil {
 		return nil, err
 	}
-	v, err := h.registry.Review(name)
+	v, err := h.Registry.Review(name)
 	if errors.Is(err, registry.ErrNoPlugin) {
 		return nil, voice.Hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
 	}

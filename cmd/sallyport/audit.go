@@ -5,25 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
-
-// auditFolder is where the audit log of these settings is.
-func auditFolder(s *settings.Settings) string { return filepath.Join(s.Text("state"), "audit") }
-
-func newAuditLog(s *settings.Settings, log *slog.Logger) *audit.Log {
-	return audit.New(auditFolder(s), audit.Options{Failed: func(err error) {
-		log.Error("the audit log cannot be written", "error", err)
-	}})
-}
 
 func newAudit(std stdio) *cobra.Command {
 	c := &cobra.Command{
@@ -52,9 +40,9 @@ cannot be told.`,
 				return err
 			}
 			if receipt != "" {
-				return prove(std, auditFolder(s), receipt)
+				return prove(std, s.AuditFolder(), receipt)
 			}
-			return verifyAudit(std, auditFolder(s))
+			return verifyAudit(std, s.AuditFolder())
 		},
 	}
 	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
@@ -108,7 +96,7 @@ func newAuditShow(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showCall(std, auditFolder(s), args[0])
+			return showCall(std, s.AuditFolder(), args[0])
 		},
 	}
 }
@@ -144,7 +132,7 @@ func newAuditTail(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return tailAudit(std, auditFolder(s), n, plugin)
+			return tailAudit(std, s.AuditFolder(), n, plugin)
 		},
 	}
 	c.Flags().IntVarP(&n, "lines", "n", 20, "how `many` lines")

@@ -10,8 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -55,32 +58,29 @@ type onePlugin struct {
 }
 
 // open loads the plugin, and fails where it cannot be.
-func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*host, error) {
+func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*host.Host, error) {
 	allowed, err := grants(p.grants)
 	if err != nil {
 		return nil, err
 	}
 	bare := false
-	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed}
-	h, err := openHost(ctx, s, newLogger(s, std.err), registry.File{
-		Path:   p.file,
-		Config: config,
-	})
+	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: host.Limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed}
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.For(s, std.err), Files: []registry.File{{Path: p.file, Config: config}}})
 	if err != nil {
 		return nil, err
 	}
-	if err := h.registry.Ready(ctx); err != nil {
+	if err := h.Registry.Ready(ctx); err != nil {
 		return h, err
 	}
-	if err := h.failure(); err != nil {
+	if err := failure(h); err != nil {
 		return h, fmt.Errorf("%s: %w", p.file, err)
 	}
 	return h, nil
 }
 
 // failure is why a plugin of this host does not serve.
-func (h *host) failure() error {
-	for _, p := range h.registry.Plugins() {
+func failure(h *host.Host) error {
+	for _, p := range h.Registry.Plugins() {
 		if p.State != registry.StateLoaded {
 			return errors.New(p.Error)
 		}
@@ -95,12 +95,12 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	}
 	h, err := p.open(ctx, s, std)
 	if h != nil {
-		defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
+		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
 	}
 	if err != nil {
 		return err
 	}
-	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store})
+	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store})
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
@@ -139,4 +139,17 @@ func printResult(std stdio, response []byte) error {
 		return exitCode(exitTool)
 	}
 	return nil
+}
+
+// grants reads the --grant lines of a command.
+func grants(lines []string) (*grant.Set, error) {
+	var all []grant.Grant
+	for _, line := range lines {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			return nil, voice.Hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
+		}
+		all = append(all, g)
+	}
+	return grant.NewSet(all...), nil
 }

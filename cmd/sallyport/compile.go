@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,27 +17,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/extism"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
 )
 
-// cacheDir is where compiled modules are kept.
-func cacheDir(state string) string { return filepath.Join(state, "compiled") }
-
-// compileElsewhere compiles modules in this program, run once more with limits.
-func compileElsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
-	return compiler.Elsewhere(compiler.Options{Command: []string{"compile-module", cache}, Cache: cache, Refused: exitError, Logger: log})
-}
-
-// newCompileModule is what compileElsewhere runs.
+// newCompileModule is what package compiler runs in a process of its own.
 func newCompileModule(std stdio) *cobra.Command {
 	return &cobra.Command{
-		Use:    "compile-module CACHE",
+		Use:    compiler.Command + " CACHE",
 		Short:  "compile the module on standard input",
 		Hidden: true,
 		Args:   words(1, 1),
@@ -78,11 +67,10 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return err
 	}
-	cache := cacheDir(s.Text("state"))
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
-		CacheDir: cache,
-		Compiler: compileElsewhere(cache, slog.New(slog.DiscardHandler)), // each file has a line of its own
-		Host:     slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs()),
+		CacheDir: s.CompiledFolder(),
+		Compiler: compiler.Elsewhere(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has a line of its own
+		Host:     host.Functions(),
 	})
 	if err != nil {
 		return err

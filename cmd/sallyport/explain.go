@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -53,7 +53,7 @@ func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments str
 	if i >= 0 {
 		p = s.Plugins[i]
 	}
-	gates := newGates(s, slog.New(slog.DiscardHandler), nil, &host{})
+	gates := host.Gates(s)
 	defer gates.Close()
 	policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: p.Grants, Workspace: p.Workspace})
 	x, err := policy.Explain(hostfuncs.Call{

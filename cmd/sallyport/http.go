@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -109,16 +108,8 @@ func httpTokens(s *settings.Settings) (*auth.Tokens, error) {
 	return tokens.With("local", token)
 }
 
-// tokensFile is where named tokens are kept.
-func tokensFile(s *settings.Settings) string {
-	if file := s.Text("http.tokens"); file != "" {
-		return file
-	}
-	return filepath.Join(s.Text("state"), "tokens")
-}
-
 func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
-	tokens, err := auth.Load(tokensFile(s))
+	tokens, err := auth.Load(s.TokensFile())
 	if errors.Is(err, fs.ErrNotExist) && s.Text("http.tokens") == "" {
 		return nil, nil
 	}
@@ -130,6 +121,6 @@ func localToken(s *settings.Settings) (string, error) {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return "", err
 	}
-	token, _, err := auth.Local(filepath.Join(s.Text("state"), "token"))
+	token, _, err := auth.Local(s.LocalTokenFile())
 	return token, err
 }

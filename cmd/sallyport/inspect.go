@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -56,15 +58,15 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
-		log := newLogger(s, std.err)
-		h, err := openHost(ctx, s, log, []registry.File{}...)
+		log := logging.For(s, std.err)
+		h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Files: []registry.File{}})
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
-		return inspect.NewDescriber(h.engine, h.gates)(ctx, wasm, d)
+		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
+		return inspect.NewDescriber(h.Engine, h.Gates)(ctx, wasm, d)
 	}
-	return inspect.File(ctx, file, dialects(), ask)
+	return inspect.File(ctx, file, host.Dialects(), ask)
 }
 
 // printDescription writes a description for a person.

@@ -24,8 +24,9 @@ const layers = `
 6 cmd/sallyport > cmd/sallyport/internal/*
 6 cmd/sallyport/internal/clients
 6 cmd/sallyport/internal/compiler
+6 cmd/sallyport/internal/host > cmd/sallyport/internal/clients cmd/sallyport/internal/compiler cmd/sallyport/internal/logging cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/hypermcp
-6 cmd/sallyport/internal/logging > cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/logging > cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/private > cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/review > cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/settings

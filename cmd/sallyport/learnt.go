@@ -3,10 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
@@ -54,10 +54,10 @@ func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 	if i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == plugin }); i >= 0 {
 		l.plugin = s.Plugins[i]
 	}
-	l.gates = newGates(s, slog.New(slog.DiscardHandler), nil, &host{})
+	l.gates = host.Gates(s)
 	defer l.gates.Close()
 	l.places = learn.Places{Home: l.gates.Places().Home, Workspace: l.plugin.Workspace}
-	err := audit.Read(auditFolder(s), func(line audit.Line) bool {
+	err := audit.Read(s.AuditFolder(), func(line audit.Line) bool {
 		name, ok := rawjson.String(rawjson.Get(line.Text, "plugin"))
 		var n noted
 		if ok && name == plugin && json.Unmarshal(line.Text, &n) == nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -51,19 +53,19 @@ func newList(std stdio) *cobra.Command {
 
 // statusOf loads the folder once and says where each plugin stands.
 func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.Status, error) {
-	l, err := openLock(s, lock.Options{ReadOnly: true})
+	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	h, err := openHostWith(ctx, s, quiet(s, newLogger(s, std.err)), l)
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.Quiet(s, logging.For(s, std.err)), Lock: l})
 	if err != nil {
 		return nil, err
 	}
-	defer closeWithin(drain, h.close)
-	if err := h.registry.Ready(ctx); err != nil {
+	defer closeWithin(drain, h.Close)
+	if err := h.Registry.Ready(ctx); err != nil {
 		return nil, err
 	}
-	return h.registry.Plugins(), nil
+	return h.Registry.Plugins(), nil
 }
 
 func printStatus(w io.Writer, dir string, plugins []registry.Status) error {

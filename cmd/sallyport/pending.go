@@ -80,7 +80,7 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 // noteOnce writes one answer into an audit chain of this process, which ends with it.
 func noteOnce(s *settings.Settings) func(operator.Answered) error {
 	return func(a operator.Answered) error {
-		log := audit.New(auditFolder(s), audit.Options{})
+		log := audit.New(s.AuditFolder(), audit.Options{})
 		_, err := log.Append(a.Members())
 		return errors.Join(err, log.Close())
 	}

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
 // The exit codes of every subcommand.
 const (
 	exitOK    = 0
-	exitTool  = 1 // a tool answered isError, or a question was answered no
-	exitError = 2 // wrong words, a bad file, or the host could not do it
+	exitTool  = 1                // a tool answered isError, or a question was answered no
+	exitError = compiler.Refused // 2: wrong words, a bad file, or the host could not do it
 )
 
 // stdio is what a run reads and writes.
@@ -57,7 +58,7 @@ func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
 		Short:         "serve WebAssembly plugins to MCP clients, held to what they were granted",
-		Version:       version(),
+		Version:       host.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -120,13 +121,4 @@ func words(least, most int) cobra.PositionalArgs {
 // wrongFlag says where the flags of a command are listed.
 func wrongFlag(c *cobra.Command, err error) error {
 	return voice.Hint(err, "%s --help lists the flags", c.CommandPath())
-}
-
-// version is the module's version, or the revision that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "devel"
-	}
-	return info.Main.Version
 }

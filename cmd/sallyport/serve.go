@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
@@ -59,12 +60,12 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err := checkDir(s.Text("dir")); err != nil {
 		return err
 	}
-	sink, err := openLog(s, std.err)
+	sink, err := logging.OpenFor(s, std.err)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
-	log := newLogger(s, sink)
+	log := logging.For(s, sink)
 	for _, name := range settings.Strays() {
 		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
 	}
@@ -79,26 +80,26 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer web.close()
-	l, err := openLock(s, lock.Options{})
+	l, err := host.OpenLock(s, lock.Options{})
 	if err != nil {
 		return err
 	}
-	h, err := openHostWith(ctx, s, log, l)
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeWithin(drain, h.close)) }()
-	page, err := h.openConsole(s, log, std)
+	defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
+	page, err := h.Console(std.err)
 	if err != nil {
 		return err
 	}
 	defer page.Close()
-	defer h.follow(ctx, s, log)()
+	defer h.Follow(ctx)()
 	keys, err := stateKeys(s)
 	if err != nil {
 		return err
 	}
-	server := protocol.NewServer(h.registry, &protocol.Options{Name: "sallyport", Version: version(), Store: h.store,
+	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store,
 		Search: s.Bool("search"), Keys: keys, AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
@@ -113,7 +114,7 @@ func stateKeys(s *settings.Settings) (*sealed.Keys, error) {
 	if file := s.Text("state_keys"); file != "" {
 		return statekeys.Shared(file)
 	}
-	return statekeys.Own(filepath.Join(s.Text("state"), "state-keys"))
+	return statekeys.Own(s.OwnKeysFile())
 }
 
 // closeWithin gives close its own bounded time: the run's context is over by then.

@@ -24,15 +24,15 @@ func newToken(std stdio) *cobra.Command {
 			if err := private.Folder(s.Text("state")); err != nil {
 				return err
 			}
-			token, err := auth.Add(tokensFile(s), args[0])
+			token, err := auth.Add(s.TokensFile(), args[0])
 			if errors.Is(err, auth.ErrDuplicate) {
-				return voice.Hint(err, "to make it anew, remove its line from %s", tokensFile(s))
+				return voice.Hint(err, "to make it anew, remove its line from %s", s.TokensFile())
 			}
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(std.out, token)
-			fmt.Fprintf(std.err, "its hash is in %s; a running server reads it at its next start\n", tokensFile(s))
+			fmt.Fprintf(std.err, "its hash is in %s; a running server reads it at its next start\n", s.TokensFile())
 			return nil
 		},
 	}

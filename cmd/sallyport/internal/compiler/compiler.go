@@ -38,25 +38,24 @@ func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
 	}).Stop
 }
 
-// Options say how the other process is run. All fields are needed.
-type Options struct {
-	Command []string // the arguments of this program with which it calls Module
-	Cache   string   // the folder of compiled modules
-	Refused int      // its exit code when the module is at fault: what it says then is said here
-	Logger  *slog.Logger
-}
+// Command is the command of this program, with the folder of compiled modules behind it, that calls Module.
+const Command = "compile-module"
 
-// Elsewhere compiles modules in this program, run once more with limits: see runtime.EngineOptions.Compiler.
-func Elsewhere(o Options) func(context.Context, []byte) error {
+// Refused is the exit code of that command when the module is at fault: what it says then is said here.
+const Refused = 2
+
+// Elsewhere compiles modules into a folder in this program, run once more with limits: see
+// runtime.EngineOptions.Compiler.
+func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
-		defer sayIfLong(o.Logger, longCompile)()
+		defer sayIfLong(log, longCompile)()
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("compile: %w", err)
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, self, o.Command...)
+		cmd := exec.CommandContext(ctx, self, Command, cache)
 		var said complaint
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
 		err = cmd.Run()
@@ -69,8 +68,8 @@ func Elsewhere(o Options) func(context.Context, []byte) error {
 		case !errors.As(err, &exit):
 			// A system that does not start this program again, such as an emulator. What was checked about the
 			// module before still bounds the work.
-			return runtime.Precompile(ctx, o.Cache, wasm)
-		case exit.ExitCode() == o.Refused:
+			return runtime.Precompile(ctx, cache, wasm)
+		case exit.ExitCode() == Refused:
 			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
 		}
 		return fmt.Errorf("the compiler cannot compile this module within its limits (%v)", exit)

@@ -1,24 +1,24 @@
-package main
+package host
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// openConsole prepares the page on which the person who runs this host answers. Over HTTP it is there at once, on
-// stdio from the first question on; where it is stands on standard error, and in no log and no answer. Close what
-// it returns.
-func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*console.Console, error) {
-	c := console.New(console.Options{Store: h.store, Note: h.note, Plugins: h.shown, Logger: log})
+// Console prepares the page on which the person who runs this host answers. Over HTTP it is there at once, on
+// stdio from the first question on; where it is stands on out, and in no log and no answer. It is called before any
+// call, and the caller closes it.
+func (h *Host) Console(out io.Writer) (*console.Console, error) {
+	s, log := h.settings, h.log
+	c := console.New(console.Options{Store: h.Store, Note: h.note, Plugins: h.shown, Logger: log})
 	addr := s.Text("console")
 	if addr == "off" {
 		return c, nil
@@ -32,7 +32,7 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 			log.Warn("there is no console page", "error", err)
 			return
 		}
-		fmt.Fprintf(std.err, "the console is on %s\n", url)
+		fmt.Fprintf(out, "the console is on %s\n", url)
 	})
 	h.ended = func(r receipt.Receipt, tool string) {
 		if r.Outcome != "" { // what has none is a start, not a call
@@ -47,15 +47,15 @@ func (h *host) openConsole(s *settings.Settings, log *slog.Logger, std stdio) (*
 }
 
 // note writes an answer into the audit log of this host, where it is on the disk before the answer is told.
-func (h *host) note(a operator.Answered) error {
+func (h *Host) note(a operator.Answered) error {
 	_, err := h.audit.Append(a.Members())
 	return errors.Join(err, h.audit.Sync())
 }
 
 // shown is what the page says about each plugin.
-func (h *host) shown() []console.Plugin {
+func (h *Host) shown() []console.Plugin {
 	var all []console.Plugin
-	for _, p := range h.registry.Plugins() {
+	for _, p := range h.Registry.Plugins() {
 		if p.File != "" {
 			all = append(all, console.Plugin{
 				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings,

@@ -1,8 +1,7 @@
-package main
+package host
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -36,12 +35,15 @@ func (a fileState) same(b fileState) bool {
 	return a.size == b.size && a.mtime.Equal(b.mtime) && os.SameFile(a.info, b.info)
 }
 
-// follow keeps a host up to date with its configuration and its lock file until stop is called.
-func (h *host) follow(ctx context.Context, s *settings.Settings, log *slog.Logger) (stop func()) {
+// Follow keeps a host up to date with its configuration and its lock file until stop is called.
+func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	following.Go(func() { followSettings(ctx, s, h, log) })
-	following.Go(func() { followLock(ctx, h, log) })
+	if file := h.settings.Watched(); file != "" {
+		seen := stateOf(file) // now: what changes from here on is noticed
+		following.Go(func() { h.followSettings(ctx, file, seen) })
+	}
+	following.Go(func() { h.followLock(ctx) })
 	return func() {
 		cancel()
 		following.Wait()
@@ -49,7 +51,7 @@ func (h *host) follow(ctx context.Context, s *settings.Settings, log *slog.Logge
 }
 
 // followLock takes over what was approved in another process.
-func followLock(ctx context.Context, h *host, log *slog.Logger) {
+func (h *Host) followLock(ctx context.Context) {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
@@ -58,22 +60,19 @@ func followLock(ctx context.Context, h *host, log *slog.Logger) {
 			return
 		case <-tick.C:
 		}
-		if err := h.registry.Relock(); err != nil {
-			log.Error("the changed lock file is not in force: all stays as it was", "error", err)
+		if err := h.Registry.Relock(); err != nil {
+			h.log.Error("the changed lock file is not in force: all stays as it was", "error", err)
 		}
 	}
 }
 
 // followSettings takes changes of the configuration file over until ctx is done. What is wrong is logged
 // with its line, and all stays as it was; running calls go on as they began.
-func followSettings(ctx context.Context, s *settings.Settings, h *host, log *slog.Logger) {
-	file := s.Watched()
-	if file == "" {
-		return
-	}
+func (h *Host) followSettings(ctx context.Context, file string, seen fileState) {
+	s := h.settings
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
-	seen, pending := stateOf(file), false
+	pending := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -89,29 +88,35 @@ func followSettings(ctx context.Context, s *settings.Settings, h *host, log *slo
 			continue
 		}
 		pending = false
-		if next := takeOver(s, h, log); next != nil {
+		if next := h.takeOver(s); next != nil {
 			s = next
 		}
 	}
 }
 
 // takeOver reads the file and puts it in force; nil if it cannot be.
-func takeOver(s *settings.Settings, h *host, log *slog.Logger) *settings.Settings {
+func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 	next, err := s.Reload()
 	if err == nil {
 		err = h.configure(next)
 	}
 	if err != nil {
-		log.Error("the changed configuration is not in force: all stays as it was", "error", err)
+		h.log.Error("the changed configuration is not in force: all stays as it was", "error", err)
 		return nil
 	}
 	for _, key := range settings.Differ(s, next) {
 		if key != "workspace" && !isLimit(key) {
-			log.Warn("a changed setting takes effect at the next start", "key", key)
+			h.log.Warn("a changed setting takes effect at the next start", "key", key)
 		}
 	}
-	log.Info("the changed configuration is in force", "file", next.File)
+	h.log.Info("the changed configuration is in force", "file", next.File)
 	return next
+}
+
+// configure takes changed settings over, for the calls that begin later.
+func (h *Host) configure(s *settings.Settings) error {
+	h.Gates.Protect(protected(s, nil))
+	return h.Registry.Configure(pluginConfigs(s))
 }
 
 // isLimit reports whether a key bounds calls; those that begin later have it.

@@ -1,0 +1,191 @@
+// Package host joins everything below the wire: the engine, the gate with all that it asks, the store, the audit log and the
+// registry of plugins, as the settings say.
+//
+//	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l})
+//	…
+//	defer h.Follow(ctx)() // changes of the configuration and the lock file
+//	server := protocol.NewServer(h.Registry, …)
+//	defer h.Close(ctx)
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Options say what is joined.
+type Options struct {
+	Settings *settings.Settings
+	Logger   *slog.Logger
+	// Lock says which bytes may serve; nil lets every plugin serve, as befits files that are named one by one.
+	Lock *lock.Lock
+	// Files, if not nil, are the only files that are loaded; no folder is watched, and nobody is asked anything.
+	Files []registry.File
+}
+
+// Host is everything below the wire, joined.
+type Host struct {
+	Engine   *runtime.Engine
+	Gates    *hostfuncs.Host
+	Store    *store.Store
+	Registry *registry.Registry
+
+	settings *settings.Settings
+	log      *slog.Logger
+	audit    *audit.Log
+	flags    string // settings.Flags, where the operator is asked
+
+	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
+	asked func()
+	ended func(r receipt.Receipt, tool string)
+}
+
+// Open brings up the engine and the gate, and loads the plugins. The caller closes the host.
+func Open(ctx context.Context, o Options) (*Host, error) {
+	s, log := o.Settings, o.Logger
+	if err := private.Folder(s.Text("state")); err != nil {
+		return nil, err
+	}
+	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
+		CacheDir: s.CompiledFolder(),
+		Compiler: compiler.Elsewhere(s.CompiledFolder(), log),
+		Host:     Functions(),
+		Logger:   log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{
+		Engine: engine, Store: store.New(store.Options{Dir: s.Text("state")}), settings: s, log: log,
+		audit: audit.New(s.AuditFolder(), audit.Options{Failed: func(err error) {
+			log.Error("the audit log cannot be written", "error", err)
+		}}),
+	}
+	h.Gates = h.newGates(o.Files)
+	if err := h.Gates.Recover(); err != nil {
+		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
+	}
+	h.Registry, err = registry.New(ctx, h.registryOptions(o))
+	if err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
+	}
+	return h, nil
+}
+
+// Gates are those of a host that serves nothing: they say what they would allow. The caller closes them.
+func Gates(s *settings.Settings) *hostfuncs.Host {
+	h := &Host{settings: s, log: slog.New(slog.DiscardHandler)}
+	return h.newGates(nil)
+}
+
+// newGates keeps Sallyport's own files out of every plugin's reach.
+func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
+	s := h.settings
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // "~/" in a grant then matches nothing
+	}
+	var asked hostfuncs.Operator
+	var forms *form.Desk
+	if files == nil && h.Store != nil {
+		h.flags = s.Flags()
+		asked, forms = h.newOperator(), h.newForms()
+	}
+	upstream, _ := trace.ParseUpstream(s.Text("trace")) // which was checked
+	return hostfuncs.NewHost(&hostfuncs.Options{
+		Logger: h.log,
+		Home:   home,
+		State:  s.Text("state"),
+		Audit:  h.audit,
+		Store:  h.Store,
+
+		Operator: asked,
+		Forms:    forms,
+		Ended: func(r receipt.Receipt, tool string) {
+			if h.ended != nil {
+				h.ended(r, tool)
+			}
+		},
+
+		FullReceipts: s.Text("receipt") == "full",
+		Trace:        upstream,
+
+		Protected: protected(s, files),
+		Web: web.Options{
+			Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
+			UserAgent: "sallyport/" + Version(),
+		},
+	})
+}
+
+// protected are the files and folders that no grant reaches: who may write them could grant itself
+// the rest, at the latest at the next start.
+func protected(s *settings.Settings, files []registry.File) []string {
+	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
+	if file, err := settings.DefaultFile(); err == nil {
+		paths = append(paths, filepath.Dir(file)) // also where there is none yet
+	}
+	for _, f := range clients.Files() {
+		paths = append(paths, f+".bak-*")
+	}
+	for _, p := range s.Plugins {
+		paths = append(paths, p.Source)
+	}
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
+
+func (h *Host) registryOptions(o Options) registry.Options {
+	s := h.settings
+	r := registry.Options{
+		Engine:   h.Engine,
+		Host:     h.Gates,
+		State:    s.Text("state"),
+		Logger:   h.log,
+		Dialects: Dialects(),
+		Defaults: Limits(s, settings.Limits{}),
+		Files:    o.Files,
+		Lock:     o.Lock,
+	}
+	if o.Files != nil {
+		r.Logger = logging.Quiet(s, h.log) // the command itself says what became of its file
+	} else {
+		r.Dir = s.Text("dir")
+		r.Plugins = pluginConfigs(s)
+	}
+	return r
+}
+
+// Close ends what Open began, the last first.
+func (h *Host) Close(ctx context.Context) error {
+	var err error
+	if h.Registry != nil {
+		err = h.Registry.Close(ctx)
+	}
+	h.Gates.Close()
+	return errors.Join(err, h.audit.Close(), h.Store.Close(), h.Engine.Close(ctx))
+}

@@ -1,0 +1,25 @@
+package host
+
+import (
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+// OpenLock reads the lock file of these settings.
+func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
+	if err := private.Folder(s.Text("state")); err != nil {
+		return nil, err
+	}
+	o.File, o.Keep = s.LockFile(), s.ApprovedFolder()
+	o.Locked = o.Locked || s.Bool("locked")
+	l, err := lock.Open(o)
+	var broken *lock.FileError
+	if errors.As(err, &broken) {
+		return nil, voice.Hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
+	}
+	return l, err
+}

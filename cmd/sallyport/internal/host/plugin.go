@@ -1,0 +1,93 @@
+package host
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// Functions are all that a guest may import.
+func Functions() []runtime.HostFunc {
+	return slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs())
+}
+
+func pluginConfigs(s *settings.Settings) map[string]registry.Config {
+	configs := make(map[string]registry.Config, len(s.Plugins))
+	for _, p := range s.Plugins {
+		configs[p.Name] = pluginConfig(s, p)
+	}
+	return configs
+}
+
+// An Extism plugin is given its configuration by the gate.
+var _ extism.Configured = (*hostfuncs.Gate)(nil)
+
+// Dialects are the calling conventions, in the order in which a module is asked for them.
+func Dialects() []registry.Dialect {
+	return []registry.Dialect{
+		{Recognises: native.Recognises, Dialect: native.New()},
+		{Recognises: extism.Recognises, Dialect: extism.New()},
+	}
+}
+
+func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
+	prefix := p.Prefix
+	return registry.Config{
+		Source:   p.Source,
+		Disabled: p.Disabled,
+		Prefix:   &prefix,
+		Only:     p.Only,
+		Hide:     p.Hide,
+		Limits:   Limits(s, p.Limits),
+		Grants:   p.Grants,
+		State:    runtime.State(p.State),
+		Frozen:   p.Frozen,
+		Seed:     seedOf(p),
+		Updates:  updatesOf(p),
+		Learn:    p.Learn,
+
+		Workspace: p.Workspace,
+		Use: hostfuncs.Limits{
+			Rate: p.Limits.Rate, PrincipalRate: p.Limits.PrincipalRate, PrincipalCalls: p.Limits.PrincipalCalls,
+			Sent: p.Limits.Sent, Received: p.Limits.Received,
+		},
+	}
+}
+
+// seedOf makes random numbers the same in each call, but not those of another plugin.
+func seedOf(p settings.Plugin) string {
+	if !p.Seeded {
+		return ""
+	}
+	return "plugin " + p.Name
+}
+
+// updatesOf is what the operator approved beforehand.
+func updatesOf(p settings.Plugin) registry.Updates {
+	switch {
+	case p.Dev:
+		return registry.UpdatesDev
+	case p.Updates == string(registry.UpdatesSame):
+		return registry.UpdatesSame
+	}
+	return ""
+}
+
+// Limits are those of a plugin, with the host's own where it has none.
+func Limits(s *settings.Settings, l settings.Limits) runtime.Limits {
+	return runtime.Limits{
+		Memory:      uint64(cmp.Or(l.Memory, s.Bytes("limits.memory"))),
+		Deadline:    cmp.Or(l.Deadline, s.Duration("limits.deadline")),
+		Task:        cmp.Or(l.Task, s.Duration("limits.task")),
+		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
+		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
+		Ask:         s.Duration("limits.ask"),
+	}
+}

@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What the host keeps lies in the state folder, and a lock file there belongs to one plugin folder, whatever its name is.
+func TestPaths(t *testing.T) {
+	state := t.TempDir()
+	load := func(text string) *Settings {
+		t.Helper()
+		s, err := Load(Options{File: write(t, "state: "+state+"\n"+text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := load("dir: /srv/my plugins\n")
+	for _, path := range []string{
+		s.LogFile(), s.AuditFolder(), s.CompiledFolder(), s.ApprovedFolder(), s.OwnKeysFile(), s.LocalTokenFile(), s.TokensFile(), s.LockFile(),
+	} {
+		if !strings.HasPrefix(path, state+string(filepath.Separator)) {
+			t.Errorf("%s is not in %s", path, state)
+		}
+	}
+	if name := filepath.Base(filepath.Dir(s.LockFile())); !strings.HasPrefix(name, "my_plugins-") {
+		t.Errorf("the folder of the lock file is %s", name)
+	}
+	if other := load("dir: /opt/my plugins\n"); other.LockFile() == s.LockFile() {
+		t.Error("two folders have one lock file")
+	}
+	named := load("lock: /x/sallyport.lock\nhttp: {tokens: /x/tokens}\n")
+	if named.LockFile() != "/x/sallyport.lock" || named.TokensFile() != "/x/tokens" {
+		t.Errorf("%s, %s", named.LockFile(), named.TokensFile())
+	}
+}
