@@ -18,7 +18,8 @@ import (
 const (
 	// MaxParams bounds a form, in bytes: one that a person fills in, with choices.
 	MaxParams = 16 << 10
-	// maxForms and maxFormsOfOne bound those that wait, of all and of one plugin for one caller: nobody reads more.
+	// maxForms and maxFormsOfOne bound those that wait, also for their answer to be taken, of all and of one plugin
+	// for one caller: nobody reads more.
 	maxForms      = 200
 	maxFormsOfOne = 20
 	// lookAgain is how often the store is asked by a call that waits.
@@ -48,10 +49,16 @@ type record struct {
 	Answer         string `json:",omitempty"` // an ElicitResult; empty while it waits
 }
 
-// label is the same for the same form.
+// label is the same for the same form, and begins alike for those of one plugin.
 func (f Form) label() string {
+	return f.plugin() + hash(f.Digest, f.Principal, string(f.Params))
+}
+
+func (f Form) plugin() string { return hash(f.Plugin) }
+
+func hash(texts ...string) string {
 	h := sha256.New()
-	for _, text := range []string{f.Plugin, f.Digest, f.Principal, string(f.Params)} {
+	for _, text := range texts {
 		fmt.Fprintf(h, "%d:%s", len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -117,20 +124,20 @@ func (d *Desk) Ask(ctx context.Context, f Form) (kept Form, ok bool) {
 	return d.put(ctx, f)
 }
 
-// crowded reports whether too many forms wait for one more.
+// crowded reports whether too many forms, or their answers, wait for one more.
 func (d *Desk) crowded(ctx context.Context, f Form) bool {
-	waiting, err := List(ctx, d.opts.Store)
+	kept, err := d.opts.Store.Labelled(ctx, store.Form, "") // without what they ask, which may be long
 	if err != nil {
 		d.failed(err)
 		return true
 	}
-	own := 0
-	for _, other := range waiting {
-		if other.Plugin == f.Plugin && other.Principal == f.Principal {
+	own, plugin := 0, f.plugin()
+	for _, r := range kept {
+		if r.Principal == f.Principal && strings.HasPrefix(r.Label, plugin) {
 			own++
 		}
 	}
-	return own >= maxFormsOfOne || len(waiting) >= maxForms
+	return own >= maxFormsOfOne || len(kept) >= maxForms
 }
 
 func (d *Desk) put(ctx context.Context, f Form) (Form, bool) {

@@ -212,6 +212,38 @@ func TestDesk_tooMany(t *testing.T) {
 	}
 }
 
+// What was answered and taken makes room; another plugin has room of its own.
+func TestDesk_room(t *testing.T) {
+	d, _, answers, _ := desks(t)
+	var first form.Form
+	for i := range 21 {
+		f, ok := d.Ask(t.Context(), demo(i))
+		if ok != (i < 20) {
+			t.Fatal(i, ok)
+		}
+		if i == 0 {
+			first = f
+		}
+	}
+	other := demo(21)
+	other.Plugin = "demo2"
+	if _, ok := d.Ask(t.Context(), other); !ok {
+		t.Error("another plugin is not heard")
+	}
+	if err := form.Reply(t.Context(), answers, first.ID, form.Decline, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := d.Ask(t.Context(), demo(21)); ok {
+		t.Error("an answer that waits makes room")
+	}
+	if _, ok := d.Take(t.Context(), first); !ok {
+		t.Error("no answer")
+	}
+	if _, ok := d.Ask(t.Context(), demo(21)); !ok {
+		t.Error("an answer that was taken makes no room")
+	}
+}
+
 func TestDesk_storeFails(t *testing.T) {
 	s := store.New(store.Options{Dir: t.TempDir()})
 	s.Close()
