@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
@@ -67,7 +68,7 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 		return nil, nil, false
 	}
 	if !r.modern {
-		body, wire = r.ended(&failure{kind: runtime.KindUnsupported, text: text, cause: err})
+		body, wire = r.ended(&failure.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
 		return body, wire, true
 	}
 	data := rawjson.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)

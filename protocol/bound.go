@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -21,9 +22,9 @@ func (r *request) bound(ctx context.Context, o *rawjson.Object, limit int) {
 		answer.Cut(o, limit, uri)
 		return
 	}
-	f := &failure{kind: runtime.KindLimit, text: answer.TooLarge(size, limit)}
-	answer.Replace(o, r.subject+": "+f.text, uri)
-	meta.Set(o, metaError, f.data(r.call))
+	f := &failure.Failure{Kind: runtime.KindLimit, Text: answer.TooLarge(size, limit)}
+	answer.Replace(o, r.subject+": "+f.Text, uri)
+	meta.Set(o, failure.Meta, f.Data(r.call))
 }
 
 // keepWhole keeps an answer for the caller and returns where it is; empty if nothing can be kept.

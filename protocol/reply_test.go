@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 func TestFreshFor(t *testing.T) {
@@ -18,18 +16,6 @@ func TestFreshFor(t *testing.T) {
 	} {
 		if got := freshFor(json.RawMessage(ttl)); string(got) != want {
 			t.Errorf("%s: %s", ttl, got)
-		}
-	}
-}
-
-func TestGuestCode(t *testing.T) {
-	for code, want := range map[int]int{
-		0: 0, 7: 7, -31999: -31999, -32769: -32769, -32602: -32602, -32603: -32603,
-		-32700: -32603, -32600: -32603, -32601: -32603,
-		-32000: -32603, -32002: -32603, -32020: -32603, -32021: -32603, -32042: -32603, -32099: -32603, -32768: -32603,
-	} {
-		if got := guestCode(code); got != want {
-			t.Errorf("%d: %d", code, got)
 		}
 	}
 }
@@ -68,20 +54,5 @@ func TestFailed_Unknown(t *testing.T) {
 	body, e := r.failed(errors.New("secret"))
 	if e == nil || e.Code != jsonrpc.CodeInternal || strings.Contains(string(body), "secret") {
 		t.Errorf("%s", body)
-	}
-}
-
-func TestRefusal_ThreeLines(t *testing.T) {
-	r := &request{}
-	for _, m := range []string{"one\nline", "two\nlines", "two\nlines", "three\n\n\nlines"} {
-		r.Denied(&runtime.AskError{Message: m, Hint: "net: a\nb\nc"})
-	}
-	var block struct{ Text string }
-	if err := json.Unmarshal(r.refusal(""), &block); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call"}
-	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // request is one request on its way through the server. To the plugin that serves it, it is the
@@ -45,10 +45,7 @@ type request struct {
 
 	mu       sync.Mutex
 	stream   stream
-	denials  int               // effects that the gate refused
-	denial   *runtime.AskError // the first of them
-	denied   string            // what the last of them said
-	later    int64             // milliseconds until something that failed may be tried again; 0 is not known
+	hints    failure.Hints // of what fails
 	finished bool
 	receipt  *receipt.Receipt // of the call, when it is over
 }

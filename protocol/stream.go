@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -100,24 +101,24 @@ func (r *request) Release() {
 
 // Denied notes that the gate refused an effect, for the text of a call that fails. The gate looks
 // for this method by its name.
-func (r *request) Denied(e *runtime.AskError) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.denial == nil {
-		r.denial = e // what a guest tries next, it tries for want of this
-	}
-	if r.denied != e.Message {
-		r.denials++
-	}
-	r.denied = e.Message
-}
+func (r *request) Denied(e *runtime.AskError) { r.hint(func(h *failure.Hints) { h.Denied(e) }) }
 
 // RetryAfter notes when something that failed may be tried again, for a call that fails. The gate looks
 // for this method by its name.
-func (r *request) RetryAfter(ms int64) {
+func (r *request) RetryAfter(ms int64) { r.hint(func(h *failure.Hints) { h.RetryAfter(ms) }) }
+
+// hint adds to what the gate told during the call.
+func (r *request) hint(f func(*failure.Hints)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.later = max(r.later, ms)
+	f(&r.hints)
+}
+
+// hinted is what the gate told during the call.
+func (r *request) hinted() failure.Hints {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hints
 }
 
 // threshold is the least level that the client wants to see; levelUnset is none at all.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
@@ -128,24 +129,11 @@ func (r *request) finishTool(o *rawjson.Object) {
 	if !answer.Failed(*o) {
 		return
 	}
-	if refused := r.refusal(""); refused != nil {
+	hints := r.hinted()
+	if refused := hints.Block(""); refused != nil {
 		answer.Add(o, refused)
 	}
-	if f := r.ownFailure(); f != nil {
-		meta.Set(o, metaError, f.data(r.call))
+	if f := hints.Own(); f != nil {
+		meta.Set(o, failure.Meta, f.Data(r.call))
 	}
-}
-
-// ownFailure is what the host knows about a failure that the tool itself tells: that it was refused
-// something, or that a server asked to be left alone for a while; nil if it knows nothing.
-func (r *request) ownFailure() *failure {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.denial != nil:
-		return &failure{kind: runtime.KindDenied, retryAfterMs: r.denial.RetryAfterMs}
-	case r.later > 0:
-		return &failure{kind: runtime.KindUnavailable, retryAfterMs: r.later}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package protocol
+package failure
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestLastWords(t *testing.T) {
 		{"the last lines", strings.Repeat("x\n", 100) + "end", strings.Repeat("x\n", 7) + "end"},
 		{"the last bytes", strings.Repeat("é", maxWords), strings.Repeat("é", maxWords/2)},
 	} {
-		if got := lastWords(&catalogue.Failure{Stderr: c.in}); got != c.want {
+		if got := LastWords(&catalogue.Failure{Stderr: c.in}); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package protocol
+package failure
 
 import (
 	"errors"
@@ -25,9 +25,9 @@ func stderr(err error) string {
 	return ""
 }
 
-// lastWords are the last lines that a guest wrote before its call failed. A stack is left out: it
+// LastWords are the last lines that a guest wrote to its standard error before its call failed. A stack is left out: it
 // tells a client nothing but where the guest's parts lie.
-func lastWords(err error) string {
+func LastWords(err error) string {
 	text, _ := clean.Text(withoutStack(stderr(err)))
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	said := strings.Join(lines[max(0, len(lines)-maxWordLines):], "\n")

@@ -1,0 +1,37 @@
+package failure
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+func TestGuestCode(t *testing.T) {
+	for code, want := range map[int]int{
+		0: 0, 7: 7, -31999: -31999, -32769: -32769, -32602: -32602, -32603: -32603,
+		-32700: -32603, -32600: -32603, -32601: -32603,
+		-32000: -32603, -32002: -32603, -32020: -32603, -32021: -32603, -32042: -32603, -32099: -32603, -32768: -32603,
+	} {
+		if got := GuestCode(code); got != want {
+			t.Errorf("%d: %d", code, got)
+		}
+	}
+}
+
+func TestHints_threeLines(t *testing.T) {
+	var h Hints
+	for _, m := range []string{"one\nline", "two\nlines", "two\nlines", "three\n\n\nlines"} {
+		h.Denied(&runtime.AskError{Message: m, Hint: "net: a\nb\nc"})
+	}
+	var block struct{ Text string }
+	if err := json.Unmarshal(h.Block(""), &block); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call"}
+	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
