@@ -40,6 +40,8 @@ type Request struct {
 	Params json.RawMessage
 	// Session is whose instance serves it under StateSession; empty gets an instance of its own.
 	Session string
+	// Caller is whose session that is; those of one caller give way before those of others.
+	Caller string
 	// Patient has the call wait for its turn however many wait, and gives it the time Limits.Task: nobody
 	// sits in front of it.
 	Patient bool

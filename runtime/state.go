@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -33,7 +34,7 @@ func (s State) Known() bool {
 }
 
 const (
-	// maxSessions is how many sessions of a plugin have an instance; the one unused for longest gives way.
+	// maxSessions is how many sessions of a plugin have an instance; one of whoever has most gives way.
 	maxSessions = 64
 	// idleSession is how long the instance of a session that nobody uses is kept.
 	idleSession = time.Hour
@@ -55,6 +56,8 @@ type keeper struct {
 	used  time.Time // when the last of them left
 	owner *kept
 	name  string
+
+	caller string // who has the session
 }
 
 // keep returns the keeper for a call, with its lock; nil if no instance is kept for it.
@@ -66,7 +69,7 @@ func (p *Pool) keep(ctx context.Context, req Request) (*keeper, error) {
 	case p.state != StateSession || name == "":
 		return nil, nil
 	}
-	k, err := p.kept.get(name)
+	k, err := p.kept.get(name, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func (p *Pool) keptInstance(c *callContext, k *keeper) (*Instance, error) {
 }
 
 // get finds or makes the keeper of a session. It must be left.
-func (k *kept) get(name string) (*keeper, error) {
+func (k *kept) get(name, caller string) (*keeper, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.sessions[name]
@@ -113,7 +116,7 @@ func (k *kept) get(name string) (*keeper, error) {
 		if k.sessions == nil {
 			k.sessions = make(map[string]*keeper)
 		}
-		s = &keeper{lock: make(chan struct{}, 1), owner: k, name: name}
+		s = &keeper{lock: make(chan struct{}, 1), owner: k, name: name, caller: caller}
 		k.sessions[name] = s
 	}
 	s.users++
@@ -133,19 +136,33 @@ func (k *kept) leave(s *keeper) {
 	}
 }
 
-// evict closes the session unused for longest; false means that all are in use.
+// evict closes a session; false means that all are in use.
 func (k *kept) evict() bool {
-	var oldest *keeper
-	for _, s := range k.sessions {
-		if s.users == 0 && (oldest == nil || s.used.Before(oldest.used)) {
-			oldest = s
-		}
-	}
-	if oldest == nil {
+	spare := k.spare()
+	if spare == nil {
 		return false
 	}
-	k.drop(oldest)
+	k.drop(spare)
 	return true
+}
+
+// spare is the session that gives way: of the callers who have one that is not in use, whoever has most loses the one
+// unused for longest, so that nobody's sessions take those of others away. It is nil if all are in use.
+func (k *kept) spare() (found *keeper) {
+	of := map[string]int{}
+	for _, s := range k.sessions {
+		of[s.caller]++
+	}
+	for _, s := range k.sessions {
+		more := 1
+		if found != nil {
+			more = cmp.Or(cmp.Compare(of[s.caller], of[found.caller]), found.used.Compare(s.used))
+		}
+		if s.users == 0 && more > 0 {
+			found = s
+		}
+	}
+	return found
 }
 
 func (k *kept) drop(s *keeper) {

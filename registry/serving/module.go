@@ -67,7 +67,7 @@ func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.
 	}
 	ctx, cancel := shortened(ctx, c.Params)
 	defer cancel()
-	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Patient: c.Patient}, gate)
+	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
 	if concluded := gate.Conclude(err); err == nil {
 		err = concluded
 	}
