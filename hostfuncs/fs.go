@@ -33,7 +33,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	g.onClose(t.Close)
 	g.onClose(held.Close)
 	o.Tree = held
-	if g.policy.consults() {
+	if g.policy.consults() || len(g.policy.wants) > 0 { // what is refused is the same whether somebody is asked or not
 		g.probes = &probes{Tree: held, files: f, grow: func() {
 			mounts := g.mounts()
 			f.absent = g.absent(mounts)
@@ -164,12 +164,7 @@ func (f *files) meant(path string) string {
 // Allow passes one effect on a path through the gate; the tree performs it at once.
 func (f *files) Allow(op tree.Op, path string) error {
 	path = f.meant(path)
-	act := op.String() + " " + f.shown(path)
-	e := effect{
-		family: "fs", act: act, target: act,
-		forbid: func() string { return f.forbidden(op, path) },
-		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
-	}
+	e := f.effect(op, path)
 	if f.hold != nil {
 		if _, refused := f.gate.check(context.Background(), e); refused != nil {
 			f.hold(probe{op, path})
@@ -181,6 +176,27 @@ func (f *files) Allow(op tree.Op, path string) error {
 		f.refused = append(f.refused, probe{op, path})
 	}
 	return err
+}
+
+// effect is what passes the gate when something is done with a path.
+func (f *files) effect(op tree.Op, path string) effect {
+	act := op.String() + " " + f.shown(path)
+	return effect{
+		family: "fs", act: act, target: act,
+		forbid: func() string { return f.forbidden(op, path) },
+		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
+	}
+}
+
+// may reports whether an effect is allowed as things are, and records nothing.
+func (f *files) may(l probe) bool {
+	_, refused := f.gate.check(context.Background(), f.effect(l.op, f.meant(l.path)))
+	return refused == nil
+}
+
+// uncount takes an effect that was allowed and did not come out of the receipt.
+func (f *files) uncount(l probe) {
+	f.gate.uncount("fs", l.op.String()+" "+f.shown(f.meant(l.path)))
 }
 
 // during is the context of what the guest does now, under which a question about a file is waited for.

@@ -79,11 +79,9 @@ func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errn
 	p.waiting = true
 	defer func() { p.waiting = false }()
 	if host, below := p.inMade(name); o.Create && below {
-		if p.files.Allow(tree.Write, host) != nil {
+		if !p.granted(probe{tree.Write, host}) || !p.build(path.Dir(path.Clean(name))) {
 			return nil, wasi.ENOENT
 		}
-		p.settle()
-		p.build(path.Dir(path.Clean(name)))
 	}
 	for range maxAnswers {
 		f, e = p.Tree.Open(name, o)
@@ -103,14 +101,39 @@ func (p *probes) settle() bool {
 	return grown
 }
 
-// build makes the folders that were made for the call, now that something in them is granted.
-func (p *probes) build(dir string) {
-	for i := range dir + "/" {
-		if at := dir[:min(i, len(dir))]; i > 0 && (dir + "/")[i] == '/' {
-			p.quietly(func() { p.Tree.Mkdir(at) }) // those that are there stay
-		}
+// granted reports whether an effect is allowed, now or by an answer that it waits for. It is none yet: the tree counts
+// it when it comes.
+func (p *probes) granted(l probe) bool {
+	if p.files.may(l) {
+		return true
 	}
-	p.made = slices.DeleteFunc(p.made, func(m madeFolder) bool { return m.guest == dir || strings.HasPrefix(dir, m.guest+"/") })
+	if p.files.Allow(l.op, l.path) != nil {
+		return false
+	}
+	p.files.uncount(l)
+	p.settle()
+	return true
+}
+
+// build makes the folders that were made for the call, now that something in them is granted, and reports whether it
+// may: a line that allows a file need not allow the folders on the way.
+func (p *probes) build(dir string) bool {
+	leads := func(m madeFolder) bool { return m.guest == dir || strings.HasPrefix(dir, m.guest+"/") }
+	for _, m := range p.made {
+		if !leads(m) {
+			continue
+		}
+		mkdir := func() { p.Tree.Mkdir(m.guest) } // those that are there stay
+		if len(p.quietly(mkdir)) == 0 {
+			continue
+		}
+		if !p.granted(m.wanted) {
+			return false
+		}
+		p.quietly(mkdir)
+	}
+	p.made = slices.DeleteFunc(p.made, leads)
+	return true
 }
 
 // inMade is the host path of what would be in a folder that was made for the call.
@@ -195,9 +218,15 @@ func (g *Gate) Conclude(err error) error {
 	return &runtime.EndError{Kind: failed.Kind, Message: failed.Message, Err: failed}
 }
 
+// folders are those of the call's own that are still not allowed: one below may be, by a line that does not allow those
+// on the way to it. Those that are allowed by now are made.
 func (p *probes) folders() (all []probe) {
 	for _, m := range p.made {
-		all = append(all, m.wanted)
+		if !p.files.may(m.wanted) {
+			all = append(all, m.wanted)
+			continue
+		}
+		p.quietly(func() { p.Tree.Mkdir(m.guest) }) // not where one on the way is refused, which fails the call
 	}
 	return all
 }

@@ -19,8 +19,10 @@ func TestSet_Folder(t *testing.T) {
 		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home/me/work/a/b/new.txt/x", false},
 		{[]string{"fs: write ~/work/a/b/new.txt"}, "", "/home", false},
 		{[]string{"fs: read ~/work/a/b/new.txt"}, "", "/home/me/work/a", false},
-		{[]string{"fs: write ~/work/a/**"}, "", "/home/me/work", false}, // it names many places
-		{[]string{"fs: write ~/work/*/x"}, "", "/home/me/work/a", false},
+		{[]string{"fs: write ~/work/a/**"}, "", "/home/me/work", true},
+		{[]string{"fs: write ~/work/a/**"}, "", "/home/me/other", false},
+		{[]string{"fs: write ~/work/*/x/**"}, "", "/home/me/work", true},
+		{[]string{"fs: write ~/work/*/x"}, "", "/home/me/work/a", false}, // it names many places
 		{[]string{"fs: write ~/work/a/x {ask: true}"}, "", "/home/me/work/a", false},
 		{[]string{"fs: write ~/work/a/x", "deny: fs: write ~/work/a"}, "", "/home/me/work/a", false},
 		{[]string{"fs: write ~/work/a/x"}, "fs: write ~/work/**", "/home/me/work/a", true},
@@ -39,6 +41,27 @@ func TestSet_Folder(t *testing.T) {
 		}
 		if got := set.Folder(tt.path, home()); got.Allowed != tt.want {
 			t.Errorf("%v under %q: %s: %+v", tt.lines, tt.top, tt.path, got)
+		}
+	}
+}
+
+// A value of the call names folders as a line does, where it may stand at all.
+func TestSet_Folder_bound(t *testing.T) {
+	for _, tt := range []struct {
+		line, value, path string
+		want              bool
+	}{
+		{"fs: write ~/work/{args.path:path}", "new/deep/a.txt", "/home/me/work/new/deep", true},
+		{"fs: write ~/work/{args.path:path}", "new/deep/a.txt", "/home/me/work/new", true},
+		{"fs: write ~/work/{args.path:path}", "new/deep/a.txt", "/home/me/work/old", false},
+		{"fs: write ~/new/{args.path:path}/**", "d1/d2", "/home/me/new/d1", true},
+		{"fs: write ~/new/{args.path:path}/**", "d1/d2", "/home/me/new", true},
+		{"fs: write ~/work/{args.path:path}", ".git/hooks/x/y", "/home/me/work/.git/hooks/x", false},
+		{"fs: read ~/work/{args.path:path}", "new/a.txt", "/home/me/work/new", false},
+	} {
+		set := grant.NewSet(parsed(t, tt.line)).Bind(grant.Call{Home: "/home/me", Values: func([]string) []string { return []string{tt.value} }})
+		if got := set.Folder(tt.path, home()); got.Allowed != tt.want {
+			t.Errorf("%s with %q: %s: %+v", tt.line, tt.value, tt.path, got)
 		}
 	}
 }
