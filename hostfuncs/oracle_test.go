@@ -114,7 +114,7 @@ func (f *office) learns(home string, seed uint64) (all []string) {
 // nothing is.
 func TestFS_tellsNothingOfTheRest(t *testing.T) {
 	t.Parallel()
-	const calls = 150
+	const calls = 80
 	for name, tt := range map[string]struct{ wants, lines []string }{
 		"some":   {nil, []string{"fs: read ~/work/*.txt", "fs: write ~/work/ok/**"}},
 		"little": {[]string{"fs: write ~/work/**"}, []string{"fs: read ~/work/*.txt", "fs: write ~/work/ok/in/**"}},
