@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -63,6 +64,8 @@ type Conn struct {
 	// level is the legacy session's log level.
 	level atomic.Int32
 
+	subscriptions subscription.Set
+
 	running sync.WaitGroup // requests in flight; Add happens under mu, and not once closed is set
 
 	mu       sync.Mutex
@@ -71,10 +74,7 @@ type Conn struct {
 	outgoing map[string]*outgoing // requests to the client, by id
 	asked    uint64               // how many there were
 
-	subscriptions map[*subscription]struct{}
-	deaf          bool              // no subscription may begin
-	subscribed    map[string]bool   // URIs, of the legacy session
-	watched       map[string]func() // ends the watch of a task, of the legacy session, by ID
+	watched map[string]func() // ends the watch of a task, of the legacy session, by ID
 }
 
 // Handle answers one message. For a request it returns when the answer is ready; for anything else

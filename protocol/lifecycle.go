@@ -30,7 +30,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	r.conn.level.Store(int32(levelUnset))
 	declared := ask.Declared(rawjson.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
-	r.conn.forgetSubscriptions()
+	r.conn.subscriptions.Forget()
 	r.conn.forgetTasks()
 	r.conn.version.Store(&version)
 	r.initialized = version

@@ -242,7 +242,12 @@ func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 	}
 	for range 1000 {
 		p.conn.mu.Lock()
-		n := len(p.conn.inFlight) - len(p.conn.subscriptions)
+		n := 0
+		for _, r := range p.conn.inFlight {
+			if r.method != "subscriptions/listen" {
+				n++
+			}
+		}
 		p.conn.mu.Unlock()
 		if n == 0 {
 			return

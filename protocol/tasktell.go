@@ -2,27 +2,27 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// maxTaskNews is how many changes of tasks wait for one subscription until an older change of the same task is left
-// out: a client that reads so slowly hears how each task stands, and not of every step.
-const maxTaskNews = maxSubscriptions
-
-// wantTasks reads params.notifications.taskIds, and leaves out those that are not the caller's.
-func (r *request) wantTasks(ctx context.Context, list json.RawMessage) (ids []string, err error) {
+// wantTasks reads params.notifications.taskIds, leaves out those that are not the caller's, and says which are left.
+func (r *request) wantTasks(ctx context.Context, honoured *rawjson.Object) (ids []string, err error) {
+	list := rawjson.Get(r.params, "notifications", "taskIds")
+	if rawjson.IsNull(list) {
+		return nil, nil
+	}
 	if !r.declaresTasks() {
 		return nil, missingTasks()
 	}
 	raw, err := rawjson.Elements(list)
-	if err != nil || len(raw) > maxSubscriptions {
-		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", maxSubscriptions)
+	if err != nil || len(raw) > subscription.MaxTopics {
+		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", subscription.MaxTopics)
 	}
 	for _, element := range raw {
 		id, ok := rawjson.String(element)
@@ -36,11 +36,12 @@ func (r *request) wantTasks(ctx context.Context, list json.RawMessage) (ids []st
 			return nil, err
 		}
 	}
+	honoured.Set("taskIds", rawjson.Strings(ids))
 	return ids, nil
 }
 
 // watchTasks has a subscription told of its tasks, until stop is called.
-func (r *request) watchTasks(ctx context.Context, s *subscription, ids []string) (stop func(), err error) {
+func (r *request) watchTasks(ctx context.Context, s *subscription.Subscription, ids []string) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
 		for _, f := range stops {
@@ -48,7 +49,7 @@ func (r *request) watchTasks(ctx context.Context, s *subscription, ids []string)
 		}
 	}
 	for _, id := range ids {
-		one, err := r.server.tasks.Book.Watch(ctx, r.conn.opts.Principal, id, s.tellTask)
+		one, err := r.server.tasks.Book.Watch(ctx, r.conn.opts.Principal, id, s.TellTask)
 		if err != nil {
 			stop()
 			return nil, r.taskError(err)
@@ -56,27 +57,6 @@ func (r *request) watchTasks(ctx context.Context, s *subscription, ids []string)
 		stops = append(stops, one)
 	}
 	return stop, nil
-}
-
-// tellTask gathers a change of a task.
-func (s *subscription) tellTask(t task.Task) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.tasks) >= maxTaskNews {
-		if i := slices.IndexFunc(s.tasks, func(old task.Task) bool { return old.ID == t.ID }); i >= 0 {
-			s.tasks = slices.Delete(s.tasks, i, i+1)
-		}
-	}
-	s.tasks = append(s.tasks, t)
-	s.ring()
-}
-
-// taskNews are the notifications of changes of tasks.
-func taskNews(changed []task.Task, meta json.RawMessage) (all [][]byte) {
-	for i := range changed {
-		all = append(all, jsonrpc.Notification("notifications/tasks", append(changed[i].Detail(), rawjson.Member{Key: "_meta", Value: meta})))
-	}
-	return all
 }
 
 // watchTask tells a session of 2025-11-25 how a task of its own comes on, as long as the session lasts, and asks what

@@ -51,6 +51,7 @@ const layers = `
 3 protocol/listing > protocol/search registry/catalogue
 3 protocol/resume > protocol/ask
 3 protocol/search > protocol/answer registry/catalogue
+3 protocol/subscription > protocol/task registry/catalogue
 3 protocol/task
 3 protocol/task/runner > protocol/task
 3 registry/catalogue

@@ -1,4 +1,4 @@
-package protocol
+package subscription
 
 import (
 	"encoding/json"
@@ -10,20 +10,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// maxSubscriptions is how many resources one listener, or one legacy session, may subscribe to: more
+// MaxTopics is how many resources, or tasks, one listener or one legacy session may name: more
 // than a person has open, and a bound on what a change has to be compared with.
-const maxSubscriptions = 1024
+const MaxTopics = 1024
 
-// topics are what somebody wants to be told of, or what there is to tell.
-type topics struct {
+// Topics are what somebody wants to be told of, or what there is to tell.
+type Topics struct {
 	tools, prompts, resources bool
 	uris                      map[string]bool // of resources
-	tasks                     []string        // wanted ones, by ID; see subscription for what there is to tell
 }
 
 // in returns the part of a change that is of these topics. owner finds the plugin of a resource.
-func (t *topics) in(c catalogue.Change, owner func(uri string) string) topics {
-	news := topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
+func (t *Topics) in(c catalogue.Change, owner func(uri string) string) Topics {
+	news := Topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
 	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
 		return news
 	}
@@ -36,22 +35,22 @@ func (t *topics) in(c catalogue.Change, owner func(uri string) string) topics {
 }
 
 // add takes in what another has.
-func (t *topics) add(o topics) {
+func (t *Topics) add(o Topics) {
 	t.tools, t.prompts, t.resources = t.tools || o.tools, t.prompts || o.prompts, t.resources || o.resources
 	for uri := range o.uris {
 		t.subscribe(uri)
 	}
 }
 
-func (t *topics) subscribe(uri string) {
+func (t *Topics) subscribe(uri string) {
 	if t.uris == nil {
 		t.uris = map[string]bool{}
 	}
 	t.uris[uri] = true
 }
 
-// messages are the notifications for these topics, with a _meta unless that is nil.
-func (t *topics) messages(meta json.RawMessage) (all [][]byte) {
+// Messages are the notifications for these topics, with a _meta unless that is nil.
+func (t *Topics) Messages(meta json.RawMessage) (all [][]byte) {
 	say := func(method string, params rawjson.Object) {
 		if meta != nil {
 			params.Set("_meta", meta)
