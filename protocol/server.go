@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/session"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -79,7 +80,7 @@ type Server struct {
 	keys     *sealed.Keys
 	waiting  *resume.Keeper
 	parking  parking
-	sessions sessions
+	sessions *session.Book
 	now      func() time.Time
 
 	tasks     *runner.Runner
@@ -92,7 +93,7 @@ type Server struct {
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: sessions{now: time.Now}}
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: session.NewBook(time.Now)}
 	if o != nil {
 		s.opts = *o
 	}

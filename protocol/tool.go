@@ -54,7 +54,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	}
 	if w.once != "" && !w.dryRun {
 		first := run
-		run = func() (rawjson.Object, error) { return r.once(ctx, t.Name, w.once, first) }
+		run = func() (rawjson.Object, error) { return r.server.once().Do(ctx, r.onceCall(t.Name, w.once), first) }
 	}
 	o, err := run()
 	if err != nil {

@@ -49,6 +49,7 @@ const layers = `
 3 protocol/ask
 3 protocol/failure > protocol/answer registry/catalogue
 3 protocol/listing > protocol/search registry/catalogue
+3 protocol/once > protocol/answer
 3 protocol/resume > protocol/ask
 3 protocol/search > protocol/answer registry/catalogue
 3 protocol/subscription > protocol/task registry/catalogue
@@ -109,6 +110,7 @@ const layers = `
 0 protocol/schema/decimal
 0 protocol/sealed
 0 protocol/secretword
+0 protocol/session
 0 registry/cache > protocol/rawjson registry/manifest registry/stamp
 0 registry/folder > registry/stamp
 0 registry/frontmatter > protocol/rawjson
