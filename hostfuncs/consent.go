@@ -174,7 +174,7 @@ func (p *Policy) lines(line string, c Call) []grant.Grant {
 	if err != nil {
 		return nil
 	}
-	return p.bound(grant.NewSet(g).At(p.plugin.Name, p.plugin.Workspace), c).Grants()
+	return p.bound(grant.NewSet(p.at(g)...), c).Grants()
 }
 
 // stoodFor decides about a file again, when its question was answered while the call waited.

@@ -66,7 +66,7 @@ func (g *Gate) explain(e effect) Explanation {
 	x := Explanation{Effect: e.act}
 	d, refused := g.check(context.Background(), e)
 	if d.Grant != nil {
-		x.Line, x.At = g.policy.written(d.Grant), d.Grant.Line
+		x.Line, x.At = g.policy.wrote(d.Grant), d.Grant.Line
 		if filled := d.Grant.String(); filled != x.Line {
 			x.Filled = filled
 		}
@@ -79,9 +79,9 @@ func (g *Gate) explain(e effect) Explanation {
 	return x
 }
 
-// written is a line as it was before the values of a call were filled in.
-func (p *Policy) written(line *grant.Grant) string {
-	for _, g := range p.plugin.Grants.Grants() {
+// wrote is a line as it was before the workspace and the values of a call were filled in.
+func (p *Policy) wrote(line *grant.Grant) string {
+	for _, g := range p.written {
 		if line.Line > 0 && g.Line == line.Line && g.Family == line.Family && g.Deny == line.Deny {
 			return g.String()
 		}

@@ -1,6 +1,8 @@
 package hostfuncs
 
 import (
+	"slices"
+
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
@@ -8,29 +10,67 @@ import (
 )
 
 // learn notes the narrowest line that covers an effect, with the arguments of the call where it follows them.
-// What no grant can allow is not noted, nor what a line denies or max_grants does not reach.
+// What no grant can allow is not noted, nor what a line denies or max_grants does not reach; and of what a line of the
+// plugin allows, nothing that allows more than that line.
 func (g *Gate) learn(e effect, allowed bool) {
 	if !g.policy.plugin.Learn || e.decide == nil || e.forbid != nil && e.forbid() != "" {
 		return
 	}
-	for _, line := range g.proposed(e) {
-		if g.covers(line, e) {
+	var by []allowing
+	if allowed {
+		by = g.allowing(e)
+	}
+	for _, line := range g.proposed(e, by) {
+		if g.covers(line, e) && g.stays(line, by) {
 			g.needs(g.redact(line), allowed)
 			return
 		}
 	}
 }
 
-// proposed are lines that may cover an effect, the narrowest first.
-func (g *Gate) proposed(e effect) []string {
+// proposed are lines that may cover an effect, the narrowest first. The one thing itself, that follows no argument,
+// comes after the lines that allow it as they are written, if those differ from call to call or are bounded.
+func (g *Gate) proposed(e effect, by []allowing) (lines []string) {
 	arguments := rawjson.Get(g.call.Params, "arguments")
+	var last []string
 	if e.propose != nil {
-		return []string{e.propose(learn.Names(arguments))}
+		lines = []string{e.propose(learn.Names(arguments))}
+	} else if literal := g.suggested(e, e.decide(g.grants.Limits())); literal != "" {
+		lines = learn.Lines(literal, learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}, arguments)
+		lines, last = lines[:len(lines)-1], lines[len(lines)-1:]
 	}
-	if literal := g.suggested(e, e.decide(g.grants.Limits())); literal != "" {
-		return learn.Lines(literal, learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}, arguments)
+	for _, a := range by {
+		if grant.NewSet(a.written).Varies() || len(last) == 0 || !g.stays(last[0], []allowing{a}) {
+			lines = append(lines, a.written.String())
+		}
 	}
-	return nil
+	return append(lines, last...)
+}
+
+// allowing is a line of the plugin under which an effect is possible in this call: as it is written, and in its place.
+type allowing struct{ written, placed grant.Grant }
+
+// allowing are all of them; none of families whose effects are amounts.
+func (g *Gate) allowing(e effect) (all []allowing) {
+	for i, line := range g.policy.plugin.Grants.Grants() {
+		if line.Deny || string(line.Family) != e.family || !slices.Contains([]grant.Family{grant.FS, grant.Net, grant.Tools}, line.Family) {
+			continue
+		}
+		if d := e.decide(g.policy.bound(grant.NewSet(line), g.call)); d.Grant != nil {
+			all = append(all, allowing{g.policy.written[i], line})
+		}
+	}
+	return all
+}
+
+// stays reports whether a line allows no more than one of those does; none bound it.
+func (g *Gate) stays(line string, by []allowing) bool {
+	parsed, err := grant.ParseLine(line)
+	if err != nil {
+		return false
+	}
+	placed := g.policy.at(parsed)[0]
+	return len(by) == 0 || slices.ContainsFunc(by, func(a allowing) bool { return a.placed.Spans(placed, g.policy.host.places) })
 }
 
 // covers reports whether a line would let an effect happen in this call: no other line denies it, every ceiling
@@ -40,8 +80,7 @@ func (g *Gate) covers(line string, e effect) bool {
 	if err != nil {
 		return false
 	}
-	lines := grant.NewSet(parsed).At(g.policy.plugin.Name, g.policy.plugin.Workspace).Grants()
-	d := e.decide(g.policy.bound(g.grants.Limits().With(lines...), g.call))
+	d := e.decide(g.policy.bound(g.grants.Limits().With(g.policy.at(parsed)...), g.call))
 	return d.Allowed && g.beyond(e, d) == nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
@@ -162,5 +164,65 @@ func TestLearn_linesThatWork(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("learnt\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// learntReading is what is noted of a call with these arguments that reads files of ~ under these lines.
+func learntReading(t *testing.T, home, args string, lines []string, read func(wasi.Tree)) []string {
+	t.Helper()
+	dir := t.TempDir()
+	log := audit.New(dir, audit.Options{})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Home: home, State: filepath.Join(home, "state")})
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: mustSet(t, lines...), Workspace: filepath.Join(home, "work")}).NewGate(hostfuncs.Call{
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(args)),
+		Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
+	})
+	read(g.Files())
+	g.Close()
+	h.Close()
+	log.Close()
+	return linesLearnt(t, dir)
+}
+
+func linesLearnt(t *testing.T, dir string) (got []string) {
+	t.Helper()
+	err := audit.Read(dir, func(l audit.Line) bool {
+		var n struct{ Learnt []receipt.Learnt }
+		if err := json.Unmarshal(l.Text, &n); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range n.Learnt {
+			got = append(got, line.Line)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// What a line allows is learnt as a line that allows no more: what follows an argument stays below what the line names,
+// a bound of the line stays, and a whole home is bound to no argument.
+func TestLearn_staysInside(t *testing.T) {
+	home := world(t)
+	for _, tt := range []struct{ line, args, file, want string }{
+		{"fs: read ~/work/**", `{"path":"%s/work"}`, "work/sub/b.md", "fs: read {workspace}/**"},
+		{"fs: read ~/work/**", `{"path":"%s/work/sub/b.md"}`, "work/sub/b.md", "fs: read {workspace}/sub/{args.path:path}"},
+		{"fs: read ~/work/sub/**", `{"path":"%s/work/sub"}`, "work/sub/b.md", "fs: read {workspace}/sub/**"},
+		{"fs: read ~/work/sub/**", `{"path":"sub/b.md"}`, "work/sub/b.md", "fs: read {workspace}/sub/b.md"},
+		{"fs: read ~/work/{args.path:path}", `{"path":"sub/b.md"}`, "work/sub/b.md", "fs: read {workspace}/{args.path:path}"},
+		{"fs: read ~/other/{args.path:path}", `{"path":"%s/other/c.txt"}`, "other/c.txt", "fs: read ~/other/{args.path:path}"},
+		{"fs: read ~/other/**", `{"path":"%s/other"}`, "other/c.txt", "fs: read ~/other/**"},
+		{"fs: read ~/**", `{"path":"%s/other"}`, "other/c.txt", "fs: read ~/other/**"},
+		{"fs: read ~/**", `{"path":"other/c.txt"}`, "other/c.txt", "fs: read ~/other/c.txt"},
+		{"fs: read ~/other/** {for: [get]}", `{"path":"%s/other"}`, "other/c.txt", "fs: read ~/other/** {for: [get]}"},
+		{"fs: read ~/elsewhere/**", `{"path":"%s/other"}`, "other/c.txt", "fs: read ~/other/**"},
+	} {
+		args := strings.ReplaceAll(tt.args, "%s", home)
+		got := learntReading(t, home, args, []string{tt.line}, func(tr wasi.Tree) { _, _ = readFile(tr, filepath.Join(home, tt.file)) })
+		if !slices.Equal(got, []string{tt.want}) {
+			t.Errorf("%s, %s: learnt %q, want %q", tt.line, tt.args, got, tt.want)
+		}
 	}
 }

@@ -59,20 +59,28 @@ type Policy struct {
 	// confirms says that lines ask for a confirmation.
 	confirms bool
 	varies   bool // the grants differ from call to call
+	// written are the lines of plugin.Grants, in their order, before the workspace was filled in.
+	written []grant.Grant
 }
 
 // Plugin makes the policy of one plugin.
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
+	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name), quota: quota.New(p.Name, p.Limits.used())}
-	policy.varies = p.Grants.Varies()
+	policy.varies, policy.written = p.Grants.Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
 	policy.asks = policy.confirms || asks(p.Grants)
 	h.add(policy)
 	return policy
+}
+
+// at is a line as it holds for this plugin.
+func (p *Policy) at(line grant.Grant) []grant.Grant {
+	return grant.NewSet(line).At(p.plugin.Name, p.plugin.Workspace).Grants()
 }
 
 // Close closes the connections that no request uses. Gates that are open stay usable, so that a policy

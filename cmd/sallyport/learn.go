@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 func newLearn(std stdio) *cobra.Command {
@@ -41,7 +42,7 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	if err != nil {
 		return err
 	}
-	needs := learn.Merge(l.needs, l.places)
+	needs := learn.Merge(l.needs, l.places, l.plugin.Grants)
 	if len(needs) == 0 && len(l.never) == 0 {
 		err := fmt.Errorf("no call of plugin %q needed anything that the audit log knows of", plugin)
 		if !l.plugin.Learn {
@@ -93,11 +94,15 @@ func printNeed(w io.Writer, n learn.Need) {
 	}
 }
 
-// writtenAs is a line as YAML has it: cut where its option begins, if it has the one that is learnt.
+// writtenAs is a line as YAML has it: cut where its option begins, if it has the one that is learnt, and with others in
+// quotes.
 func writtenAs(line string) []string {
 	head, places, found := strings.Cut(line, " {within: ")
 	if !found || !strings.HasPrefix(line, "net: ") {
-		return []string{line}
+		if strings.HasPrefix(line, `"`) {
+			return []string{line} // as it was suggested
+		}
+		return []string{notation.Paste(line)}
 	}
 	return []string{head, "within: " + strings.TrimSuffix(places, "}")}
 }

@@ -35,13 +35,21 @@ func (r *netRule) coversHost(host string) bool {
 func pathSubject(u *url.URL) subject {
 	var t subject
 	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
-		step, need := canonical.Decode(s), needNothing
-		if strings.ContainsAny(step, `/\`) {
-			need = needNoStar
-		}
-		t.steps, t.needs = append(t.steps, step), append(t.needs, need)
+		t.steps = append(t.steps, canonical.Decode(s))
 	}
+	t.needs = pathNeed(t.steps)
 	return t
+}
+
+// pathNeed marks the steps of an address in which a separator is hidden.
+func pathNeed(steps []string) []need {
+	needs := make([]need, len(steps))
+	for i, s := range steps {
+		if strings.ContainsAny(s, `/\`) {
+			needs[i] = needNoStar
+		}
+	}
+	return needs
 }
 
 func (r *netRule) coversQuery(raw string) bool {

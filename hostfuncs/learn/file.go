@@ -2,6 +2,7 @@ package learn
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -12,8 +13,10 @@ const (
 	seen      = "/workspace"
 )
 
-// fileLines proposes lines for "read ~/work/a/b".
+// fileLines proposes lines for "read ~/work/a/b". What is not bound is spelled out: of a folder that an argument names,
+// with all below it.
 func fileLines(rest string, places Places, values []value) (all []string) {
+	var spelled []string
 	op, name, _ := strings.Cut(rest, " ")
 	if in, ok := places.inWorkspace(plainPath(name, places.Home)); ok {
 		name = escaped(in)
@@ -39,12 +42,18 @@ func fileLines(rest string, places Places, values []value) (all []string) {
 		case len(want) == 1:
 			binding = "{" + v.name + "}"
 		}
-		line := "fs: " + op + " " + strings.Join(segments[:at], "/") + "/" + binding
+		below := ""
 		if end < len(segments) {
-			line += "/**"
+			below = "/**"
 		}
-		all = append(all, line)
+		if folder := strings.Join(segments[:at], "/"); !places.wide(folder) {
+			all = append(all, "fs: "+op+" "+folder+"/"+binding+below)
+		}
+		if folder := strings.Join(segments[:end], "/"); isWhole(want) && !places.wide(folder) {
+			spelled = append(spelled, "fs: "+op+" "+folder+below)
+		}
 	}
+	all = append(all, spelled...)
 	if strings.HasPrefix(name, workspace) {
 		all = append(all, "fs: "+op+" "+name)
 	}
@@ -96,14 +105,21 @@ func (p Places) whole(name string) string {
 	return name
 }
 
+// wide reports whether a folder is one that no value of a call is bound in: the root, the home, and what is above it.
+// Whoever calls would choose among all files.
+func (p Places) wide(folder string) bool {
+	at, home := path.Clean(filepath.ToSlash(p.whole(folder))), path.Clean(filepath.ToSlash(p.Home))
+	return at == "/" || !strings.Contains(at, "/") || p.Home != "" && (at == home || isAbove(at, home))
+}
+
 // short writes a value of the call as the path that it is in lines: below the workspace, as the plugin sees that or
 // not, or below the home.
 func (p Places) short(name string) string {
 	if in, ok := p.inWorkspace(plainPath(name, p.Home)); ok {
 		return in
 	}
-	if rest, ok := strings.CutPrefix(name, seen+"/"); ok && p.Workspace != "" {
-		return workspace + "/" + rest
+	if rest, ok := strings.CutPrefix(name+"/", seen+"/"); ok && p.Workspace != "" {
+		return strings.TrimSuffix(workspace+"/"+rest, "/")
 	}
 	if rest, ok := strings.CutPrefix(name, strings.TrimSuffix(p.Home, "/")+"/"); ok && p.Home != "" {
 		return "~/" + rest
@@ -117,7 +133,7 @@ func isWhole(steps []string) bool { return steps[0] == "" || steps[0] == "~" || 
 // indexOf finds steps in a path: whole paths at its beginning, others behind the first step.
 func indexOf(segments, want []string) int {
 	if isWhole(want) {
-		if len(want) > 1 && len(want) <= len(segments) && slices.Equal(segments[:len(want)], want) {
+		if (len(want) > 1 || want[0] == workspace) && len(want) <= len(segments) && slices.Equal(segments[:len(want)], want) {
 			return 0
 		}
 		return -1

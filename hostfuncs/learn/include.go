@@ -34,7 +34,7 @@ func comparing(n Need) compared {
 }
 
 // withoutIncluded leaves out lines that say nothing beside another one, which takes over their calls.
-func withoutIncluded(needs []Need) []Need {
+func withoutIncluded(needs []Need, places Places) []Need {
 	if len(needs) > maxCompared {
 		return needs
 	}
@@ -43,7 +43,9 @@ func withoutIncluded(needs []Need) []Need {
 		left = append(left, comparing(n))
 	}
 	for i := 0; i < len(left); {
-		by := slices.IndexFunc(left, func(c compared) bool { return c.Line != left[i].Line && c.includes(&left[i]) })
+		by := slices.IndexFunc(left, func(c compared) bool {
+			return c.Line != left[i].Line && (!c.Spare || left[i].Spare) && c.includes(&left[i], places)
+		})
 		if by < 0 {
 			i++
 			continue
@@ -61,7 +63,7 @@ func withoutIncluded(needs []Need) []Need {
 // includes reports whether c allows what m does: to write is to read, a path of several steps may have one, a star
 // stands for many. A line that was guessed from a refusal is included if the call's argument may have been what
 // refused it.
-func (c *compared) includes(m *compared) bool {
+func (c *compared) includes(m *compared, places Places) bool {
 	own, name, file := fileLine(c.Line)
 	if op, other, ok := fileLine(m.Line); ok && file && (op == own || op == "read") && (name == other || name == other+"/**") {
 		return true
@@ -75,7 +77,7 @@ func (c *compared) includes(m *compared) bool {
 	if m.Guessed && !c.Guessed && c.Tool == m.Tool && c.open != nil && c.open.Includes(m.line) {
 		return true
 	}
-	return c.set.Includes(m.line)
+	return c.set.Includes(m.line) || places.spans(c.line, m.Line)
 }
 
 var (

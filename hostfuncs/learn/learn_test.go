@@ -3,6 +3,7 @@ package learn_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,17 @@ func TestLines(t *testing.T) {
 		{"fs: read ~/project/b/{*}.txt", `{}`, "fs: read {workspace}/b/{*}.txt"},
 		{"fs: read ~/project", `{}`, "fs: read {workspace}"},
 		{"fs: read ~/projects/a.txt", `{}`, "fs: read ~/projects/a.txt"},
+		{"fs: read ~/work/hello.txt", `{"path":"/home/me/work"}`, "fs: read ~/work/**"},
+		{"fs: read ~/work/hello.txt", `{"path":"/home/me/work/hello.txt"}`, "fs: read ~/work/{args.path:path}"},
+		{"fs: read ~/work/hello.txt", `{"path":"work/hello.txt"}`, "fs: read ~/work/hello.txt"},
+		{"fs: read ~/work/hello.txt", `{"path":"work"}`, "fs: read ~/work/hello.txt"},
+		{"fs: read ~/work", `{"path":"/home/me/work"}`, "fs: read ~/work"},
+		{"fs: read ~/notes.md", `{"name":"notes.md"}`, "fs: read ~/notes.md"},
+		{"fs: read ~/work/hello.txt", `{"path":"/home"}`, "fs: read ~/work/hello.txt"},
+		{"fs: read /home/you/x", `{"path":"/home/you/x"}`, "fs: read /home/you/{args.path:path}"},
+		{"fs: read /home/you", `{"path":"/home/you"}`, "fs: read /home/you"},
+		{"fs: read /srv/x", `{"path":"/srv"}`, "fs: read /srv/**"},
+		{"fs: read /srv/x", `{"path":"srv/x"}`, "fs: read /srv/x"},
 		{"fs: write /srv/out/x", `{"name":"x"}`, "fs: write /srv/out/{args.name}"},
 		{"fs: write /srv/out/x/y", `{"name":"x"}`, "fs: write /srv/out/{args.name}/**"},
 		{"fs: read /srv/a{*}b", `{"name":"a*b"}`, "fs: read /srv/{args.name}"},
@@ -75,22 +87,23 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	add("net: GET https://a.example/x", "net: POST https://a.example/x", "net: GET https://a.example/x", "kv: 1MiB",
-		"fs: read ~/w/a/{args.p:path}", "fs: read ~/w/b/c/{args.p:path}", "fs: read /srv/one", "fs: read ~/{args.q:path}", "fs: read /etc/{args.q:path}")
+		"fs: read ~/w/a/{args.p:path}", "fs: read ~/w/b/c/{args.p:path}", "fs: read /home/you/{args.p:path}/**", "fs: read /home/me/a/{args.p:path}/**", "fs: read /srv/one", "fs: read ~/{args.q:path}", "fs: read /etc/{args.q:path}")
 	for i := range 9 {
 		add(fmt.Sprintf("fs: write ~/many/%d", i))
 	}
 	var got []string
-	for _, n := range learn.Merge(needs, places) {
+	for _, n := range learn.Merge(needs, places, nil) {
 		got = append(got, fmt.Sprintf("%s (%s, %d)", n.Line, n.Call, n.Used))
 	}
 	want := []string{
-		"fs: read /etc/{args.q:path} (c8, 1)", "fs: read /srv/one (c6, 1)", "fs: read ~/w/{args.p:path} (c4, 2)", "fs: read ~/{args.q:path} (c7, 1)",
-		"fs: write ~/many/* (c9, 9)", "kv: 1MiB (c3, 1)", "net: GET,POST https://a.example/x (c0, 3)",
+		"fs: read /etc/{args.q:path} (c10, 1)", "fs: read /home/me/a/{args.p:path}/** (c7, 1)", "fs: read /home/you/{args.p:path}/** (c6, 1)",
+		"fs: read /srv/one (c8, 1)", "fs: read ~/w/{args.p:path} (c4, 2)", "fs: read ~/{args.q:path} (c9, 1)",
+		"fs: write ~/many/* (c11, 9)", "kv: 1MiB (c3, 1)", "net: GET,POST https://a.example/x (c0, 3)",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, n := range learn.Merge(needs, places) {
+	for _, n := range learn.Merge(needs, places, nil) {
 		if _, err := grant.ParseLine(n.Line); err != nil {
 			t.Errorf("%s: %v", n.Line, err)
 		}
@@ -110,7 +123,7 @@ func FuzzLines(f *testing.F) {
 		if lines[len(lines)-1] != literal {
 			t.Errorf("%q", lines)
 		}
-		learn.Merge([]learn.Need{{Line: lines[0]}, {Line: literal}}, places)
+		learn.Merge([]learn.Need{{Line: lines[0]}, {Line: literal}}, places, nil)
 	})
 }
 
@@ -140,12 +153,40 @@ func TestMerge_included(t *testing.T) {
 		}, "fs: read ~ 1, fs: write {workspace}/{args.p:path} 1"},
 	} {
 		var got []string
-		for _, n := range learn.Merge(c.needs, places) {
+		for _, n := range learn.Merge(c.needs, places, nil) {
 			got = append(got, fmt.Sprintf("%s %d", n.Line, n.Used+n.Refused))
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %s, want %s", c.name, strings.Join(got, ", "), c.want)
 		}
+	}
+}
+
+// What lines allow already is joined within them.
+func TestMerge_staysInside(t *testing.T) {
+	var lines []grant.Grant
+	for _, text := range []string{"fs: read ~/work/**", "fs: read ~/docs/**", "fs: read {workspace}/**", "net: GET https://a.example/v1/**"} {
+		g, err := grant.ParseLine(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, g)
+	}
+	needs := []learn.Need{{Line: "fs: read ~/work/**"}, {Line: "fs: read ~/work/a/{args.p:path}"}, {Line: "fs: read ~/docs/{args.p:path}"}, {Line: "fs: read ~/docs/b/{args.p:path}"}, {Line: "fs: read ~/work"},
+		{Line: "fs: read {workspace}/x/{args.q:path}"}, {Line: "fs: read ~/other/{args.q:path}"}}
+	for i := range 9 {
+		needs = append(needs, learn.Need{Line: fmt.Sprintf("net: GET https://a.example/v1/%d", i)}, learn.Need{Line: fmt.Sprintf("net: GET https://a.example/v2/%d", i)})
+	}
+	var got []string
+	for _, n := range learn.Merge(needs, places, grant.NewSet(lines...)) {
+		got = append(got, n.Line)
+	}
+	want := []string{
+		"fs: read {workspace}/x/{args.q:path}", "fs: read ~/docs/{args.p:path}", "fs: read ~/other/{args.q:path}", "fs: read ~/work/**",
+		"net: GET https://a.example/v1/*", "net: GET https://a.example/v2/*",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -155,7 +196,7 @@ func TestMerge_manyPlaces(t *testing.T) {
 	for i := range 9 {
 		needs = append(needs, learn.Need{Line: fmt.Sprintf(`net: GET {args.u:url} {within: ["https://%d.example/**"]}`, i), Used: 1})
 	}
-	if got := learn.Merge(needs, places); len(got) != 1 || got[0].Line != "net: GET {args.u:url}" || got[0].Used != 9 {
+	if got := learn.Merge(needs, places, nil); len(got) != 1 || got[0].Line != "net: GET {args.u:url}" || got[0].Used != 9 {
 		t.Errorf("%+v", got)
 	}
 }

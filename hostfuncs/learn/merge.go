@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
 // Need is one line that calls needed.
@@ -26,19 +28,16 @@ type Need struct {
 // so many files of a folder reads the folder.
 const crowd = 8
 
-// Merge joins needs, the oldest first, into the fewest lines that cover them all, sorted.
-func Merge(needs []Need, places Places) []Need {
+// Merge joins needs, the oldest first, into the fewest lines that cover them all, sorted. What one of the plugin's lines
+// allows already is not joined into what none of them allows; nil is no lines.
+func Merge(needs []Need, places Places, lines *grant.Set) []Need {
+	m := merging{places, lines}
 	needs = group(needs, func(n Need) string { return n.Line }, nil)
-	needs = group(needs, pathBinding, commonFolder)
-	needs = group(needs, folderOf, func(same []Need) string {
-		if len(same) <= crowd {
-			return ""
-		}
-		return folderOf(same[0]) + "/*"
-	})
-	needs = group(needs, withoutPlaces, allPlaces)
+	needs = group(needs, m.pathBinding, m.commonFolder)
+	needs = group(needs, folderOf, m.allOfFolder)
+	needs = group(needs, withoutPlaces, m.allPlaces)
 	needs = group(needs, withoutMethods, allMethods)
-	needs = withoutPassed(withoutIncluded(needs), places)
+	needs = withoutPassed(withoutIncluded(needs, places), places)
 	slices.SortFunc(needs, func(a, b Need) int { return cmp.Compare(a.Line, b.Line) })
 	return needs
 }
@@ -81,18 +80,59 @@ func group(needs []Need, key func(Need) string, line func([]Need) string) []Need
 	return out
 }
 
-// pathBinding is what follows the literal folder of an fs line with a {…:path} in it, with the operation.
-func pathBinding(n Need) string {
+// pathBinding is what follows the literal folder of an fs line with a {…:path} in it, with the operation, and the line
+// of the plugin that allows it.
+func (m *merging) pathBinding(n Need) string {
 	op, name, ok := fileLine(n.Line)
 	at := strings.Index(name, "/{args.")
 	if !ok || at < 0 || !strings.Contains(name, ":path}") {
 		return ""
 	}
-	return op + name[at:]
+	return op + name[at:] + " " + strconv.Itoa(m.allowing(n.Line))
 }
 
-// commonFolder is the line of the deepest folder that all lie in; "" if that is the root or the home.
-func commonFolder(same []Need) string {
+// merging is what lines are joined by.
+type merging struct {
+	places Places
+	lines  *grant.Set
+}
+
+// stays is the joined line; "" if some of what it joins is allowed by a line of the plugin, and all of it by none.
+func (m *merging) stays(same []Need, joined string) string {
+	if joined == "" || m.allowed(joined) || !slices.ContainsFunc(same, func(n Need) bool { return m.allowed(n.Line) }) {
+		return joined
+	}
+	return ""
+}
+
+func (m *merging) allowed(line string) bool { return m.allowing(line) >= 0 }
+
+// allowing is the first line of the plugin that allows all that a line does; -1 if there is none.
+func (m *merging) allowing(line string) int {
+	return slices.IndexFunc(m.lines.Grants(), func(g grant.Grant) bool { return m.places.spans(g, line) })
+}
+
+// spans reports whether a line allows all that another one does, whatever a call's values are.
+func (p Places) spans(g grant.Grant, line string) bool {
+	other, err := grant.ParseLine(line)
+	if err != nil {
+		return false
+	}
+	both := grant.NewSet(g, other).At("", p.Workspace).Grants()
+	return both[0].Spans(both[1], grant.Places{Home: p.Home})
+}
+
+// allOfFolder is the line of a folder of which there is a crowd; "" if there is none.
+func (m *merging) allOfFolder(same []Need) string {
+	folder := folderOf(same[0])
+	if _, name, file := fileLine(folder); len(same) <= crowd || file && m.places.wide(name) {
+		return ""
+	}
+	return m.stays(same, folder+"/*")
+}
+
+// commonFolder is the line of the deepest folder that all lie in; "" if that is the root, the home, or above it.
+func (m *merging) commonFolder(same []Need) string {
 	var common []string
 	for i, n := range same {
 		_, name, _ := fileLine(n.Line)
@@ -106,11 +146,12 @@ func commonFolder(same []Need) string {
 		}
 		common = common[:shared]
 	}
-	if len(common) == 0 || len(common) == 1 && common[0] != workspace {
+	folder := strings.Join(common, "/")
+	if m.places.wide(folder) {
 		return ""
 	}
 	op, name, _ := fileLine(same[0].Line)
-	return "fs: " + op + " " + strings.Join(common, "/") + name[strings.Index(name, "/{args."):]
+	return m.stays(same, "fs: "+op+" "+folder+name[strings.Index(name, "/{args."):])
 }
 
 func fileLine(line string) (op, name string, ok bool) {
@@ -159,7 +200,7 @@ func withoutPlaces(n Need) string {
 }
 
 // allPlaces is the line for all of the places, or where there is a crowd of them, for any.
-func allPlaces(same []Need) string {
+func (m *merging) allPlaces(same []Need) string {
 	var places []string
 	for _, n := range same {
 		_, list, _ := strings.Cut(n.Line, withinStart)
@@ -171,7 +212,9 @@ func allPlaces(same []Need) string {
 	}
 	slices.Sort(places)
 	if places = slices.Compact(places); len(places) > crowd {
-		return withoutPlaces(same[0])
+		if any := m.stays(same, withoutPlaces(same[0])); any != "" {
+			return any
+		}
 	}
 	return withoutPlaces(same[0]) + within(places)
 }
