@@ -97,14 +97,17 @@ func (r *request) run(ctx context.Context, m method) Response {
 	return r.respond(ctx, body, err)
 }
 
-// guarded is the one place where a bug of ours is caught, so that the next request is served.
+// guarded runs a handler, whose bugs are caught.
 func (r *request) guarded(ctx context.Context, h handler) (body []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &bugError{value: p, stack: debug.Stack()}
-		}
-	}()
+	defer catch(&err)
 	return h(ctx, r)
+}
+
+// catch is deferred where a bug of ours is caught, so that the next request is served.
+func catch(err *error) {
+	if p := recover(); p != nil {
+		*err = &bugError{value: p, stack: debug.Stack()}
+	}
 }
 
 // bugError is a panic of the host.

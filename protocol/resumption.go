@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/parked"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
@@ -26,7 +27,7 @@ type resumption struct {
 	meta      json.RawMessage // of the first request
 	use       *resume.Use     // of the state
 	suspended bool
-	parked    *parked       // the call that waits where it asked; nil if it is run again
+	parked    *parked.Call  // the call that waits where it asked; nil if it is run again
 	lasts     time.Duration // how long the state is good for, if that is longer than usual
 }
 
@@ -85,8 +86,8 @@ func (r *request) restore(raw json.RawMessage) error {
 		return err
 	}
 	if s.Parked != "" {
-		if m.parked = r.server.parking.take(s.Parked); m.parked == nil {
-			return jsonrpc.InvalidParams("%v", errParked)
+		if m.parked = r.server.parking.Take(s.Parked); m.parked == nil {
+			return jsonrpc.InvalidParams("%v", parked.ErrGone)
 		}
 	}
 	if m.journal, err = journal.Decode(s.Journal); err != nil {
@@ -118,7 +119,7 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 		s.Pending = nil
 		return ask.Answers(list, len(round))
 	}
-	list, complete, err := r.nextRound(round)
+	list, complete, err := r.Round(round)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (r *request) seal() (string, error) {
 		s.Journal = m.journal.Append(nil)
 	}
 	if m.parked != nil {
-		s.Parked = m.parked.handle
+		s.Parked = m.parked.Handle
 	}
 	s.Expires = r.server.now().Add(max(m.lasts, r.server.opts.AskTime)).Unix()
 	return r.server.waiting.Seal(s, durable(r.conn.opts.Principal))
@@ -188,8 +189,8 @@ func (r *request) taskID() string {
 	return r.task.ID
 }
 
-// nextRound makes a round of a plugin's questions what is sent.
-func (r *request) nextRound(round []runtime.Question) (list []ask.Question, complete bool, err error) {
+// Round makes a round of a plugin's questions what is sent.
+func (r *request) Round(round []runtime.Question) (list []ask.Question, complete bool, err error) {
 	var used []string
 	if r.task != nil { // whose keys are never used again
 		used = r.task.Asked

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
+	"github.com/sallyport-mcp/sallyport/protocol/parked"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
@@ -79,7 +80,7 @@ type Server struct {
 
 	keys     *sealed.Keys
 	waiting  *resume.Keeper
-	parking  parking
+	parking  *parked.Lot
 	sessions *session.Book
 	now      func() time.Time
 
@@ -102,6 +103,7 @@ func NewServer(c Catalog, o *Options) *Server {
 	s.info = s.serverInfo()
 	s.meta = rawjson.Object{{Key: era.MetaServerInfo, Value: s.info}}.Append(nil)
 	s.callPrefix = callPrefix()
+	s.parking = parked.NewLot(s.opts.AskTime)
 	s.waiting = resume.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
 		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.meta, Discover: s.discoverResult, Logger: s.log,
@@ -204,7 +206,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	s.stopWatch()
 	s.tasks.Close()
-	s.parking.close()
+	s.parking.Close()
 	conns := s.open()
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {

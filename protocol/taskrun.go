@@ -74,7 +74,7 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 
 // askKept has a kept task ask, and waits for the answers.
 func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	list, complete, err := r.nextRound(round)
+	list, complete, err := r.Round(round)
 	if err != nil {
 		return nil, err
 	}

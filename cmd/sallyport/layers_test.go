@@ -50,6 +50,7 @@ const layers = `
 3 protocol/failure > protocol/answer registry/catalogue
 3 protocol/listing > protocol/search registry/catalogue
 3 protocol/once > protocol/answer
+3 protocol/parked > protocol/ask registry/catalogue
 3 protocol/resume > protocol/ask
 3 protocol/search > protocol/answer registry/catalogue
 3 protocol/subscription > protocol/task registry/catalogue

@@ -1,0 +1,135 @@
+package parked
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// client is one request: it notes what it hears.
+type client struct {
+	heard  []string
+	rounds ask.Rounds
+}
+
+func (c *client) hear(what string)                                  { c.heard = append(c.heard, what) }
+func (c *client) Progress(_ context.Context, p json.RawMessage)     { c.hear("progress " + string(p)) }
+func (c *client) Message(_ context.Context, params json.RawMessage) { c.hear("message") }
+func (c *client) Denied(*runtime.AskError)                          { c.hear("denied") }
+func (c *client) RetryAfter(int64)                                  { c.hear("retry") }
+func (c *client) Release()                                          { c.hear("release") }
+func (c *client) Receipt(receipt.Receipt)                           { c.hear("receipt") }
+
+func (c *client) Round(round []runtime.Question) ([]ask.Question, bool, error) {
+	return c.rounds.Next(round, ask.Declared([]byte(`{"roots":{}}`)), nil)
+}
+
+var question = []runtime.Question{{Method: "roots/list", Key: "r"}}
+
+// asksTwice is a plugin that says something, asks, and so again; its result is what it was told.
+func asksTwice(ctx context.Context, c *Call) (rawjson.Object, error) {
+	var o rawjson.Object
+	for n := range 2 {
+		c.Progress(ctx, fmt.Appendf(nil, "%d", n))
+		answers, err := c.Ask(ctx, question)
+		if err != nil {
+			return nil, err
+		}
+		o.Set(fmt.Sprint(n), answers[0].Result)
+	}
+	c.Receipt(receipt.Receipt{})
+	return o, nil
+}
+
+func wait(t *testing.T, c *Call) []ask.Question {
+	t.Helper()
+	_, asked, err := c.Wait(t.Context())
+	if err != nil || len(asked) != 1 {
+		t.Fatalf("%v, %v", asked, err)
+	}
+	return asked
+}
+
+// A call goes on with each request that brings answers, and speaks to the newest.
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lot := NewLot(time.Hour)
+		defer lot.Close()
+		first, second, third := &client{}, &client{}, &client{}
+		c := lot.Begin(t.Context(), first, asksTwice)
+		for _, next := range []*client{second, third} {
+			asked := wait(t, c)
+			if lot.Take("guess") != nil || lot.Take(c.Handle) != c || lot.Take(c.Handle) != nil {
+				t.Fatal("the call is not there, or there twice")
+			}
+			asked[0].Answer = json.RawMessage(`{"n":1}`)
+			c.GoOn(next, asked)
+		}
+		o, asked, err := c.Wait(t.Context())
+		if err != nil || asked != nil || string(o.Append(nil)) != `{"0":{"n":1},"1":{"n":1}}` {
+			t.Errorf("%s, %v, %v", o.Append(nil), asked, err)
+		}
+		if got := fmt.Sprint(first.heard, second.heard, third.heard); got != "[progress 0] [progress 1] [receipt]" {
+			t.Error(got)
+		}
+	})
+}
+
+// A call that nobody comes back to ends, and so does one whose lot closes, or whose request ends.
+func TestCall_ends(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, l *Lot, c *Call){
+		"nobody answers": func(*testing.T, *Lot, *Call) { time.Sleep(parkTime + time.Second) },
+		"the lot closes": func(_ *testing.T, l *Lot, _ *Call) { l.Close() },
+		"the client goes": func(t *testing.T, _ *Lot, c *Call) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, _, _ = c.Wait(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lot := NewLot(time.Hour)
+				c := lot.Begin(t.Context(), &client{}, asksTwice)
+				wait(t, c)
+				synctest.Wait()
+				end(t, lot, c)
+				if _, _, err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "did not answer in time") {
+					t.Errorf("%v", err)
+				}
+				if len(lot.calls) != 0 {
+					t.Error("it waits although it is over")
+				}
+			})
+		})
+	}
+}
+
+// So many wait, and one more is told that it cannot.
+func TestLot_bound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lot := NewLot(time.Hour)
+		defer lot.Close()
+		for range maxParked {
+			wait(t, lot.Begin(t.Context(), &client{}, asksTwice))
+		}
+		c := lot.Begin(t.Context(), &client{}, func(ctx context.Context, c *Call) (rawjson.Object, error) {
+			answers, err := c.Ask(ctx, question)
+			if err != nil {
+				return nil, err
+			}
+			return nil, answers[0].Err
+		})
+		if _, _, err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "too many calls") {
+			t.Errorf("%v", err)
+		}
+	})
+}
