@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -17,8 +16,6 @@ import (
 // defaultAskTime is how long a client may take for one round: a person reads, thinks, looks something
 // up.
 const defaultAskTime = 10 * time.Minute
-
-var _ hostfuncs.Asker = (*request)(nil)
 
 // Ask puts a round of a plugin's questions to the client. What the client did not declare is answered
 // at once, and never sent.
@@ -112,9 +109,7 @@ func (r *request) await(ctx context.Context, w *outgoing) runtime.Answer {
 // withdraw tells the client that its answer is not waited for any more.
 func (r *request) withdraw(w *outgoing) {
 	params := rawjson.Object{{Key: "requestId", Value: w.id}, {Key: "reason", Value: json.RawMessage(`"the time is over"`)}}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.emit(jsonrpc.Notification("notifications/cancelled", params))
+	r.stream.Tell(jsonrpc.Notification("notifications/cancelled", params))
 }
 
 // codeUserRejected is what clients answer when their user does not let a model be asked.

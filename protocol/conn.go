@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -93,7 +94,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 		c.answered(m)
 		return Response{}
 	}
-	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, send: send}
+	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, stream: stream.Stream{Send: send}}
 	handler, refusal := r.accept()
 	if refusal != nil {
 		return r.refuse(refusal)

@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/stream"
 )
 
 // initialize begins a legacy session. A client that begins again, as bridges do when they
@@ -27,7 +28,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	}
 	version := era.Negotiate(requested)
 	r.conn.ready.Store(false)
-	r.conn.level.Store(int32(levelUnset))
+	r.conn.level.Store(int32(stream.Unset))
 	declared := ask.Declared(rawjson.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
 	r.conn.subscriptions.Forget()
@@ -113,7 +114,7 @@ func ping(_ context.Context, r *request) ([]byte, error) {
 
 // setLevel sets the least level of log messages in a legacy session.
 func setLevel(_ context.Context, r *request) ([]byte, error) {
-	l, err := requireLevel(rawjson.Get(r.params, "level"))
+	l, err := stream.ReadLevel(rawjson.Get(r.params, "level"))
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,7 @@ func (c *Conn) request(r *request, method string, params json.RawMessage) (*outg
 	c.outgoing[string(w.id)] = w
 	c.mu.Unlock()
 	m := jsonrpc.Message{ID: w.id, Method: method, Params: params}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.emit(rawjson.OneLine(m.Append(nil)))
+	r.stream.Tell(rawjson.OneLine(m.Append(nil)))
 	return w, nil
 }
 

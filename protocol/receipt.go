@@ -3,29 +3,11 @@ package protocol
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // metaReceipt is the _meta key of what a call did.
 const metaReceipt = "dev.sallyport/receipt"
-
-var _ hostfuncs.ReceiptListener = (*request)(nil)
-
-// Receipt takes what the call did. It comes when the call is over, before its answer is sent.
-func (r *request) Receipt(receipt receipt.Receipt) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.receipt = &receipt
-}
-
-// done is what the call did, if it is known.
-func (r *request) done() *receipt.Receipt {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.receipt
-}
 
 // outside lists what a failed call did that cannot be taken back, as JSON; nil if nothing is known.
 func (r *request) outside() json.RawMessage {

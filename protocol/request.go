@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
@@ -25,14 +25,13 @@ type request struct {
 	id     json.RawMessage
 	method string
 	params json.RawMessage
-	send   func([]byte)
+	stream stream.Stream // what the client hears before the answer; stopped when it wants none
 
 	modern      bool
-	level       level           // of a modern request
-	token       json.RawMessage // the client's progressToken, nil if it wants no progress
-	call        string          // call id, "" until a plugin is asked
-	subject     string          // the tool, prompt or URI that is asked for, "" likewise
-	initialized string          // see Response
+	level       stream.Level // of a modern request
+	call        string       // call id, "" until a plugin is asked
+	subject     string       // the tool, prompt or URI that is asked for, "" likewise
+	initialized string       // see Response
 
 	capabilities json.RawMessage // of a modern request
 	resumption   resumption      // of a modern request that may ask
@@ -40,14 +39,11 @@ type request struct {
 	minted       string          // that session, if this request began it
 	task         *task.Task      // that this is a run of; nil if a client waits for the answer
 
-	stop      context.CancelFunc
-	abandoned atomic.Bool // the client wants no answer
+	stop context.CancelFunc
 
-	mu       sync.Mutex
-	stream   stream
-	hints    failure.Hints // of what fails
-	finished bool
-	receipt  *receipt.Receipt // of the call, when it is over
+	mu      sync.Mutex
+	hints   failure.Hints    // of what fails
+	receipt *receipt.Receipt // of the call, when it is over
 }
 
 // accept decides the era, holds the request to that era's rules and finds its handler.
@@ -74,9 +70,9 @@ func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
 	if e.Token != nil && !rawjson.IsString(e.Token) && !rawjson.IsInteger(e.Token) {
 		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
 	}
-	r.token = e.Token
+	r.stream.Token = e.Token
 	if r.modern && e.LogLevel != nil {
-		r.level, err = requireLevel(e.LogLevel)
+		r.level, err = stream.ReadLevel(e.LogLevel)
 	}
 	return err
 }
@@ -120,9 +116,9 @@ func (e *bugError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // respond turns a handler's outcome into a response. After it nothing is sent for the request.
 func (r *request) respond(ctx context.Context, body []byte, err error) Response {
-	r.finish()
+	r.stream.Finish()
 	resp := Response{Body: body, Modern: r.modern, Initialized: r.initialized}
-	if r.abandoned.Load() || ctx.Err() == context.Canceled {
+	if r.stream.Stopped() || ctx.Err() == context.Canceled {
 		resp = Response{Modern: r.modern}
 		r.settle(&resp, context.Canceled)
 		return resp
@@ -136,7 +132,7 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 
 // abandon cancels the request; the client hears nothing more of it.
 func (r *request) abandon() {
-	r.abandoned.Store(true)
+	r.stream.Stop()
 	r.stop()
 }
 

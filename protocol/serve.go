@@ -23,8 +23,6 @@ func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), 
 	}
 }
 
-var _ parked.Request = (*request)(nil)
-
 // serve performs a call to an entry. In the modern era one whose plugin keeps its state waits where it asks, and r
 // may go on with one that waits.
 func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalogue.Call, run runs) (rawjson.Object, error) {

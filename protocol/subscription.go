@@ -34,7 +34,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 	}
 	defer stop()
 	meta := rawjson.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
-	r.tell(jsonrpc.Notification("notifications/subscriptions/acknowledged",
+	r.stream.Tell(jsonrpc.Notification("notifications/subscriptions/acknowledged",
 		rawjson.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: honoured.Append(nil)}}))
 	for {
 		select {
@@ -43,17 +43,8 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		case <-l.Ended:
 			return r.frame(rawjson.Object{{Key: "_meta", Value: meta}}, false), nil
 		case <-l.Wake:
-			r.tell(l.News(meta)...)
+			r.stream.Tell(l.News(meta)...)
 		}
-	}
-}
-
-// tell sends messages that belong to this request.
-func (r *request) tell(messages ...[]byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, m := range messages {
-		r.emit(m)
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 		modern: true, task: t, capabilities: rawjson.Get(params, "_meta", era.MetaCapabilities),
 		stop: func() {},
 	}
-	r.token, r.send = rawjson.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }
+	r.stream.Token, r.stream.Send = rawjson.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guarded(ctx, callTool)
 	resp := r.respond(ctx, body, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
@@ -103,7 +104,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	m := c.server.tasks
 	m.Go(func() {
-		r := &request{conn: c, server: c.server, send: c.opts.Notify}
+		r := &request{conn: c, server: c.server, stream: stream.Stream{Send: c.opts.Notify}}
 		if err := r.askForTask(ctx, &t, false); err != nil && ctx.Err() == nil {
 			c.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
 		}

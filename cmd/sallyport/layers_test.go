@@ -112,6 +112,7 @@ const layers = `
 0 protocol/sealed
 0 protocol/secretword
 0 protocol/session
+0 protocol/stream > protocol/clean protocol/jsonrpc protocol/meta protocol/rawjson
 0 registry/cache > protocol/rawjson registry/manifest registry/stamp
 0 registry/folder > registry/stamp
 0 registry/frontmatter > protocol/rawjson

@@ -15,7 +15,7 @@ import (
 type Hints struct {
 	denial  *runtime.AskError // the first effect that the gate refused
 	denials int               // how many there were
-	denied  string            // what the last of them said
+	denied  *runtime.AskError // the last
 	later   int64             // milliseconds until something that failed may be tried again; 0 is not known
 }
 
@@ -24,10 +24,10 @@ func (h *Hints) Denied(e *runtime.AskError) {
 	if h.denial == nil {
 		h.denial = e // what a guest tries next, it tries for want of this
 	}
-	if h.denied != e.Message {
+	if h.denied == nil || h.denied.Message != e.Message { // it tries again
 		h.denials++
 	}
-	h.denied = e.Message
+	h.denied = e
 }
 
 // RetryAfter takes in when something that failed may be tried again, in milliseconds.

@@ -1,7 +1,6 @@
-package protocol
+package stream
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,18 +10,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// listener is a request whose stream a test reads.
-func listener(got *[]string) *request {
-	s := &Server{}
-	return &request{
-		conn: &Conn{server: s}, server: s,
-		token: []byte(`"p"`),
-		send:  func(msg []byte) { *got = append(*got, string(msg)) },
-	}
+// listener is a stream that a test reads.
+func listener(got *[]string) *Stream {
+	return &Stream{Token: []byte(`"p"`), Send: func(msg []byte) { *got = append(*got, string(msg)) }}
 }
 
-func progress(r *request, n int) {
-	r.Progress(context.Background(), fmt.Appendf(nil, `{"progress":%d}`, n))
+func progress(r *Stream, n int) {
+	r.Progress(fmt.Appendf(nil, `{"progress":%d}`, n))
 }
 
 // A plugin that reports without end slows nobody down, and its last value arrives.
@@ -43,7 +37,7 @@ func TestProgress_Rate(t *testing.T) {
 		if n := len(got) - notifyBurst; n != notifyPerSecond {
 			t.Errorf("%d a second later", n)
 		}
-		r.finish()
+		r.Finish()
 		if last := got[len(got)-1]; !strings.Contains(last, `"progress":19999,`) {
 			t.Errorf("the last one is %s", last)
 		}
@@ -55,7 +49,7 @@ func TestMessage_Rate(t *testing.T) {
 		var got []string
 		r := listener(&got)
 		for range 10_000 {
-			r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
+			r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
 		}
 		if len(got) != notifyBurst {
 			t.Errorf("%d at once", len(got))
@@ -67,15 +61,14 @@ func TestMessage_Rate(t *testing.T) {
 func TestStream_Ends(t *testing.T) {
 	var got []string
 	r := listener(&got)
-	r.finish()
+	r.Finish()
 	progress(r, 1)
-	r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
+	r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
 	r = listener(&got)
-	r.stop = func() {}
-	r.abandon()
+	r.Stop()
 	progress(r, 1)
-	r.Message(context.Background(), []byte(`{"level":"info","data":1}`))
-	r.finish()
+	r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
+	r.Finish()
 	if len(got) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -89,20 +82,20 @@ func TestStream_Hostile(t *testing.T) {
 		``, `null`, `[]`, `{`, `{}`, `{"progress":null}`, `{"progress":"1"}`, `{"progress":1e999}`, `{"progress":1,"progress":2}`,
 		`{"progress":1,"message":"` + strings.Repeat("x", maxNotification) + `"}`,
 	} {
-		r.Progress(context.Background(), []byte(params))
+		r.Progress([]byte(params))
 	}
 	for _, params := range []string{
 		``, `null`, `[]`, `{`, `{}`, `{"level":"info"}`, `{"level":7,"data":1}`, `{"level":"loud","data":1}`, `{"data":1}`,
 		`{"level":"info","data":"` + strings.Repeat("x", maxNotification) + `"}`, "{\"level\":\"info\",\"data\":\"\xff\"}",
 	} {
-		r.Message(context.Background(), []byte(params))
+		r.Message([]byte(params), DefaultLevel)
 	}
-	r.finish()
+	r.Finish()
 	if len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	r = listener(&got)
-	r.Message(context.Background(), []byte("{\n\"level\":\r\n\"info\",\"data\":1}"))
+	r.Message([]byte("{\n\"level\":\r\n\"info\",\"data\":1}"), DefaultLevel)
 	if len(got) != 1 || strings.ContainsAny(got[0], "\r\n") || rawjson.Valid([]byte(got[0])) != nil {
 		t.Errorf("%q", got)
 	}

@@ -1,21 +1,23 @@
-package protocol
+package stream
 
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 func TestParseLevel(t *testing.T) {
-	last := levelUnset
+	last := Unset
 	for _, name := range []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"} {
-		l := parseLevel(textOf(name))
+		l := parseLevel(rawjson.AppendString(nil, name))
 		if l <= last {
 			t.Errorf("%s is not above the one before", name)
 		}
 		last = l
 	}
 	for _, bad := range []string{``, `""`, `"Info"`, `info`, `1`, `null`} {
-		if parseLevel(json.RawMessage(bad)) != levelUnset {
+		if parseLevel(json.RawMessage(bad)) != Unset {
 			t.Errorf("%s is a level", bad)
 		}
 	}
