@@ -3,7 +3,6 @@ package protocol
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
@@ -59,18 +58,18 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	answers := make([]runtime.Answer, len(round))
-	waits := make([]*outgoing, len(round))
+	waits := make([]*ask.Sent, len(round))
 	declared := r.declared()
 	for i, q := range round {
 		if refused := declared.Undeclared(q); refused != nil {
 			answers[i].Err = refused
 			continue
 		}
-		waits[i], answers[i].Err = r.conn.request(r, q.Method, r.fitLegacy(q, declared))
+		waits[i], answers[i].Err = r.conn.desk.Send(q.Method, r.fitLegacy(q, declared), r.stream.Tell)
 	}
 	for i, w := range waits {
 		if w != nil {
-			answers[i] = r.await(ctx, w)
+			answers[i] = w.Wait(ctx)
 		}
 	}
 	return answers
@@ -86,45 +85,4 @@ func (r *request) fitLegacy(q runtime.Question, declared ask.Abilities) json.Raw
 	}
 	o.Set("elicitationId", rawjson.AppendString(nil, r.server.nextCall()))
 	return o.Append(nil)
-}
-
-// await waits for one answer.
-func (r *request) await(ctx context.Context, w *outgoing) runtime.Answer {
-	defer r.conn.forgetRequest(w)
-	select {
-	case m := <-w.answer:
-		if m.Error != nil {
-			return runtime.Answer{Err: clientError(m.Error)}
-		}
-		return runtime.Answer{Result: m.Result}
-	case <-ctx.Done():
-	}
-	if errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
-		r.withdraw(w)
-		return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindTimeout, Message: "the client did not answer in time"}}
-	}
-	return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}}
-}
-
-// withdraw tells the client that its answer is not waited for any more.
-func (r *request) withdraw(w *outgoing) {
-	params := rawjson.Object{{Key: "requestId", Value: w.id}, {Key: "reason", Value: json.RawMessage(`"the time is over"`)}}
-	r.stream.Tell(jsonrpc.Notification("notifications/cancelled", params))
-}
-
-// codeUserRejected is what clients answer when their user does not let a model be asked.
-const codeUserRejected = -1
-
-// clientError is what a client's error means to a plugin.
-func clientError(e *jsonrpc.Error) *runtime.AskError {
-	kind := runtime.KindUnavailable
-	switch e.Code {
-	case codeUserRejected:
-		kind = runtime.KindDenied
-	case jsonrpc.CodeMethodNotFound:
-		kind = runtime.KindUnsupported
-	case jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest:
-		kind = runtime.KindInvalid
-	}
-	return &runtime.AskError{Kind: kind, Message: "the client says: " + jsonrpc.Clip(e.Message)}
 }

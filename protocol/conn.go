@@ -66,16 +66,14 @@ type Conn struct {
 	level atomic.Int32
 
 	subscriptions subscription.Set
+	desk          ask.Desk // of the legacy session
 
 	running sync.WaitGroup // requests in flight; Add happens under mu, and not once closed is set
 
 	mu       sync.Mutex
 	closed   bool
-	inFlight map[string]*request  // by id, verbatim
-	outgoing map[string]*outgoing // requests to the client, by id
-	asked    uint64               // how many there were
-
-	watched map[string]func() // ends the watch of a task, of the legacy session, by ID
+	inFlight map[string]*request // by id, verbatim
+	watched  map[string]func()   // ends the watch of a task, of the legacy session, by ID
 }
 
 // Handle answers one message. For a request it returns when the answer is ready; for anything else
@@ -91,7 +89,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 		c.notified(m)
 		return Response{Modern: era.IsModern(m)}
 	case !m.IsRequest():
-		c.answered(m)
+		c.desk.Answered(m)
 		return Response{}
 	}
 	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, stream: stream.Stream{Send: send}}
@@ -198,3 +196,7 @@ func (c *Conn) drain() {
 
 // announcesChanges reports whether a legacy session can be told about changes.
 func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil }
+
+// Waiting returns how many questions wait for the client's answers. Whoever bounds the calls that run at
+// once must go on reading while this many of them wait for what it reads.
+func (c *Conn) Waiting() int { return c.desk.Waiting() }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
@@ -188,12 +189,12 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	keys := slices.Sorted(maps.Keys(t.Requests))
-	waits := make([]*outgoing, len(keys))
+	waits := make([]*ask.Sent, len(keys))
 	for i, key := range keys {
 		method, _ := rawjson.String(rawjson.Get(t.Requests[key], "method"))
 		params, _ := rawjson.ParseObject(rawjson.Get(t.Requests[key], "params"))
 		meta.Set(&params, relatedTask, relation(t))
-		w, err := r.conn.request(r, method, params.Append(nil))
+		w, err := r.conn.desk.Send(method, params.Append(nil), r.stream.Tell)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	}
 	answers := map[string]json.RawMessage{}
 	for i, w := range waits {
-		a := r.await(ctx, w)
+		a := w.Wait(ctx)
 		switch silent := errors.Is(context.Cause(ctx), runtime.ErrUnanswered); {
 		case ctx.Err() != nil && !silent:
 			return ctx.Err() // the task goes on waiting

@@ -6,7 +6,8 @@
 //	                                         ▲  └────▶ Answers, for the plugin
 //	the client's inputResponses ──▶ Take ────┘
 //
-// How a question travels and who waits for its answer is the caller's affair.
+// A modern client gets the questions with the result of its request. A legacy one is sent a request for each, which the
+// Desk of its connection has until it answers.
 //
 // This package is internal to Sallyport: it is not promised to others.
 package ask
