@@ -43,7 +43,10 @@ func fileLines(rest string, places Places, values []value) (all []string) {
 			binding = "{" + v.name + "}"
 		}
 		below := ""
-		if end < len(segments) {
+		switch {
+		case end == len(segments)-1 && segments[end] == "*": // the names in a folder
+			below = "/*"
+		case end < len(segments):
 			below = "/**"
 		}
 		if folder := strings.Join(segments[:at], "/"); !places.wide(folder) {

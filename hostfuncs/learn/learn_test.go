@@ -44,6 +44,8 @@ func TestLines(t *testing.T) {
 		{"fs: read ~/work/hello.txt", `{"path":"work/hello.txt"}`, "fs: read ~/work/hello.txt"},
 		{"fs: read ~/work/hello.txt", `{"path":"work"}`, "fs: read ~/work/hello.txt"},
 		{"fs: read ~/work", `{"path":"/home/me/work"}`, "fs: read ~/work"},
+		{"fs: read ~/work/*", `{"path":"/home/me/work"}`, "fs: read ~/work/*"},
+		{"fs: read ~/work/a/*", `{"path":"~/work/a"}`, "fs: read ~/work/{args.path:path}/*"},
 		{"fs: read ~/notes.md", `{"name":"notes.md"}`, "fs: read ~/notes.md"},
 		{"fs: read ~/work/hello.txt", `{"path":"/home"}`, "fs: read ~/work/hello.txt"},
 		{"fs: read /home/you/x", `{"path":"/home/you/x"}`, "fs: read /home/you/{args.path:path}"},
