@@ -15,11 +15,11 @@ import (
 func (d *difference) printCode(w io.Writer) {
 	switch before := d.Before.Digest; before {
 	case d.After.Digest:
-		fmt.Fprintf(w, "  code  %s, as it was approved\n", before)
+		fmt.Fprintf(w, "  code %s, as it was approved\n", before)
 	case "":
-		fmt.Fprintf(w, "  code  - nothing was approved yet\n        + %s\n", d.After.Digest)
+		fmt.Fprintf(w, "  code - nothing was approved yet\n       + %s\n", d.After.Digest)
 	default:
-		fmt.Fprintf(w, "  code  - %s\n        + %s\n", before, d.After.Digest)
+		fmt.Fprintf(w, "  code - %s\n       + %s\n", before, d.After.Digest)
 	}
 }
 

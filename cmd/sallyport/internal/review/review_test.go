@@ -52,7 +52,7 @@ func TestPrintReview_weight(t *testing.T) {
 	}
 	delete(after.Definitions, "tool t001")
 	got := reviewed(before, after, false)
-	order := []string{"  code  - sha256:1", "+ sha256:2", "- 1 import\n    env.a\n", "+ 1 import\n    env.b\n", "  + want {", "    tool t000: description\n    [-old-] {+new+} words here\n",
+	order := []string{"  code - sha256:1", "+ sha256:2", "- 1 import\n    env.a\n", "+ 1 import\n    env.b\n", "  + want {", "    tool t000: description\n    [-old-] {+new+} words here\n",
 		"    tool t002: description", "  + tool t003: new words here\n", "  + and 67 more: --all prints them\n", "  - tool t001\n",
 		"\nin short: 2 other imports, 1 want new and 0 gone, of its entries 2 changed, 97 new, 1 gone\n", "  + want {", "  not shown are "}
 	rest := got
