@@ -76,6 +76,12 @@ func escapes() []escape {
 	} {
 		add("net", name, []string{open}, get(address))
 	}
+	for name, path := range map[string]string{
+		"plain": "open/admin/x", "an empty step": "open//admin/x", "empty steps": "open///admin///x", "one in front": "/open/admin/x", "encoded letter": "open/%61dmin/x",
+		"encoded slash": "open/%2Fadmin/x", "encoded slash between": "open%2Fadmin/x", "encoded backslash": "open/%5Cadmin/x", "empty after a dot": "open/.//admin/x",
+	} {
+		add("net", "what a line denies, "+name, []string{site, "deny: net: GET http://site.example/open/admin/**"}, get("http://site.example/"+path))
+	}
 	for name, params := range map[string]string{
 		"header with a line end": `{"url":"http://site.example/open/x","headers":{"X":"a\r\nGET /canary HTTP/1.1"}}`, "header name with a line end": `{"url":"http://site.example/open/x","headers":{"X\r\nY":"a"}}`,
 		"second Host": `{"url":"http://site.example/open/x","headers":{"Host":"canary.example"}}`, "Transfer-Encoding": `{"url":"http://site.example/open/x","headers":{"Transfer-Encoding":"chunked"}}`,

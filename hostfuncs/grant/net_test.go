@@ -125,6 +125,28 @@ func TestSet_Net_Decision(t *testing.T) {
 	}
 }
 
+// What a line denies is denied also where a server may take two slashes, or a hidden one, for one; what a line allows is
+// only what it says.
+func TestSet_Net_DenyFolds(t *testing.T) {
+	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/v1/admin/**", "deny: net: GET https://a.example/one", "deny: net: GET https://a.example/x/*/z",
+		"deny: net: GET https://a.example/a//b")
+	for path, want := range map[string]bool{
+		"/v1/admin/x": false, "/v1//admin/x": false, "//v1/admin/x": false, "/v1///admin": false, "/v1/%2Fadmin/x": false, "/v1%2Fadmin/x": false, "/v1/%5cadmin": false,
+		"/v1/adminx/": true, "/v1x//admin": true, "/one": false, "//one": false, "/one/": true, "/one//": true, "/x//y/z": false, "/x/y//z": false, "/x/z": true, "/x//z": true,
+		"/a//b": false, "/a/b": true, "/": true, "//": true,
+	} {
+		if d := s.Net("GET", mustURL(t, "https://a.example"+path)); d.Allowed != want {
+			t.Errorf("%s is %v", path, d.Allowed)
+		}
+	}
+	allows := mustSet(t, "net: GET https://a.example/v1/*/x")
+	for path, want := range map[string]bool{"/v1/a/x": true, "/v1//a/x": false, "//v1/a/x": false, "/v1/a%2Fx": false} {
+		if d := allows.Net("GET", mustURL(t, "https://a.example"+path)); d.Allowed != want {
+			t.Errorf("allowing %s is %v", path, d.Allowed)
+		}
+	}
+}
+
 func TestSet_Net_SuggestIsNarrow(t *testing.T) {
 	tests := []struct{ url, want string }{
 		{"https://api.example.com/v1/x", "net: GET https://api.example.com/v1/x"},

@@ -9,14 +9,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
+// coversNet reports whether the line is about this request. One that denies is also about an address whose path a
+// server may take for one that it names: with two slashes for one, or with some in an escape.
+func (g *Grant) coversNet(method string, u *url.URL) bool {
+	return g.net.covers(method, u) || g.Deny && g.net.coversPath(method, u, foldedSubject(u))
+}
+
 // covers reports whether the line is about this request; u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
+	return r.coversPath(method, u, pathSubject(u))
+}
+
+func (r *netRule) coversPath(method string, u *url.URL, path subject) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
 	}
 	port, _ := canonical.Port(u.Scheme, u.Port(), false)
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
-		r.coversHost(u.Hostname()) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
+		r.coversHost(u.Hostname()) && r.path.match(path) && r.coversQuery(u.RawQuery)
 }
 
 // coversWithin holds the places that an address of the call is cut to.
@@ -39,6 +49,16 @@ func pathSubject(u *url.URL) subject {
 	}
 	t.needs = pathNeed(t.steps)
 	return t
+}
+
+// foldedSubject is the path of an address as a server may read it: every slash and backslash, also a hidden one, ends a
+// step, and of empty steps only a last one stays.
+func foldedSubject(u *url.URL) (t subject) {
+	all := strings.FieldsFunc(canonical.Decode(u.EscapedPath()), func(r rune) bool { return r == '/' || r == '\\' })
+	if strings.HasSuffix(u.EscapedPath(), "/") {
+		all = append(all, "")
+	}
+	return subject{steps: all}
 }
 
 // pathNeed marks the steps of an address in which a separator is hidden.
@@ -79,7 +99,7 @@ func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 
 // Net decides about one request; u must come from canonical.URL and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
-	d := s.decide(Net, func(g *Grant) bool { return g.net.covers(method, u) })
+	d := s.decide(Net, func(g *Grant) bool { return g.coversNet(method, u) })
 	d.Named = d.Named || d.Allowed && s.withinNames(u)
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)

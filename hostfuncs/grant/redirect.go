@@ -11,7 +11,7 @@ import (
 // redirects: public anywhere that is public. Both addresses are canonical.
 func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	d := s.Net(method, u)
-	if d.Grant != nil || s.own(Net, func(g *Grant) bool { return g.net.covers(method, u) }).Grant != nil {
+	if d.Grant != nil || s.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Grant != nil {
 		return d
 	}
 	follow := s.decide(Net, func(g *Grant) bool { return g.net.follows(method, origin, u) })
