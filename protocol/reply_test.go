@@ -25,7 +25,7 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 	for name, test := range map[string]struct{ fail, secret string }{
 		"stack of a guest": {`{"kind":"trap","message":"trapped"}`, "secret stack"},
 		"error of ours":    {`{"kind":"bug"}`, "secret detail"},
-		"panic of ours":    {`{"kind":"panic"}`, "wire_test.go"},
+		"panic of ours":    {`{"kind":"panic"}`, "plugin_test.go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

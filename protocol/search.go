@@ -7,11 +7,11 @@ import (
 
 // searching serves the host's own two tools. It is done if it answered; else the request has become the
 // one that it stood for.
-func (r *request) searching(name string) (body []byte, done bool, err error) {
+func (r *request) searching() (body []byte, done bool, err error) {
 	if !r.server.opts.Search {
 		return nil, false, nil
 	}
-	switch name {
+	switch name, _ := rawjson.String(rawjson.Get(r.params, "name")); name {
 	case search.Find:
 		o, err := r.server.current().Index.Answer(rawjson.Get(r.params, "arguments"))
 		if err != nil {

@@ -20,14 +20,11 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := r.unambiguous(); err != nil {
 		return nil, err
 	}
-	name, err := r.member("name")
-	if err != nil {
-		return nil, err
-	}
-	if body, done, err := r.searching(name); done || err != nil {
+	if body, done, err := r.searching(); done || err != nil {
 		return body, err
 	}
-	if name, err = r.member("name"); err != nil {
+	name, err := r.member("name")
+	if err != nil {
 		return nil, err
 	}
 	t, v, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Tool, bool) { return s.Tool(name) })
@@ -48,21 +45,25 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	call.DryRun = w.dryRun
-	run := func() (rawjson.Object, error) {
-		return r.serve(ctx, t, call, func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
-	}
-	if w.once != "" && !w.dryRun {
-		first := run
-		run = func() (rawjson.Object, error) { return r.server.once().Do(ctx, r.onceCall(t.Name, w.once), first) }
-	}
-	o, err := run()
+	o, err := r.serveTool(ctx, t, call, w)
 	if err != nil {
 		return nil, err
 	}
 	r.finishTool(&o)
 	r.bound(ctx, &o, lower(t.Limit(), w.maxBytes))
 	return r.frame(o, false), nil
+}
+
+// serveTool performs the call of a tool, once if it has a key.
+func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call, w wishes) (rawjson.Object, error) {
+	call.DryRun = w.dryRun
+	run := func() (rawjson.Object, error) {
+		return r.serve(ctx, t, call, func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
+	}
+	if w.once == "" || w.dryRun {
+		return run()
+	}
+	return r.server.once().Do(ctx, r.onceCall(t.Name, w.once), run)
 }
 
 // errNoTool ends a task whose tool has gone.

@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// newCatalog is a registry with the plugin t, which does what the _meta of a request says.
+func newCatalog(t testing.TB, serve serving.Func) *registry.Registry {
+	t.Helper()
+	r, err := registry.New(t.Context(), registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("testdata/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AddGo("t", manifest, serve); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(context.Background()) })
+	return r
+}
+
+func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin string, tools []string) {
+	t.Helper()
+	var list []json.RawMessage
+	for _, name := range tools {
+		list = append(list, json.RawMessage(`{"name":"`+name+`","description":"added","inputSchema":{"type":"object"}}`))
+	}
+	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: rawjson.Array(list)}}.Append(nil)
+	if err := r.AddGo(plugin, manifest, serve); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
+
+// obey is a plugin that does what its caller wrote into params._meta:
+//
+//	"notify": [[method, params], …]  sends these first; ["through the gate", [method, params]] as a guest does
+//	"wait": milliseconds             then waits, or until it is cancelled
+//	"ask": [[question, …], …]        asks these rounds, and answers with what was answered
+//	"reply": value                   answers with this
+//	"replyText": string              answers with these bytes
+//	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
+//
+// Without any of these it says what it was asked.
+func (p *player) obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	meta := rawjson.Get(params, "_meta")
+	notes, _ := rawjson.Elements(rawjson.Get(meta, "notify"))
+	for _, n := range notes {
+		p.tell(ctx, meta, n)
+	}
+	if ms, err := strconv.Atoi(string(rawjson.Get(meta, "wait"))); err == nil {
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, &runtime.EndError{Kind: runtime.KindCancelled, Message: "cancelled", Err: ctx.Err()}
+		}
+	}
+	if rounds, _ := rawjson.Elements(rawjson.Get(meta, "ask")); rounds != nil {
+		return p.ask(ctx, method, rounds)
+	}
+	if text, ok := rawjson.String(rawjson.Get(meta, "replyText")); ok {
+		return json.RawMessage(text), nil
+	}
+	if fail := rawjson.Get(meta, "fail"); fail != nil {
+		return nil, failureOf(fail)
+	}
+	if reply := rawjson.Get(meta, "reply"); reply != nil {
+		return bytes.Clone(reply), nil
+	}
+	return said(method, params), nil
+}
+
+// tell sends one notification of a call, as the gate would.
+func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
+	pair, _ := rawjson.Elements(note)
+	switch name, _ := rawjson.String(pair[0]); name {
+	case "notifications/progress":
+		p.client(meta).Progress(ctx, pair[1])
+	case "notifications/message":
+		p.client(meta).Message(ctx, pair[1])
+	case "through the gate":
+		pair, _ := rawjson.Elements(pair[1])
+		method, _ := rawjson.String(pair[0])
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, method, pair[1], nil); err != nil {
+			p.t.Errorf("%s: %v", method, err)
+		}
+	case "denied":
+		message, _ := rawjson.String(pair[1])
+		p.client(meta).(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
+	default:
+		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
+			p.t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// ask asks rounds as a dialect does.
+func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessage) (json.RawMessage, error) {
+	var told []string
+	for _, raw := range rounds {
+		var round []runtime.Question
+		if err := json.Unmarshal(raw, &round); err != nil {
+			p.t.Error(err)
+		}
+		for _, a := range runtime.GateFrom(ctx).(runtime.Rounds).AskRound(ctx, round, nil) {
+			var refused *runtime.AskError
+			switch {
+			case errors.As(a.Err, &refused) && refused.Requires != nil && len(round) == 1:
+				return nil, &runtime.GuestError{Code: -1, Message: refused.Message,
+					Data: rawjson.Object{{Key: "requiredCapabilities", Value: refused.Requires}}.Append(nil)}
+			case errors.As(a.Err, &refused):
+				told = append(told, refused.Error())
+			case a.Err != nil:
+				return nil, a.Err
+			default:
+				told = append(told, string(a.Result))
+			}
+		}
+	}
+	return said(method, json.RawMessage(`{"uri":"test://a","arguments":`+string(textOf(strings.Join(told, " / ")))+`}`)), nil
+}
+
+// client finds the request that has this _meta: a plugin of this process has no gate.
+func (p *player) client(meta json.RawMessage) catalogue.Client {
+	p.conn.mu.Lock()
+	defer p.conn.mu.Unlock()
+	for _, r := range p.conn.inFlight {
+		if bytes.Equal(rawjson.Get(r.params, "_meta"), meta) {
+			return r
+		}
+	}
+	p.t.Errorf("no request has the _meta %s", meta)
+	return &request{}
+}
+
+func failureOf(fail json.RawMessage) error {
+	message, _ := rawjson.String(rawjson.Get(fail, "message"))
+	if code, err := strconv.Atoi(string(rawjson.Get(fail, "code"))); err == nil {
+		return &runtime.GuestError{Code: code, Message: message, Data: rawjson.Get(fail, "data")}
+	}
+	kind, _ := rawjson.String(rawjson.Get(fail, "kind"))
+	switch kind {
+	case "panic":
+		panic("a bug")
+	case "bug":
+		return errors.New("secret detail")
+	case "denied":
+		ask := &runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"}
+		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: ask}
+	}
+	return &runtime.EndError{Kind: runtime.Kind(kind), Message: message, Stack: "secret stack"}
+}
+
+// said answers each method in its own shape with what was asked.
+func said(method string, params json.RawMessage) json.RawMessage {
+	asked := textOf(string(rawjson.Get(params, "arguments")))
+	switch method {
+	case "tools/call":
+		return json.RawMessage(`{"content":[{"type":"text","text":` + string(asked) + `}]}`)
+	case "prompts/get":
+		return json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":` + string(asked) + `}}]}`)
+	case "resources/read":
+		return json.RawMessage(`{"contents":[{"uri":` + string(rawjson.Get(params, "uri")) + `,"text":"hello"}]}`)
+	}
+	return json.RawMessage(`{"completion":{"values":["` + strings.Repeat(`x","`, 120) + `y"]}}`)
+}
+
+// logTo returns a logger that a test reads.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
