@@ -18,13 +18,13 @@
 // What one thing is about is a package below this one: the era and the envelope of a request (era), lists (listing),
 // what a plugin answered (answer), why it gave no answer (failure), what goes to the client before the result (stream),
 // questions (ask) and the calls that wait for their answers (resume, parked), tasks (task, task/runner), subscriptions,
-// idempotency keys (once), sessions. What is left here is the way of a request through them, a file for each method:
+// what a client says about one call (wish), idempotency keys (once), sessions, the greeting. What is left here is the way of a request through them, a file for each method:
 //
 //	conn.go        what a client's connection has, and which requests run
 //	request.go     one request, from its envelope to its response
 //	method.go      the table of methods
 //	client.go      the request as its plugin's client; ask.go its questions
-//	reply.go       results, in the form of each era; errors.go whatever ended without one
+//	reply.go       results; errors.go whatever ended without one
 //
 // A transport may call Handle from as many goroutines as it likes.
 //

@@ -2,14 +2,10 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
 
-	"github.com/sallyport-mcp/sallyport/protocol/apps"
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/stream"
 )
@@ -35,71 +31,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	r.conn.forgetTasks()
 	r.conn.version.Store(&version)
 	r.initialized = version
-	return r.prepared(r.initializeResult(version)), nil
-}
-
-func (r *request) initializeResult(version string) json.RawMessage {
-	can := legacyCapabilities(r.conn.announcesChanges())
-	if version == era.V20251125 {
-		can = append(append(can[:len(can)-1], `,"tasks":`...), append(r.conn.legacyTasks(), '}')...)
-	}
-	o := rawjson.Object{
-		{Key: "protocolVersion", Value: rawjson.AppendString(nil, version)},
-		{Key: "capabilities", Value: can},
-		{Key: "serverInfo", Value: r.server.info},
-	}
-	r.server.instruct(&o)
-	return o.Append(nil)
-}
-
-// instruct adds the instructions, if there are any.
-func (s *Server) instruct(o *rawjson.Object) {
-	if s.opts.Instructions != "" {
-		o.Set("instructions", rawjson.AppendString(nil, s.opts.Instructions))
-	}
-}
-
-// legacyCapabilities says what a legacy session can use. All three lists are always there, even
-// when they are empty: plugins come and go while a session lasts.
-func legacyCapabilities(tells bool) json.RawMessage { return capabilities(strconv.FormatBool(tells)) }
-
-// modernCapabilities says the same of the modern era, which hears of changes by subscriptions/listen.
-func modernCapabilities(skills, pages bool) json.RawMessage {
-	o := rawjson.Object{{Key: tasksExtension, Value: json.RawMessage("{}")}}
-	if skills {
-		o.Set(skillsExtension, json.RawMessage(`{"directoryRead":true}`))
-	}
-	if pages {
-		o.Set(apps.Extension, json.RawMessage("{}"))
-	}
-	all := capabilities("true")
-	all = append(append(all[:len(all)-1], `,"extensions":`...), o.Append(nil)...)
-	return append(all, '}')
-}
-
-// capabilities is a server that tells of changes, or not: "true" or "false".
-func capabilities(tells string) json.RawMessage {
-	empty := json.RawMessage("{}")
-	list := json.RawMessage(`{"listChanged":` + tells + `}`)
-	return rawjson.Object{
-		{Key: "completions", Value: empty},
-		{Key: "logging", Value: empty},
-		{Key: "prompts", Value: list},
-		{Key: "resources", Value: json.RawMessage(`{"listChanged":` + tells + `,"subscribe":` + tells + `}`)},
-		{Key: "tools", Value: list},
-	}.Append(nil)
-}
-
-func (s *Server) discoverResult(skills, pages bool) json.RawMessage {
-	o := rawjson.Object{
-		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
-		{Key: "supportedVersions", Value: rawjson.Strings(era.Versions())},
-		{Key: "capabilities", Value: modernCapabilities(skills, pages)},
-	}
-	s.instruct(&o)
-	listing.Cacheable(&o, s.opts.ListTTL)
-	o.Set("_meta", s.meta)
-	return o.Append(nil)
+	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
 }
 
 // discover answers a modern client that wants to know what there is.

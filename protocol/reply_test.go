@@ -10,16 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
-func TestFreshFor(t *testing.T) {
-	for ttl, want := range map[string]string{
-		"": "0", "0": "0", "5000": "5000", "-1": "0", "1.5": "0", "1e3": "0", `"5"`: "0", "null": "0", "9999999999": "0",
-	} {
-		if got := freshFor(json.RawMessage(ttl)); string(got) != want {
-			t.Errorf("%s: %s", ttl, got)
-		}
-	}
-}
-
 // What only the operator may see is in the log, with the call id that the client was given.
 func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 	for name, test := range map[string]struct{ fail, secret string }{

@@ -145,7 +145,7 @@ func (r *request) inputRequired() ([]byte, error) {
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
 		{Key: "inputRequests", Value: ask.Requests(r.resumption.pending).Append(nil)},
 		{Key: "requestState", Value: rawjson.AppendString(nil, text)},
-		{Key: "_meta", Value: r.server.meta},
+		{Key: "_meta", Value: r.server.form.Meta},
 	}.Append(nil))), nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/greeting"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/session"
@@ -61,7 +60,7 @@ type Options struct {
 }
 
 // defaultPageSize is large since a client that does not follow nextCursor sees nothing beyond it.
-// See maxPage for the bound in bytes.
+// Package listing has the bound in bytes.
 const defaultPageSize = 1000
 
 // Server answers MCP requests from a catalogue. It is safe for concurrent use.
@@ -70,8 +69,8 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 
-	info json.RawMessage // {"name":…,"version":…}
-	meta json.RawMessage // the _meta of a result that has none of its own
+	form     era.Form
+	greeting greeting.Server
 
 	callPrefix string // makes call ids of this process differ from those of another
 	calls      atomic.Uint64
@@ -100,13 +99,13 @@ func NewServer(c Catalog, o *Options) *Server {
 	}
 	s.defaults()
 	s.log = s.opts.Logger
-	s.info = s.serverInfo()
-	s.meta = rawjson.Object{{Key: era.MetaServerInfo, Value: s.info}}.Append(nil)
+	s.form = era.NewForm(greeting.Info(s.opts.Name, s.opts.Version))
+	s.greeting = greeting.Server{Form: s.form, Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
 	s.callPrefix = callPrefix()
 	s.parking = parked.NewLot(s.opts.AskTime)
 	s.waiting = resume.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
-		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.meta, Discover: s.discoverResult, Logger: s.log,
+		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.form.Meta, Discover: s.greeting.Discover, Logger: s.log,
 	}
 	s.tasks = s.newTasks()
 	s.tasks.Start()
@@ -134,13 +133,6 @@ func (s *Server) defaults() {
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.New(slog.DiscardHandler)
 	}
-}
-
-func (s *Server) serverInfo() json.RawMessage {
-	return rawjson.Object{
-		{Key: "name", Value: rawjson.AppendString(nil, s.opts.Name)},
-		{Key: "version", Value: rawjson.AppendString(nil, s.opts.Version)},
-	}.Append(nil)
 }
 
 // callPrefix is random so that call ids in the logs of several processes do not meet. They are

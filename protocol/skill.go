@@ -8,9 +8,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// skillsExtension is the extension of texts that teach a model, with the files they speak of.
-const skillsExtension = "io.modelcontextprotocol/skills"
-
 // getSkill serves skills/get.
 func getSkill(_ context.Context, r *request) ([]byte, error) {
 	uri, err := r.member("uri")

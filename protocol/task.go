@@ -8,27 +8,24 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/protocol/greeting"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-const (
-	// tasksExtension is the extension of calls that go on after their answer.
-	tasksExtension = "io.modelcontextprotocol/tasks"
-	// requiresTasks is what a client should have declared.
-	requiresTasks = `{"extensions":{"` + tasksExtension + `":{}}}`
-)
+// requiresTasks is what a client should have declared.
+const requiresTasks = `{"extensions":{"` + greeting.Tasks + `":{}}}`
 
 // declaresTasks reports whether the client of this request knows tasks.
 func (r *request) declaresTasks() bool {
-	return rawjson.IsObject(rawjson.Get(r.capabilities, "extensions", tasksExtension))
+	return rawjson.IsObject(rawjson.Get(r.capabilities, "extensions", greeting.Tasks))
 }
 
 func missingTasks() *jsonrpc.Error {
 	data := json.RawMessage(`{"requiredCapabilities":` + requiresTasks + `}`)
-	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + tasksExtension, Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + greeting.Tasks, Data: data}
 }
 
 // asTask makes a call of a tool that supports it a task, if the client knows tasks. It is done if it
@@ -60,7 +57,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 		return nil, true, err
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, begun.Describe()...)
-	o.Set("_meta", r.server.meta)
+	o.Set("_meta", r.server.form.Meta)
 	r.tellSession(&o)
 	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
 }
@@ -72,8 +69,8 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 	if err != nil {
 		return task.Task{}, err
 	}
-	if w.once != "" && !w.dryRun {
-		if t, ok := r.begunOnce(ctx, tool.Name, w.once); ok {
+	if w.Once != "" && !w.DryRun {
+		if t, ok := r.begunOnce(ctx, tool.Name, w.Once); ok {
 			known(t.ID)
 			return t, nil
 		}
@@ -82,10 +79,6 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 	return r.server.tasks.Open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session}, known)
 }
-
-// durable reports whether a principal's tasks outlive the process: nobody can prove to be the same
-// anonymous.
-func durable(principal string) bool { return principal != "" && principal != anonymous }
 
 // theTask finds the task that a request names.
 func (r *request) theTask(ctx context.Context) (task.Task, error) {
@@ -125,7 +118,7 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 		return r.prepared(rawjson.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
-	o.Set("_meta", r.server.meta)
+	o.Set("_meta", r.server.form.Meta)
 	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 

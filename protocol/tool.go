@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/wish"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -50,20 +51,20 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	r.finishTool(&o)
-	r.bound(ctx, &o, lower(t.Limit(), w.maxBytes))
+	r.bound(ctx, &o, lower(t.Limit(), w.MaxBytes))
 	return r.frame(o, false), nil
 }
 
 // serveTool performs the call of a tool, once if it has a key.
-func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call, w wishes) (rawjson.Object, error) {
-	call.DryRun = w.dryRun
+func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call, w wish.Wishes) (rawjson.Object, error) {
+	call.DryRun = w.DryRun
 	run := func() (rawjson.Object, error) {
 		return r.serve(ctx, t, call, func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
 	}
-	if w.once == "" || w.dryRun {
+	if w.Once == "" || w.DryRun {
 		return run()
 	}
-	return r.server.once().Do(ctx, r.onceCall(t.Name, w.once), run)
+	return r.server.once().Do(ctx, r.onceCall(t.Name, w.Once), run)
 }
 
 // errNoTool ends a task whose tool has gone.
@@ -137,4 +138,13 @@ func (r *request) finishTool(o *rawjson.Object) {
 	if f := hints.Own(); f != nil {
 		meta.Set(o, failure.Meta, f.Data(r.call))
 	}
+}
+
+// wishes are what the client says about the call. Only for a caller with a name a call is kept.
+func (r *request) wishes() (wish.Wishes, error) {
+	w, err := wish.Read(r.params)
+	if err == nil && w.Once != "" && (r.server.opts.Store == nil || r.conn.opts.Principal == anonymous) {
+		err = jsonrpc.InvalidParams("%s needs a caller with a name", wish.Once)
+	}
+	return w, err
 }

@@ -100,7 +100,8 @@ const layers = `
 0 hostfuncs/wasi/pipe
 0 protocol/apps > protocol/rawjson
 0 protocol/clean > protocol/rawjson
-0 protocol/era > protocol/jsonrpc protocol/rawjson
+0 protocol/era > protocol/jsonrpc protocol/meta protocol/rawjson
+0 protocol/greeting > protocol/apps protocol/era protocol/rawjson
 0 protocol/icon > protocol/rawjson
 0 protocol/jsonrpc > protocol/clean protocol/rawjson
 0 protocol/meta > protocol/apps protocol/rawjson
@@ -113,6 +114,7 @@ const layers = `
 0 protocol/secretword
 0 protocol/session
 0 protocol/stream > protocol/clean protocol/jsonrpc protocol/meta protocol/rawjson
+0 protocol/wish > protocol/jsonrpc protocol/rawjson
 0 registry/cache > protocol/rawjson registry/manifest registry/stamp
 0 registry/folder > registry/stamp
 0 registry/frontmatter > protocol/rawjson

@@ -1,4 +1,4 @@
-// Package era is which of MCP's versions a request belongs to, and what its envelope says.
+// Package era is which of MCP's versions a request belongs to, what its envelope says, and the form of its result.
 //
 //	modern   2026-07-28                 each request names its version in params._meta; nothing is remembered
 //	legacy   2024-11-05 … 2025-11-25    a session that initialize began, with the version agreed on there

@@ -67,3 +67,13 @@ func TestVersions(t *testing.T) {
 		t.Error("the slice is shared")
 	}
 }
+
+func TestFreshFor(t *testing.T) {
+	for ttl, want := range map[string]string{
+		"": "0", "0": "0", "5000": "5000", "-1": "0", "1.5": "0", "1e3": "0", `"5"`: "0", "null": "0", "9999999999": "0",
+	} {
+		if got := freshFor(json.RawMessage(ttl)); string(got) != want {
+			t.Errorf("%s: %s", ttl, got)
+		}
+	}
+}

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
-	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -45,7 +45,7 @@ func (o *Options) list(key string, e entries) List {
 
 func (o *Options) modernPage(p rawjson.Object) json.RawMessage {
 	p.Set("resultType", json.RawMessage(`"complete"`))
-	Cacheable(&p, o.TTL)
+	era.Cacheable(&p, o.TTL)
 	p.Set("_meta", o.Meta)
 	return p.Append(nil)
 }
@@ -117,11 +117,4 @@ func (l *List) number(cursor json.RawMessage) (int, error) {
 		return 0, jsonrpc.InvalidParams("unknown cursor: the list may have changed, ask for it from the start")
 	}
 	return n, nil
-}
-
-// Cacheable says in a modern result how long it may be kept, and that it is for one caller alone: what is listed may
-// depend on who asks.
-func Cacheable(o *rawjson.Object, ttl time.Duration) {
-	o.Set("ttlMs", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
-	o.Set("cacheScope", json.RawMessage(`"private"`))
 }

@@ -1,0 +1,41 @@
+package greeting
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// What is offered depends on what the client's version knows, and on what is there.
+func TestServer(t *testing.T) {
+	s := Server{Form: era.NewForm(Info("n", "1")), TTL: time.Second}
+	tasks := json.RawMessage(`{"cancel":{}}`)
+	for _, test := range []struct {
+		answer json.RawMessage
+		path   []string
+		want   string
+	}{
+		{s.Initialize(era.V20251125, true, tasks), []string{"capabilities", "tasks"}, `{"cancel":{}}`},
+		{s.Initialize(era.V20250618, true, tasks), []string{"capabilities", "tasks"}, ``},
+		{s.Initialize(era.V20250618, true, tasks), []string{"capabilities", "resources"}, `{"listChanged":true,"subscribe":true}`},
+		{s.Initialize(era.V20250618, false, tasks), []string{"capabilities", "tools"}, `{"listChanged":false}`},
+		{s.Initialize(era.V20250618, false, tasks), []string{"serverInfo"}, `{"name":"n","version":"1"}`},
+		{s.Initialize(era.V20250618, false, tasks), []string{"instructions"}, ``},
+		{s.Discover(false, false), []string{"capabilities", "extensions"}, `{"io.modelcontextprotocol/tasks":{}}`},
+		{s.Discover(true, true), []string{"capabilities", "extensions", Skills}, `{"directoryRead":true}`},
+		{s.Discover(true, true), []string{"capabilities", "extensions", "io.modelcontextprotocol/ui"}, `{}`},
+		{s.Discover(true, true), []string{"ttlMs"}, `1000`},
+		{s.Discover(true, true), []string{"_meta", era.MetaServerInfo}, `{"name":"n","version":"1"}`},
+		{(&Server{Instructions: "do"}).Discover(true, true), []string{"instructions"}, `"do"`},
+	} {
+		if err := rawjson.Valid(test.answer); err != nil {
+			t.Fatalf("%s: %v", test.answer, err)
+		}
+		if got := string(rawjson.Get(test.answer, test.path...)); got != test.want {
+			t.Errorf("%s of %s: %s", test.path, test.answer, got)
+		}
+	}
+}
