@@ -267,6 +267,26 @@ func TestConsent_files(t *testing.T) {
 	f.silent()
 }
 
+// A question about a folder that was to be listed is about its names; the answer shows them, and a want has to.
+func TestConsent_lists(t *testing.T) {
+	t.Parallel()
+	home := world(t)
+	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
+	if _, e := listDir(f.call().Files(), home+"/work"); e == 0 {
+		t.Error("listed")
+	}
+	if q := f.waiting(); q.Line != "fs: read ~/work/*" || q.Effect != "list ~/work" {
+		t.Errorf("%+v", q)
+	}
+	f.allow(f.waiting().ID, store.Answer{})
+	if names, e := listDir(f.call().Files(), home+"/work"); e != 0 || !strings.Contains(names, "a.txt") {
+		t.Error(names, e)
+	}
+	f.plugin.Wants = []hostfuncs.Want{{Grants: mustSet(t, "fs: read ~/other/c.txt")}}
+	listDir(f.call().Files(), home+"/other")
+	f.silent()
+}
+
 // makeAll is how Go makes a folder with those above it, and then a file in it.
 func makeAll(tr wasi.Tree, dir string) wasi.Errno {
 	if s, e := tr.Stat(dir, true); e == 0 && s.Type == wasi.TypeDirectory {

@@ -21,6 +21,10 @@ type effect struct {
 	target string
 	// decide asks the grants; nil if the effect is given to every plugin.
 	decide func(*grant.Set) grant.Decision
+	// announced asks wants instead, where it takes more for one to cover what is asked about; nil is decide.
+	announced func(*grant.Set) grant.Decision
+	// aside says that plugins do it by the way: what is allowed of it is learnt only where an argument names it.
+	aside bool
 	// propose is the line that is learnt, with the arguments that bound knows; nil takes what decide suggests.
 	propose func(bound func(text string) (binding string, ok bool)) string
 	// near adds to the reason of a refusal why a line that looks as if it allowed the effect does not; nil

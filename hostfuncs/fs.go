@@ -25,7 +25,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	t := tree.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
 		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: g.policy.host.places.Fold,
-		Direct: f.direct, Share: f.share, Moved: f.moved, LinksOut: f.linksOut, Full: f.full,
+		Direct: f.direct, Share: f.share, Moved: f.moved, Lists: f.lists, LinksOut: f.linksOut, Full: f.full,
 	})
 	g.mu.Lock()
 	g.files = held
@@ -88,6 +88,10 @@ func (f *files) direct(path string) bool {
 	return !f.gate.call.DryRun && f.grants(path).Direct
 }
 
+// lists records that the names in a folder are read. A line for the folder alone shows none of them, and that it is
+// empty would not be true.
+func (f *files) lists(path string) bool { return f.Allow(tree.List, path) == nil }
+
 // share bounds what is written under one line.
 func (f *files) share(path string) overlay.Share {
 	d := f.grants(path)
@@ -146,10 +150,10 @@ var (
 )
 
 func grantOp(op tree.Op) grant.Op {
-	if op == tree.Read {
-		return grant.Read
+	if op.Changes() {
+		return grant.Write
 	}
-	return grant.Write
+	return grant.Read
 }
 
 // meant is the path of the host that the guest asks for.
@@ -181,11 +185,16 @@ func (f *files) Allow(op tree.Op, path string) error {
 // effect is what passes the gate when something is done with a path.
 func (f *files) effect(op tree.Op, path string) effect {
 	act := op.String() + " " + f.shown(path)
-	return effect{
+	e := effect{
 		family: "fs", act: act, target: act,
 		forbid: func() string { return f.forbidden(op, path) },
 		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
 	}
+	if op == tree.List { // of whatever name
+		e.aside = true
+		e.announced = func(s *grant.Set) grant.Decision { return f.decide(s, tree.Read, filepath.Join(path, "*")) }
+	}
+	return e
 }
 
 // may reports whether an effect is allowed as things are, and records nothing.
@@ -214,17 +223,20 @@ func (g *Gate) during() context.Context {
 
 func (f *files) decide(s *grant.Set, op tree.Op, path string) grant.Decision {
 	places := f.gate.policy.host.places
-	if op == tree.Make {
+	switch op {
+	case tree.Make:
 		return s.Folder(path, places)
+	case tree.List:
+		return s.List(path, places)
 	}
 	return s.FS(grantOp(op), path, places)
 }
 
 func (f *files) forbidden(op tree.Op, path string) string {
-	if op != tree.Read && f.gate.call.ReadOnly {
+	if op.Changes() && f.gate.call.ReadOnly {
 		return saysReadOnly
 	}
-	return f.forbiddenTo(op != tree.Read, path)
+	return f.forbiddenTo(op.Changes(), path)
 }
 
 func (f *files) forbiddenTo(write bool, path string) string {

@@ -109,6 +109,48 @@ func TestFS(t *testing.T) {
 	}
 }
 
+// listDir is what a folder has, as it is opened to be listed.
+func listDir(tr wasi.Tree, path string) (names string, e wasi.Errno) {
+	f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
+	if e != 0 {
+		return "", e
+	}
+	defer f.Close()
+	for {
+		list, e := f.ReadDir(10)
+		if e != 0 || len(list) == 0 {
+			return names, e
+		}
+		for _, d := range list {
+			names += d.Name + " "
+		}
+	}
+}
+
+// A folder that is listed is an effect of its own; where a line shows none of its names, it is refused and not empty.
+func TestFS_Lists(t *testing.T) {
+	home := world(t)
+	for line, want := range map[string]string{
+		"fs: read ~/work/*":   "",
+		"fs: read ~/work/**":  "",
+		"fs: read ~/work/a.*": "",
+		"fs: read ~/work":     "fs: read ~/work/*",
+		"fs: read ~/other/**": "fs: read ~/work/*",
+	} {
+		g, tr := filesOf(t, hostfuncs.Options{Home: home}, line)
+		names, e := listDir(tr, home+"/work")
+		if done := e == 0 && strings.Contains(names, "a.txt"); done != (want == "") {
+			t.Errorf("%s: %q, errno %d", line, names, e)
+		}
+		if done := has(g.Receipt().Effects, "list ~/work"); done != (want == "") {
+			t.Errorf("%s: %+v", line, g.Receipt().Effects)
+		}
+		if d := g.Denials(); want != "" && (len(d) != 1 || d[0].Effect != "list ~/work" || d[0].Hint != want) {
+			t.Errorf("%s: %+v", line, d)
+		}
+	}
+}
+
 func TestFS_Patterns(t *testing.T) {
 	home := world(t)
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")

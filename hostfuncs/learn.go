@@ -17,6 +17,9 @@ func (g *Gate) learn(e effect, allowed bool) {
 		return
 	}
 	var by []allowing
+	if allowed && e.aside && !g.named(e) {
+		return
+	}
 	if allowed {
 		by = g.allowing(e)
 	}
@@ -26,6 +29,13 @@ func (g *Gate) learn(e effect, allowed bool) {
 			return
 		}
 	}
+}
+
+// named reports whether the arguments of the call name what an effect is about.
+func (g *Gate) named(e effect) bool {
+	literal := g.suggested(e, e.decide(g.grants.Limits()))
+	places := learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}
+	return literal != "" && len(learn.Lines(literal, places, rawjson.Get(g.call.Params, "arguments"))) > len(learn.Lines(literal, places, nil))
 }
 
 // proposed are lines that may cover an effect, the narrowest first. The one thing itself, that follows no argument,

@@ -202,12 +202,12 @@ func (g *Gate) Conclude(err error) error {
 		return nil
 	}
 	var failed *runtime.AskError
-	for _, m := range ends(p.folders(), p.refused(tree.Write)) {
+	for _, m := range ends(p.folders(), p.refused(tree.Op.Changes)) {
 		if refused := p.files.Allow(m.op, m.path); refused != nil {
 			failed = asAskError(refused)
 		}
 	}
-	for _, l := range ends(p.looks, p.refused(tree.Read)) {
+	for _, l := range ends(p.looks, p.refused(func(tree.Op) bool { return true })) {
 		if !p.files.Visible(l.path, true) { // or it led to what was granted meanwhile
 			_ = p.files.Allow(l.op, l.path) // it is recorded
 		}
@@ -231,10 +231,10 @@ func (p *probes) folders() (all []probe) {
 	return all
 }
 
-// refused is what was refused by itself: with tree.Write only what would have changed something.
-func (p *probes) refused(least tree.Op) (all []probe) {
+// refused is what was refused by itself, of some operations.
+func (p *probes) refused(which func(tree.Op) bool) (all []probe) {
 	for _, r := range p.files.refused {
-		if r.op >= least {
+		if which(r.op) {
 			all = append(all, r)
 		}
 	}

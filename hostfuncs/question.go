@@ -55,12 +55,16 @@ func (g *Gate) shownTo(e effect) (text string, whole bool) {
 
 // announced finds the want that covers an effect, under the ceilings of the call.
 func (g *Gate) announced(e effect) (Want, bool) {
+	decide := e.decide
+	if e.announced != nil {
+		decide = e.announced
+	}
 	i := slices.IndexFunc(g.policy.wants, func(w Want) bool {
 		set := g.policy.bound(w.Grants, g.call)
 		for _, c := range g.grants.Ceilings() {
 			set = set.Under(c)
 		}
-		d := e.decide(set)
+		d := decide(set)
 		return (d.Allowed || d.Ask) && (d.Named || e.inside == nil || !e.inside())
 	})
 	if i < 0 {

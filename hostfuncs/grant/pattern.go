@@ -142,5 +142,21 @@ func (p pattern) within(t subject) bool {
 	return reach[end]
 }
 
+// beneath reports whether something that p matches may lie below the subject.
+func (p pattern) beneath(t subject) bool {
+	reach := make([]bool, len(t.steps)+1)
+	reach[0] = true
+	end := len(t.steps)
+	for _, s := range p {
+		if reach[end] {
+			return true
+		}
+		if t.advance(s, reach); s.any && reach[end] {
+			return true
+		}
+	}
+	return false
+}
+
 // splitStars cuts text at its stars.
 func splitStars(text string) glob { return strings.Split(text, "*") }

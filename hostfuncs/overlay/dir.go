@@ -59,6 +59,9 @@ func (d *dir) Stat() (wasi.Stat, wasi.Errno) {
 // ReadDir lists the host's entries that are still there, then the call's own.
 func (d *dir) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	if !d.begun {
+		if d.at.Real != "" && d.o.o.Lists != nil && !d.o.o.Lists(d.at.Host) {
+			return nil, wasi.EACCES
+		}
 		d.begun, d.own = true, d.o.entries(d.at.Real)
 	}
 	for d.lower != nil {

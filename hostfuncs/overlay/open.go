@@ -10,8 +10,10 @@ func (o *Overlay) Open(path string, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 	op := tree.Read
 	if opt.Write || opt.Create || opt.Truncate {
 		op = tree.Write
+	} else if opt.Directory {
+		op = tree.List
 	}
-	if op == tree.Read && len(o.nodes) == 0 {
+	if !op.Changes() && len(o.nodes) == 0 {
 		f, e := o.lower.Open(path, opt)
 		if e != wasi.ESUCCESS {
 			return nil, e

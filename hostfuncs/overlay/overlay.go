@@ -32,6 +32,8 @@ type Options struct {
 	Fold bool
 	// Moved hears how many bytes of a file were read and written, when it is closed; nil hears nothing.
 	Moved func(op tree.Op, host string, n int64)
+	// Lists decides about the names in a folder of the host that is open, when they are first read; nil allows all.
+	Lists func(host string) bool
 	// LinksOut hears of each symbolic link that is not made, since it would lead out of what the guest has; nil
 	// hears nothing. The guest gets EPERM.
 	LinksOut func(host, target string)

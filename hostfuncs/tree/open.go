@@ -25,6 +25,8 @@ func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno)
 	op := Read
 	if o.Write || o.Create {
 		op = Write
+	} else if o.Directory {
+		op = List
 	}
 	exclusive := o.Create && o.Exclusive
 	p, e := t.walk(path, !o.NoFollow && !exclusive, op)

@@ -17,15 +17,22 @@ const (
 	Read  Op = iota // look at it and read it
 	Write           // make, change, move or remove it
 	Make            // make a folder where nothing is: a Write that less allows
+	List            // look at the names in a folder: a Read of what it holds
 )
 
-// String returns "read" or "write".
+// String returns "read", "write" or "list".
 func (o Op) String() string {
-	if o == Read {
+	switch o {
+	case Read:
 		return "read"
+	case List:
+		return "list"
 	}
 	return "write"
 }
+
+// Changes reports whether something is another when it is done.
+func (o Op) Changes() bool { return o == Write || o == Make }
 
 // Decider says what a call may do. Paths are absolute host paths without links, except that a
 // mount's own folder is as the grant writes it. The Tree asks from one goroutine.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
@@ -26,6 +28,12 @@ func list(_ *sallyport.Call, a listArgs) (string, error) {
 		return "granted:\n" + strings.Join(all, "\n"), nil
 	}
 	dir := granted.Clean(a.Path)
+	// that it is to be listed is said before anything else: whoever may not is told what would allow that
+	if f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0); err == nil {
+		_ = f.Close()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return "", granted.Explain(dir, err)
+	}
 	info, err := os.Stat(dir)
 	if err == nil && granted.Nothing() {
 		err = fs.ErrNotExist
