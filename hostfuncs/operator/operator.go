@@ -83,6 +83,7 @@ type Desk struct {
 	mu     sync.Mutex
 	grants []store.Grant
 	read   time.Time // when they were
+	state  uint64    // of the store's answers, before they were
 }
 
 // New returns a desk.
@@ -105,8 +106,8 @@ func (d *Desk) Command(words ...string) string {
 // Waits reports whether calls wait for answers.
 func (d *Desk) Waits() bool { return d.opts.Wait }
 
-// Grants returns what was allowed to these bytes of a plugin for one principal. An answer of another process is
-// among them a quarter of a second later.
+// Grants returns what was allowed to these bytes of a plugin for one principal. An answer of this process holds
+// at once; one of another process is among them a quarter of a second later.
 func (d *Desk) Grants(ctx context.Context, plugin, digest, principal string) []store.Grant {
 	var own []store.Grant
 	for _, g := range d.all(ctx) {
@@ -117,17 +118,18 @@ func (d *Desk) Grants(ctx context.Context, plugin, digest, principal string) []s
 	return own
 }
 
-// all reads the store, unless that was done just now.
+// all reads the store, unless that was done just now and nobody has answered in this process since.
 func (d *Desk) all(ctx context.Context) []store.Grant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := d.opts.Now(); now.Sub(d.read) >= lookAgain || d.read.IsZero() {
+	now, state := d.opts.Now(), d.opts.Store.Answers()
+	if now.Sub(d.read) >= lookAgain || d.read.IsZero() || state != d.state {
 		grants, err := d.opts.Store.Grants(ctx)
 		if err != nil {
 			d.failed(err)
 			return nil
 		}
-		d.grants, d.read = grants, now
+		d.grants, d.read, d.state = grants, now, state
 	}
 	return d.grants
 }

@@ -63,6 +63,31 @@ func TestDesk_anotherProcessAnswers(t *testing.T) {
 	}
 }
 
+// What is answered in this process holds for its next call, whenever it last looked.
+func TestDesk_ownAnswersAtOnce(t *testing.T) {
+	ctx := t.Context()
+	s := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { s.Close() })
+	now := time.Now() // stands still
+	d := operator.New(operator.Options{Store: s, Now: func() time.Time { return now }})
+	q, _ := d.Ask(ctx, question(1))
+	have := func(want int) {
+		t.Helper()
+		if g := d.Grants(ctx, "p", "d", "me"); len(g) != want {
+			t.Errorf("%d answers, want %d", len(g), want)
+		}
+	}
+	have(0)
+	if _, err := s.Allow(ctx, q.ID, store.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	have(1)
+	if _, err := s.Revoke(ctx, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	have(0)
+}
+
 func TestDesk_refused(t *testing.T) {
 	here, there, answers, told := desks(t)
 	q, _ := here.Ask(t.Context(), question(1))

@@ -55,8 +55,13 @@ func (s *Store) Allow(ctx context.Context, question string, a Answer) (g Grant, 
 			g.ID, g.Plugin, g.Digest, g.Principal, g.Line, g.Binding, g.Once, stampOf(g.Given), stampOf(g.Expires))
 		return err
 	})
+	s.answers.Add(1)
 	return g, err
 }
+
+// Answers is another number after each answer that was given or taken back through this Store, so that whoever has read
+// them knows when to read again. What other processes answer does not change it.
+func (s *Store) Answers() uint64 { return s.answers.Load() }
 
 // waiting finds a question that has no answer.
 func waiting(ctx context.Context, tx *sql.Tx, id string, now time.Time) (Question, error) {
@@ -145,5 +150,6 @@ func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 		taken = all > 0
 		return nil
 	})
+	s.answers.Add(1)
 	return taken, err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -54,6 +55,8 @@ type Store struct {
 	closed bool
 	swept  time.Time
 	held   map[string]*os.File // names that this process holds
+
+	answers atomic.Uint64 // how often they changed, by this Store
 
 	locking func() bool // whether a lock keeps anybody out
 }
