@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"reflect"
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
@@ -27,6 +28,7 @@ type Lock struct {
 	pins  map[string]Pin
 	fresh map[string]Pin // trusted by this process, and not in the file yet
 	seen  os.FileInfo    // of the file that was read; nil if there was none
+	news  bool           // a change of the file was taken in that Refresh has not told
 }
 
 // Open reads a lock file. Errors are *FileError.
@@ -174,6 +176,9 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin)) error {
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	l.news = l.news || !reflect.DeepEqual(l.pins, pins) // another process was here since
+	l.mu.Unlock()
 	l.take(pins, stat(l.o.File))
 	return nil
 }
@@ -190,22 +195,26 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.pins, l.seen = pins, seen
 }
 
-// Refresh reads the file again if it is another than before. With an error all stays as it was; it is
-// returned once for each change.
+// Refresh reads the file again if it is another than before. It also tells of what was found in it since the last time,
+// while something was written down. With an error all stays as it was; it is returned once for each change.
 func (l *Lock) Refresh() (changed bool, err error) {
 	now := stat(l.o.File)
 	l.mu.Lock()
-	same := sameFile(l.seen, now)
+	same, news := sameFile(l.seen, now), l.news
 	l.seen = now
+	l.news = l.news && !same
 	l.mu.Unlock()
 	if same {
-		return false, nil
+		return news, nil
 	}
 	pins, err := read(l.o.File)
 	if err != nil {
 		return false, err
 	}
 	l.take(pins, now)
+	l.mu.Lock()
+	l.news = false
+	l.mu.Unlock()
 	return true, nil
 }
 

@@ -158,6 +158,32 @@ func TestRefreshSeesAnswers(t *testing.T) {
 	}
 }
 
+// What another process wrote is told by Refresh, also if this one has read it while it wrote something down itself.
+func TestRefreshTellsWhatSaveFound(t *testing.T) {
+	o := options(t)
+	l := open(t, o)
+	l.Trust("a", terms(1, "x").Pin("a.wasm"))
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := l.Refresh(); changed || err != nil {
+		t.Errorf("after its own: %v, %v", changed, err)
+	}
+	if err := open(t, o).Approve(t.Context(), "a", terms(2, "x").Pin("a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	l.Trust("b", terms(3, "x").Pin("b.wasm"))
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, l, "a", digest(2))
+	for _, want := range []bool{true, false} {
+		if changed, err := l.Refresh(); changed != want || err != nil {
+			t.Errorf("changed %v, %v, want %v", changed, err, want)
+		}
+	}
+}
+
 func TestReplaceWantsThePinThatItSaw(t *testing.T) {
 	l := open(t, options(t))
 	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
