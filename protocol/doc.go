@@ -15,10 +15,11 @@
 // both directions. What a plugin answers is still not trusted: its shape, its size, its reserved
 // keys and its error codes are checked before anything leaves.
 //
-// What one thing is about is a package below this one: the era and the envelope of a request (era), lists (listing),
-// what a plugin answered (answer), why it gave no answer (failure), what goes to the client before the result (stream),
-// questions (ask) and the calls that wait for their answers (resume, parked), tasks (task, task/runner), subscriptions,
-// what a client says about one call (wish), idempotency keys (once), sessions, the greeting. What is left here is the way of a request through them, a file for each method:
+// What one thing is about is a package below this one: the era of a request and the form of its result (era), lists
+// (listing), what a plugin answered (answer), why it gave no answer (failure), what goes to the client before the result
+// (stream), questions (ask) and the calls that wait for their answers (resume, parked), tasks (task, task/runner),
+// subscriptions, what a client says about one call (wish), idempotency keys (once), sessions, the greeting. What is left
+// here is the way of a request through them, a file for each method:
 //
 //	conn.go        what a client's connection has, and which requests run
 //	request.go     one request, from its envelope to its response

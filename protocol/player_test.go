@@ -95,22 +95,11 @@ func (p *player) sort(from int) {
 	p.out.WriteString(strings.Join(lines, ""))
 }
 
+// directive does what a line of a script asks of the conn.
 func (p *player) directive(name string, args []string) {
 	switch name {
 	case "@connect":
-		o := ConnOptions{Notify: p.say}
-		for _, a := range args {
-			if a == "eve" || a == "ada" {
-				o.Principal = a
-			}
-			if a == "heard" {
-				o.Heard = func() bool { return true }
-			}
-			if a == "mute" {
-				o.Notify = nil
-			}
-		}
-		p.connect(o)
+		p.connect(p.connection(args))
 	case "@page":
 		n, _ := strconv.Atoi(args[0])
 		p.serve(&Options{Name: "test", Version: "1", PageSize: n})
@@ -118,9 +107,6 @@ func (p *player) directive(name string, args []string) {
 	case "@search":
 		p.serve(&Options{Name: "test", Version: "1", Search: true})
 		p.connect(ConnOptions{})
-	case "@add":
-		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
-		time.Sleep(time.Second) // the catalogue tells of changes a little later
 	case "@sleep":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
@@ -131,6 +117,33 @@ func (p *player) directive(name string, args []string) {
 		p.conn.EndSubscriptions()
 	case "@close":
 		p.conn.Close()
+	case "@sorted":
+		p.sorted = true
+	default:
+		p.arrange(name, args)
+	}
+}
+
+// connection are the options that a script names.
+func (p *player) connection(args []string) ConnOptions {
+	o := ConnOptions{Notify: p.say}
+	for _, a := range args {
+		if a == "eve" || a == "ada" {
+			o.Principal = a
+		}
+		if a == "heard" {
+			o.Heard = func() bool { return true }
+		}
+		if a == "mute" {
+			o.Notify = nil
+		}
+	}
+	return o
+}
+
+// arrange changes what the server offers, and what its plugin may do.
+func (p *player) arrange(name string, args []string) {
+	switch name {
 	case "@page_tool":
 		const manifest = `{"name":"p","tools":[{"name":"t","inputSchema":{"type":"object"},"_meta":{"mine/x":1,"ui":{"resourceUri":"ui://p/page","visibility":["model"]}}}],
 			"resources":[{"uri":"ui://p/page","name":"page","mimeType":"text/html;profile=mcp-app"}]}`
@@ -152,11 +165,12 @@ func (p *player) directive(name string, args []string) {
 		}
 		p.grants = append(p.grants, g)
 		p.configure()
-	case "@sorted":
-		p.sorted = true
 	case "@keeps":
 		p.state = runtime.StatePlugin
 		p.configure()
+	case "@add":
+		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
+		time.Sleep(time.Second) // the catalogue tells of changes a little later
 	default:
 		p.t.Fatalf("unknown directive %s", name)
 	}

@@ -11,6 +11,9 @@ import (
 // envelopeSize is room for what stands around an id and a result in a response.
 const envelopeSize = 48
 
+// metaReceipt is the _meta key of what a call did.
+const metaReceipt = "dev.sallyport/receipt"
+
 // prepared answers with a result that is ready: one allocation.
 func (r *request) prepared(result json.RawMessage) []byte {
 	return jsonrpc.AppendResult(make([]byte, 0, len(r.id)+len(result)+envelopeSize), r.id, result)
