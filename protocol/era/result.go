@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -28,6 +29,11 @@ const (
 	// eraSize is room for the members of the modern era but for _meta.
 	eraSize = 80
 )
+
+// Prepared makes a response of a result that is ready, with one allocation.
+func Prepared(id, result json.RawMessage) []byte {
+	return jsonrpc.AppendResult(make([]byte, 0, len(id)+len(result)+envelopeSize), id, result)
+}
 
 // Response makes a response of a result object, on one line, with one allocation. The members that belong to an era are
 // set here: none of them in the legacy era. A cached one is of a kind for which the modern era asks how long it may be
