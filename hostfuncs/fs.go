@@ -190,6 +190,14 @@ func (f *files) effect(op tree.Op, path string) effect {
 		forbid: func() string { return f.forbidden(op, path) },
 		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
 	}
+	if f.nowhere(path) {
+		e.decide = func(s *grant.Set) grant.Decision {
+			d := f.decide(s, op, path)
+			d.Suggest = ""
+			return d
+		}
+		e.near = func(grant.Decision) string { return "; no workspace is set, so a path has to be whole" }
+	}
 	if op == tree.List { // of whatever name
 		e.aside = true
 		e.announced = func(s *grant.Set) grant.Decision { return f.decide(s, tree.Read, filepath.Join(path, "*")) }
@@ -206,6 +214,16 @@ func (f *files) may(l probe) bool {
 // uncount takes an effect that was allowed and did not come out of the receipt.
 func (f *files) uncount(l probe) {
 	f.gate.uncount("fs", l.op.String()+" "+f.shown(f.meant(l.path)))
+}
+
+// nowhere reports whether a path is below the working folder of the guest while that stands for no folder: a line for
+// it would lead to nothing.
+func (f *files) nowhere(path string) bool {
+	if f.gate.policy.plugin.Workspace != "" || !strings.HasPrefix(filepath.ToSlash(path), workDir+"/") {
+		return false
+	}
+	_, err := os.Stat(workDir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // during is the context of what the guest does now, under which a question about a file is waited for.

@@ -151,6 +151,17 @@ func TestFS_Lists(t *testing.T) {
 	}
 }
 
+// What a relative path leads to without a workspace is no file of the host's: no line for it is suggested.
+func TestFS_NoWorkspace(t *testing.T) {
+	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)}, "fs: read ~/work/**")
+	if _, e := readFile(tr, "/workspace/a.txt"); e != wasi.ENOENT {
+		t.Error(e)
+	}
+	if d := g.Denials(); len(d) != 1 || d[0].Hint != "" || !strings.Contains(d[0].Reason, "no workspace is set") {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestFS_Patterns(t *testing.T) {
 	home := world(t)
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")

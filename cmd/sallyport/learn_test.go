@@ -171,7 +171,7 @@ plugins:
 	run(first)
 	eventually(t, "the calls are in the log", func() bool { return strings.Contains(said(first, "fetch"), "net: GET") })
 	for plugin, want := range map[string][]string{
-		"files": {"- fs: write {workspace}/{args.path:path}\n", "# no line is suggested for read " + work + "/private/x: line 8 denies it\n", "# no line is suggested for read /b.txt, and 1 more: max_grants does not reach it\n"},
+		"files": {"- fs: write {workspace}/{args.path:path}\n", "# no line is suggested for read " + work + "/private/x: line 8 denies it\n", "# no line is suggested for read /etc/hostname: max_grants does not reach it\n"},
 		"fetch": {"- net: GET " + site.URL + "/v1/x\n"},
 	} {
 		got := said(first, plugin)

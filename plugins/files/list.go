@@ -27,7 +27,10 @@ func list(_ *sallyport.Call, a listArgs) (string, error) {
 	if all := granted.Roots(); a.Path == "" && len(all) > 1 {
 		return "granted:\n" + strings.Join(all, "\n"), nil
 	}
-	dir := granted.Clean(a.Path)
+	dir, err := granted.Clean(a.Path)
+	if err != nil {
+		return "", err
+	}
 	// that it is to be listed is said before anything else: whoever may not is told what would allow that
 	if f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0); err == nil {
 		_ = f.Close()

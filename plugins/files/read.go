@@ -30,7 +30,10 @@ type readArgs struct {
 }
 
 func read(_ *sallyport.Call, a readArgs) (sallyport.Result, error) {
-	path := granted.Clean(a.Path)
+	path, err := granted.Clean(a.Path)
+	if err != nil {
+		return sallyport.Result{}, err
+	}
 	data, err := load(path)
 	if err != nil {
 		return sallyport.Result{}, err

@@ -49,7 +49,11 @@ func search(_ *sallyport.Call, a searchArgs) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pattern: %w; set literal to search for plain text", err)
 	}
-	s := searcher{args: a, root: granted.Clean(a.Path), re: re}
+	root, err := granted.Clean(a.Path)
+	if err != nil {
+		return "", err
+	}
+	s := searcher{args: a, root: root, re: re}
 	if _, err := os.Stat(s.root); err != nil || granted.Nothing() {
 		return "", granted.Explain(s.root, errors.Join(fs.ErrNotExist, err))
 	}

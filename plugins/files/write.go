@@ -19,7 +19,10 @@ type writeArgs struct {
 }
 
 func write(_ *sallyport.Call, a writeArgs) (string, error) {
-	path := granted.Clean(a.Path)
+	path, err := granted.Clean(a.Path)
+	if err != nil {
+		return "", err
+	}
 	flags := os.O_WRONLY | os.O_CREATE
 	switch a.Mode {
 	case "overwrite":
@@ -32,7 +35,7 @@ func write(_ *sallyport.Call, a writeArgs) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", granted.Explain(path, err)
 	}
-	err := save(path, flags, a.Text)
+	err = save(path, flags, a.Text)
 	if errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("%s is there already; use mode overwrite or append, or the edit tool", path)
 	}
@@ -65,7 +68,10 @@ type textChange struct {
 
 // edit returns what changed, as hunks of a diff.
 func edit(_ *sallyport.Call, a editArgs) (string, error) {
-	path := granted.Clean(a.Path)
+	path, err := granted.Clean(a.Path)
+	if err != nil {
+		return "", err
+	}
 	data, err := load(path)
 	if err != nil {
 		return "", err

@@ -32,7 +32,10 @@ type repository struct {
 
 // open finds the repository that a path is in: the path itself, or the nearest folder above it.
 func open(path string) (*repository, error) {
-	start := granted.Clean(path)
+	start, err := granted.Clean(path)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := os.Stat(start); err != nil || granted.Nothing() {
 		return nil, granted.Explain(start, errors.Join(fs.ErrNotExist, err))
 	}

@@ -51,7 +51,7 @@ func (r *repository) named(name string) (plumbing.Hash, error) {
 		}
 	}
 	if name == "HEAD" {
-		return plumbing.ZeroHash, errors.New("there is no commit yet")
+		return plumbing.ZeroHash, errors.New("there is no commit yet, or the branch is not granted: it is in .git/refs and .git/packed-refs")
 	}
 	return r.abbreviated(name)
 }

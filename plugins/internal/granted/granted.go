@@ -59,16 +59,20 @@ func leadsOn(dir string) bool {
 func begins() string { return strings.Join(Roots(), " and ") }
 
 // Clean makes a path absolute. A relative one is below a granted folder, or is the end of what is granted; a Windows
-// path is turned into the form in which it is seen here: C:\x is /c/x.
-func Clean(path string) string {
+// path is turned into the form in which it is seen here: C:\x is /c/x. One that begins with ~ is an error: plugins are not
+// told where the home is.
+func Clean(path string) (string, error) {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "file://")
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		return "", fmt.Errorf("plugins are not told where ~ is: write the whole path in place of %s", path)
+	}
 	if len(path) >= 2 && path[1] == ':' && (len(path) == 2 || path[2] == '\\' || path[2] == '/') {
 		path = "/" + strings.ToLower(path[:1]) + strings.ReplaceAll(path[2:], `\`, "/")
 	}
 	if !filepath.IsAbs(path) {
 		path = below(path)
 	}
-	return filepath.Clean(path)
+	return filepath.Clean(path), nil
 }
 
 // below is where a relative path is: below the first granted folder that has it, else what is granted itself if

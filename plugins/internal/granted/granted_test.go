@@ -58,9 +58,21 @@ func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"/a/../b": "/b", " /a ": "/a", "file:///x/y": "/x/y", `C:\Users\me`: "/c/Users/me", "D:/x": "/d/x", "etc": "/etc", "": "/", "../..": "/", `/a\b`: `/a\b`,
 	} {
-		if got := Clean(in); got != want {
+		if got, err := Clean(in); got != want || err != nil {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Where the home is nobody knows here: a file ~ in the working folder is not meant.
+func TestClean_home(t *testing.T) {
+	for _, in := range []string{"~", "~/work/a.txt", "file://~/a"} {
+		if got, err := Clean(in); err == nil || !strings.Contains(err.Error(), "write the whole path") {
+			t.Errorf("%s is %q, %v", in, got, err)
+		}
+	}
+	if got, err := Clean("/home/me/~x"); got != "/home/me/~x" || err != nil {
+		t.Error(got, err)
 	}
 }
 
