@@ -7,32 +7,39 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Explanation says what the gate would do about one effect, without doing it.
 type Explanation struct {
 	Effect  string // as refusals name it
+	At      int    // where the line that decides stands in its file; 0 if it is in none
+	Line    string // that line, as the operator wrote it; empty if none does
+	Filled  string // the same with the workspace and the values of the call; empty if it has none
+	Leads   string // the effect that was decided on, if links or /workspace lead to another file; else empty
 	Allowed bool
-	Line    string // the line that decides, as the operator wrote it; empty if none does
-	Filled  string // the same with the values of the call; empty if it has none
-	At      int    // where it stands in its file; 0 if it is in none
-	Reason  string // why it is refused; empty if it is allowed
+	Reason  string // why it is refused, or what of it is allowed; empty if it is allowed as a whole
 	Hint    string // the narrowest line that would allow it; empty if none would
 }
 
-// Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a",
-// "write ~/work/a". Where the name of a host leads, and what lies at a path, is not looked at; an address, and
-// a name of this machine, is what it is when the plugin asks for it.
+// Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a", "keep a key", and
+// whatever else refusals name, but for redirects and with no arguments of another plugin's tool. Links are followed as
+// they are for the plugin; where the name of a host leads is not looked at: an address, and a name of this machine, is
+// what it is when the plugin asks for it.
 func (p *Policy) Explain(c Call, act string) (Explanation, error) {
-	verb, rest, _ := strings.Cut(strings.TrimSpace(act), " ")
+	act = strings.TrimSpace(act)
+	verb, rest, _ := strings.Cut(act, " ")
 	rest = strings.TrimSpace(rest)
 	g := p.NewGate(c)
 	defer g.Close()
-	e := effect{family: "fs", act: act}
+	if e, ok := g.other(act); ok {
+		return g.explain(e), nil
+	}
 	switch {
 	case verb == "read" || verb == "write":
-		return g.explainFile(e, verb, rest)
+		return g.explainFile(verb, rest)
 	case strings.Contains(rest, "://") && grant.IsMethod(strings.ToUpper(verb)):
 		u, err := web.ParseURL(rest, nil)
 		if err != nil {
@@ -40,10 +47,51 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 		}
 		return g.explain(g.request(&web.Request{Method: strings.ToUpper(verb), URL: u})), nil
 	}
-	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x' or 'read ~/work/a'", act)
+	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x' or 'read ~/work/a', or one of %s", act, strings.Join(acts(), ", "))
 }
 
-func (g *Gate) explainFile(e effect, verb, path string) (Explanation, error) {
+// acts are the effects that are neither requests nor files, as refusals name them.
+func acts() []string {
+	return []string{"'read a key'", "'keep a key'", "'remove a key'", "'list keys'", "'read the secret NAME'", "'call TOOL'", "'ask the client's model'",
+		"'ask the client's user'", "'send the client's user to URL'", "'list the client's roots'"}
+}
+
+// other is such an effect; false if act is none. A tool is called without arguments.
+func (g *Gate) other(act string) (effect, bool) {
+	e := effect{act: act}
+	switch act {
+	case "read a key", "keep a key", "remove a key", "list keys":
+		e.family, e.decide = "kv", (*grant.Set).KV
+		return e, true
+	case "ask the client's model":
+		e.family, e.decide = "sampling", (*grant.Set).Sampling
+		return e, true
+	case "ask the client's user":
+		e.family, e.decide = "elicitation", func(s *grant.Set) grant.Decision { return s.Elicit(nil) }
+		return e, true
+	case "list the client's roots":
+		e.family, e.decide = "roots", (*grant.Set).Roots
+		return e, true
+	}
+	if name, ok := strings.CutPrefix(act, "read the secret "); ok {
+		e.family, e.decide = "secret", func(s *grant.Set) grant.Decision { return revealed(s, name) }
+		return e, true
+	}
+	if name, ok := strings.CutPrefix(act, "call "); ok {
+		e.family, e.decide = "tools", func(s *grant.Set) grant.Decision { return s.Tool(name, nil) }
+		return e, true
+	}
+	if text, ok := strings.CutPrefix(act, "send the client's user to "); ok {
+		if u, err := web.ParseURL(text, nil); err == nil {
+			e.family, e.decide = "elicitation", func(s *grant.Set) grant.Decision { return s.Elicit(u) }
+			e.forbid = func() string { return forbiddenURL(u) }
+			return e, true
+		}
+	}
+	return e, false
+}
+
+func (g *Gate) explainFile(verb, path string) (Explanation, error) {
 	places := g.policy.host.places
 	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
 		path = filepath.Join(places.Home, rest)
@@ -51,15 +99,55 @@ func (g *Gate) explainFile(e effect, verb, path string) (Explanation, error) {
 	if !filepath.IsAbs(path) {
 		return Explanation{}, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
 	}
-	op := grant.Read
+	op := tree.Read
 	if verb == "write" {
-		op = grant.Write
+		op = tree.Write
 	}
-	f := files{gate: g, guard: g.policy.host.protected.Load().Guard()}
-	e.act = verb + " " + f.shown(filepath.Clean(path))
-	e.forbid = func() string { return f.forbiddenTo(op == grant.Write, path) }
-	e.decide = func(s *grant.Set) grant.Decision { return s.FS(op, filepath.Clean(path), places) }
-	return g.explain(e), nil
+	l := &looking{files: &files{gate: g, guard: g.policy.host.protected.Load().Guard()}}
+	asked := verb + " " + l.shown(filepath.Clean(path))
+	host, folder := l.lead(op, filepath.Clean(path))
+	x := g.explain(l.effect(op, host))
+	if !x.Allowed && x.Line == "" && op == tree.Read && folder && l.Visible(host, true) {
+		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to what is granted"
+	}
+	if x.Effect != asked {
+		x.Effect, x.Leads = asked, x.Effect
+	}
+	return x, nil
+}
+
+// looking decides for a walk to one file, and records nothing.
+type looking struct {
+	*files
+	refused string // the last path that was
+}
+
+// Allow says whether the walk may pass.
+func (l *looking) Allow(op tree.Op, path string) error {
+	if _, refused := l.gate.check(context.Background(), l.effect(op, l.meant(path))); refused != nil {
+		l.refused = path
+		return refused
+	}
+	return nil
+}
+
+// lead is the host's path that a guest reaches by one: through links, and from /workspace. Where the way ends at
+// something that is refused it is that.
+func (l *looking) lead(op tree.Op, path string) (host string, folder bool) {
+	mounts := l.gate.mounts()
+	l.absent = l.gate.absent(mounts)
+	t := tree.New(mounts, l)
+	defer t.Close()
+	at, e := t.Look(tree.GuestPath(path), true, op)
+	switch {
+	case e == wasi.ESUCCESS && at.Host == "": // above all that is granted
+		return path, at.Dir
+	case e == wasi.ESUCCESS:
+		return l.meant(at.Host), at.Dir
+	case l.refused != "":
+		return l.meant(l.refused), false
+	}
+	return l.meant(path), false
 }
 
 func (g *Gate) explain(e effect) Explanation {

@@ -3,12 +3,15 @@ package hostfuncs_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -52,5 +55,54 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 		case refused && (!strings.HasSuffix(ask.Message, ": "+x.Reason) || ask.Hint != x.Hint):
 			t.Errorf("%s, %s: explained as %q, %q; the gate says %q, %q", tt.line, tt.url, x.Reason, x.Hint, ask.Message, ask.Hint)
 		}
+	}
+}
+
+// What is explained of a file is what becomes of it, through links and from /workspace.
+func TestExplain_filesAsTheGateDoes(t *testing.T) {
+	home := world(t)
+	for name, target := range map[string]string{"work/out": "../other/c.txt", "work/in": "a.txt", "work/folder": "../other", "work/denied": "sub/b.md"} {
+		if err := os.Symlink(filepath.FromSlash(target), filepath.Join(home, name)); err != nil {
+			t.Skip("no links here:", err)
+		}
+	}
+	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
+	defer h.Close()
+	for _, tt := range []struct {
+		lines            []string
+		path             string
+		allowed          bool
+		leads, line, why string
+	}{
+		{[]string{"fs: read ~/work/**"}, "/work/in", true, "read ~/work/a.txt", "fs: read ~/work/**", ""},
+		{[]string{"fs: read ~/work/**"}, "/work/out", false, "read ~/other/c.txt", "", "no grant allows it"},
+		{[]string{"fs: read ~/work/**"}, "/work/folder/c.txt", false, "read ~/other/c.txt", "", "no grant allows it"},
+		{[]string{"fs: read ~/work/**", "fs: read ~/other/c.txt"}, "/work/out", true, "read ~/other/c.txt", "fs: read ~/other/c.txt", ""},
+		{[]string{"fs: read ~/work/**", "deny: fs: read ~/work/sub/**"}, "/work/denied", false, "read ~/work/sub/b.md", "deny: fs: read ~/work/sub/**", "a grant denies it"},
+		{[]string{"fs: read {workspace}/**"}, "/workspace/a.txt", true, "read ~/work/a.txt", "fs: read {workspace}/**", ""},
+		{[]string{"fs: read ~/other/**"}, "/workspace/a.txt", false, "read ~/work/a.txt", "", "no grant allows it"},
+		{[]string{"fs: read ~/work/sub/**"}, "", true, "", "", "only the names in it that lead to what is granted"},
+		{[]string{"fs: read ~/work/**"}, "/other", false, "", "", "no grant allows it"},
+		{[]string{"fs: read ~/work/**"}, "/work/none/x", true, "", "fs: read ~/work/**", ""},
+	} {
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, tt.lines...), Workspace: filepath.Join(home, "work")})
+		path := tt.path
+		if !strings.HasPrefix(path, "/workspace") {
+			path = home + path
+		}
+		x, err := p.Explain(hostfuncs.Call{}, "read "+path)
+		x.Line = strings.ReplaceAll(x.Line, filepath.ToSlash(home)+"/work/", "{workspace}/") // it stands in no file
+		if err != nil || x.Allowed != tt.allowed || x.Leads != tt.leads || x.Line != tt.line || x.Reason != tt.why {
+			t.Errorf("%q, %s: %+v, %v", tt.lines, path, x, err)
+		}
+		g := p.NewGate(hostfuncs.Call{})
+		f, e := g.Files().Open(path, wasi.OpenOptions{Read: true})
+		if e == 0 {
+			f.Close()
+		}
+		if refused := len(g.Denials()) > 0; refused == x.Allowed {
+			t.Errorf("%q, %s: explained %+v; the gate says %v, %+v", tt.lines, path, x, e, g.Denials())
+		}
+		g.Close()
 	}
 }

@@ -20,16 +20,17 @@ import (
 func newExplain(std stdio) *cobra.Command {
 	var tool, arguments string
 	c := &cobra.Command{
-		Use:   "explain PLUGIN EFFECT",
+		Use:   "explain PLUGIN EFFECT [DIR]",
 		Short: "say whether a plugin may do something, and which line decides",
 		Long: `Say whether a plugin may do something, and which line of the configuration decides.
-EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a'.
-Nothing is done and the plugin is not loaded.
+EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a', 'keep a key'.
+Nothing is done and the plugin is not loaded; of a path it is looked where links lead. DIR is the folder that
+plugins are served from, which no grant reaches.
 
 Exit code 1: it may not.`,
-		Args: words(2, 2),
+		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := loadSettings(c, "")
+			s, err := loadSettings(c, optional(args[2:]))
 			if err != nil {
 				return err
 			}
@@ -77,8 +78,15 @@ func printExplanation(w io.Writer, s *settings.Settings, x hostfuncs.Explanation
 			where += fmt.Sprintf("  in this call: %s\n", voice.Line(x.Filled))
 		}
 	}
+	if x.Leads != "" {
+		where = fmt.Sprintf("  which is: %s\n", voice.Line(x.Leads)) + where
+	}
 	if x.Allowed {
-		fmt.Fprintf(w, "allowed: %s\n%s", voice.Line(x.Effect), where)
+		only := ""
+		if x.Reason != "" {
+			only = ": " + x.Reason
+		}
+		fmt.Fprintf(w, "allowed: %s%s\n%s", voice.Line(x.Effect), only, where)
 		return nil
 	}
 	fmt.Fprintf(w, "refused: %s: %s\n%s", voice.Line(x.Effect), voice.Line(x.Reason), where)
