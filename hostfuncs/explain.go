@@ -38,7 +38,7 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 		return g.explain(e), nil
 	}
 	switch {
-	case verb == "read" || verb == "write":
+	case verb == "read" || verb == "write" || verb == "list":
 		return g.explainFile(verb, rest)
 	case strings.Contains(rest, "://") && grant.IsMethod(strings.ToUpper(verb)):
 		u, err := web.ParseURL(rest, nil)
@@ -47,7 +47,7 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 		}
 		return g.explain(g.request(&web.Request{Method: strings.ToUpper(verb), URL: u})), nil
 	}
-	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x' or 'read ~/work/a', or one of %s", act, strings.Join(acts(), ", "))
+	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a' or 'list ~/work', or one of %s", act, strings.Join(acts(), ", "))
 }
 
 // acts are the effects that are neither requests nor files, as refusals name them.
@@ -99,10 +99,7 @@ func (g *Gate) explainFile(verb, path string) (Explanation, error) {
 	if !filepath.IsAbs(path) {
 		return Explanation{}, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
 	}
-	op := tree.Read
-	if verb == "write" {
-		op = tree.Write
-	}
+	op := map[string]tree.Op{"read": tree.Read, "write": tree.Write, "list": tree.List}[verb]
 	l := &looking{files: &files{gate: g, guard: g.policy.host.protected.Load().Guard()}}
 	asked := verb + " " + l.shown(filepath.Clean(path))
 	host, folder := l.lead(op, filepath.Clean(path))
