@@ -124,10 +124,11 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if d.Allowed {
 		return d, g.beyond(e, d)
 	}
-	reason := reasonOf(d) + g.unfilled(e, d)
-	if e.near != nil {
-		reason += e.near(d)
+	open := g.unfilled(e, d)
+	if open == "" && e.near != nil {
+		open = e.near(d)
 	}
+	reason := reasonOf(d) + open
 	return d, &refusal{reason: reason, hint: g.suggested(e, d)}
 }
 
@@ -150,6 +151,8 @@ func (g *Gate) beyond(e effect, d grant.Decision) *refusal {
 
 func reasonOf(d grant.Decision) string {
 	switch {
+	case d.Beyond && d.SpellOut:
+		return "no line of max_grants spells it out"
 	case d.Beyond:
 		return "max_grants does not reach it"
 	case d.SpellOut:

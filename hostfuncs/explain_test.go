@@ -58,6 +58,21 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 	}
 }
 
+// What has to be spelled out has to be by max_grants too, and a refusal says so.
+func TestExplain_ceilingSpellsOut(t *testing.T) {
+	home := world(t)
+	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
+	defer h.Close()
+	const hook = "fs: write ~/work/.git/hooks/pre-commit"
+	for ceiling, want := range map[string]string{"fs: write ~/work/**": "no line of max_grants spells it out", "fs: write ~/other/**": "max_grants does not reach it", hook: ""} {
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, hook).Under(mustSet(t, ceiling))})
+		x, err := p.Explain(hostfuncs.Call{}, strings.TrimPrefix(hook, "fs: "))
+		if err != nil || x.Reason != want || x.Allowed != (want == "") || x.Hint != "" {
+			t.Errorf("%s: %+v, %v", ceiling, x, err)
+		}
+	}
+}
+
 // What is explained of a file is what becomes of it, through links and from /workspace.
 func TestExplain_filesAsTheGateDoes(t *testing.T) {
 	home := world(t)

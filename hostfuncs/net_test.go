@@ -716,6 +716,20 @@ func FuzzAsk(f *testing.F) {
 	})
 }
 
+// Where a line names the address with its port, or waits for a value of the call, it is not said that one has to.
+func TestFetch_NamedElsewhere(t *testing.T) {
+	const target = "http://127.0.0.1:8080/x"
+	for line, why := range map[string]string{
+		"net: GET http://127.0.0.1:8080/v1/**":    "",
+		"net: GET http://127.0.0.1:8080/y?page=1": "",
+		"net: GET http://127.0.0.1:8080/{args.x}": `: {args.x} of a grant is not filled, since the call has no argument "x" that is text, a whole number, true or false`,
+		"net: GET http://127.0.0.1:8081/x":        ": 127.0.0.1 is a loopback address, which a line has to name, with its port",
+	} {
+		_, err := fetch(t, newGate(t, nil, "net: GET http://**", line), get(target))
+		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+why, "net: GET "+target)
+	}
+}
+
 // A line with stars looks as if it covered this machine: the refusal says why it does not.
 func TestFetch_StarsNeverMeanThisMachine(t *testing.T) {
 	const a = ", which a line has to name, with its port"

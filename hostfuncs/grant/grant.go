@@ -139,14 +139,14 @@ type Decision struct {
 	// deny line forbids it, or if no line can say it.
 	Suggest string
 	// SpellOut says, for fs, that a line would cover the path if the place were not one of those that a
-	// line must spell out.
+	// line must spell out; with Beyond, a line of each ceiling would.
 	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool
 	// Beyond says that a ceiling does not cover it, whatever the lines do.
 	Beyond bool
-	// Wild says, for net, that no line covers the address, but that a line with stars in its host covers the
-	// host: on another port, or with another path.
+	// Wild says, for net, that no line covers the address or names its host and port, but that a line with stars in
+	// its host covers the host: on another port, or with another path.
 	Wild bool
 	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
 	Body int64

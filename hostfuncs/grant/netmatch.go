@@ -103,11 +103,24 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 	d.Named = d.Named || d.Allowed && s.withinNames(u)
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
-		d.Wild = slices.ContainsFunc(s.all(), func(g Grant) bool {
-			return g.Family == Net && !g.Deny && !g.net.named() && slices.Contains(g.net.methods, method) && g.net.coversHost(u.Hostname())
-		})
+		d.Wild = s.wild(method, u)
 	}
 	return d
+}
+
+// wild reports whether lines with stars in their hosts cover the host of an address, and no line names it with its port.
+func (s *Set) wild(method string, u *url.URL) (wild bool) {
+	port, _ := canonical.Port(u.Scheme, u.Port(), false)
+	for _, g := range s.all() {
+		if g.Family != Net || g.Deny || !g.net.coversHost(u.Hostname()) {
+			continue
+		}
+		if g.net.named() && g.net.scheme == u.Scheme && g.net.port == port {
+			return false
+		}
+		wild = wild || !g.net.named() && slices.Contains(g.net.methods, method)
+	}
+	return wild
 }
 
 // suggestNet writes the line for this one address, empty if none would allow it.

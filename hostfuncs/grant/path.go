@@ -128,10 +128,13 @@ func (t *target) within(g *Grant) bool {
 func (s *Set) FS(op Op, name string, p Places) Decision {
 	t := p.target(op, name)
 	d := s.decide(FS, t.covered)
+	if d.Grant == nil {
+		t.plain.needs, t.folded.needs = nil, nil
+		spelled := s.decide(FS, t.covered)
+		d.SpellOut = spelled.Allowed || d.Beyond && !spelled.Beyond
+	}
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = p.suggest(op, name)
-		t.plain.needs, t.folded.needs = nil, nil
-		d.SpellOut = s.decide(FS, t.covered).Allowed
 	}
 	return d
 }
