@@ -118,7 +118,7 @@ func (g *Gate) standing(r *refusal, q store.Question, v operator.Verdict) *refus
 	command := g.policy.host.operator.Command
 	switch v {
 	case operator.Refused:
-		return &refusal{reason: "the operator said no", hint: command("revoke", q.ID) + " takes that back"}
+		return &refusal{reason: "the operator said no", hint: command("revoke", q.ID) + ", which takes that back"}
 	case operator.Asked:
 		return &refusal{reason: r.reason + "; the operator has been asked", hint: command("allow", q.ID) + ", or the line " + q.Line}
 	case operator.Crowded:

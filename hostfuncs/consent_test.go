@@ -100,7 +100,7 @@ func (f *office) takesBack() string {
 	if err != nil || len(all) != 1 {
 		f.t.Fatal(all, err)
 	}
-	return "sallyport revoke " + all[0].ID + " takes that back"
+	return "sallyport revoke " + all[0].ID + ", which takes that back"
 }
 
 // allows is the hint of a refusal that asks.

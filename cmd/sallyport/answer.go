@@ -57,7 +57,7 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.span > 0:
 		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + voice.Span(a.span), nil
 	case a.want:
-		return answer, "", errors.New("--want is for longer than once: add --for 1h or --always")
+		return answer, "", errors.New("--want is for longer than once, which is what allow does unless told: add --for 1h or --always")
 	}
 	return store.Answer{Once: true, Expires: now.Add(operator.OnceTime)}, "once", nil
 }

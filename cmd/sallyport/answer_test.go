@@ -179,6 +179,13 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if strings.Contains(said, "#") || strings.Contains(strings.ReplaceAll(said, h.site, ""), "127.0.0.1") {
 		t.Errorf("a refusal tells where the console is: %q", said)
 	}
+	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "it announced "+q.Want+", which --want --always allows") ||
+		!strings.Contains(string(out), "for callers on stdio (uid ") {
+		t.Errorf("%s %v", out, err)
+	}
+	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "longer than once, which is what allow does unless told") {
+		t.Errorf("%s %v", out, err)
+	}
 	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "" {
 		t.Errorf("%d %q", code, out)
 	}

@@ -140,6 +140,10 @@ func wants(w io.Writer, entries []json.RawMessage) {
 			if !plain {
 				value = string(m.Value)
 			}
+			if value == "" { // such as elicitation, which has no more to say
+				fmt.Fprintf(w, "  - %s\n", voice.Line(m.Key))
+				continue
+			}
 			fmt.Fprintf(w, "  - %s: %s\n", voice.Line(m.Key), voice.Line(value))
 		}
 		if why != "" {

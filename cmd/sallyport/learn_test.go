@@ -209,7 +209,7 @@ func TestLineIn(t *testing.T) {
 			}
 		}
 	}
-	for _, hint := range []string{"", "sallyport revoke abc takes that back", "write such as {args.owner}", "sallyport allow x, or the line "} {
+	for _, hint := range []string{"", "sallyport revoke abc, which takes that back", "write such as {args.owner}", "sallyport allow x, or the line "} {
 		if got := lineIn(hint); got != "" {
 			t.Errorf("%s teaches %s", hint, got)
 		}

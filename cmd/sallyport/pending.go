@@ -92,11 +92,14 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 		if q.Why != "" {
 			voice.Indent(w, "it says: "+q.Why)
 		}
-		voice.Indent(w, fmt.Sprintf("for %s, %s", q.Principal, ago(q.Asked)))
+		if q.Want != "" && q.Want != q.Line {
+			voice.Indent(w, "it announced "+q.Want+", which --want --always allows")
+		}
+		voice.Indent(w, fmt.Sprintf("for %s, %s", caller(q.Principal), ago(q.Asked)))
 	}
 	for _, f := range forms {
 		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, voice.Line(f.Plugin), strings.Join(formLines(f), "\n"))
-		voice.Indent(w, fmt.Sprintf("for %s, %s", f.Principal, ago(f.Asked)))
+		voice.Indent(w, fmt.Sprintf("for %s, %s", caller(f.Principal), ago(f.Asked)))
 	}
 	if len(all)+len(forms) == 0 {
 		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", voice.Line(d.folder))
@@ -111,6 +114,14 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", voice.Line(strings.Join(how, ", ")))
 	return err
+}
+
+// caller is a principal as a person reads it: whoever starts the program, on standard input, is a user of the system.
+func caller(principal string) string {
+	if uid, local := strings.CutPrefix(principal, "stdio:"); local {
+		return "callers on stdio (uid " + uid + ")"
+	}
+	return principal
 }
 
 // ago is when something was, as a person says it.
@@ -201,11 +212,11 @@ func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Q
 			how = "once, " + how
 		}
 		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may %s", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, g.Principal, g.Digest))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, caller(g.Principal), g.Digest))
 	}
 	for _, q := range refused {
 		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may not %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), q.Principal, q.Digest))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), caller(q.Principal), q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {
 		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", voice.Line(d.folder))

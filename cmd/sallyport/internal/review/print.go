@@ -154,7 +154,14 @@ func (d *difference) printShort(w io.Writer) {
 	if added > shown {
 		fmt.Fprintf(w, "  + and %s, which stand above\n", voice.Count(added-shown, "more want"))
 	}
-	if hidden := d.counted + d.inside; hidden+d.long > 0 {
-		fmt.Fprintf(w, "  not shown are %s and %s: --all prints everything\n", voice.Count(hidden, "value"), voice.Count(d.long, "character"))
+	var hidden []string
+	if n := d.counted + d.inside; n > 0 {
+		hidden = append(hidden, voice.Count(n, "value"))
+	}
+	if d.long > 0 {
+		hidden = append(hidden, voice.Count(d.long, "character"))
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(w, "  not shown are %s: --all prints everything\n", strings.Join(hidden, " and "))
 	}
 }
