@@ -120,7 +120,11 @@ func (g *Gate) standing(r *refusal, q store.Question, v operator.Verdict) *refus
 	case operator.Refused:
 		return &refusal{reason: "the operator said no", hint: command("revoke", q.ID) + ", which takes that back"}
 	case operator.Asked:
-		return &refusal{reason: r.reason + "; the operator has been asked", hint: command("allow", q.ID) + ", or the line " + q.Line}
+		asked := "; the operator has been asked"
+		if q.Want != "" && q.Want != q.Line {
+			asked += ", and may allow with --want --always all of " + printable(q.Want)
+		}
+		return &refusal{reason: r.reason + asked, hint: command("allow", q.ID) + ", or the line " + q.Line}
 	case operator.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
 	case operator.Full:

@@ -119,6 +119,7 @@ func TestConsent(t *testing.T) {
 	err := f.fetch(get(site + "/pages/1"))
 	q := f.waiting()
 	f.refused(err, "no grant allows it; the operator has been asked", allows(q))
+	f.refused(err, "has been asked, and may allow with --want --always all of net: GET "+site+"/pages/**", allows(q))
 	if q.Plugin != "demo" || q.Digest != "sha256:1" || q.Principal != "stdio:1" || q.Effect != "GET "+site+"/pages/1" ||
 		q.Line != "net: GET "+site+"/pages/1" || q.Want != "net: GET "+site+"/pages/**" || q.Why != `to \x1b[2Jlook\n` {
 		t.Errorf("%+v", q)
