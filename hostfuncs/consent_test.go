@@ -201,7 +201,7 @@ func TestConsent_neverAsked(t *testing.T) {
 	z := &zone{names: map[string][][]string{"inside.example": {{"10.0.0.7"}}}}
 	f := newOffice(t, false, hostfuncs.Options{Home: home, Web: web.Options{Resolver: z}, Protected: []string{filepath.Join(home, "state")}},
 		[]string{"net: GET http://**", "net: POST https://a.example/**", "fs: read ~/**"}, "deny: net: GET http://b.example/**")
-	f.plugin.Grants = f.plugin.Grants.Under(mustSet(t, "net: GET http://**", "fs: read ~/**"))
+	f.plugin.Grants = f.plugin.Grants.Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**", "net: GET http://localhost/**", "net: GET http://[::1]/**", "fs: read ~/**"))
 	for request, why := range map[string]string{
 		get("http://b.example/"):                       "denies it",
 		`{"method":"POST","url":"https://a.example/"}`: "max_grants does not reach it",

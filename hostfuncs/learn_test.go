@@ -127,7 +127,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	w.zone.names["loop.example"] = [][]string{{"127.0.0.1"}}
 	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
 	grants := mustSet(t, "net: GET {args.page:url}", "net: GET http://intra.example/**", "deny: net: GET http://site.example/no/**").
-		Under(mustSet(t, "net: GET http://**"))
+		Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**"))
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: grants})
 	for _, page := range []string{
 		"http://site.example/yes", "http://site.example/no/x", "https://site.example/beyond", "http://127.0.0.1/x", "http://169.254.169.254/x",

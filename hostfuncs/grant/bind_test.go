@@ -328,6 +328,28 @@ func TestSet_Under(t *testing.T) {
 	}
 }
 
+// What a line has to name or to spell out, a ceiling has to too.
+func TestSet_Under_named(t *testing.T) {
+	for _, tt := range []struct {
+		url, ceiling   string
+		allowed, spell bool
+	}{
+		{"http://127.0.0.1/x", "net: GET http://**", false, true},
+		{"http://127.0.0.1/x", "net: GET http://127.0.0.1/**", true, false},
+		{"http://127.0.0.1/x", "net: GET http://127.0.0.1/y", false, false},
+		{"http://localhost/x", "net: GET http://**", false, true},
+		{"http://[::1]/x", "net: GET http://**", false, true},
+		{"http://10.0.0.1/x", "net: GET http://**", false, true},
+		{"http://93.184.216.34/x", "net: GET http://**", true, false},
+		{"http://a.example/x", "net: GET http://**", true, false},
+	} {
+		d := mustSet(t, "net: GET "+tt.url).Under(mustSet(t, tt.ceiling)).Net("GET", mustURL(t, tt.url))
+		if d.Allowed != tt.allowed || d.Beyond == tt.allowed || d.SpellOut != tt.spell {
+			t.Errorf("%s under %s: %+v", tt.url, tt.ceiling, d)
+		}
+	}
+}
+
 var errNo = errorString("no such argument")
 
 type errorString string

@@ -139,7 +139,8 @@ type Decision struct {
 	// deny line forbids it, or if no line can say it.
 	Suggest string
 	// SpellOut says, for fs, that a line would cover the path if the place were not one of those that a
-	// line must spell out; with Beyond, a line of each ceiling would.
+	// line must spell out. With Beyond it says that of lines of a ceiling, for net too, where one has to name an
+	// address of this machine or its network.
 	SpellOut bool
 	// Named says, for net, that a line which allows it spells the host out.
 	Named bool

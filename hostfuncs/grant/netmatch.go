@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -100,12 +101,31 @@ func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 // Net decides about one request; u must come from canonical.URL and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.coversNet(method, u) })
+	if !d.Beyond && (d.Grant == nil || !d.Grant.Deny) && !s.ceilingsName(method, u) {
+		return Decision{Beyond: true, SpellOut: true}
+	}
 	d.Named = d.Named || d.Allowed && s.withinNames(u)
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
 		d.Wild = s.wild(method, u)
 	}
 	return d
+}
+
+// ceilingsName reports whether every ceiling names an address that has to be named, as the line below it does.
+func (s *Set) ceilingsName(method string, u *url.URL) bool {
+	return !near(u.Hostname()) || !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
+		return !c.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Named
+	})
+}
+
+// near reports whether a host says by itself that it is this machine or in its network.
+func near(host string) bool {
+	a, err := netip.ParseAddr(host)
+	if a = a.Unmap(); err == nil {
+		return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
+	}
+	return inside(host)
 }
 
 // wild reports whether lines with stars in their hosts cover the host of an address, and no line names it with its port.
