@@ -27,6 +27,7 @@ func TestNotifier_Coalesces(t *testing.T) {
 		stop()
 		n.Tell(catalogue.Change{Resources: true})
 		time.Sleep(2 * Delay)
+		synctest.Wait()
 		x, y := map[string]bool{"a://x": true}, map[string]bool{"a://y": true}
 		if want := []catalogue.Change{{Tools: true, Prompts: true, Updated: x}, {Updated: y}}; !reflect.DeepEqual(early, want) {
 			t.Errorf("the early one: %+v, want %+v", early, want)
@@ -52,6 +53,7 @@ func TestNotifier_StopsWhileItIsTold(t *testing.T) {
 		time.Sleep(2 * Delay)
 		n.Tell(catalogue.Change{Tools: true})
 		time.Sleep(2 * Delay)
+		synctest.Wait()
 		if told != 1 {
 			t.Errorf("told %d times", told)
 		}

@@ -33,7 +33,9 @@ func TestSayIfLong(t *testing.T) {
 	}
 	sayIfLong(log, 0)
 	<-out.first
-	if !strings.Contains(out.text.String(), "being compiled") {
-		t.Errorf("%q", out.text.String())
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	if text := out.text.String(); !strings.Contains(text, "being compiled") {
+		t.Errorf("%q", text)
 	}
 }
