@@ -13,21 +13,22 @@ import (
 // coversNet reports whether the line is about this request. One that denies is also about an address whose path a
 // server may take for one that it names: with two slashes for one, or with some in an escape.
 func (g *Grant) coversNet(method string, u *url.URL) bool {
-	return g.net.covers(method, u) || g.Deny && g.net.coversPath(method, u, foldedSubject(u))
+	return g.net.covers(method, u) || g.Deny && g.net.coversPath(method, u, foldedSubject)
 }
 
 // covers reports whether the line is about this request; u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
-	return r.coversPath(method, u, pathSubject(u))
+	return r.coversPath(method, u, pathSubject)
 }
 
-func (r *netRule) coversPath(method string, u *url.URL, path subject) bool {
+// coversPath is covers with another reading of the path, which is not read before all else fits.
+func (r *netRule) coversPath(method string, u *url.URL, path func(*url.URL) subject) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
 	}
 	port, _ := canonical.Port(u.Scheme, u.Port(), false)
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
-		r.coversHost(u.Hostname()) && r.path.match(path) && r.coversQuery(u.RawQuery)
+		r.coversHost(u.Hostname()) && r.path.match(path(u)) && r.coversQuery(u.RawQuery)
 }
 
 // coversWithin holds the places that an address of the call is cut to.
@@ -114,7 +115,7 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 
 // ceilingsName reports whether every ceiling names an address that has to be named, as the line below it does.
 func (s *Set) ceilingsName(method string, u *url.URL) bool {
-	return !near(u.Hostname()) || !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
+	return len(s.ceilings()) == 0 || !near(u.Hostname()) || !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
 		return !c.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Named
 	})
 }
