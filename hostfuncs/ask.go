@@ -50,8 +50,11 @@ func asked(name string) method {
 }
 
 // AskRound performs a round: what the client is asked it is asked at once, after everything else was
-// done in order.
+// done in order. It stops at the first request that ends the call, and nothing after that is done.
 func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
+	if g.ended != nil {
+		return refuseAll(len(round), g.ended)
+	}
 	answers := make([]runtime.Answer, len(round))
 	var together []runtime.Question
 	var places []int
@@ -60,11 +63,14 @@ func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime
 			together, places = append(together, q), append(places, i)
 			continue
 		}
-		answers[i].Result, answers[i].Err = g.Ask(ctx, q.Method, q.Params, s)
+		if answers[i].Result, answers[i].Err = g.Ask(ctx, q.Method, q.Params, s); g.ended != nil {
+			return refuseAll(len(round), g.ended)
+		}
 	}
 	if len(together) > 0 {
 		for i, a := range g.askClient(ctx, together) {
 			answers[places[i]] = a
+			g.noteEnd(a.Err)
 		}
 	}
 	return answers

@@ -1,15 +1,18 @@
 package hostfuncs_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 const yes, no = `{"action":"accept","content":{}}`, `{"action":"decline"}`
@@ -110,6 +113,55 @@ func TestConfirm_replay(t *testing.T) {
 		if (err == nil) != (answer == yes) || sent != want || len(p.rounds) != 1 {
 			t.Errorf("%s: %v, %d sent, asked %q", answer, err, sent, p.rounds)
 		}
+	}
+}
+
+// A round stops at the request that ends the call with a question: what comes after it is done by the next run, once
+// and under a name of its own.
+func TestConfirm_round(t *testing.T) {
+	var got, keys []string
+	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got, keys = append(got, r.URL.Path), append(keys, r.Header.Get("Idempotency-Key"))
+	}).URL
+	lines := []string{"elicitation", "net: POST " + site + "/asked {ask: true}", "net: POST " + site + "/granted", "net: POST " + site + "/first"}
+	work := func(g *hostfuncs.Gate) (errs []error) {
+		question := func(path string) runtime.Question {
+			return runtime.Question{Method: "http/fetch", Params: json.RawMessage(post(site+path, "x"))}
+		}
+		s := &streams{}
+		for _, a := range g.AskRound(t.Context(), []runtime.Question{
+			question("/first"), {Method: "elicitation/create", Params: json.RawMessage(elicits)}, question("/asked"), question("/granted"),
+		}, s) {
+			errs = append(errs, a.Err)
+		}
+		_, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(post(site+"/granted", "later")), s)
+		return append(errs, err, g.Land(t.Context()))
+	}
+	j := journal.New()
+	p := &person{suspend: true}
+	for i, err := range work(caller(t, p, j, "stdio:1", lines...)) {
+		if !errors.Is(err, hostfuncs.ErrSuspended) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if len(p.rounds) != 1 || !slices.Equal(got, []string{"/first"}) {
+		t.Errorf("asked %q, sent %q", p.rounds, got)
+	}
+	again, err := journal.Decode(j.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"name":"Ada"}}`}}
+	for i, err := range work(caller(t, p, again, "stdio:1", lines...)) {
+		if err != nil {
+			t.Errorf("%d again: %v", i, err)
+		}
+	}
+	if !slices.Equal(got, []string{"/first", "/asked", "/granted", "/granted"}) {
+		t.Errorf("sent %q", got)
+	}
+	if slices.Sort(keys); len(slices.Compact(keys)) != len(got) {
+		t.Errorf("keys %q", keys)
 	}
 }
 

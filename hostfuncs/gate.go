@@ -68,8 +68,10 @@ type Gate struct {
 	stdout output
 	// journal is that of the call, nil if the plugin cannot ask.
 	journal *journal.Journal
-	begun   time.Time
-	wasi    func() *wasi.State // nil before it was asked for
+	// ended is what ended the call while its guest ran, nil if nothing has. The guest's goroutine uses it.
+	ended error
+	begun time.Time
+	wasi  func() *wasi.State // nil before it was asked for
 
 	sent, received atomic.Int64 // bytes of requests and answers, where they are limited
 

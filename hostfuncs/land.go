@@ -26,7 +26,10 @@ func (h *Host) Recover() error {
 //
 // What a nested call wrote lands with the outermost one: Land leaves it to the caller.
 func (g *Gate) Land(ctx context.Context) error {
-	if g.call.DryRun {
+	switch {
+	case g.ended != nil:
+		return g.ended
+	case g.call.DryRun:
 		return nil
 	}
 	if above := g.call.Chain.caller(); above != nil {

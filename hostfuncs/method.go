@@ -37,16 +37,18 @@ func methods() map[string]method {
 // maxMethod bounds the part of an unknown method that an error repeats.
 const maxMethod = 64
 
-// Ask performs what the guest asked for. The error is an *AskError, or an *EndError that ends the call.
-// A body that the answer opens as a stream lives as long as ctx.
+// Ask performs what the guest asked for. The error is an *AskError, or an *EndError that ends the call: nothing that is
+// asked for later is done. A body that the answer opens as a stream lives as long as ctx.
 func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	if g.ended != nil {
+		return nil, g.ended
+	}
 	serve := g.policy.host.methods[name]
 	if serve == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))
 	}
 	result, err := g.journaled(ctx, name, params, s, serve)
-	var end *runtime.EndError
-	if err != nil && !errors.As(err, &end) {
+	if g.noteEnd(err); err != nil && g.ended == nil {
 		ask := asAskError(err)
 		if l, ok := g.call.Client.(RetryListener); ok && ask.RetryAfterMs > 0 {
 			l.RetryAfter(ask.RetryAfterMs)
@@ -54,4 +56,12 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 		return nil, ask
 	}
 	return result, err
+}
+
+// noteEnd notes an error that ends the call.
+func (g *Gate) noteEnd(err error) {
+	var end *runtime.EndError
+	if errors.As(err, &end) {
+		g.ended = end
+	}
 }
