@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -68,7 +69,11 @@ func (e *endpoint) close() {
 // greet tells the person at the terminal where the server is.
 func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
 	fmt.Fprintf(std.err, "serving %s on %s\n", s.Text("dir"), url)
-	if tokens == nil {
+	switch {
+	case strings.HasPrefix(url, "unix:") && !s.Bool("http.behind_proxy"):
+		fmt.Fprintln(std.err, "no token is asked for: programs of this user can call")
+		return
+	case tokens == nil:
 		fmt.Fprintln(std.err, "no token is asked for: every program on this machine can call")
 		return
 	}

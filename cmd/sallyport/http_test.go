@@ -16,10 +16,12 @@ func TestGreet(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("HOME", state)
 	t.Setenv("XDG_CONFIG_HOME", state)
-	for addr, want := range map[string]string{
-		"127.0.0.1:0":              "sallyport client-config CLIENT --http https://127.0.0.1:8470/mcp --state " + state + " prints it",
-		"unix:/run/sallyport.sock": "sallyport token NAME --state " + state + " makes one",
-		"0.0.0.0:8470":             "sallyport token NAME --state " + state + " makes one",
+	const local, socket = "https://127.0.0.1:8470/mcp", "unix:/run/sallyport.sock"
+	for _, test := range []struct{ addr, proxy, url, want string }{
+		{"127.0.0.1:0", "false", local, "a token is asked for: sallyport client-config CLIENT --http https://127.0.0.1:8470/mcp --state " + state + " prints it"},
+		{socket, "false", socket + "/mcp", "no token is asked for: programs of this user can call"},
+		{socket, "true", socket + "/mcp", "a token is asked for: sallyport token NAME --state " + state + " makes one"},
+		{"0.0.0.0:8470", "false", "https://0.0.0.0:8470/mcp", "a token is asked for: sallyport token NAME --state " + state + " makes one"},
 	} {
 		var out bytes.Buffer
 		c := newServe(stdio{err: &out})
@@ -28,16 +30,16 @@ func TestGreet(t *testing.T) {
 		root.PersistentFlags().String("state", "", "")
 		root.PersistentFlags().String("log-level", "", "")
 		root.AddCommand(c)
-		if err := c.ParseFlags([]string{"--http", addr, "--state", state}); err != nil {
+		if err := c.ParseFlags([]string{"--http", test.addr, "--behind-proxy=" + test.proxy, "--state", state}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := loadSettings(c, filepath.Join(state, "plugins"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		greet(stdio{err: &out}, s, "https://127.0.0.1:8470/mcp", &auth.Tokens{})
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%s: %s", addr, out.String())
+		greet(stdio{err: &out}, s, test.url, &auth.Tokens{})
+		if !strings.Contains(out.String(), test.want) {
+			t.Errorf("%s: %s", test.addr, out.String())
 		}
 	}
 }

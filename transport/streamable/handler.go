@@ -18,6 +18,7 @@ type Handler struct {
 	options    *Options
 	origins    []string // of Options, normalised
 	checkHost  bool
+	local      bool // callers are this machine's own
 	addresses  *ratelimit.Limiter
 	principals *ratelimit.Limiter
 	sessions   *sessions
@@ -63,6 +64,7 @@ func newHandler(srv server, o *Options) *Handler {
 	h := &Handler{
 		server: srv, options: o,
 		checkHost: o.loopback() && !o.BehindProxy,
+		local:     o.Local(),
 		addresses: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst), principals: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst),
 		sessions:    newSessions(o.Sessions, o.SessionIdle),
 		versions:    newVersions(era.Versions()),

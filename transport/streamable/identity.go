@@ -17,11 +17,15 @@ const anonymous = "anonymous"
 
 // authenticate finds out whose request it is.
 func (x *exchange) authenticate() *refusal {
-	if uid, ok := x.r.Context().Value(peerKey{}).(string); ok {
+	// Behind a proxy the user at the other end of a socket is the proxy's, and not the caller.
+	if uid, ok := x.r.Context().Value(peerKey{}).(string); ok && !x.h.options.BehindProxy {
 		x.principal = "socket:" + uid
 		return nil
 	}
 	if x.h.options.Tokens == nil {
+		if !x.h.local { // Check refuses such options: another listener than ours serves this handler
+			return unauthorized("this server has no tokens and answers its own machine only", "")
+		}
 		x.principal = anonymous
 		return nil
 	}

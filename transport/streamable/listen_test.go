@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -316,6 +317,84 @@ func TestServe_UnixSocket(t *testing.T) {
 	s.end()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+// overSocket sends one request through a unix socket and reads the whole response.
+func (s *served) overSocket(path, method, endpoint, body string, extra headers) (int, string) {
+	s.t.Helper()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", path) }}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
+	s.url = "http://anything" + endpoint
+	r, err := (&http.Client{Transport: transport}).Do(s.request(ctx, method, body, extra))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.Header.Get("Content-Type") == "text/event-stream" {
+		return r.StatusCode, "" // which has no end
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.StatusCode, string(text)
+}
+
+// Behind a proxy the user at the other end of a socket is the proxy's: each request brings a token, at each
+// endpoint, and nothing that a client writes about itself stands for one.
+func TestServe_UnixSocketBehindProxy(t *testing.T) {
+	f := newFake()
+	path := filepath.Join(shortDir(t), "s")
+	s := serve(t, f, &Options{Addr: "unix:" + path, BehindProxy: true, LegacySSE: true, Tokens: tokens{"secret": "ci"}})
+	call := modernHeaders("tools/call", "echo", nil)
+	none, unknown := refused("a bearer token is required"), refused("the token is not known")
+	for _, test := range []struct {
+		name, method, endpoint string
+		extra                  headers
+		want                   string
+	}{
+		{"no token", "POST", "/mcp", nil, none},
+		{"an unknown token", "POST", "/mcp", headers{"Authorization": "Bearer guess"}, unknown},
+		{"an empty token", "POST", "/mcp", headers{"Authorization": "Bearer"}, unknown},
+		{"another scheme", "POST", "/mcp", headers{"Authorization": "Basic secret"}, none},
+		{"an address of this machine", "POST", "/mcp", headers{"X-Forwarded-For": "127.0.0.1"}, none},
+		{"a user of this machine", "POST", "/mcp", headers{"X-Forwarded-User": "root", "X-Real-Ip": "@"}, none},
+		{"a stream", "GET", "/mcp", nil, none},
+		{"the end of a session", "DELETE", "/mcp", nil, none},
+		{"the old stream", "GET", "/sse", nil, none},
+		{"an old message", "POST", "/messages?sessionId=x", nil, none},
+	} {
+		extra := maps.Clone(call)
+		maps.Copy(extra, test.extra)
+		if status, body := s.overSocket(path, test.method, test.endpoint, callBody("echo", "hi"), extra); status != 401 || body != test.want {
+			t.Errorf("%s: %d %s", test.name, status, body)
+		}
+	}
+	if n := f.connected.Load(); n != 0 {
+		t.Errorf("%d requests without a token reached the server", n)
+	}
+	call["Authorization"] = "Bearer secret"
+	if status, body := s.overSocket(path, "POST", "/mcp", callBody("echo", "hi"), call); status != 200 || body != `{"jsonrpc":"2.0","id":1,"result":"hi"}` {
+		t.Errorf("with the token: %d %s", status, body)
+	}
+	if status, _ := s.overSocket(path, "GET", "/sse", "", headers{"Authorization": "Bearer secret"}); status != 200 {
+		t.Errorf("the old stream with the token: %d", status)
+	}
+	if got := f.principal(); got != "token:ci" {
+		t.Errorf("principal %q", got)
+	}
+	s.end()
+}
+
+// A handler without tokens answers its own machine only, whatever listener it is given to.
+func TestHandler_NoTokensNoStrangers(t *testing.T) {
+	for _, o := range []*Options{{BehindProxy: true}, {Addr: ":8470"}, {Addr: "unix:/run/x", BehindProxy: true}} {
+		s := start(t, newFake(), o)
+		s.want(o.Addr, "POST", modernBody("tools/list", ""), modernHeaders("tools/list", "", headers{"X-Forwarded-For": "127.0.0.1"}), 401,
+			refused("this server has no tokens and answers its own machine only"))
 	}
 }
 

@@ -56,8 +56,8 @@ type Options struct {
 	// Origins are the web origins, such as https://app.example.com, whose pages may call. Pages of
 	// this machine may call a loopback listener anyway.
 	Origins []string
-	// Tokens are who may call. Nil lets anybody, as the principal "anonymous". A unix socket needs
-	// none: its callers are known by their user.
+	// Tokens are who may call. Nil lets anybody of this machine, as the principal "anonymous". A unix
+	// socket needs none: its callers are known by their user, unless a proxy is in front.
 	Tokens Verifier
 	// TLSCert and TLSKey are PEM files.
 	TLSCert, TLSKey string
