@@ -27,7 +27,8 @@ type checker struct {
 	l     Limits
 	err   error
 	grown map[uint32]bool // tables that some code grows
-	work  int             // to compile the functions walked so far
+	in    Instruction
+	work  int // to compile the functions walked so far
 }
 
 // over notes that something is over its limit.
@@ -84,10 +85,9 @@ func (c *checker) globals(r *reader) {
 	n := r.count(4)
 	c.overInt("the number of globals", n, c.l.Globals)
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
-		t := r.u8()
-		checkValueType(r, t, r.offset()-1)
-		r.u8() // mutability
-		c.constant(r)
+		r.valueType()
+		r.bool() // mutability
+		r.constant(&c.in)
 	}
 }
 
@@ -105,10 +105,14 @@ func (c *checker) elements(r *reader) {
 			if flags&2 != 0 {
 				r.u32()
 			}
-			c.constant(r)
+			r.constant(&c.in)
 		}
-		if flags&3 != 0 {
-			r.u8()
+		switch {
+		case flags&3 == 0: // functions for table 0
+		case flags&4 != 0:
+			r.refType()
+		default:
+			r.zero() // functions
 		}
 		entries += c.entries(r, flags&4 != 0)
 		c.overInt("the number of entries in element segments", entries, c.l.TableEntries)
@@ -119,7 +123,7 @@ func (c *checker) entries(r *reader, expressions bool) int {
 	n := r.count(1)
 	for i := 0; i < n && r.err == nil; i++ {
 		if expressions {
-			c.constant(r)
+			r.constant(&c.in)
 		} else {
 			r.u32()
 		}
@@ -136,10 +140,10 @@ func (c *checker) data(r *reader) {
 			r.fail(ErrMalformed, "data segment %d has flags %#x", i, flags)
 		}
 		if flags == 2 {
-			r.u32()
+			r.zero() // the memory
 		}
 		if flags != 1 {
-			c.constant(r)
+			r.constant(&c.in)
 		}
 		r.bytes(r.u32())
 	}

@@ -8,15 +8,13 @@ type immediate byte
 const (
 	unknown  immediate = iota
 	none               // nothing
-	index              // one index
-	twoIndex           // two indices, or alignment and offset
+	index              // an index, a label, a function
+	twoIndex           // two indices, a type and a table, or alignment and offset
 	blockSig           // a block type
-	branch             // a label
 	branches           // a vector of labels and a default
-	call               // a function
-	indirect           // a type and a table
-	types              // a vector of value types
-	oneByte            // a memory's number
+	types              // a vector of one value type
+	refType            // a reference type
+	oneByte            // a memory's number, 0
 	leb32              // a signed number of 32 bits
 	leb64              // a signed number of 64 bits
 	four               // a float
@@ -36,12 +34,12 @@ var opcodes = func() (t [256]immediate) {
 	set(0x02, 0x04, blockSig) // block, loop, if
 	set(0x05, 0x05, none)     // else
 	set(0x0b, 0x0b, none)     // end
-	set(0x0c, 0x0d, branch)   // br, br_if
+	set(0x0c, 0x0d, index)    // br, br_if
 	set(0x0e, 0x0e, branches) // br_table
 	set(0x0f, 0x0f, none)     // return
-	set(0x10, 0x10, call)
-	set(0x11, 0x11, indirect)
-	set(0x1a, 0x1b, none) // drop, select
+	set(0x10, 0x10, index)    // call
+	set(0x11, 0x11, twoIndex) // call_indirect
+	set(0x1a, 0x1b, none)     // drop, select
 	set(0x1c, 0x1c, types)
 	set(0x20, 0x26, index)    // variables and tables
 	set(0x28, 0x3e, twoIndex) // loads and stores
@@ -51,7 +49,7 @@ var opcodes = func() (t [256]immediate) {
 	set(0x43, 0x43, four)
 	set(0x44, 0x44, eight)
 	set(0x45, 0xc4, none)    // numbers
-	set(0xd0, 0xd0, oneByte) // ref.null
+	set(0xd0, 0xd0, refType) // ref.null
 	set(0xd1, 0xd1, none)    // ref.is_null
 	set(0xd2, 0xd2, index)   // ref.func
 	set(0xfc, 0xfc, bulk)
@@ -80,7 +78,8 @@ func (c *checker) code(r *reader) {
 type function struct {
 	c      *checker
 	r      *reader
-	number int     // in the index space of functions
+	number int // in the index space of functions
+	in     Instruction
 	labels []label // the open blocks, the function itself outermost
 	locals int     // with parameters
 
@@ -91,7 +90,7 @@ type function struct {
 func (f *function) check(i int, r *reader) {
 	b := f.c.b
 	sig := b.types[b.funcs[b.imported+i]]
-	*f = function{c: f.c, r: r, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)})}
+	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)})}
 	f.over("the number of code bytes", len(r.b), f.c.l.Body)
 	f.declareLocals(len(sig.params))
 	for !r.done() && f.c.err == nil && len(f.labels) > 0 {
@@ -135,8 +134,7 @@ func (f *function) declareLocals(params int) {
 	total := uint64(0)
 	for n := f.r.count(2); n > 0 && f.r.err == nil; n-- {
 		total += uint64(f.r.u32())
-		t := f.r.u8()
-		checkValueType(f.r, t, f.r.offset()-1)
+		f.r.valueType()
 	}
 	if total > uint64(f.c.l.Locals) {
 		f.c.over(fmt.Sprintf("the number of locals of function %d (at offset %d)", f.number, f.r.base),
@@ -147,62 +145,39 @@ func (f *function) declareLocals(params int) {
 }
 
 func (f *function) instruction() {
-	r := f.r
-	at := r.offset()
-	op := r.u8()
-	switch opcodes[op] {
-	case none:
-		if op == 0x0b {
-			f.end()
-		}
-	case index:
-		r.u32()
-	case twoIndex:
-		r.u32()
-		r.u32()
-	case blockSig:
-		f.open(op)
-	case branch:
+	r, in := f.r, &f.in
+	r.next(in)
+	if r.err != nil {
+		return
+	}
+	switch in.Op {
+	case 0x02, 0x03, 0x04: // block, loop, if
+		f.open(in)
+	case 0x0b:
+		f.end()
+	case 0x0c, 0x0d: // br, br_if
 		f.branches++
-		f.jump(r.u32())
-	case branches:
+		f.jump(in.X)
+	case 0x0e:
 		f.brTable()
-	case call:
-		f.callTo(r.u32())
-	case indirect:
-		f.cross(r.u32())
-		r.u32()
-	default:
-		if op == 0x40 || op == 0xfc && isBulk(r.b[r.pos:]) {
-			f.bulks++
-		}
-		f.c.immediate(r, op, at)
+	case 0x10:
+		f.callTo(in.X)
+	case 0x11:
+		f.cross(in.X)
+	case 0x40: // memory.grow
+		f.bulks++
+	case 0xfc:
+		f.bulk()
 	}
 }
 
-// isBulk tells whether what follows 0xfc fills or copies memory or tables, or grows a table.
-func isBulk(code []byte) bool {
-	op := (&reader{b: code}).u32()
-	return op == 8 || op == 10 || op == 11 || op == 12 || op >= 14 && op != 16
-}
-
-// immediate passes what follows an opcode that does not touch the flow of control.
-func (c *checker) immediate(r *reader, op byte, at int) {
-	in := Instruction{Op: op, Begin: at - r.base}
-	r.immediate(&in)
-	if op == 0xfc && in.Sub == 15 { // table.grow
-		c.grown[in.X] = true
-	}
-}
-
-// constant passes a constant expression.
-func (c *checker) constant(r *reader) {
-	for r.err == nil {
-		at := r.offset()
-		op := r.u8()
-		if op == 0x0b {
-			return
-		}
-		c.immediate(r, op, at)
+// bulk counts what fills or copies memory or tables, and notes a table that grows.
+func (f *function) bulk() {
+	switch f.in.Sub {
+	case 8, 10, 11, 12, 14, 17:
+		f.bulks++
+	case 15:
+		f.bulks++
+		f.c.grown[f.in.X] = true
 	}
 }

@@ -15,16 +15,14 @@ func (d *depth) add(n int) {
 }
 
 // open enters a block. The values that come in and go out are counted.
-func (f *function) open(op byte) {
-	params, results := 0, 0
-	if t := f.r.u8(); t >= 0x40 && t < 0x80 { // the empty type or one value type, as a negative number
-		if t != 0x40 {
-			results = 1
-		}
-	} else if f.r.err == nil {
-		f.r.pos--
-		sig := f.signature(f.r.u32())
+func (f *function) open(in *Instruction) {
+	op, params, results := in.Op, 0, 0
+	switch {
+	case in.Typed:
+		sig := f.signature(in.X)
 		params, results = len(sig.params), len(sig.results)
+	case in.Type != NoResult:
+		results = 1
 	}
 	f.crossing += params + results
 	arity := results
@@ -70,10 +68,9 @@ func (f *function) jump(to uint32) {
 
 func (f *function) brTable() {
 	f.branches++
-	n := f.r.count(1)
-	f.over("the number of targets of a br_table", n, f.c.l.BrTable)
-	for i := 0; i <= n && f.r.err == nil && f.c.err == nil; i++ {
-		f.jump(f.r.u32())
+	f.over("the number of targets of a br_table", len(f.in.Labels)-1, f.c.l.BrTable)
+	for _, l := range f.in.Labels {
+		f.jump(l)
 	}
 }
 

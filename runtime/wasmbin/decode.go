@@ -1,18 +1,30 @@
 package wasmbin
 
-// Instruction is one instruction, taken apart. Which fields mean something depends on Op.
+// Instruction is one instruction, taken apart: with its operands it is all that the bytes say. Which fields mean
+// something depends on Op.
 type Instruction struct {
 	Op    byte
 	Sub   uint32 // the rest of the opcode, after 0xfc and 0xfd
 	Begin int    // offset of the opcode in the bytes that are decoded
 	End   int    // offset of what follows
-	// X is the index, the label, the function or the type that the instruction names, Y the second of
-	// them, such as the table of a call_indirect. For a block, X is its type if Typed.
+	// X is the index, the label, the function or the type that the instruction names, or the alignment of an access to
+	// memory; Y the second of them, such as the table of a call_indirect, or the offset of an access.
+	// For a block, X is its type if Typed.
 	X, Y  uint32
 	Typed bool
+	// Type is the value type of a select, the reference type of a ref.null, the result of a block that is not Typed.
+	Type byte
+	Lane byte
+	// N is an integer constant, or the bits of a floating-point one.
+	N int64
+	// Wide is a constant of type v128, or the lanes of a shuffle.
+	Wide [16]byte
 	// Labels are the targets of a br_table, the default last; valid until the next instruction.
 	Labels []uint32
 }
+
+// NoResult is the Type of a block that takes and gives nothing.
+const NoResult = 0x40
 
 // Decoder reads a part of a module: numbers, names and instructions. The first problem stays, and
 // from then on everything is zero, so that callers look at Err once.
@@ -63,51 +75,67 @@ func (d *Decoder) Next(in *Instruction) bool {
 	return d.r.err == nil
 }
 
-// next reads one instruction.
+// Constant reads a constant expression: one instruction from the short list that may be there, and its end.
+func (d *Decoder) Constant(in *Instruction) bool {
+	d.r.constant(in)
+	return d.r.err == nil
+}
+
+// ValueType reads the type of a value: a number, a vector or one of the two plain references.
+func (d *Decoder) ValueType() byte { return d.r.valueType() }
+
+// RefType reads one of the two plain reference types.
+func (d *Decoder) RefType() byte { return d.r.refType() }
+
+// Zero reads a byte that has to be 0, such as the memory of an instruction.
+func (d *Decoder) Zero() { d.r.zero() }
+
+// Bool reads a byte that is 0 or 1.
+func (d *Decoder) Bool() bool { return d.r.bool() }
+
+// next reads one instruction. What is not listed here, in every detail, is refused.
 func (r *reader) next(in *Instruction) {
 	in.Begin = r.pos
 	in.Op = r.u8()
 	switch opcodes[in.Op] {
 	case none:
-	case index, branch, call:
+	case index:
 		in.X = r.u32()
-	case twoIndex, indirect:
+	case twoIndex:
 		in.X, in.Y = r.u32(), r.u32()
 	case blockSig:
-		in.Typed = false
-		if t := r.u8(); (t < 0x40 || t >= 0x80) && r.err == nil { // not the empty type or a value type, which are negative numbers
-			r.pos--
-			in.X, in.Typed = r.u32(), true
-		}
+		r.blockType(in)
 	case branches:
 		in.Labels = in.Labels[:0]
 		for n := r.count(1); n >= 0 && r.err == nil; n-- {
 			in.Labels = append(in.Labels, r.u32())
 		}
+	case types:
+		if n := r.u8(); n != 1 && r.err == nil {
+			r.fail(ErrMalformed, "a select of %d types at offset %d", n, r.base+in.Begin)
+		}
+		in.Type = r.valueType()
+	case refType:
+		in.Type = r.refType()
+	case oneByte:
+		r.zero()
 	default:
-		r.immediate(in)
+		r.constantOrWide(in)
 	}
 	in.End = r.pos
 }
 
-// immediate passes what follows an opcode that does not touch the flow of control.
-func (r *reader) immediate(in *Instruction) {
+// constantOrWide reads what follows the opcode of a constant or of one of the two large families.
+func (r *reader) constantOrWide(in *Instruction) {
 	switch opcodes[in.Op] {
-	case none:
-	case index:
-		in.X = r.u32()
-	case types:
-		r.bytes(uint32(r.count(1)))
-	case oneByte:
-		r.u8()
 	case leb32:
-		r.skipLEB(5)
+		in.N = int64(r.s32())
 	case leb64:
-		r.skipLEB(10)
+		in.N = r.s64()
 	case four:
-		r.bytes(4)
+		in.N = int64(r.fixed(4))
 	case eight:
-		r.bytes(8)
+		in.N = int64(r.fixed(8))
 	case bulk:
 		r.bulk(in)
 	case simd:
@@ -117,26 +145,46 @@ func (r *reader) immediate(in *Instruction) {
 	}
 }
 
+// blockType reads a block type: one byte for none or one result, or a type's number, which is never negative. The bytes
+// 0x63 and 0x64 begin a type of two parts in later versions of the format, which is why each byte is on a list.
+func (r *reader) blockType(in *Instruction) {
+	in.Typed, in.Type = false, 0
+	at := r.offset()
+	switch t := r.peek(); {
+	case t == NoResult:
+		in.Type = r.u8()
+	case t > NoResult && t < 0x80:
+		in.Type = r.valueType()
+	default:
+		n := r.s33()
+		if n < 0 {
+			r.fail(ErrMalformed, "a block type that is %d at offset %d", n, at)
+		}
+		in.X, in.Typed = uint32(n), true
+	}
+}
+
 func (r *reader) unsupported(in *Instruction, format string, code any) {
 	if r.err == nil {
 		r.fail(ErrUnsupported, format+" at offset %d", code, r.base+in.Begin)
 	}
 }
 
-// bulk passes the 0xfc family: saturating conversions, bulk memory and tables.
+// bulk reads the 0xfc family: saturating conversions, bulk memory and tables.
 func (r *reader) bulk(in *Instruction) {
 	in.Sub = r.u32()
 	switch in.Sub {
 	case 0, 1, 2, 3, 4, 5, 6, 7: // trunc_sat
 	case 8: // memory.init
 		in.X = r.u32()
-		r.u8()
+		r.zero()
 	case 9, 13, 15, 16, 17: // data.drop, elem.drop, table.grow, table.size, table.fill
 		in.X = r.u32()
 	case 10: // memory.copy
-		r.bytes(2)
+		r.zero()
+		r.zero()
 	case 11: // memory.fill
-		r.u8()
+		r.zero()
 	case 12, 14: // table.init, table.copy
 		in.X, in.Y = r.u32(), r.u32()
 	default:
@@ -144,40 +192,79 @@ func (r *reader) bulk(in *Instruction) {
 	}
 }
 
-// simd passes the 0xfd family.
+// simd reads the 0xfd family. The compiler reads one raw byte behind 0xfd, so that the second byte of a longer number
+// would be an instruction to it; 128 and above end in 0x01, which it takes for a nop.
 func (r *reader) simd(in *Instruction) {
+	at := r.pos
 	in.Sub = r.u32()
+	if long := r.pos - at; long > 2 || long == 2 && in.Sub < 128 {
+		r.fail(ErrUnsupported, "instruction 0xfd %d in %d bytes at offset %d", in.Sub, long, r.base+in.Begin)
+	}
 	switch op := in.Sub; {
-	case op <= 11, op == 92, op == 93: // loads and stores
-		r.u32()
-		r.u32()
-	case op == 12, op == 13: // v128.const, i8x16.shuffle
-		r.bytes(16)
-	case op >= 21 && op <= 34: // lanes
-		r.u8()
-	case op >= 84 && op <= 91: // loads and stores of a lane
-		r.u32()
-		r.u32()
-		r.u8()
-	case op > 255:
+	case op > 255 || simdGaps[op]:
 		r.unsupported(in, "instruction 0xfd %d", op)
+	case op <= 11, op == 92, op == 93: // loads and stores
+		in.X, in.Y = r.u32(), r.u32()
+	case op == 12, op == 13: // v128.const, i8x16.shuffle
+		copy(in.Wide[:], r.bytes(16))
+	case op >= 21 && op <= 34: // lanes
+		in.Lane = r.u8()
+	case op >= 84 && op <= 91: // loads and stores of a lane
+		in.X, in.Y, in.Lane = r.u32(), r.u32(), r.u8()
 	}
 }
 
-// s32 reads a signed LEB128 number of at most 32 bits.
-func (r *reader) s32() int32 {
-	start, x := r.offset(), int64(0)
-	for shift := 0; shift < 35; shift += 7 {
-		c := r.u8()
-		x |= int64(c&0x7f) << shift
-		if c&0x80 == 0 {
-			x = x << (57 - shift) >> (57 - shift)
-			if x != int64(int32(x)) {
-				break
-			}
-			return int32(x)
-		}
+// simdGaps are the numbers below 256 that no instruction has.
+var simdGaps = func() (t [256]bool) {
+	for _, op := range []byte{0x9a, 0xa2, 0xa5, 0xa6, 0xaf, 0xb0, 0xb2, 0xb3, 0xb4, 0xbb,
+		0xc2, 0xc5, 0xc6, 0xcf, 0xd0, 0xd2, 0xd3, 0xd4, 0xe2, 0xee} {
+		t[op] = true
 	}
-	r.fail(ErrMalformed, "%s holds a number over 32 bits at offset %d", r.what, start)
-	return 0
+	return t
+}()
+
+// constant reads a constant expression.
+func (r *reader) constant(in *Instruction) {
+	r.next(in)
+	switch in.Op {
+	case 0x41, 0x42, 0x43, 0x44, 0x23, 0xd0, 0xd2: // the constants, global.get, ref.null, ref.func
+	case 0xfd:
+		if in.Sub != 12 {
+			r.unsupported(in, "instruction 0xfd %d in a constant", in.Sub)
+		}
+	default:
+		r.unsupported(in, "instruction %#x in a constant", in.Op)
+	}
+	if end := r.u8(); end != 0x0b && r.err == nil {
+		r.fail(ErrUnsupported, "a constant goes on with instruction %#x at offset %d", end, r.offset()-1)
+	}
+}
+
+// valueType reads the type of a value.
+func (r *reader) valueType() byte {
+	t := r.u8()
+	checkValueType(r, t, r.offset()-1)
+	return t
+}
+
+func (r *reader) refType() byte {
+	t := r.u8()
+	if r.err == nil && t != 0x70 && t != 0x6f {
+		r.fail(ErrUnsupported, "a reference of type %#x at offset %d", t, r.offset()-1)
+	}
+	return t
+}
+
+func (r *reader) zero() {
+	if c := r.u8(); c != 0 {
+		r.fail(ErrUnsupported, "%s has %#x at offset %d, where only 0 is allowed", r.what, c, r.offset()-1)
+	}
+}
+
+func (r *reader) bool() bool {
+	c := r.u8()
+	if c > 1 {
+		r.fail(ErrMalformed, "%s has %#x at offset %d, where 0 or 1 is expected", r.what, c, r.offset()-1)
+	}
+	return c == 1
 }

@@ -67,15 +67,50 @@ func (r *reader) longU32() uint32 {
 	return 0
 }
 
-// skipLEB passes a LEB128 number of at most max bytes.
-func (r *reader) skipLEB(max int) {
-	start := r.offset()
-	for range max {
-		if r.u8()&0x80 == 0 {
-			return
+// s32 reads a signed LEB128 number of at most 32 bits.
+func (r *reader) s32() int32 { return int32(r.signed(32)) }
+
+// s33 reads a signed LEB128 number of at most 33 bits.
+func (r *reader) s33() int64 { return r.signed(33) }
+
+// s64 reads a signed LEB128 number of at most 64 bits.
+func (r *reader) s64() int64 { return r.signed(64) }
+
+// signed reads a signed LEB128 number. The bits of its last byte that do not fit must repeat the sign.
+func (r *reader) signed(bits int) int64 {
+	start, x := r.offset(), int64(0)
+	for shift := 0; shift < bits; shift += 7 {
+		c := r.u8()
+		x |= int64(c&0x7f) << shift
+		if c&0x80 != 0 {
+			continue
 		}
+		if left := bits - shift; left < 7 { // the last byte there can be
+			if spare := int8(c<<1) >> left; spare != 0 && spare != -1 {
+				break
+			}
+		}
+		unused := max(0, 57-shift)
+		return x << unused >> unused
 	}
-	r.fail(ErrMalformed, "%s holds an overlong number at offset %d", r.what, start)
+	r.fail(ErrMalformed, "%s holds a number over %d bits at offset %d", r.what, bits, start)
+	return 0
+}
+
+// fixed reads a little-endian number of n bytes.
+func (r *reader) fixed(n uint32) (x uint64) {
+	for i, c := range r.bytes(n) {
+		x |= uint64(c) << (8 * i)
+	}
+	return x
+}
+
+// peek is the next byte, which is not passed.
+func (r *reader) peek() byte {
+	if r.err == nil && r.pos < len(r.b) {
+		return r.b[r.pos]
+	}
+	return 0
 }
 
 // bytes returns a view of the next n bytes.

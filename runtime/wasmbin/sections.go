@@ -101,9 +101,8 @@ func (b *Binary) readImport(r *reader) Import {
 	case Mem:
 		readMemory(r)
 	case Global:
-		m.Type = r.u8()
-		checkValueType(r, m.Type, at)
-		m.Mutable = r.u8() == 1
+		m.Type = r.valueType()
+		m.Mutable = r.bool()
 	case Tag:
 		r.fail(ErrUnsupported, "exceptions (the imported tag %s.%s at offset %d)", m.Module, m.Name, at)
 	default:
@@ -189,7 +188,11 @@ func (b *Binary) readExports(r *reader) {
 		r.fail(ErrLimit, "%d exports, at most %d are allowed", n, maxExports)
 	}
 	for i := 0; i < n && r.err == nil; i++ {
-		b.Exports = append(b.Exports, Export{Name: r.name(), Kind: Kind(r.u8()), Index: r.u32()})
+		e := Export{Name: r.name(), Kind: Kind(r.u8()), Index: r.u32()}
+		if e.Kind > Global {
+			r.fail(ErrUnsupported, "an export of kind %d before offset %d", e.Kind, r.offset())
+		}
+		b.Exports = append(b.Exports, e)
 	}
 }
 

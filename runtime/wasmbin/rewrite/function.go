@@ -115,7 +115,7 @@ func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {
 	total := uint64(f.locals)
 	for ; n > 0 && d.Err() == nil; n-- {
 		total += uint64(d.U32())
-		d.U8()
+		d.ValueType()
 	}
 	if total > maxLocals {
 		w.note(fmt.Errorf("%w: a function has %d locals", wasmbin.ErrLimit, total))

@@ -121,7 +121,7 @@ func (w *rewriter) writeGlobals(d *wasmbin.Decoder) []byte {
 	}
 	out := binary.AppendUvarint(nil, uint64(n+counters))
 	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
-		out = append(out, d.U8(), d.U8())
+		out = append(out, d.ValueType(), bit(d.Bool()))
 		out = w.constant(d, out)
 	}
 	w.ends(d)
@@ -130,6 +130,13 @@ func (w *rewriter) writeGlobals(d *wasmbin.Decoder) []byte {
 		out = append(appendS64(append(out, typeI64, 1, opI64Const), w.o.Depth), opEnd)
 	}
 	return out
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // exports collects what is exported.

@@ -23,8 +23,13 @@ func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 			}
 			out = w.constant(d, out)
 		}
-		if flags&3 != 0 {
-			out = append(out, d.U8())
+		switch {
+		case flags&3 == 0: // functions for table 0
+		case flags&4 != 0:
+			out = append(out, d.RefType())
+		default:
+			d.Zero() // functions
+			out = append(out, 0)
 		}
 		out = w.writeEntries(d, out, flags&4 != 0)
 	}

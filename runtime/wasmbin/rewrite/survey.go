@@ -48,7 +48,7 @@ func (w *rewriter) survey() {
 
 func (w *rewriter) readGlobals(d *wasmbin.Decoder) {
 	for n := d.Count(4); n > 0 && d.Err() == nil && w.err == nil; n-- {
-		g := global{typ: d.U8(), mutable: d.U8() == 1}
+		g := global{typ: d.ValueType(), mutable: d.Bool()}
 		w.constant(d, nil)
 		w.globals = append(w.globals, g)
 	}
@@ -126,22 +126,18 @@ func (w *rewriter) typeOf(params, results string) uint32 {
 	return typ
 }
 
-// constant passes a constant expression and appends it, with functions shifted.
+// constant reads a constant expression and appends it, with functions shifted.
 func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
 	var in wasmbin.Instruction
-	for w.err == nil && d.Next(&in) {
-		switch in.Op {
-		case opRefFunc:
-			out = binary.AppendUvarint(append(out, opRefFunc), uint64(w.take(in.X)))
-			continue
-		case opGlobalGet:
-			w.knownGlobal(in.X)
-		}
-		out = append(out, d.Since(in.Begin)...)
-		if in.Op == opEnd {
-			return out
-		}
+	if !d.Constant(&in) {
+		w.note(d.Err())
+		return out
 	}
-	w.note(d.Err())
-	return out
+	switch in.Op {
+	case opRefFunc:
+		return append(binary.AppendUvarint(append(out, opRefFunc), uint64(w.take(in.X))), opEnd)
+	case opGlobalGet:
+		w.knownGlobal(in.X)
+	}
+	return append(out, d.Since(in.Begin)...)
 }
