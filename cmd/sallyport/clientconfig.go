@@ -18,33 +18,49 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
+// clientEntry is what the flags of client-config say.
+type clientEntry struct {
+	client                 clients.Client
+	name, file             string
+	write, remove, replace bool
+}
+
 func newClientConfig(std stdio) *cobra.Command {
-	var write bool
-	var file string
+	var e clientEntry
 	c := &cobra.Command{
-		Use:       "client-config CLIENT [DIR]",
-		Short:     "print how a client reaches this host, or write it there",
-		Long:      "Print the entry that makes an MCP client use this host. CLIENT is one of\n" + clients.Names() + ".\nWith --http the client speaks to a running server, else it launches one.",
+		Use:   "client-config CLIENT [DIR]",
+		Short: "print how a client reaches this host, or write it there",
+		Long: "Print the entry that makes an MCP client use this host. CLIENT is one of\n" + clients.Names() +
+			".\nWith --http the client speaks to a running server, else it launches one. Each folder needs an entry of its own: --name.",
 		ValidArgs: clients.List(),
 		Args:      words(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := clients.Find(args[0])
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if e.client, err = clients.Find(args[0]); err == nil {
+				err = clients.CheckName(e.name)
+			}
 			if err != nil {
 				return err
+			}
+			if e.remove {
+				return e.takeOut(std)
 			}
 			server, err := clientServer(c, args[1:])
 			if err != nil {
 				return err
 			}
-			if !write {
-				return printEntry(std, client, server)
+			if !e.write {
+				return e.print(std, server)
 			}
-			return writeEntry(std, client, server, file)
+			return e.put(std, server)
 		},
 	}
-	c.Flags().BoolVar(&write, "write", false, "merge into the client's file, and keep a backup")
-	c.Flags().StringVar(&file, "file", "", "the client's `file`, if it is not where it usually is")
+	c.Flags().BoolVar(&e.write, "write", false, "put it into the client's file, and keep a backup")
+	c.Flags().BoolVar(&e.remove, "remove", false, "take the entry out of the client's file, and keep a backup")
+	c.Flags().BoolVar(&e.replace, "replace", false, "with --write: also where the entry serves another folder")
+	c.Flags().StringVar(&e.name, "name", clients.DefaultName, "what the client calls this host: `text`, for a second folder")
+	c.Flags().StringVar(&e.file, "file", "", "the client's `file`, if it is not where it usually is")
 	c.Flags().String("http", "", "`address` of a running server, such as 127.0.0.1:8470")
+	c.MarkFlagsMutuallyExclusive("write", "remove")
 	return c
 }
 
@@ -110,8 +126,8 @@ func splitAddress(text string) (scheme, addr, path string) {
 	return "http://", text, ""
 }
 
-func printEntry(std stdio, client clients.Client, server clients.Server) error {
-	text, err := client.Merge(nil, server)
+func (e *clientEntry) print(std stdio, server clients.Server) error {
+	text, err := e.client.Merge(nil, e.name, server, false)
 	if err != nil {
 		return err
 	}
@@ -119,25 +135,58 @@ func printEntry(std stdio, client clients.Client, server clients.Server) error {
 	return err
 }
 
-func writeEntry(std stdio, client clients.Client, server clients.Server, file string) error {
-	if file == "" {
-		f, err := client.File()
-		if err != nil {
-			return err
-		}
-		file = f
+// place is the client's file.
+func (e *clientEntry) place() (string, error) {
+	if e.file != "" {
+		return e.file, nil
 	}
-	backup, err := client.Write(file, server)
-	if errors.Is(err, clients.ErrUnchanged) {
+	return e.client.File()
+}
+
+// put writes the entry into the client's file.
+func (e *clientEntry) put(std stdio, server clients.Server) error {
+	file, err := e.place()
+	if err != nil {
+		return err
+	}
+	backup, err := e.client.Write(file, e.name, server, e.replace)
+	var taken *clients.TakenError
+	switch {
+	case errors.Is(err, clients.ErrUnchanged):
 		fmt.Fprintf(std.out, "%s has the entry already\n", file)
 		return nil
+	case errors.As(err, &taken):
+		return voice.Hint(fmt.Errorf("%s: %w", file, err), "--name %s_2 adds a second entry, --replace changes this one", e.name)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(std.out, "wrote %s\n", file)
+	e.told(std, backup)
+	return nil
+}
+
+// takeOut removes the entry from the client's file.
+func (e *clientEntry) takeOut(std stdio) error {
+	file, err := e.place()
+	if err != nil {
+		return err
+	}
+	backup, err := e.client.Delete(file, e.name)
+	if errors.Is(err, clients.ErrNoEntry) {
+		return voice.Hint(fmt.Errorf("%s has no entry %q", file, e.name), "--name names another one, --file another file")
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "wrote %s\n", file)
+	fmt.Fprintf(std.out, "removed %q from %s\n", e.name, file)
+	e.told(std, backup)
+	return nil
+}
+
+// told says where the backup is, and when the change is in force.
+func (e *clientEntry) told(std stdio, backup string) {
 	if backup != "" {
 		fmt.Fprintf(std.out, "the file as it was is %s\n", backup)
 	}
-	return nil
+	fmt.Fprintf(std.out, "restart %s: it reads the file when it starts\n", e.client.Title)
 }

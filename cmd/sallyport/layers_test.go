@@ -172,6 +172,8 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings", "registry/frontmatter"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
+	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
+	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
 	"golang.org/x/text":                      {"registry/names"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/tree/system", "runtime/image"},

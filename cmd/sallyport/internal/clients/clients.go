@@ -1,5 +1,5 @@
 // Package clients knows where MCP clients keep their servers and how each writes an entry down.
-// It merges one entry into such a file and leaves everything else as it stands.
+// It puts one entry into such a file, or takes it out, and leaves every other byte of the file as it stands.
 package clients
 
 import (
@@ -15,8 +15,8 @@ import (
 // ErrUnchanged says that the file holds the same entry already.
 var ErrUnchanged = errors.New("nothing to change")
 
-// entryName is what the server is called in the client's file.
-const entryName = "sallyport"
+// DefaultName is the name of the entry in the client's file, unless the person chooses another.
+const DefaultName = "sallyport"
 
 // Server is how a client reaches a host: a command to launch, or an address.
 type Server struct {
@@ -28,9 +28,11 @@ type Server struct {
 
 // Client is one MCP client.
 type Client struct {
-	Name    string
+	Name    string                            // on the command line
+	Title   string                            // as its maker writes it
 	section string                            // member of the file that holds the servers
 	launch  bool                              // an entry to launch has a type
+	toml    bool                              // the file is TOML, else JSON with comments
 	http    func(url string, headers any) any // nil: the client only launches
 	file    func(home, config string) string  // config is the user's configuration folder
 }
@@ -43,33 +45,33 @@ func list() []Client {
 			Headers any    `json:"headers,omitempty"`
 		}{"http", url, headers}
 	}
+	plain := func(url string, headers any) any {
+		return struct {
+			URL     string `json:"url"`
+			Headers any    `json:"headers,omitempty"`
+		}{url, headers}
+	}
 	return []Client{
 		{
-			Name: "claude-desktop", section: "mcpServers",
+			Name: "claude-desktop", Title: "Claude Desktop", section: "mcpServers",
 			file: func(_, config string) string {
 				return filepath.Join(config, "Claude", "claude_desktop_config.json")
 			},
 		},
 		{
-			Name: "claude-code", section: "mcpServers", launch: true, http: typed,
+			Name: "claude-code", Title: "Claude Code", section: "mcpServers", launch: true, http: typed,
 			file: func(home, _ string) string { return filepath.Join(home, ".claude.json") },
 		},
 		{
-			Name: "vscode", section: "servers", launch: true, http: typed,
+			Name: "vscode", Title: "VS Code", section: "servers", launch: true, http: typed,
 			file: func(_, config string) string { return filepath.Join(config, "Code", "User", "mcp.json") },
 		},
 		{
-			Name: "cursor", section: "mcpServers",
-			http: func(url string, headers any) any {
-				return struct {
-					URL     string `json:"url"`
-					Headers any    `json:"headers,omitempty"`
-				}{url, headers}
-			},
+			Name: "cursor", Title: "Cursor", section: "mcpServers", http: plain,
 			file: func(home, _ string) string { return filepath.Join(home, ".cursor", "mcp.json") },
 		},
 		{
-			Name: "gemini", section: "mcpServers",
+			Name: "gemini", Title: "Gemini CLI", section: "mcpServers",
 			http: func(url string, headers any) any {
 				return struct {
 					URL     string `json:"httpUrl"`
@@ -77,6 +79,48 @@ func list() []Client {
 				}{url, headers}
 			},
 			file: func(home, _ string) string { return filepath.Join(home, ".gemini", "settings.json") },
+		},
+		{
+			Name: "codex", Title: "Codex", section: "mcp_servers", toml: true,
+			http: func(url string, headers any) any {
+				return struct {
+					URL     string `json:"url"`
+					Headers any    `json:"http_headers,omitempty"`
+				}{url, headers}
+			},
+			file: func(home, _ string) string { return filepath.Join(home, ".codex", "config.toml") },
+		},
+		{
+			Name: "zed", Title: "Zed", section: "context_servers", http: plain,
+			file: func(home, config string) string {
+				if goruntime.GOOS == "windows" {
+					return filepath.Join(config, "Zed", "settings.json")
+				}
+				return filepath.Join(home, ".config", "zed", "settings.json")
+			},
+		},
+		{
+			Name: "windsurf", Title: "Windsurf", section: "mcpServers",
+			http: func(url string, headers any) any {
+				return struct {
+					URL     string `json:"serverUrl"`
+					Headers any    `json:"headers,omitempty"`
+				}{url, headers}
+			},
+			file: func(home, _ string) string { return filepath.Join(home, ".codeium", "windsurf", "mcp_config.json") },
+		},
+		{
+			Name: "cline", Title: "Cline", section: "mcpServers",
+			http: func(url string, headers any) any {
+				return struct {
+					Type    string `json:"type"`
+					URL     string `json:"url"`
+					Headers any    `json:"headers,omitempty"`
+				}{"streamableHttp", url, headers}
+			},
+			file: func(_, config string) string {
+				return filepath.Join(config, "Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json")
+			},
 		},
 	}
 }

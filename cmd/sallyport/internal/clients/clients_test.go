@@ -42,7 +42,7 @@ func TestMerge_newFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.Merge(nil, launched); err != nil || string(got) != want {
+		if got, err := c.Merge(nil, DefaultName, launched, false); err != nil || string(got) != want {
 			t.Errorf("%s: got %s, %v", name, got, err)
 		}
 	}
@@ -59,13 +59,13 @@ func TestMerge_addressCarriesTheToken(t *testing.T) {
 		"cursor": `"url": "http://127.0.0.1:8470/mcp",`,
 	} {
 		c, _ := Find(name)
-		got, err := c.Merge(nil, Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"})
+		got, err := c.Merge(nil, DefaultName, Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"}, false)
 		if err != nil || !strings.Contains(string(got), want) {
 			t.Errorf("%s: got %s, %v", name, got, err)
 		}
 	}
 	desktop, _ := Find("claude-desktop")
-	_, err := desktop.Merge(nil, Server{URL: "http://x"})
+	_, err := desktop.Merge(nil, DefaultName, Server{URL: "http://x"}, false)
 	if err == nil || err.Error() != "claude-desktop launches its servers; leave --http out" {
 		t.Errorf("got %v", err)
 	}
@@ -73,11 +73,11 @@ func TestMerge_addressCarriesTheToken(t *testing.T) {
 
 func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
 	c, _ := Find("cursor")
-	got, err := c.Merge([]byte(`{"z":1.0,"mcpServers":{"other":{"x":[1,2]},"sallyport":{"command":"old"}},"a":null}`), launched)
+	got, err := c.Merge([]byte(`{"z":1.0,"mcpServers":{"other":{"x":[1,2]},"sallyport":{"command":"old"}},"a":null}`), DefaultName, launched, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"z": 1.0`, `"other": {`, `"a": null`, `"command": "/bin/sallyport"`} {
+	for _, want := range []string{`{"z":1.0,"mcpServers":{"other":{"x":[1,2]},"sallyport":{"command":"/bin/sallyport",`, `,"a":null}`} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -90,11 +90,11 @@ func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
 func TestMerge_keepsWhatThePersonAddedToTheEntry(t *testing.T) {
 	c, _ := Find("claude-code")
 	old := `{"mcpServers":{"sallyport":{"type":"http","url":"http://x","headers":{"A":"b"},"env":{"K":"v"},"disabled":false}}}`
-	got, err := c.Merge([]byte(old), launched)
+	got, err := c.Merge([]byte(old), DefaultName, launched, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"K": "v"`, `"disabled": false`, `"type": "stdio"`, `"command": "/bin/sallyport"`} {
+	for _, want := range []string{`"K":"v"`, `"disabled":false`, `"type":"stdio"`, `"command": "/bin/sallyport"`} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -102,10 +102,10 @@ func TestMerge_keepsWhatThePersonAddedToTheEntry(t *testing.T) {
 	if strings.Contains(string(got), "url") || strings.Contains(string(got), "headers") {
 		t.Errorf("two ways to reach it: %s", got)
 	}
-	if _, err := c.Merge(got, launched); !errors.Is(err, ErrUnchanged) {
+	if _, err := c.Merge(got, DefaultName, launched, false); !errors.Is(err, ErrUnchanged) {
 		t.Errorf("second time: %v", err)
 	}
-	if got, err := c.Merge([]byte(`{"mcpServers":{"sallyport":7}}`), launched); err != nil || !strings.Contains(string(got), "/bin/sallyport") {
+	if got, err := c.Merge([]byte(`{"mcpServers":{"sallyport":7}}`), DefaultName, launched, false); err != nil || !strings.Contains(string(got), "/bin/sallyport") {
 		t.Errorf("over what is no entry: %s, %v", got, err)
 	}
 }
@@ -116,7 +116,7 @@ func TestWrite_leavesAReadOnlyFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"k":1}`), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Write(file, launched); err == nil || !strings.Contains(err.Error(), "read-only") {
+	if _, err := c.Write(file, DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("got %v", err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != `{"k":1}` {
@@ -127,10 +127,10 @@ func TestWrite_leavesAReadOnlyFile(t *testing.T) {
 	}
 }
 
-func TestMerge_refusesWhatIsNotPlainJSON(t *testing.T) {
+func TestMerge_refusesWhatIsNotJSON(t *testing.T) {
 	c, _ := Find("vscode")
-	for _, text := range []string{"// comment\n{}", `{"servers":[]}`, `[]`, `{"servers":{}`} {
-		if _, err := c.Merge([]byte(text), launched); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
+	for _, text := range []string{"// comment\n", `{"servers":[]}`, `{"servers":{},"servers":{}}`, `[]`, `{"servers":{}`} {
+		if _, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestWrite_backupLinkAndTwice(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no symbolic links here")
 	}
-	backup, err := c.Write(link, launched)
+	backup, err := c.Write(link, DefaultName, launched, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestWrite_backupLinkAndTwice(t *testing.T) {
 	if info, _ := os.Stat(file); info.Mode().Perm() != 0o640 {
 		t.Errorf("mode is %v", info.Mode())
 	}
-	if _, err := c.Write(link, launched); !errors.Is(err, ErrUnchanged) {
+	if _, err := c.Write(link, DefaultName, launched, false); !errors.Is(err, ErrUnchanged) {
 		t.Errorf("second time: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
@@ -170,7 +170,7 @@ func TestWrite_backupLinkAndTwice(t *testing.T) {
 func TestWrite_newFolder(t *testing.T) {
 	c, _ := Find("gemini")
 	file := filepath.Join(t.TempDir(), "a", "b", "settings.json")
-	if backup, err := c.Write(file, launched); err != nil || backup != "" {
+	if backup, err := c.Write(file, DefaultName, launched, false); err != nil || backup != "" {
 		t.Fatalf("got %q, %v", backup, err)
 	}
 	if _, err := os.Stat(file); err != nil {
@@ -180,7 +180,7 @@ func TestWrite_newFolder(t *testing.T) {
 
 func TestFind_unknown(t *testing.T) {
 	_, err := Find("emacs")
-	if err == nil || err.Error() != `unknown client "emacs"; known are claude-desktop, claude-code, vscode, cursor, gemini` {
+	if err == nil || err.Error() != `unknown client "emacs"; known are claude-desktop, claude-code, vscode, cursor, gemini, codex, zed, windsurf, cline` {
 		t.Errorf("got %v", err)
 	}
 }

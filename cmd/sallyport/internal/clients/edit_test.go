@@ -1,0 +1,187 @@
+package clients
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// merged is the file of a client after one change.
+func merged(t *testing.T, client, text, name string, s Server) string {
+	t.Helper()
+	c, err := Find(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.Merge([]byte(text), name, s, false)
+	if err != nil {
+		t.Fatalf("%s: %v", client, err)
+	}
+	if _, err := c.Merge(out, name, s, false); !errors.Is(err, ErrUnchanged) {
+		t.Errorf("%s: the second time: %v", client, err)
+	}
+	return string(out)
+}
+
+// Each client's own words for a server that is launched, and for one that is reached.
+func TestMerge_everyClient(t *testing.T) {
+	web := Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"}
+	for client, want := range map[string][2]string{
+		"codex": {"[mcp_servers.sallyport]\ncommand = '/bin/sallyport'\nargs = ['serve', '/plugins']\n",
+			"[mcp_servers.sallyport]\nurl = 'http://127.0.0.1:8470/mcp'\nhttp_headers = {Authorization = 'Bearer tok'}\n"},
+		"zed":      {`{"context_servers":{"sallyport":{"command":"/bin/sallyport","args":["serve","/plugins"]}}}`, `{"context_servers":{"sallyport":{"url":"http://127.0.0.1:8470/mcp","headers":{"Authorization":"Bearer tok"}}}}`},
+		"windsurf": {`{"mcpServers":{"sallyport":{"command":"/bin/sallyport","args":["serve","/plugins"]}}}`, `{"mcpServers":{"sallyport":{"serverUrl":"http://127.0.0.1:8470/mcp","headers":{"Authorization":"Bearer tok"}}}}`},
+		"cline":    {`{"mcpServers":{"sallyport":{"command":"/bin/sallyport","args":["serve","/plugins"]}}}`, `{"mcpServers":{"sallyport":{"type":"streamableHttp","url":"http://127.0.0.1:8470/mcp","headers":{"Authorization":"Bearer tok"}}}}`},
+	} {
+		for i, s := range []Server{launched, web} {
+			got := merged(t, client, "", DefaultName, s)
+			if client != "codex" {
+				got = string(plain(t, got))
+			}
+			if got != want[i] {
+				t.Errorf("%s: %s, want %s", client, got, want[i])
+			}
+		}
+	}
+}
+
+func plain(t *testing.T, text string) []byte {
+	t.Helper()
+	v, err := parsed([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plainJSON(v)
+}
+
+// Every byte around the entry stays: comments, blanks, trailing commas, a mark at the beginning.
+func TestMerge_keepsEveryOtherByte(t *testing.T) {
+	for name, c := range map[string]struct{ client, before, after string }{
+		"comments": {"zed", "// mine\n{\n    \"theme\": \"x\", // dark\n}\n",
+			"// mine\n{\n    \"theme\": \"x\",\n    \"context_servers\": {\n      \"sallyport\": {\n        \"command\": \"/bin/sallyport\",\n        \"args\": [\n          \"serve\",\n          \"/plugins\"\n        ]\n      }\n    }, // dark\n}\n"},
+		"a mark": {"cursor", "\ufeff{}\n", "\ufeff{\n  \"mcpServers\": {\n    \"sallyport\": {\n      \"command\": \"/bin/sallyport\",\n      \"args\": [\n        \"serve\",\n        \"/plugins\"\n      ]\n    }\n  }\n}\n"},
+		"a table": {"codex", "model = \"o\" # mine\n\n[mcp_servers.sallyport] # here\ncommand = \"/old\"\n# about args\nargs = [\n  \"serve\", # the folder\n  \"/plugins\",\n]\nstartup_timeout_sec = 20\n\n# next\n[profiles.x]\na = 1",
+			"model = \"o\" # mine\n\n[mcp_servers.sallyport] # here\ncommand = '/bin/sallyport'\nargs = ['serve', '/plugins']\n# about args\nstartup_timeout_sec = 20\n\n# next\n[profiles.x]\na = 1"},
+		"behind tables": {"codex", "[a]\nb = 1", "[a]\nb = 1\n\n[mcp_servers.sallyport]\ncommand = '/bin/sallyport'\nargs = ['serve', '/plugins']\n"},
+	} {
+		if got := merged(t, c.client, c.before, DefaultName, launched); got != c.after {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.after)
+		}
+	}
+}
+
+// Two folders are two entries, and one is taken out again without the other.
+func TestMerge_twoFolders(t *testing.T) {
+	other := Server{Command: "/bin/sallyport", Args: []string{"serve", "/others"}}
+	for _, client := range List() {
+		c, _ := Find(client)
+		one := merged(t, client, "", DefaultName, launched)
+		_, err := c.Merge([]byte(one), DefaultName, other, false)
+		var taken *TakenError
+		if !errors.As(err, &taken) || taken.Dir != "/plugins" {
+			t.Errorf("%s: the entry of another folder is replaced: %v", client, err)
+		}
+		if text, err := c.Merge([]byte(one), DefaultName, other, true); err != nil || strings.Contains(string(text), "/plugins") {
+			t.Errorf("%s: with --replace: %v, %s", client, err, text)
+		}
+		two := merged(t, client, one, "others", other)
+		if !strings.Contains(two, "/plugins") || !strings.Contains(two, "/others") {
+			t.Errorf("%s: %s", client, two)
+		}
+		left, err := c.Remove([]byte(two), DefaultName)
+		if err != nil || strings.Contains(string(left), "/plugins") || !strings.Contains(string(left), "/others") {
+			t.Errorf("%s: %v, %s", client, err, left)
+		}
+		if _, err := c.Remove(left, DefaultName); !errors.Is(err, ErrNoEntry) {
+			t.Errorf("%s: removed twice: %v", client, err)
+		}
+	}
+}
+
+// What cannot be changed without a guess is left to the person.
+func TestMerge_refusesOddTOML(t *testing.T) {
+	c, _ := Find("codex")
+	for _, text := range []string{
+		"mcp_servers = {x = {command = 'y'}}\n", "mcp_servers = 1\n", "[mcp_servers.sallyport\n", "a = 1\na = 2\n",
+		"mcp_servers = {sallyport = {command = 'y'}}\n",
+	} {
+		if out, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%q: %v, %s", text, err, out)
+		}
+	}
+	if _, err := c.Merge([]byte("a = '\xff'"), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Error(err)
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for name, good := range map[string]bool{"sallyport": true, "a-b_2": true, "": false, "a b": false, "a.b": false, "-a": false, strings.Repeat("a", 65): false, "a\n": false} {
+		if err := CheckName(name); (err == nil) != good {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A link that leads to nothing yet stays a link: the file is made where it leads.
+func TestWrite_danglingLink(t *testing.T) {
+	c, _ := Find("cursor")
+	dir := t.TempDir()
+	link := filepath.Join(dir, "mcp.json")
+	if err := os.Symlink(filepath.Join("dotfiles", "mcp.json"), link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(link, DefaultName, launched, false); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(link)
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	var file map[string]any
+	text, err := os.ReadFile(filepath.Join(dir, "dotfiles", "mcp.json"))
+	if err != nil || json.Unmarshal(text, &file) != nil {
+		t.Errorf("%s %v", text, err)
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(loop, DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "too many links") {
+		t.Error(err)
+	}
+}
+
+// What the client writes while the entry is made is not lost.
+func TestWrite_changedMeanwhile(t *testing.T) {
+	c, _ := Find("cursor")
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	for name, before := range map[string]string{"changed": `{"a":1}`, "made": ""} {
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if before != "" {
+			write(before)
+		}
+		_, err := c.change(file, func(old []byte) ([]byte, error) {
+			write(`{"a":2}`)
+			return c.Merge(old, DefaultName, launched, false)
+		})
+		if !errors.Is(err, ErrMeanwhile) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if text, _ := os.ReadFile(file); string(text) != `{"a":2}` {
+			t.Errorf("%s: the file holds %s", name, text)
+		}
+		if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
+			t.Errorf("%s: left behind: %v", name, left)
+		}
+	}
+}
