@@ -103,11 +103,16 @@ func (p *Policy) Bind(j *journal.Journal) error {
 	if j == nil || !p.asks && !j.Bound() && !j.Kept() {
 		return nil
 	}
+	return j.Bind(p.Terms())
+}
+
+// Terms tell this plugin under these grants and this configuration from every other.
+func (p *Policy) Terms() []byte {
 	h := sha256.New()
 	for _, text := range []string{p.plugin.Name, p.plugin.Digest, p.plugin.Grants.String(), strings.Join(p.env, "\x00")} {
 		fmt.Fprintf(h, "%d:%s", len(text), text)
 	}
-	return j.Bind(h.Sum(nil)[:16])
+	return h.Sum(nil)[:16]
 }
 
 // Name is the plugin's name.

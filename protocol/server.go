@@ -46,10 +46,13 @@ type Options struct {
 	// ListTTL is how long modern clients may keep a list; 0 tells them to ask each time.
 	ListTTL time.Duration
 	// Keys seal the calls that wait for a client's answers. Servers that have the same keys go on with
-	// each other's; nil is keys of this server's own.
+	// each other's, and with each other's tasks; nil is keys of this server's own, which takes no tasks over.
 	Keys *sealed.Keys
 	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
+	// Site names where the catalogue comes from, such as its folder: of the tasks that a server of the same site left
+	// behind, those whose tool has gone are failed here, and nowhere else.
+	Site string
 	// Tasks is how many tasks of one caller may go on at once; 0 is 256.
 	Tasks int
 	// Store keeps tasks, answers that are too large to be sent at once, and those of calls with an idempotency
@@ -108,7 +111,9 @@ func NewServer(c Catalog, o *Options) *Server {
 		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.form.Meta, Discover: s.greeting.Discover, Logger: s.log,
 	}
 	s.tasks = s.newTasks()
-	s.tasks.Start()
+	if s.opts.Keys != nil {
+		s.tasks.Start()
+	}
 	s.stopWatch = c.Watch(s.changed)
 	return s
 }
@@ -183,6 +188,7 @@ func (s *Server) open() []*Conn {
 
 // changed tells every client that wants to hear it what is new.
 func (s *Server) changed(ch catalogue.Change) {
+	s.tasks.News()
 	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.open() {
 		c.announce(ch, owner)

@@ -77,7 +77,7 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 	}
 	o := r.conn.opts
 	return r.server.tasks.Open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
-		Kept: tool.Keeps(r.session), Session: r.session}, known)
+		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}, known)
 }
 
 // theTask finds the task that a request names.

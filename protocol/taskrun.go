@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,12 +13,45 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // newTasks makes what runs the tasks of the server.
 func (s *Server) newTasks() *runner.Runner {
-	return runner.New(runner.Options{Run: s.runTask, Store: s.opts.Store, Tasks: s.opts.Tasks, Keys: s.keys, Now: s.now, Log: s.log})
+	return runner.New(runner.Options{Run: s.runTask, May: s.mayRun, Store: s.opts.Store, Tasks: s.opts.Tasks, Keys: s.keys, Now: s.now, Log: s.log})
+}
+
+// taskMark says where a task may go on, if its process ends: it is sealed, so that only servers with the same keys do.
+type taskMark struct {
+	Site  string `json:"site"`  // Options.Site
+	Terms []byte `json:"terms"` // of the tool
+}
+
+// mark is the mark of a task that runs a tool.
+func (s *Server) mark(tool *catalogue.Tool) string {
+	plain, err := json.Marshal(taskMark{s.opts.Site, tool.Terms()})
+	if err != nil {
+		return "" // a text and bytes
+	}
+	return s.keys.Seal(plain)
+}
+
+// mayRun reports whether a task that another process began is this server's to go on with: it has the keys, and offers
+// the tool under the same terms. The server of the same site may too, where the plugin was replaced or taken away since:
+// then the task fails, but only when somebody waits for it, since the plugin may still be loading.
+func (s *Server) mayRun(t *task.Task, asked bool) bool {
+	plain, err := s.keys.Open(t.Mark)
+	var m taskMark
+	if err != nil || json.Unmarshal(plain, &m) != nil {
+		return false
+	}
+	name, _ := rawjson.String(rawjson.Get(t.Params, "name"))
+	tool, offered := s.catalog.Snapshot().Tool(name)
+	if offered && bytes.Equal(tool.Terms(), m.Terms) {
+		return true
+	}
+	return m.Site == s.opts.Site && (offered || asked)
 }
 
 // runTask is the call itself, which nobody waits for: as the client would send it.

@@ -131,7 +131,7 @@ func TestTask_waitsForDays(t *testing.T) {
 	}
 }
 
-// With other keys a task that waits cannot go on, and says so.
+// With other keys a task that waits stays as it is, and who answers it is told.
 func TestTask_otherKeys(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -143,10 +143,11 @@ func TestTask_otherKeys(t *testing.T) {
 	}
 	h = newTaskHost(t, sealed.Random(), kept, time.Now)
 	t.Cleanup(func() { h.server.Close(t.Context()) })
-	h.ask("stdio:1", "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[]}}`, id), "")
-	if got := h.until("stdio:1", id, "failed"); !strings.Contains(string(got), resume.ErrTampered.Error()) {
+	got := h.ask("stdio:1", "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[]}}`, id), "")
+	if !strings.Contains(string(got), "or has other keys: answer the task where it was begun") {
 		t.Errorf("got %s", got)
 	}
+	h.until("stdio:1", id, "input_required")
 }
 
 // What cannot be kept does not begin, and the caller is told.
@@ -174,7 +175,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	first := store.New(store.Options{Dir: dir})
 	book := task.NewBook(first, time.Now, 0)
 	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
-	begun, err := book.Open(t.Context(), task.New{Principal: "stdio:1", Durable: true, Params: params})
+	begun, err := book.Open(t.Context(), task.New{Principal: "stdio:1", Durable: true, Params: params, Mark: keys.Seal([]byte(`{"site":""}`))})
 	if err != nil {
 		t.Fatal(err)
 	}

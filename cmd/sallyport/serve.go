@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -99,13 +100,24 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store,
+	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Site: siteOf(s.Text("dir")),
 		Search: s.Bool("search"), Keys: keys, AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)
 	}
 	return wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+}
+
+// siteOf names a plugin folder, by whatever path it is reached.
+func siteOf(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir
 }
 
 // stateKeys are the keys that seal the calls which wait for an answer: those of the file that the operator names, or else

@@ -67,9 +67,10 @@ type New struct {
 	Params  json.RawMessage
 	// TTL is how long it is kept, if that is shorter than usual; 0 is as long as usual.
 	TTL time.Duration
-	// Kept and Session are those of Task.
+	// Kept, Session and Mark are those of Task.
 	Kept    bool
 	Session string
+	Mark    string
 }
 
 // Open begins a task, which is kept when Open returns.
@@ -77,7 +78,7 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
 	t := Task{
 		ID: rand.Text(), Principal: n.Principal, Owner: b.owner, Status: Working, Created: now, Updated: now,
-		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session,
+		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session, Mark: n.Mark,
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -107,7 +107,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	if list, err := second.Orphans(t.Context()); len(list) != 0 || err != nil {
 		t.Errorf("the process lives: %v, %v", list, err)
 	}
-	if _, ours, err := second.Adopt(t.Context(), runs); ours || err != nil {
+	if _, ours, err := second.Adopt(t.Context(), runs, always); ours || err != nil {
 		t.Errorf("adopted from a process that lives: %v", err)
 	}
 	if running, err := first.Running(t.Context()); len(running) != 1 || !running[runs.ID] || err != nil {
@@ -120,7 +120,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].ID != runs.ID {
 		t.Fatalf("%v, %v", list, err)
 	}
-	adopted, ours, err := second.Adopt(t.Context(), list[0])
+	adopted, ours, err := second.Adopt(t.Context(), list[0], always)
 	if !ours || err != nil || adopted.Tries != 1 || !second.Mine(&adopted) {
 		t.Errorf("%+v, %v", adopted, err)
 	}
@@ -150,7 +150,7 @@ func TestBook_Tries(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = store.New(store.Options{Dir: dir})
-		y, ours, err := NewBook(s, time.Now, 0).Adopt(t.Context(), x)
+		y, ours, err := NewBook(s, time.Now, 0).Adopt(t.Context(), x, always)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,3 +211,6 @@ func TestBook_Hammer(t *testing.T) {
 		t.Errorf("%d answers", len(x.Answers))
 	}
 }
+
+// always lets every task be adopted.
+func always(*Task) bool { return true }

@@ -72,14 +72,14 @@ func (b *Book) Orphan(t *Task) bool {
 	return t.lives() && t.Owner != b.owner && b.store != nil && b.store.Gone(t.Owner)
 }
 
-// Adopt makes this process the one that runs an orphan. It is not ours if another one was faster, or if it
+// Adopt makes this process the one that runs an orphan, if it may. It is not ours if another one was faster, or if it
 // brought too many processes down, or cannot be run again.
-func (b *Book) Adopt(ctx context.Context, orphan Task) (t Task, ours bool, err error) {
+func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t Task, ours bool, err error) {
 	if err := b.Ready(); err != nil {
 		return Task{}, false, err
 	}
 	t, err = b.Change(ctx, orphan.Principal, orphan.ID, func(t *Task) {
-		if ours = b.Orphan(t); !ours {
+		if ours = b.Orphan(t) && (t.Kept || may(t)); !ours {
 			return
 		}
 		if t.Owner, t.Tries = b.owner, t.Tries+1; t.Kept {

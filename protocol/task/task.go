@@ -68,6 +68,8 @@ type Task struct {
 	Kept bool `json:"kept,omitempty"`
 	// Session names the instance of a kept task, in its process.
 	Session string `json:"-"`
+	// Mark says, sealed, which servers may run the task.
+	Mark string `json:"mark,omitempty"`
 	// Asked are the keys of all questions so far: none is used again.
 	Asked []string `json:"asked,omitempty"`
 

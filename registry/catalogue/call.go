@@ -75,4 +75,6 @@ type Server interface {
 	Limit() int
 	// Digest is that of the plugin's bytes; empty for a plugin of this process.
 	Digest() string
+	// Terms tell the plugin under its grants and its configuration from every other.
+	Terms() []byte
 }

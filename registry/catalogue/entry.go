@@ -54,6 +54,9 @@ func (t *Tool) Keeps(session string) bool { return t.server.Keeps(session) }
 // Digest is that of the plugin's bytes; empty for a plugin of this process.
 func (t *Tool) Digest() string { return t.server.Digest() }
 
+// Terms tell the tool's plugin under its grants and its configuration from every other.
+func (t *Tool) Terms() []byte { return t.server.Terms() }
+
 func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
 	raw := rawjson.Get(t.Definition, key)
 	if rawjson.IsNull(raw) {

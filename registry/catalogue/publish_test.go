@@ -27,6 +27,7 @@ func (*echo) Serve(_ context.Context, _ Call, r Request) (json.RawMessage, error
 func (*echo) Keeps(string) bool { return false }
 func (*echo) Limit() int        { return 0 }
 func (e *echo) Digest() string  { return e.digest }
+func (e *echo) Terms() []byte   { return nil }
 
 // plugin is one that echoes, with this manifest and prefixed names.
 func plugin(t testing.TB, name, raw string) Plugin {

@@ -38,6 +38,7 @@ type Generation struct {
 	publish catalogue.Plugin
 	module  *module.Module // nil for code
 	state   runtime.State
+	policy  *hostfuncs.Policy
 	output  int // bytes of an answer that go to the caller at once; 0 is no bound
 	server  server
 
@@ -69,7 +70,7 @@ const reloadWait = 5 * time.Second
 
 // New returns a generation of a plugin, which serves calls once Replace has it.
 func New(p *Plugin, o Options) *Generation {
-	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, state: o.State, idle: make(chan struct{})}
+	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, state: o.State, idle: make(chan struct{})}
 	if o.Module == nil {
 		g.server = &codeServer{call: o.Code, policy: o.Policy}
 	} else {
@@ -116,6 +117,9 @@ func (g *Generation) Digest() string {
 	}
 	return g.module.Digest
 }
+
+// Terms tell the plugin under its grants and its configuration from every other.
+func (g *Generation) Terms() []byte { return g.policy.Terms() }
 
 // acquire counts a call in; false means that the generation is retired.
 func (g *Generation) acquire() bool {

@@ -20,7 +20,7 @@ func (r *Runner) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for next := r.o.Now(); ; {
-		if now := r.o.Now(); !now.Before(next) {
+		if now := r.o.Now(); r.news.Swap(false) || !now.Before(next) {
 			next = now.Add(adoptEvery)
 			r.adoptAll()
 		}
@@ -58,19 +58,23 @@ func (r *Runner) look() {
 	}
 }
 
+// News has tasks looked for soon whose process has gone: there are tools that were not there before.
+func (r *Runner) News() { r.news.Store(true) }
+
 func (r *Runner) adoptAll() {
 	orphans, err := r.Book.Orphans(r.ctx)
 	if err != nil && r.ctx.Err() == nil {
 		r.o.Log.Warn("tasks that were interrupted cannot be looked for", "error", err)
 	}
 	for _, t := range orphans {
-		r.adopt(r.ctx, t)
+		r.adopt(r.ctx, t, false)
 	}
 }
 
-// adopt goes on with a task whose process has gone, unless another process does.
-func (r *Runner) adopt(ctx context.Context, orphan task.Task) {
-	t, ours, err := r.Book.Adopt(ctx, orphan)
+// adopt goes on with a task whose process has gone, unless another process does or this one may not. asked is that
+// its client waits for it.
+func (r *Runner) adopt(ctx context.Context, orphan task.Task, asked bool) {
+	t, ours, err := r.Book.Adopt(ctx, orphan, func(t *task.Task) bool { return r.may(t, asked) })
 	switch {
 	case err != nil && !errors.Is(err, task.ErrUnknown) && ctx.Err() == nil:
 		r.o.Log.Warn("a task that was interrupted cannot be taken over", "task", orphan.ID, "error", err)
@@ -79,3 +83,6 @@ func (r *Runner) adopt(ctx context.Context, orphan task.Task) {
 		r.start(t)
 	}
 }
+
+// may reports whether a task is this process's to run.
+func (r *Runner) may(t *task.Task, asked bool) bool { return r.o.May == nil || r.o.May(t, asked) }

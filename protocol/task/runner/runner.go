@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -25,6 +26,9 @@ type Outcome struct {
 type Options struct {
 	// Run runs the call of a task once, from where it stopped. It is called from goroutines of the runner.
 	Run func(ctx context.Context, t *task.Task) Outcome
+	// May reports whether this process may go on with a task that another one began; asked is that its client waits
+	// for it here. nil is always.
+	May func(t *task.Task, asked bool) bool
 	// Store keeps the tasks; nil keeps them in memory.
 	Store *store.Store
 	// Tasks is how many tasks of one principal may go on at once; 0 is the book's own bound.
@@ -43,6 +47,8 @@ type Runner struct {
 	o    Options
 	ctx  context.Context // done when the runner closes
 	stop context.CancelFunc
+
+	news atomic.Bool // tasks are to be looked for soon
 
 	mu      sync.Mutex
 	closed  bool
@@ -101,14 +107,18 @@ func (r *Runner) Open(ctx context.Context, n task.New, known func(id string)) (t
 func (r *Runner) Find(ctx context.Context, principal, id string) (task.Task, error) {
 	t, err := r.Book.Get(ctx, principal, id)
 	if err == nil && r.Book.Orphan(&t) {
-		r.adopt(ctx, t)
+		r.adopt(ctx, t, true)
 		return r.Book.Get(ctx, principal, id)
 	}
 	return t, err
 }
 
-// Answer takes in answers to what a task asks. With the last of them it goes on.
+// Answer takes in answers to what a task asks. With the last of them it goes on: here, so that answers are refused
+// where it may not.
 func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]json.RawMessage) (task.Task, error) {
+	if t.Status == task.Input && !t.Kept && !r.may(&t, true) {
+		return t, elsewhere()
+	}
 	if err := r.Book.Ready(); err != nil {
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the answers cannot be kept", Err: err}
 	}
@@ -155,3 +165,9 @@ func (r *Runner) Go(f func()) {
 
 // Context ends when the runner closes.
 func (r *Runner) Context() context.Context { return r.ctx }
+
+// elsewhere refuses answers to a task that another host has to go on with.
+func elsewhere() error {
+	return &runtime.EndError{Kind: runtime.KindUnavailable,
+		Message: "this host does not serve what the task runs, or has other keys: answer the task where it was begun"}
+}
