@@ -189,8 +189,13 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	keys := slices.Sorted(maps.Keys(t.Requests))
-	waits := make([]*ask.Sent, len(keys))
-	for i, key := range keys {
+	waits := make([]*ask.Sent, 0, len(keys))
+	defer func() {
+		for _, w := range waits {
+			w.Drop()
+		}
+	}()
+	for _, key := range keys {
 		method, _ := rawjson.String(rawjson.Get(t.Requests[key], "method"))
 		params, _ := rawjson.ParseObject(rawjson.Get(t.Requests[key], "params"))
 		meta.Set(&params, relatedTask, relation(t))
@@ -198,7 +203,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		if err != nil {
 			return err
 		}
-		waits[i] = w
+		waits = append(waits, w)
 	}
 	answers := map[string]json.RawMessage{}
 	for i, w := range waits {

@@ -6,7 +6,7 @@ import (
 )
 
 // Labelled returns the records of a kind that have this label, by label and ID, without their data. An empty
-// label means all that have one.
+// label means all that have one other than Done.
 func (s *Store) Labelled(ctx context.Context, k Kind, label string) ([]Record, error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
@@ -14,7 +14,7 @@ func (s *Store) Labelled(ctx context.Context, k Kind, label string) ([]Record, e
 	}
 	condition := "plugin = ?"
 	if label == "" {
-		condition = "plugin > ?"
+		condition = "plugin > ? AND plugin <> '" + Done + "'"
 	}
 	rows, err := db.QueryContext(ctx, "SELECT id, principal, plugin, x'', created, expires, version FROM records WHERE kind = ? AND "+condition+" AND expires > ? ORDER BY plugin, id",
 		k, label, stampOf(s.now()))

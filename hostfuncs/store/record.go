@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -22,8 +23,11 @@ const (
 	Part    Kind = "part"    // a part of what a task that runs did so far
 )
 
-// bound is how much of a kind one principal may have. What is derived makes room by itself, the oldest
-// first; what somebody counts on is refused when there is none.
+// Done is the label of a record that is over: it makes room for new ones.
+const Done = "-"
+
+// bound is how much of a kind one principal may have. What is derived makes room by itself, and so does what is Done,
+// the oldest first; what somebody counts on is refused when there is none.
 type bound struct {
 	count int
 	bytes int64
@@ -59,7 +63,7 @@ type Record struct {
 }
 
 // Add keeps a new record and returns it with its version. ErrExists: there is one of this kind and ID, also
-// another principal's. ErrFull: its principal has too many.
+// another principal's. ErrFull, with the bound: its principal has too many.
 func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 	now := s.now()
 	r.Created = timeOf(stampOf(now))
@@ -90,8 +94,9 @@ func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 // makeRoom holds the bound of a kind.
 func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 	b := bounds(k)
+	full := fmt.Errorf("%w: one caller has %d at most, of %d MiB in all", ErrFull, b.count, b.bytes>>20)
 	if int64(len(r.Data)) > b.bytes {
-		return ErrFull
+		return full
 	}
 	for {
 		var count int
@@ -104,13 +109,16 @@ func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 		if count < b.count && bytes+int64(len(r.Data)) <= b.bytes {
 			return nil
 		}
-		if !b.evict {
-			return ErrFull
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
-			SELECT id FROM records WHERE kind = ? AND principal = ? ORDER BY created, version LIMIT ?)`, k, k, r.Principal, max(1, count/8))
+		gone, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
+			SELECT id FROM records WHERE kind = ? AND principal = ? AND (? OR plugin = ?) ORDER BY created, version LIMIT ?)`,
+			k, k, r.Principal, b.evict, Done, max(1, count/8))
 		if err != nil {
 			return err
+		}
+		if n, err := gone.RowsAffected(); err != nil {
+			return err
+		} else if n == 0 {
+			return full
 		}
 	}
 }

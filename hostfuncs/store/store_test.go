@@ -200,6 +200,45 @@ func TestRecord_bounds(t *testing.T) {
 	}
 }
 
+// What is over makes room, the oldest first; what goes on does not, and the refusal names the bound.
+func TestRecord_done(t *testing.T) {
+	s, c, _ := open(t)
+	large := bytes.Repeat([]byte("x"), 60<<20)
+	add := func(id, label string) error {
+		c.Pass(time.Second)
+		_, err := s.Add(t.Context(), store.Task, store.Record{ID: id, Principal: "a", Label: label, Data: large})
+		return err
+	}
+	for id, label := range []string{"owner", store.Done, "", store.Done} {
+		if err := add(fmt.Sprint(id), label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := s.Labelled(t.Context(), store.Task, ""); err != nil || len(list) != 1 || list[0].ID != "0" {
+		t.Errorf("%v, %v", list, err)
+	}
+	have := func() (ids string) {
+		all, err := s.List(t.Context(), store.Task, "a", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			ids += r.ID + " "
+		}
+		return ids
+	}
+	if err := add("4", "owner"); err != nil || have() != "0 2 3 4 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+	if err := add("5", "owner"); err != nil || have() != "0 2 4 5 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+	err := add("6", "owner")
+	if !errors.Is(err, store.ErrFull) || err.Error() != "no room left: one caller has 10000 at most, of 256 MiB in all" || have() != "0 2 4 5 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+}
+
 func TestKV(t *testing.T) {
 	s, c, _ := open(t)
 	ctx, sp := t.Context(), store.Space{Plugin: "p", Principal: "a"}

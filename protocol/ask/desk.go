@@ -107,10 +107,21 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}}
 }
 
-func (s *Sent) forget() {
+// Drop gives a request up that nobody waits for, and tells the client unless it has answered. It may be called again,
+// and after Wait.
+func (s *Sent) Drop() {
+	if s.forget() {
+		s.withdraw()
+	}
+}
+
+// forget reports whether the request was without an answer.
+func (s *Sent) forget() (open bool) {
 	s.desk.mu.Lock()
 	defer s.desk.mu.Unlock()
+	_, open = s.desk.sent[string(s.id)]
 	delete(s.desk.sent, string(s.id))
+	return open
 }
 
 // withdraw tells the client that its answer is not waited for any more.

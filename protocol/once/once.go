@@ -79,6 +79,8 @@ func (k *Keeper) Do(ctx context.Context, c Call, run func() (rawjson.Object, err
 	switch {
 	case errors.Is(err, store.ErrExists):
 		return k.repeated(ctx, &c, wanted)
+	case errors.Is(err, store.ErrFull):
+		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the idempotency key cannot be kept: " + err.Error(), Err: err}
 	case err != nil:
 		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the idempotency key cannot be kept", Err: err}
 	}

@@ -120,8 +120,11 @@ func (t *Task) record() store.Record {
 		data = nil // texts, numbers and JSON that was checked always encode
 	}
 	label := ""
-	if t.lives() {
+	switch {
+	case t.lives():
 		label = t.Owner
+	case t.Status.Over():
+		label = store.Done
 	}
 	return store.Record{ID: t.ID, Principal: t.Principal, Label: label, Data: data, Expires: t.Expires(), Version: t.version}
 }
@@ -129,12 +132,12 @@ func (t *Task) record() store.Record {
 // Durable reports whether the task is in the store.
 func (t *Task) Durable() bool { return t.version != 0 }
 
-// sweep forgets what has expired, and of what is over in memory the oldest beyond the bound.
+// sweep forgets what has expired, also what never ended, and of what is over in memory the oldest beyond the bound.
 func (b *Book) sweep(principal string) {
 	kept, now := 0, b.now()
 	var oldest *Task
 	for id, t := range b.tasks {
-		if t.Expires().Before(now) && t.Status.Over() {
+		if t.Expires().Before(now) {
 			delete(b.tasks, id)
 			continue
 		}

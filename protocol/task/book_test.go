@@ -187,6 +187,41 @@ func TestBook_Bounds(t *testing.T) {
 	begin(t, b, "eve", false) // who has her own
 }
 
+// A task whose time is over while it works, or while nobody answers it, does not count any more.
+func TestBook_expiredSlots(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	for name, s := range map[string]*store.Store{"in memory": nil, "in the store": kept} {
+		for _, status := range []Status{Working, Input} {
+			now := time.Now()
+			b := NewBook(s, func() time.Time { return now }, 2)
+			open := func() error {
+				x, err := b.Open(t.Context(), New{Principal: "ada", Durable: s != nil, Params: json.RawMessage(`{}`), TTL: time.Minute})
+				if err == nil && status == Input {
+					_, err = b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Ask(map[string]json.RawMessage{"k": []byte(`{}`)}) })
+				}
+				return err
+			}
+			for range 2 {
+				if err := open(); err != nil {
+					t.Fatal(name, status, err)
+				}
+			}
+			if waits := s != nil && status == Input; !waits { // which counts nowhere
+				if err := open(); !errors.Is(err, ErrTooMany) {
+					t.Errorf("%s, %s: %v", name, status, err)
+				}
+			}
+			now = now.Add(2 * time.Minute)
+			for range 2 {
+				if err := open(); err != nil {
+					t.Errorf("%s, %s: %v", name, status, err)
+				}
+			}
+		}
+	}
+}
+
 // Two processes change one task at the same time, and no change is lost.
 func TestBook_Hammer(t *testing.T) {
 	s := storetest.Open(t, store.Options{Dir: t.TempDir()})

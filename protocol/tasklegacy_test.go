@@ -1,0 +1,51 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/stream"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
+)
+
+// A task's questions that nobody waits for any more leave the desk, however the waiting ends, and the client is told.
+func TestAskForTask_leavesNothing(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	t.Cleanup(func() { h.server.Close(context.Background()) })
+	question := json.RawMessage(`{"method":"roots/list","params":{}}`)
+	asked := task.Task{ID: "x", Requests: map[string]json.RawMessage{"a": question, "b": question, "c": question}}
+	var said []string
+	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
+	defer c.Close()
+	r := &request{conn: c, server: h.server, stream: stream.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
+	for range 30 { // each would leave two behind
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := r.askForTask(ctx, &asked, true); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	withdrawn := strings.Count(strings.Join(said, ""), `"notifications/cancelled"`)
+	if n := c.desk.Waiting(); n != 0 || withdrawn < 60 {
+		t.Errorf("%d questions wait, %d were withdrawn", n, withdrawn)
+	}
+	for range 62 { // so that there is room for two of three
+		if _, err := c.desk.Send("roots/list", nil, r.stream.Tell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.askForTask(t.Context(), &asked, true); err == nil || !strings.Contains(err.Error(), "too many questions wait") {
+		t.Errorf("got %v", err)
+	}
+	if n := c.desk.Waiting(); n != 62 {
+		t.Errorf("%d questions wait", n)
+	}
+}
