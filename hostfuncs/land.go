@@ -17,7 +17,11 @@ const landingFolder = "landing"
 
 // Recover finishes or undoes what calls of processes that are gone were about to write.
 func (h *Host) Recover() error {
-	return landing.Recover(filepath.Join(h.state, landingFolder), h.logger)
+	var landed landing.Landed
+	if h.store != nil {
+		landed = (&joint{store: h.store}).Kept
+	}
+	return landing.Recover(filepath.Join(h.state, landingFolder), landed, h.logger)
 }
 
 // Land makes what the guest wrote last, all of it or nothing. It is for a call that has succeeded, after the
@@ -37,22 +41,61 @@ func (g *Gate) Land(ctx context.Context) error {
 		return nil
 	}
 	gates := g.whole()
-	if err := g.beginLanding(ctx, gates); err != nil {
-		return err
-	}
-	then := func() error { return g.landFiles(ctx, gates) }
-	kept := batches(gates)
-	var err error
-	if len(kept) > 0 {
-		err = g.policy.host.store.CommitAll(ctx, kept, then)
-	} else {
-		err = then()
+	err := ctx.Err()
+	if err == nil {
+		err = g.landAll(ctx, gates)
 	}
 	if err != nil {
 		return g.notLanded(err)
 	}
 	return nil
 }
+
+// landAll makes files and keys of these calls last together. Whoever waits for the call may go once it has the locks
+// of the files: what lands, lands as a whole.
+func (g *Gate) landAll(ctx context.Context, gates []*Gate) error {
+	if err := g.beginLanding(ctx, gates); err != nil {
+		return err
+	}
+	var set changeSet
+	defer set.release()
+	if err := set.collect(gates); err != nil {
+		return err
+	}
+	kept := batches(gates)
+	dir := filepath.Join(g.policy.host.state, landingFolder)
+	var keys landing.Keys
+	if len(kept) > 0 {
+		keys = &joint{ctx: context.WithoutCancel(ctx), store: g.policy.host.store, kept: kept}
+	}
+	if err := landing.LandWith(ctx, dir, set.changes, keys); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.landed = len(set.changes)
+	g.mu.Unlock()
+	return nil
+}
+
+// joint is the keys that last together with files.
+type joint struct {
+	ctx   context.Context
+	store *store.Store
+	kept  []store.Batch
+}
+
+var _ landing.Keys = (*joint)(nil)
+
+// Keep keeps the keys.
+func (j *joint) Keep(id string, apply func() error) error {
+	return j.store.CommitAll(j.ctx, j.kept, id, apply)
+}
+
+// Kept reports whether a landing's keys were kept.
+func (j *joint) Kept(id string) (bool, error) { return j.store.Landed(context.Background(), id) }
+
+// Ended forgets a landing.
+func (j *joint) Ended(id string) { j.store.EndLanding(id) }
 
 // LandingFamily is the family of the entry that a kept journal has for the landing of what a call wrote.
 const LandingFamily = "files/land"
@@ -115,9 +158,16 @@ func lostWrites() *runtime.EndError {
 	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot go on: what a tool that it called wrote was lost when it was interrupted, and nothing was written"}
 }
 
-func (g *Gate) landFiles(ctx context.Context, gates []*Gate) error {
-	var set changeSet
-	defer set.release()
+// changeSet joins what several calls wrote: of two that wrote one path the later holds, and folders that both
+// made are one.
+type changeSet struct {
+	changes  []landing.Change
+	at       map[string]int
+	releases []func()
+}
+
+// collect takes in the files of calls, in the order in which they ended.
+func (s *changeSet) collect(gates []*Gate) error {
 	for _, one := range gates {
 		one.mu.Lock()
 		held := one.files
@@ -129,23 +179,9 @@ func (g *Gate) landFiles(ctx context.Context, gates []*Gate) error {
 		if err != nil {
 			return err
 		}
-		set.add(changes, release)
+		s.add(changes, release)
 	}
-	if err := landing.Land(ctx, filepath.Join(g.policy.host.state, landingFolder), set.changes); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	g.landed = len(set.changes)
-	g.mu.Unlock()
 	return nil
-}
-
-// changeSet joins what several calls wrote: of two that wrote one path the later holds, and folders that both
-// made are one.
-type changeSet struct {
-	changes  []landing.Change
-	at       map[string]int
-	releases []func()
 }
 
 func (s *changeSet) add(changes []landing.Change, release func()) {
@@ -175,7 +211,11 @@ func (s *changeSet) release() {
 
 // notLanded is the end of a call whose writes could not be made to last.
 func (g *Gate) notLanded(err error) error {
-	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what it wrote could not be saved, and nothing was", Err: err}
+	var end *runtime.EndError
+	if errors.As(err, &end) {
+		return end
+	}
+	end = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what it wrote could not be saved, and nothing was", Err: err}
 	var at *landing.PathError
 	name := "a file"
 	if errors.As(err, &at) {
@@ -183,14 +223,14 @@ func (g *Gate) notLanded(err error) error {
 	}
 	var key *store.ConflictError
 	switch {
+	case errors.Is(err, landing.ErrHalf):
+		end.Kind, end.Message = runtime.KindInternal, landing.ErrHalf.Error()
 	case errors.As(err, &key):
 		end.Kind = runtime.KindConflict
 		end.Message = fmt.Sprintf("key %q was changed by another call, and nothing was written", cut(key.Key, maxMethod))
 	case errors.Is(err, store.ErrFull):
 		end.Kind = runtime.KindLimit
 		end.Message = fmt.Sprintf("it keeps more than the %d bytes that it was granted, and nothing was written", g.kept.quota)
-	case errors.Is(err, landing.ErrHalf):
-		end.Kind, end.Message = runtime.KindInternal, landing.ErrHalf.Error()
 	case errors.Is(err, landing.ErrConflict):
 		end.Kind = runtime.KindConflict
 		end.Message = fmt.Sprintf("%s was changed by somebody else while the call ran, and nothing was written", name)

@@ -11,6 +11,10 @@
 // A process that dies before 5 leaves a record that Recover undoes, one that dies later leaves one that it
 // finishes; both at the next start. While 6 runs another program may see some of the changes.
 //
+// With keys the line of 5 says that they decide: 6 is done while they are being kept, and if they were not, or nobody
+// came to know whether they were, everything is put back. What is replaced or removed is there under its second name
+// until 7, on a file system without hard links too.
+//
 // All work on files goes through folders that were opened before (os.Root), so nothing that is put in the
 // way meanwhile leads it elsewhere. Mode and owner of a file that is replaced are kept.
 package landing

@@ -15,10 +15,29 @@ import (
 // share. An error means that nothing landed, but for one with ErrHalf in its chain. ctx ends the waiting for
 // other landings, nothing else.
 func Land(ctx context.Context, dir string, changes []Change) error {
+	return LandWith(ctx, dir, changes, nil)
+}
+
+// Keys is what lasts together with the changes of a landing.
+type Keys interface {
+	// Keep keeps the keys and that the landing has happened, in one step, after it has called apply; an error of that
+	// undoes everything. Nobody waits for anything while it runs.
+	Keep(id string, apply func() error) error
+	// Kept is Landed.
+	Kept(id string) (bool, error)
+	// Ended says that nobody will ask for the landing again.
+	Ended(id string)
+}
+
+// LandWith is Land with keys that last if the changes do, and only then, also after a crash; nil is none.
+func LandWith(ctx context.Context, dir string, changes []Change, keys Keys) error {
 	if len(changes) == 0 {
+		if keys != nil {
+			return keys.Keep("", func() error { return nil })
+		}
 		return nil
 	}
-	l := &landing{id: strings.ToLower(rand.Text()[:12]), dir: dir, changes: slices.Clone(changes), same: map[*Entry]made{}, reach: hook(ctx)}
+	l := &landing{dir: dir, changes: slices.Clone(changes), keys: keys, same: map[*Entry]made{}, reach: watcher(ctx)}
 	slices.SortFunc(l.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	unlock, err := lock(ctx, filepath.Join(dir, "locks"), l.changes)
 	if err != nil {
@@ -31,26 +50,33 @@ func Land(ctx context.Context, dir string, changes []Change) error {
 	return l.run()
 }
 
-// ErrHalf says that a landing stopped in the middle and could not be undone. What is left of it is in the
-// record, which Recover finishes.
-var ErrHalf = errors.New("the changes landed in part, the next start finishes them")
+// ErrHalf says that a landing stopped in the middle and could not be undone, or that nobody can tell whether it
+// happened. The next start brings it to its end.
+var ErrHalf = errors.New("the changes may have landed in part: the next start finishes them or takes them back")
 
 // landing is one set on its way.
 type landing struct {
 	id      string
 	dir     string
 	changes []Change
+	keys    Keys // nil for none
 	ops     []*op
 	record  *record
 	same    map[*Entry]made // files with several names
 	reach   func(string)    // hears how far it is
 }
 
-// hookKey is how tests hear how far a landing is.
-type hookKey struct{}
+// watchKey is where a context holds who hears how far a landing is.
+type watchKey struct{}
 
-func hook(ctx context.Context) func(string) {
-	if f, ok := ctx.Value(hookKey{}).(func(string)); ok {
+// Watch returns a context under which f hears how far a landing is, after each step that a crash would leave behind:
+// planned, prepared, committed, applied (after each change), undoing, landed, forgotten. Tests end a process there.
+func Watch(ctx context.Context, f func(step string)) context.Context {
+	return context.WithValue(ctx, watchKey{}, f)
+}
+
+func watcher(ctx context.Context) func(string) {
+	if f, ok := ctx.Value(watchKey{}).(func(string)); ok {
 		return f
 	}
 	return func(string) {}
@@ -62,31 +88,90 @@ type made struct {
 	name string
 }
 
-func (l *landing) run() (err error) {
-	if err := l.plan(); err != nil {
+func (l *landing) run() error {
+	if err := l.begin(); err != nil {
 		return err
 	}
-	if l.record, err = begin(l.dir, l.id, l.ops); err != nil {
-		return err
-	}
-	err = l.prepare()
-	if err == nil {
-		err = l.record.commit()
-	}
-	if err != nil {
+	l.reach("planned")
+	if err := l.prepare(); err != nil {
 		drop(l.ops)
 		return errors.Join(err, l.record.end())
 	}
-	l.reach("committed")
-	if err := apply(l.ops, l.reach); err != nil {
-		if undo(l.ops) {
-			return errors.Join(err, l.record.end())
-		}
-		l.record.leave()
-		return errors.Join(err, ErrHalf)
+	if err := l.decide(); err != nil {
+		return err
 	}
+	l.reach("landed")
 	forget(l.ops)
-	return l.record.end()
+	l.reach("forgotten")
+	if err := l.record.end(); err != nil {
+		return nil // the changes last, and the next start finds nothing to do
+	}
+	if l.keys != nil {
+		l.keys.Ended(l.id)
+	}
+	return nil
+}
+
+// maxTries bounds how often a record is begun again that another process has recovered too early.
+const maxTries = 100
+
+// begin plans the landing and writes its record.
+func (l *landing) begin() (err error) {
+	for range maxTries {
+		l.id, l.ops = strings.ToLower(rand.Text()[:12]), nil
+		if err := l.plan(); err != nil {
+			return err
+		}
+		if l.record, err = begin(l.dir, l.id, l.ops); !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+	return err
+}
+
+// decide makes the landing happen, or undoes it.
+func (l *landing) decide() error {
+	how := committed
+	if l.keys != nil {
+		how = joint
+	}
+	if err := l.record.note(how, l.ops); err != nil {
+		return l.takeBack(err, how)
+	}
+	l.reach("committed")
+	if l.keys == nil {
+		return l.takeBack(apply(l.ops, l.reach), how)
+	}
+	err := l.keys.Keep(l.id, func() error { return apply(l.ops, l.reach) })
+	if err == nil {
+		return nil
+	}
+	if kept, unknown := l.keys.Kept(l.id); unknown != nil {
+		l.record.leave()
+		return errors.Join(err, unknown, ErrHalf)
+	} else if kept {
+		return nil
+	}
+	return l.takeBack(err, how)
+}
+
+// takeBack undoes the landing where there is an error, which is noted before.
+func (l *landing) takeBack(err error, how state) error {
+	if err == nil {
+		return nil
+	}
+	if how == committed {
+		if failed := l.record.note(undoing, nil); failed != nil {
+			l.record.leave() // which says that it is to be finished
+			return errors.Join(err, failed, ErrHalf)
+		}
+	}
+	l.reach("undoing")
+	if failed := undo(l.ops, nil); failed != nil {
+		l.record.leave()
+		return errors.Join(err, failed, ErrHalf)
+	}
+	return errors.Join(err, l.record.end())
 }
 
 // prepare makes the temporaries and the second names, and brings them to the disk.
@@ -96,9 +181,14 @@ func (l *landing) prepare() error {
 			if err := l.make(o.root, o.Temp, o.change.Put); err != nil {
 				return &PathError{o.change.Path, err}
 			}
+			now, err := stat(o.root, o.Temp)
+			if err != nil {
+				return &PathError{o.change.Path, err}
+			}
+			o.made = markOf(now)
 		}
 		if o.Backup != "" && !o.Away {
-			_ = o.root.Link(o.Name, o.Backup) // without second names it cannot be undone, only finished
+			_ = o.root.Link(o.Name, o.Backup) // without second names it is sent away when it is replaced
 		}
 	}
 	l.reach("prepared")

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,23 +23,77 @@ import (
 // TestMain is the process that dies in TestCrash.
 func TestMain(m *testing.M) {
 	if where := os.Getenv("LANDING_TEST_DIE"); where != "" {
-		ctx := landing.WithHook(context.Background(), func(at string) {
-			if at == where {
-				p, _ := os.FindProcess(os.Getpid())
-				_ = p.Kill()
-				select {}
-			}
-		})
-		dir := os.Getenv("LANDING_TEST_DIR")
-		changes, err := set(dir)
-		if err == nil {
-			err = landing.Land(ctx, filepath.Join(dir, "state"), changes)
-		}
-		fmt.Println(err)
+		step, _ := strconv.Atoi(where)
+		fmt.Println(dying(os.Getenv("LANDING_TEST_DIR"), os.Getenv("LANDING_TEST_HOW"), step))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
+
+// dying lands the set of a world, and kills its process after so many steps. How names what is odd about it: keys that
+// last with the files, no second names of files, a change that cannot be applied.
+func dying(dir, how string, step int) error {
+	changes, err := set(dir)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(how, "fails") {
+		changes = append(changes, unappliable(dir, changes[0]))
+	}
+	ctx := landing.Watch(context.Background(), func(at string) {
+		if at == "prepared" && strings.Contains(how, "linkless") {
+			unlink(dir)
+		}
+		if at == "committed" && strings.Contains(how, "fails") {
+			_ = errors.Join(os.Mkdir(filepath.Join(dir, "files/zz"), 0o700), os.WriteFile(filepath.Join(dir, "files/zz/x"), nil, 0o600))
+		}
+		if step--; step == 0 {
+			p, _ := os.FindProcess(os.Getpid())
+			_ = p.Kill()
+			select {}
+		}
+	})
+	var keys landing.Keys
+	if strings.Contains(how, "keys") {
+		keys = shelf(filepath.Join(dir, "kept"))
+	}
+	return landing.LandWith(ctx, filepath.Join(dir, "state"), changes, keys)
+}
+
+// unlink takes the second names away, as if the file system had none.
+func unlink(dir string) {
+	links, _ := filepath.Glob(filepath.Join(dir, "files", landing.Prefix+"*-was"))
+	for _, l := range links {
+		_ = os.Remove(l)
+	}
+}
+
+// unappliable is a change that meets a folder which is not empty, at last.
+func unappliable(dir string, like landing.Change) landing.Change {
+	like.Name, like.Path, like.Was, like.Check = "zz", filepath.Join(dir, "files/zz"), nil, false
+	like.Put = &landing.Entry{Dir: true}
+	return like
+}
+
+// shelf keeps keys as a file, in one step.
+type shelf string
+
+func (s shelf) Keep(id string, apply func() error) error {
+	if err := apply(); err != nil {
+		return err
+	}
+	return os.WriteFile(string(s), []byte(id), 0o600)
+}
+
+func (s shelf) Kept(id string) (bool, error) {
+	raw, err := os.ReadFile(string(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return string(raw) == id, err
+}
+
+func (s shelf) Ended(string) {}
 
 func text(s string) *landing.Entry {
 	return &landing.Entry{Content: bytes.NewReader([]byte(s)), Size: int64(len(s))}
@@ -200,8 +255,10 @@ func TestLand_undoes(t *testing.T) {
 	extra := changes[0]
 	extra.Name, extra.Path, extra.Was, extra.Check = "turned2", filepath.Join(dir, "files/turned2"), nil, false
 	extra.Put = &landing.Entry{Dir: true}
-	ctx := landing.WithHook(t.Context(), func(at string) {
-		if at == "half" {
+	first := true
+	ctx := landing.Watch(t.Context(), func(at string) {
+		if at == "applied" && first {
+			first = false
 			if err := errors.Join(os.Mkdir(extra.Path, 0o700), os.WriteFile(extra.Path+"/x", []byte("X"), 0o600)); err != nil {
 				t.Error(err)
 			}
@@ -234,28 +291,45 @@ func TestLand_keepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves a set that the next start undoes or finishes.
+// A process that is killed after any step leaves a set that the next start undoes or finishes, with the keys that
+// belong to it, whether files can have second names or not.
 func TestCrash(t *testing.T) {
-	for where, want := range map[string][]string{"prepared": before, "committed": after, "half": after} {
-		t.Run(where, func(t *testing.T) {
-			dir := world(t)
-			c := exec.Command(os.Args[0])
-			c.Env = append(os.Environ(), "LANDING_TEST_DIE="+where, "LANDING_TEST_DIR="+dir)
-			if out, err := c.CombinedOutput(); err == nil || len(out) > 0 {
-				t.Fatalf("it did not die: %v %s", err, out)
+	for _, how := range []string{"", "linkless", "fails", "linkless fails", "keys", "linkless keys", "fails keys", "linkless fails keys"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			var undone, finished int
+			for step := 1; ; step++ {
+				dir := world(t)
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), "LANDING_TEST_DIE="+strconv.Itoa(step), "LANDING_TEST_DIR="+dir, "LANDING_TEST_HOW="+how)
+				out, err := c.CombinedOutput()
+				if err == nil || len(out) > 0 && strings.Contains(string(out), "nil") == strings.Contains(how, "fails") {
+					t.Fatalf("step %d: %v %s", step, err, out)
+				}
+				_ = os.RemoveAll(filepath.Join(dir, "files/zz")) // which is not the landing's
+				kept := shelf(filepath.Join(dir, "kept"))
+				if err := landing.Recover(filepath.Join(dir, "state"), kept.Kept, slog.New(slog.DiscardHandler)); err != nil {
+					t.Fatalf("step %d: %v", step, err)
+				}
+				got := slices.DeleteFunc(list(t, dir), func(name string) bool { return name == "zz/" })
+				_, missing := os.Stat(string(kept))
+				switch {
+				case slices.Equal(got, before) && missing != nil:
+					undone++
+				case slices.Equal(got, after) && (missing == nil || !strings.Contains(how, "keys")):
+					finished++
+				default:
+					t.Errorf("step %d: keys %v\ngot  %q\nwant %q\nor   %q", step, missing == nil, got, before, after)
+				}
+				if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
+					t.Errorf("step %d: left behind: %v", step, records)
+				}
+				if len(out) > 0 { // it lived
+					break
+				}
 			}
-			var log bytes.Buffer
-			if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
-				t.Fatal(err)
-			}
-			if got := list(t, dir); !slices.Equal(got, want) {
-				t.Errorf("got  %q\nwant %q", got, want)
-			}
-			if log.Len() == 0 {
-				t.Error("nobody is told")
-			}
-			if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
-				t.Errorf("left behind: %v", records)
+			if undone < 2 || finished < 3 && how == "" || finished > 0 && strings.Contains(how, "fails") && strings.Contains(how, "keys") {
+				t.Errorf("undone after %d steps, finished after %d", undone, finished)
 			}
 		})
 	}
@@ -265,12 +339,12 @@ func TestCrash(t *testing.T) {
 func TestRecover_leavesWhatChangedSince(t *testing.T) {
 	dir := world(t)
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "LANDING_TEST_DIE=committed", "LANDING_TEST_DIR="+dir)
+	c.Env = append(os.Environ(), "LANDING_TEST_DIE=3", "LANDING_TEST_DIR="+dir) // when it is committed
 	_ = c.Run()
 	if err := os.WriteFile(filepath.Join(dir, "files/b"), []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.DiscardHandler)); err != nil {
+	if err := landing.Recover(filepath.Join(dir, "state"), nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(filepath.Join(dir, "files/b")); string(got) != "theirs" {
@@ -285,8 +359,8 @@ func TestRecover_livingProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := landing.WithHook(t.Context(), func(at string) {
-		if err := landing.Recover(filepath.Join(dir, "state"), slog.New(slog.DiscardHandler)); err != nil {
+	ctx := landing.Watch(t.Context(), func(at string) {
+		if err := landing.Recover(filepath.Join(dir, "state"), nil, slog.New(slog.DiscardHandler)); err != nil {
 			t.Error(at, err)
 		}
 	})
@@ -335,7 +409,7 @@ func TestLand_waitingEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := landing.WithHook(t.Context(), func(at string) {
+	ctx := landing.Watch(t.Context(), func(at string) {
 		if at != "prepared" {
 			return
 		}

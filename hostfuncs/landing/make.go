@@ -112,11 +112,12 @@ func (e *Entry) setTimes(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return setTimes(root, name, *touchOf(&e.Times, now))
+	access, modify := touchOf(&e.Times, now).times()
+	return setTimes(root, name, access, modify)
 }
 
-func setTimes(root *os.Root, name string, t touch) error {
-	err := root.Chtimes(name, time.Unix(0, t.Access), time.Unix(0, t.Modify))
+func setTimes(root *os.Root, name string, access, modify time.Time) error {
+	err := root.Chtimes(name, access, modify)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

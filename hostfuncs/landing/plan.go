@@ -5,12 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // op is one change as the record holds it: enough to finish or undo it without the process that began.
 //
 //	a new one       Temp ─▶ Name
-//	in place of it  Backup = second name of Name, Temp ─▶ Name
+//	in place of it  Backup = second name of Name, Temp ─▶ Name; without second names as below
 //	removed         Name ─▶ Backup
 //	a folder goes   Name ─▶ Backup, Temp ─▶ Name if something else comes
 //
@@ -22,9 +23,11 @@ type op struct {
 	Backup string   `json:"backup,omitempty"`
 	Away   bool     `json:"away,omitempty"`   // what is at Name goes to Backup
 	Inside []string `json:"inside,omitempty"` // what is to be removed in a folder that goes
+	Made   []string `json:"made,omitempty"`   // what is in a folder that comes
 	Was    *mark    `json:"was,omitempty"`    // what was at Name; nil for nothing
 	Touch  *touch   `json:"touch,omitempty"`
 
+	made   *mark // what is at Temp, once that is whole
 	change *Change
 	root   *os.Root // open while this process works on it
 }
@@ -36,10 +39,25 @@ type mark struct {
 	Mtime int64 `json:"mtime"` // nanoseconds since 1970
 }
 
-type touch struct {
-	Access int64 `json:"access"` // nanoseconds since 1970
-	Modify int64 `json:"modify"`
+// is reports whether a file is the one of the mark; nil is that of none.
+func (m *mark) is(now fs.FileInfo) bool {
+	is := markOf(now)
+	return m != nil && is != nil && *m == *is
 }
+
+// touch is times in nanoseconds since 1970.
+type touch struct {
+	Access int64 `json:"access"`
+	Modify int64 `json:"modify"`
+	Before int64 `json:"before"` // Modify as it was
+}
+
+func (t *touch) times() (access, modify time.Time) {
+	return time.Unix(0, t.Access), time.Unix(0, t.Modify)
+}
+
+// before are the times that undo a touch: the system does not say when a file was read.
+func (t *touch) before() (access, modify time.Time) { return time.Time{}, time.Unix(0, t.Before) }
 
 // plan makes the list of what is to be done, and names the temporaries.
 func (l *landing) plan() error {
@@ -89,13 +107,22 @@ func planOne(c *Change, tag string) (*op, error) {
 		o.Touch = touchOf(c.Touch, now)
 		return o, nil
 	case c.Put != nil:
-		o.Temp = tag
+		o.Temp, o.Made = tag, within("", c.Put, nil)
 	}
 	if now != nil {
 		o.Backup = tag + "-was"
 		o.Away = c.Remove || now.IsDir() || c.Put.Dir
 	}
 	return o, nil
+}
+
+// within lists what is in a new folder, each folder before what it holds.
+func within(dir string, e *Entry, list []string) []string {
+	for _, c := range e.Children {
+		name := filepath.Join(dir, c.Name)
+		list = within(name, c.Entry, append(list, name))
+	}
+	return list
 }
 
 func markOf(info fs.FileInfo) *mark {
@@ -109,7 +136,8 @@ func markOf(info fs.FileInfo) *mark {
 }
 
 func touchOf(t *Times, now fs.FileInfo) *touch {
-	at := touch{Access: now.ModTime().UnixNano(), Modify: now.ModTime().UnixNano()}
+	before := now.ModTime().UnixNano()
+	at := touch{Access: before, Modify: before, Before: before}
 	if t.Access != nil {
 		at.Access = t.Access.UnixNano()
 	}

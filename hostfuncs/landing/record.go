@@ -17,10 +17,20 @@ import (
 
 const (
 	recordEnd = ".json"
-	// committed is the line that makes a record one to be finished.
-	committed = "committed\n"
 	// maxRecord bounds a record that is read: ten thousand changes with long paths.
 	maxRecord = 64 << 20
+)
+
+// state is how far a landing is, as the last whole line of its record says. The lines beginning and joint are
+// followed by the marks of the temporaries.
+type state string
+
+const (
+	planned   state = ""          // its temporaries may be there, and nothing else
+	committed state = "committed" // it is to be finished
+	joint     state = "joint"     // it is to be finished if its keys were kept, else undone
+	undoing   state = "undoing"   // it is to be undone
+	ended     state = "ended"     // there is nothing to do
 )
 
 // record is a landing on the disk. Its process holds a lock on the file; who can take the lock finds the
@@ -30,52 +40,95 @@ type record struct {
 	f    *os.File
 }
 
-// begin writes the plan.
+// begin writes the plan, and brings it to the disk before there is anything that it speaks of.
 func begin(dir, id string, ops []*op) (*record, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	r := &record{path: filepath.Join(dir, id+recordEnd)}
 	plan, err := json.Marshal(ops)
 	if err != nil {
 		return nil, err
 	}
-	// Nobody takes a record whose name does not end in recordEnd, so the lock is there before the name.
-	early := r.path + ".new"
-	if r.f, err = os.OpenFile(early, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+	r := &record{path: filepath.Join(dir, id+recordEnd)}
+	if r.f, err = os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
 	}
-	if _, err := filelock.Try(r.f); err != nil {
-		return nil, errors.Join(err, r.f.Close(), os.Remove(early))
+	switch free, err := filelock.Try(r.f); {
+	case err != nil:
+		return nil, errors.Join(err, r.end())
+	case !free:
+		return nil, errors.Join(errTaken, r.f.Close())
+	case !r.there():
+		return nil, errors.Join(errTaken, r.f.Close())
 	}
 	if _, err := r.f.Write(append(plan, '\n')); err != nil {
-		return nil, errors.Join(err, r.f.Close(), os.Remove(early))
+		return nil, errors.Join(err, r.end())
 	}
-	if err := os.Rename(early, r.path); err != nil {
-		return nil, errors.Join(err, r.f.Close(), os.Remove(early))
+	if err := errors.Join(r.f.Sync(), syncDir(dir)); err != nil {
+		return nil, errors.Join(err, r.end())
 	}
 	return r, nil
 }
 
-// commit decides that the landing happens.
-func (r *record) commit() error {
-	if _, err := io.WriteString(r.f, committed); err != nil {
+// errTaken says that another process recovered a record in the moment between its making and its lock, and so
+// removed it.
+var errTaken = errors.New("another process has removed the record of the landing")
+
+// there reports whether the file has its name still.
+func (r *record) there() bool {
+	named, err := os.Lstat(r.path)
+	if err != nil {
+		return false
+	}
+	ours, err := r.f.Stat()
+	return err == nil && os.SameFile(named, ours)
+}
+
+// note writes how far the landing is, on the disk when it returns.
+func (r *record) note(s state, ops []*op) error {
+	line := []byte(s)
+	if s == committed || s == joint {
+		marks := make([]*mark, len(ops))
+		for i, o := range ops {
+			marks[i] = o.made
+		}
+		text, err := json.Marshal(marks)
+		if err != nil {
+			return err
+		}
+		line = append(append(line, ' '), text...)
+	}
+	if _, err := r.f.Write(append(line, '\n')); err != nil {
 		return err
 	}
 	return r.f.Sync()
 }
 
-// end removes the record.
+// end removes the record, and keeps its lock until it is gone where a file that is open can be removed. Elsewhere
+// another process may find it, and that it has ended.
 func (r *record) end() error {
-	return errors.Join(os.Remove(r.path), r.f.Close())
+	_, err := io.WriteString(r.f, string(ended)+"\n")
+	if !removesOpen {
+		err = errors.Join(err, r.f.Close())
+	}
+	if gone := os.Remove(r.path); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	if removesOpen {
+		err = errors.Join(err, r.f.Close())
+	}
+	return err
 }
 
 // leave keeps the record for Recover.
 func (r *record) leave() { _ = r.f.Close() }
 
+// Landed reports whether the keys of a landing were kept.
+type Landed func(id string) (bool, error)
+
 // Recover finishes or undoes the landings of processes that are gone. It is for the start of a process; those
-// of processes that live are left alone.
-func Recover(dir string, log *slog.Logger) error {
+// of processes that live are left alone. A nil landed knows of no landing.
+func Recover(dir string, landed Landed, log *slog.Logger) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -85,17 +138,18 @@ func Recover(dir string, log *slog.Logger) error {
 	}
 	var all error
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), recordEnd) {
+		id, is := strings.CutSuffix(e.Name(), recordEnd)
+		if !e.Type().IsRegular() || !is {
 			continue
 		}
-		if err := recoverOne(filepath.Join(dir, e.Name()), log); err != nil {
-			all = errors.Join(all, fmt.Errorf("landing record %s: %w", e.Name(), err))
+		if err := recoverOne(filepath.Join(dir, e.Name()), id, landed, log); err != nil {
+			all = errors.Join(all, fmt.Errorf("landing record %s: %w", filepath.Join(dir, e.Name()), err))
 		}
 	}
 	return all
 }
 
-func recoverOne(path string, log *slog.Logger) error {
+func recoverOne(path, id string, landed Landed, log *slog.Logger) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // its process ended it just now
@@ -107,40 +161,101 @@ func recoverOne(path string, log *slog.Logger) error {
 	if free, err := filelock.Try(f); !free || err != nil {
 		return errors.Join(err, f.Close())
 	}
-	ops, done, err := read(f)
+	ops, s, err := read(f)
+	if err == nil {
+		defer closeFolders(ops)
+		err = r.resolve(ops, s, id, landed, log)
+	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	defer closeFolders(ops)
-	openFolders(ops)
-	ops = reachable(ops)
-	if !done {
-		drop(ops)
-		log.Warn("a call's writes were undone: the process ended before they were complete", "files", len(ops))
-		return r.end()
-	}
-	if err := apply(ops, func(string) {}); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	forget(ops)
-	log.Warn("a call's writes were finished: the process ended while they landed", "files", len(ops))
 	return r.end()
 }
 
-// read reads a plan and whether it was committed. A line that is not whole was not written in time.
-func read(f *os.File) (ops []*op, done bool, err error) {
+// resolve brings a landing to its end.
+func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog.Logger) error {
+	openFolders(ops)
+	if s == joint {
+		s = undoing
+		if landed == nil {
+			return errors.New("nothing is known of the keys that belong to it")
+		}
+		if kept, err := landed(id); err != nil {
+			return err
+		} else if kept {
+			s = committed
+		}
+	}
+	say := func(path, aside string) {
+		log.Warn("a file was changed since a landing was interrupted: it stays, and what was to be there is kept beside it", "file", path, "kept", aside)
+	}
+	switch s {
+	case ended:
+	case planned:
+		drop(reachable(ops))
+		log.Warn("a call's writes were undone: the process ended before they were complete", "files", len(ops))
+	case undoing:
+		if err := undo(reachable(ops), say); err != nil {
+			return err
+		}
+		log.Warn("a call's writes were undone: the process ended while they landed", "files", len(ops))
+	default:
+		if err := finish(ops, say); err != nil {
+			return err
+		}
+		log.Warn("a call's writes were finished: the process ended while they landed", "files", len(ops))
+	}
+	return nil
+}
+
+// finish applies all ops, or waits for the next start where a folder of them cannot be reached: what was moved
+// from a folder that is there into one that is not would be lost.
+func finish(ops []*op, say func(path, aside string)) error {
+	for _, o := range ops {
+		if o.root == nil {
+			return fmt.Errorf("the folder %s is not there: the landing is finished when it is, or given up when its record is removed", o.Folder)
+		}
+	}
+	ops = reachable(ops)
+	for _, o := range ops {
+		if err := o.late(say); err != nil {
+			return &PathError{filepath.Join(o.Folder, o.Name), err}
+		}
+	}
+	if err := syncFolders(ops); err != nil {
+		return err
+	}
+	forget(ops)
+	return nil
+}
+
+// read reads a plan and how far it came. A line that is not whole was not written in time.
+func read(f *os.File) (ops []*op, s state, err error) {
 	raw, err := io.ReadAll(io.LimitReader(bufio.NewReader(f), maxRecord))
 	if err != nil {
-		return nil, false, err
+		return nil, ended, err
 	}
 	plan, rest, found := bytes.Cut(raw, []byte("\n"))
-	if !found {
-		return nil, false, nil
+	if !found || string(plan) == string(ended) {
+		return nil, ended, nil
 	}
 	if err := json.Unmarshal(plan, &ops); err != nil {
-		return nil, false, err
+		return nil, ended, err
 	}
-	return ops, string(rest) == committed, nil
+	for line, rest, found := bytes.Cut(rest, []byte("\n")); found; line, rest, found = bytes.Cut(rest, []byte("\n")) {
+		name, marks, _ := bytes.Cut(line, []byte(" "))
+		if s = state(name); marks == nil {
+			continue
+		}
+		var made []*mark
+		if err := json.Unmarshal(marks, &made); err != nil || len(made) != len(ops) {
+			return nil, s, errors.Join(errors.New("its marks cannot be read"), err)
+		}
+		for i, m := range made {
+			ops[i].made = m
+		}
+	}
+	return ops, s, nil
 }
 
 // openFolders opens the folders of a plan, if they are still where they were.

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// removesOpen says that a file that is open can be removed.
+const removesOpen = true
+
 // link gives a file a second name, perhaps in another folder. Both folders are held open.
 func link(from *os.Root, name string, to *os.Root, second string) error {
 	if from == to {
@@ -73,4 +76,14 @@ func syncFolder(root *os.Root, name string) error {
 		return err
 	}
 	return nil
+}
+
+// syncDir brings the names in a folder to the disk.
+func syncDir(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return syncFolder(root, ".")
 }

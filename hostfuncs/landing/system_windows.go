@@ -6,6 +6,9 @@ import (
 	"os"
 )
 
+// removesOpen says that a file that is open can be removed.
+const removesOpen = false
+
 func link(from *os.Root, name string, to *os.Root, second string) error {
 	if from == to {
 		return from.Link(name, second)
@@ -16,3 +19,5 @@ func link(from *os.Root, name string, to *os.Root, second string) error {
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 
 func syncFolder(*os.Root, string) error { return nil }
+
+func syncDir(string) error { return nil }

@@ -83,24 +83,30 @@ type Batch struct {
 
 // Commit makes all the changes of one space or none: see CommitAll.
 func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
-	return s.CommitAll(ctx, []Batch{{sp, quota, writes}}, then)
+	return s.CommitAll(ctx, []Batch{{sp, quota, writes}}, "", then)
 }
 
 // CommitAll makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: a
 // space would hold more than its quota. When all holds then is called, and an error of it undoes everything;
-// nil is nothing to do. Nobody else can write meanwhile.
-func (s *Store) CommitAll(ctx context.Context, batches []Batch, then func() error) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+// nil is nothing to do. Nobody else can write meanwhile. A landing that is named is known to Landed from the moment at
+// which the changes hold, until EndLanding.
+func (s *Store) CommitAll(ctx context.Context, batches []Batch, landing string, then func() error) error {
+	done := s.endedLandings()
+	err := s.write(ctx, func(tx *sql.Tx) error {
 		for _, b := range batches {
 			if err := s.applyAll(ctx, tx, b); err != nil {
 				return err
 			}
 		}
-		if then != nil {
-			return then()
+		if err := s.noteLanding(ctx, tx, landing, done); err != nil || then == nil {
+			return err
 		}
-		return nil
+		return then()
 	})
+	if err != nil {
+		s.EndLanding(done...)
+	}
+	return err
 }
 
 func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {

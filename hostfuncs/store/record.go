@@ -21,6 +21,8 @@ const (
 	Memory  Kind = "memory"  // the answer of a deterministic tool
 	Form    Kind = "form"    // what a plugin asks a person, and the answer until the plugin has it
 	Part    Kind = "part"    // a part of what a task that runs did so far
+
+	landingKind Kind = "landing" // that files have landed with keys
 )
 
 // Done is the label of a record that is over: it makes room for new ones.

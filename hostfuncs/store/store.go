@@ -55,6 +55,7 @@ type Store struct {
 	closed bool
 	swept  time.Time
 	held   map[string]*os.File // names that this process holds
+	ended  []string            // landings that nobody asks for again
 
 	answers atomic.Uint64 // how often they changed, by this Store
 

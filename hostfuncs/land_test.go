@@ -1,0 +1,89 @@
+package hostfuncs_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// lander is a call that has written a file and a key.
+func lander(t *testing.T, k *keeper, dir string) *hostfuncs.Gate {
+	t.Helper()
+	g := k.call("p")
+	files := g.Files()
+	for _, name := range []string{"f", "g"} {
+		if e := writeFile(files, filepath.Join(dir, name), "x"); e != wasi.ESUCCESS {
+			t.Fatal(e)
+		}
+	}
+	ask(t, g, "kv/set", `{"key":"k","value":1}`)
+	return g
+}
+
+// Whenever the client goes away, files and keys last together or not at all, and who is told the one or the other is
+// told the truth.
+func TestLand_clientGone(t *testing.T) {
+	steps := 0
+	for gone := 0; gone == 0 || gone <= steps; gone++ {
+		dir, steps := t.TempDir(), &steps
+		k := newKeeper(t, "kv: 10B", "fs: write "+dir+"/**")
+		g := lander(t, k, dir)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if *steps = 0; gone == 0 {
+			cancel()
+		}
+		err := g.Land(landing.Watch(ctx, func(string) {
+			if *steps++; *steps == gone {
+				cancel()
+			}
+		}))
+		if gone == 0 {
+			wantEnd(t, err, runtime.KindCancelled, "the call was cancelled before its writes were saved")
+			*steps = 1
+		}
+		_, missing := os.Stat(filepath.Join(dir, "f"))
+		if key := ask(t, k.call("p"), "kv/get", `{"key":"k"}`) != `{"value":null,"version":0}`; key == (missing != nil) || key != (err == nil) || gone > 0 && !key {
+			t.Errorf("gone after step %d: %v, the key is there: %v, the file: %v", gone, err, key, missing)
+		}
+	}
+	if steps < 6 {
+		t.Errorf("%d steps", steps)
+	}
+}
+
+// A call that waits for the files of another keeps nobody from the store.
+func TestLand_waitsWithoutTheStore(t *testing.T) {
+	dir := t.TempDir()
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Store: kept, State: t.TempDir()})
+	t.Cleanup(func() { h.Close(); kept.Close() })
+	k := &keeper{t, h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "kv: 10B", "fs: write "+dir+"/**")})}
+	first, second := lander(t, k, dir), lander(t, k, dir)
+	var waited, wrote error
+	err := first.Land(landing.Watch(t.Context(), func(step string) {
+		if step != "prepared" {
+			return
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan error)
+		go func() { waits <- second.Land(ctx) }() // for the files that first has
+		short, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		_, wrote = kept.Add(short, store.Memory, store.Record{ID: "x"})
+		cancel()
+		waited = <-waits
+	}))
+	if err != nil || wrote != nil {
+		t.Errorf("landed: %v, wrote meanwhile: %v", err, wrote)
+	}
+	wantEnd(t, waited, runtime.KindCancelled, "the call was cancelled before its writes were saved")
+}
