@@ -287,16 +287,20 @@ func TestFetch_Redirects(t *testing.T) {
 		{"POST", 301, `GET  "k" ""`},
 		{"POST", 302, `GET  "k" ""`},
 		{"POST", 303, `GET  "k" ""`},
-		{"POST", 307, `POST data "k" "text/x"`},
-		{"POST", 308, `POST data "k" "text/x"`},
-		{"PUT", 301, `PUT data "k" "text/x"`},
-		{"PUT", 302, `PUT data "k" "text/x"`},
+		{"POST", 307, ""},
+		{"POST", 308, ""},
+		{"PUT", 301, ""},
+		{"PUT", 302, ""},
 		{"PUT", 303, `GET  "k" ""`},
 	}
 	for _, tt := range tests {
 		st := &streams{taken: map[uint32][]byte{3: []byte("data")}}
 		a, err := fetchWith(t, g, fmt.Sprintf(`{"method":%q,"url":"%s/%d","headers":{"Authorization":"k","Content-Type":"text/x"},"body":{"dev.sallyport/stream":3}}`, tt.method, s.URL, tt.code), st)
-		if err != nil || a.text != tt.want || a.URL != fmt.Sprintf("%s/end?from=%d", s.URL, tt.code) {
+		at, status := fmt.Sprintf("%s/end?from=%d", s.URL, tt.code), 200
+		if tt.want == "" { // it would change something again
+			at, status = fmt.Sprintf("%s/%d", s.URL, tt.code), tt.code
+		}
+		if err != nil || a.text != tt.want || a.URL != at || a.Status != status {
 			t.Errorf("%s %d: %q at %s, %v, want %q", tt.method, tt.code, a.text, a.URL, err, tt.want)
 		}
 	}

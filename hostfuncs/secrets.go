@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -128,9 +127,7 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 		return data
 	}
 	data = bytes.ReplaceAll(data, []byte(placeholder), []byte(value))
-	out.ContentLength = int64(len(data))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-	out.Body, _ = out.GetBody()
+	web.SetBody(out, data)
 	return data
 }
 

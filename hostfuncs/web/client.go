@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -25,6 +27,7 @@ const (
 	idleTime    = 30 * time.Second // an unused connection stays open
 	maxIdle     = 16               // unused connections
 	maxInFlight = 16               // requests whose answer is not read to its end
+	maxAttempts = 4                // connections that net/http tries for one request that changes nothing
 	// maxResponseHeader and MaxResponse bound what a server makes the host hold and the guest read, in bytes.
 	maxResponseHeader = 256 << 10
 	MaxResponse       = 64 << 20
@@ -49,13 +52,19 @@ type Options struct {
 }
 
 // Client makes the requests of one plugin. Connections made for a host that a grant spells out, which may
-// lead to private addresses, and all others are kept apart, and no two clients share any. It is safe for
-// concurrent use.
+// lead to private addresses, and all others are kept apart, and no two clients share any. A request that may change
+// something has a connection of its own. It is safe for concurrent use.
 type Client struct {
-	o            Options
-	ranges       table
-	named, other *http.Transport
-	inFlight     atomic.Int64
+	o          Options
+	ranges     table
+	transports map[use]*http.Transport
+	inFlight   atomic.Int64
+}
+
+// use is what connections are made for: those of two uses are never shared.
+type use struct {
+	named bool // a grant spells the host out
+	once  bool // one request, which may change something
 }
 
 // NewClient returns a client. Close it to drop its connections.
@@ -72,8 +81,10 @@ func NewClient(o Options) *Client {
 	if o.MaxResponse == 0 {
 		o.MaxResponse = MaxResponse
 	}
-	c := &Client{o: o, ranges: newTable()}
-	c.named, c.other = c.newTransport(true), c.newTransport(false)
+	c := &Client{o: o, ranges: newTable(), transports: map[use]*http.Transport{}}
+	for _, u := range []use{{}, {named: true}, {once: true}, {named: true, once: true}} {
+		c.transports[u] = c.newTransport(u)
+	}
 	return c
 }
 
@@ -88,9 +99,9 @@ func (c *Client) Foresee(host string, named bool, found netip.Addr) error {
 	return c.dialer(named).foresee(host, found)
 }
 
-func (c *Client) newTransport(named bool) *http.Transport {
-	d := c.dialer(named)
-	return &http.Transport{
+func (c *Client) newTransport(u use) *http.Transport {
+	d := c.dialer(u.named)
+	t := &http.Transport{
 		Proxy:                  nil, // the dialer asks it for a tunnel to the address that was checked
 		DialContext:            d.dial,
 		TLSClientConfig:        c.o.TLS.Clone(),
@@ -101,14 +112,31 @@ func (c *Client) newTransport(named bool) *http.Transport {
 		MaxConnsPerHost:        maxInFlight,
 		IdleConnTimeout:        idleTime,
 		DisableCompression:     true, // decompression is ours, with a bound
-		ForceAttemptHTTP2:      true,
+		ForceAttemptHTTP2:      !u.once,
+	}
+	if u.once {
+		sendOnce(t)
+	}
+	return t
+}
+
+// sendOnce has a transport make a new connection for each request, which speaks HTTP/1.1. net/http sends a request
+// again, without a word, on a kept connection that breaks (any method, if it has an Idempotency-Key) and on an HTTP/2
+// connection whose server says that it refused the stream. A new connection that carries one request has neither.
+func sendOnce(t *http.Transport) {
+	t.DisableKeepAlives = true
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	if t.TLSClientConfig != nil {
+		t.TLSClientConfig.NextProtos = nil
 	}
 }
 
 // Close drops the connections that nothing uses.
 func (c *Client) Close() {
-	c.named.CloseIdleConnections()
-	c.other.CloseIdleConnections()
+	for _, t := range c.transports {
+		t.CloseIdleConnections()
+	}
 }
 
 // Proxy is the proxy for an address, nil if there is none.
@@ -164,7 +192,7 @@ func (c *Client) Do(ctx context.Context, r *Request, data []byte, x Exchange) (*
 
 // roundTrip sends the request and takes the header of an answer that fits.
 func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Exchange) (*http.Response, error) {
-	out := r.build(withProxy(ctx, x.Proxy), data, c.o.UserAgent)
+	out := r.build(bounded(withProxy(ctx, x.Proxy)), data, c.o.UserAgent)
 	secret, err := x.Prepare(out)
 	if err != nil {
 		return nil, err
@@ -172,8 +200,11 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	if secret {
 		out.Header.Set("Accept-Encoding", "identity") // what is encoded cannot be looked through
 	}
-	res, err := c.transport(x.Named).RoundTrip(out)
+	res, err := c.transports[use{named: x.Named, once: !Safe(r.Method)}].RoundTrip(out)
 	if err != nil {
+		if cause := context.Cause(out.Context()); cause == errGoingAway {
+			err = cause
+		}
 		return nil, r.failure(err)
 	}
 	if problem := c.unfit(r, res, secret); problem != nil {
@@ -183,12 +214,19 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	return res, nil
 }
 
-func (c *Client) transport(named bool) *http.Transport {
-	if named {
-		return c.named
-	}
-	return c.other
+// bounded ends a request for which net/http takes one connection after the other: it does so without an end as long as
+// an HTTP/2 server says each time that it goes away.
+func bounded(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	attempts := 0
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		if attempts++; attempts > maxAttempts {
+			cancel(errGoingAway)
+		}
+	}})
 }
+
+var errGoingAway = errors.New("the server goes away each time it is asked")
 
 // build makes the request that goes out: the canonical address, and no field that the guest may not set.
 func (r *Request) build(ctx context.Context, data []byte, agent string) *http.Request {
@@ -197,12 +235,7 @@ func (r *Request) build(ctx context.Context, data []byte, agent string) *http.Re
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	if r.Body != nil {
-		out.ContentLength = int64(len(data))
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-		out.Body, _ = out.GetBody()
-		if len(data) == 0 {
-			out.Body = http.NoBody
-		}
+		SetBody(out, data)
 	}
 	if out.Header.Get("User-Agent") == "" {
 		out.Header.Set("User-Agent", agent)
@@ -211,6 +244,19 @@ func (r *Request) build(ctx context.Context, data []byte, agent string) *http.Re
 		out.Header.Set("Accept-Encoding", "gzip")
 	}
 	return out
+}
+
+// SetBody gives a request its body. Only a request that changes nothing gets the means to send it again.
+func SetBody(out *http.Request, data []byte) {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	out.ContentLength = int64(len(data))
+	out.Body, _ = open()
+	if len(data) == 0 {
+		out.Body = http.NoBody
+	}
+	if Safe(out.Method) {
+		out.GetBody = open
+	}
 }
 
 // wantsGzip reports whether the host may ask for a compressed answer and undo it: not if the guest

@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxBody is how many bytes the body of a request has at most. It is kept in memory, so that a redirect can
-// send it again.
+// MaxBody is how many bytes the body of a request has at most. It is kept in memory, since a
+// question, the journal and a redirected GET look at it again.
 const MaxBody = 8 << 20
 
 // StreamMember is the name under which a body is a stream.

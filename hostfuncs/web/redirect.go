@@ -13,7 +13,8 @@ const MaxRedirects = 10
 
 // Redirect returns the request that an answer asks for instead, nil if it is the last. RFC 9110,
 // section 15.4: 303 turns everything but HEAD into GET, 301 and 302 turn POST into GET as clients
-// always did, 307 and 308 change nothing.
+// always did, 307 and 308 change nothing. A request that may change something is not sent a second time: the guest gets
+// the answer as it is, and may ask for the next address itself.
 func (r *Request) Redirect(res *Response) (*Request, error) {
 	location := res.Header.Get("Location")
 	switch res.Status {
@@ -22,7 +23,8 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 	default:
 		return nil, nil
 	}
-	if location == "" {
+	method, body := r.afterRedirect(res.Status)
+	if location == "" || !Safe(method) {
 		return nil, nil
 	}
 	u, err := ParseURL(location, r.URL)
@@ -31,7 +33,6 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 		errors.As(err, &ask)
 		return nil, runtime.AskErrorf(runtime.KindInvalid, "%s redirects to what is no address: %s", shown(r.URL.String()), ask.Message)
 	}
-	method, body := r.afterRedirect(res.Status)
 	return &Request{
 		Method: method, URL: u, Body: body, Origin: cmp.Or(r.Origin, r.URL), From: r.URL.String(),
 		Header: r.forOrigin(u.Scheme == r.URL.Scheme && u.Host == r.URL.Host, body != nil),

@@ -1,0 +1,230 @@
+package hostfuncs_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+)
+
+// breaker is a server that acts on each request as a whole, counts it, and then breaks the connection at the place
+// that the path names. A request to /warm is answered, and its connection kept.
+type breaker struct {
+	net.Listener
+	mu    sync.Mutex
+	acted map[string]int
+}
+
+// breaks are what a connection gets before it is closed.
+var breaks = map[string]string{
+	"/before":  "",
+	"/status":  "HTTP/1.1 2",
+	"/header":  "HTTP/1.1 200 OK\r\nContent-Le",
+	"/body":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+	"/chunk":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
+	"/after":   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+	"/100":     "HTTP/1.1 100 Continue\r\n\r\n",
+	"/408":     "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+	"/417":     "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n",
+	"/421":     "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n",
+	"/425":     "HTTP/1.1 425 Too Early\r\nContent-Length: 0\r\n\r\n",
+	"/503":     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",
+	"/307":     "HTTP/1.1 307 Temporary Redirect\r\nLocation: /307\r\nContent-Length: 0\r\n\r\n",
+	"/308":     "HTTP/1.1 308 Permanent Redirect\r\nLocation: /308\r\nContent-Length: 0\r\n\r\n",
+	"/nowhere": "HTTP/1.1 307 Temporary Redirect\r\nLocation: ftp://nowhere\r\nContent-Length: 0\r\n\r\n",
+	"/reset":   "",
+}
+
+func newBreaker(t *testing.T) *breaker {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &breaker{Listener: l, acted: map[string]int{}}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go b.serve(conn.(*net.TCPConn))
+		}
+	}()
+	return b
+}
+
+func (b *breaker) serve(conn *net.TCPConn) {
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		b.mu.Lock()
+		b.acted[req.Method+" "+req.URL.Path]++
+		b.mu.Unlock()
+		if req.URL.Path == "/warm" {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			continue
+		}
+		if req.URL.Path == "/reset" {
+			conn.SetLinger(0)
+		}
+		io.WriteString(conn, breaks[req.URL.Path])
+		return
+	}
+}
+
+// taken returns how often a request was acted on, and forgets it.
+func (b *breaker) taken(what string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.acted[what]
+	delete(b.acted, what)
+	return n
+}
+
+// A request that may change something arrives once, wherever its connection breaks, whatever its fields and its body
+// are, and whether a journal names it. Connections that were kept lie ready each time: a GET is repeated on them.
+func TestFetch_ChangesArriveOnce(t *testing.T) {
+	b := newBreaker(t)
+	at := "http://" + b.Addr().String()
+	open := func(j *journal.Journal) *hostfuncs.Gate {
+		h := hostfuncs.NewHost(nil)
+		t.Cleanup(h.Close)
+		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET,POST,PUT,PATCH,DELETE,OPTIONS "+at+"/**")}).NewGate(hostfuncs.Call{ID: "c1", Journal: j})
+		t.Cleanup(g.Close)
+		return g
+	}
+	tried := 0
+	for name, g := range map[string]*hostfuncs.Gate{"plain": open(nil), "journal": open(journal.New())} {
+		warm := func() {
+			for _, method := range []string{"GET", "POST", "GET"} {
+				if a, err := fetch(t, g, fmt.Sprintf(`{"method":%q,"url":%q}`, method, at+"/warm")); err != nil || a.text != "ok" {
+					t.Fatalf("%s: %+v, %v", method, a, err)
+				}
+			}
+		}
+		warm()
+		fetch(t, g, get(at+"/before"))
+		if n := b.taken("GET /before"); n < 2 {
+			t.Fatalf("%s: the GET on a kept connection arrived %d times: nothing here would be repeated", name, n)
+		}
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			for _, headers := range []string{`{}`, `{"Idempotency-Key":"k"}`, `{"X-Idempotency-Key":"k"}`, `{"idempotency-key":[]}`} {
+				for _, body := range []string{"null", `""`, `"data"`} {
+					for path := range breaks {
+						warm()
+						fetch(t, g, fmt.Sprintf(`{"method":%q,"url":%q,"headers":%s,"body":%s}`, method, at+path, headers, body))
+						if n := b.taken(method + " " + path); n != 1 {
+							t.Errorf("%s: %s %s %s %s arrived %d times", name, method, path, headers, body, n)
+						}
+						tried++
+					}
+				}
+			}
+		}
+	}
+	if want := 2 * 5 * 4 * 3 * len(breaks); tried != want {
+		t.Errorf("%d requests were tried, want %d", tried, want)
+	}
+}
+
+// refuser is an HTTP/2 server that acts on each request and then says that it did not.
+type refuser struct {
+	mu    sync.Mutex
+	acted map[string]int
+}
+
+func (f *refuser) note(method, proto string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acted[method+" "+proto]++
+}
+
+// serve speaks HTTP/2 on a connection until it goes away.
+func (f *refuser) serve(_ *http.Server, conn *tls.Conn, _ http.Handler) {
+	io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
+	framer := http2.NewFramer(conn, conn)
+	framer.WriteSettings()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		h, ok := frame.(*http2.HeadersFrame)
+		if !ok {
+			continue
+		}
+		fields, _ := hpack.NewDecoder(4096, nil).DecodeFull(h.HeaderBlockFragment())
+		for _, field := range fields {
+			if field.Name == ":method" {
+				f.note(field.Value, "HTTP/2.0")
+			}
+		}
+		framer.WriteGoAway(0, http2.ErrCodeNo, nil)
+		framer.WriteRSTStream(h.StreamID, http2.ErrCodeRefusedStream)
+		return
+	}
+}
+
+// An HTTP/2 server that says of a request that it did not take it gets a GET again. What changes something never goes
+// to one.
+func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
+	f := &refuser{acted: map[string]int{}}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.note(r.Method, r.Proto) }))
+	s.TLS = &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
+	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": f.serve}
+	s.StartTLS()
+	defer s.Close()
+	config := s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = nil
+	z := &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}}}
+	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
+	g := newGate(t, &hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial, TLS: config}}, "net: GET,POST https://example.com/**")
+	if _, err := fetch(t, g, get("https://example.com/")); err == nil || !strings.Contains(err.Error(), "goes away each time") {
+		t.Errorf("a server that goes away without an end: %v", err)
+	}
+	for _, body := range []string{"null", `"data"`} {
+		if _, err := fetch(t, g, fmt.Sprintf(`{"method":"POST","url":"https://example.com/","headers":{"Idempotency-Key":"k"},"body":%s}`, body)); err != nil {
+			t.Error(err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.acted["GET HTTP/2.0"] < 2 || f.acted["POST HTTP/1.1"] != 2 || f.acted["POST HTTP/2.0"] != 0 {
+		t.Errorf("arrived: %v", f.acted)
+	}
+}
+
+// A redirect that would have a request change something again, at the next address, is the guest's to follow.
+func TestFetch_RedirectOfAChange(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/next", http.StatusPermanentRedirect)
+	})
+	g := newGate(t, nil, "net: PUT "+s.URL+"/**")
+	raw, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(fmt.Sprintf(`{"method":"PUT","url":%q,"body":"x"}`, s.URL+"/a")), &streams{})
+	if err != nil || !strings.Contains(string(raw), `"status":308,"url":"`+s.URL+`/a"`) || !strings.Contains(string(raw), `"location":"/next"`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if e := g.Receipt().Effects; len(e) != 1 || e[0].Count != 1 {
+		t.Errorf("the receipt says %+v", e)
+	}
+}
