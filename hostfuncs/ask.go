@@ -174,7 +174,7 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjso
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question are not an object: %v", err)
 	}
-	if path, twice := rawjson.DuplicateKey(params); twice { // what is checked here need not be what a client shows
+	if path, twice := rawjson.AmbiguousKey(params); twice { // what is checked here need not be what a client shows
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question have %s twice", cut(path, maxMethod))
 	}
 	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
@@ -207,7 +207,20 @@ func acceptRoots(_, answer json.RawMessage) (json.RawMessage, error) {
 			return nil, badAnswer("has a root that is no file:// address")
 		}
 	}
-	return answer, nil
+	return answered(answer, "roots")
+}
+
+// answered are the members of an answer that its question is answered with. A guest that does not look at the case of
+// keys would take others for them.
+func answered(answer json.RawMessage, members ...string) (json.RawMessage, error) {
+	o, err := rawjson.ParseObject(answer)
+	if err != nil {
+		return nil, badAnswer("is not an object")
+	}
+	if path, twice := rawjson.AmbiguousKey(answer); twice {
+		return nil, badAnswer("has %s twice", cut(path, maxMethod))
+	}
+	return slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) }).Append(nil), nil
 }
 
 func badAnswer(format string, args ...any) error {

@@ -178,6 +178,10 @@ func severalLines(text string) bool { return strings.ContainsFunc(strings.TrimSp
 
 // acceptElicitation wants {action, content?}, and what was accepted to fit the form.
 func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
+	answer, err := answered(answer, "action", "content")
+	if err != nil {
+		return nil, err
+	}
 	o, err := rawjson.ParseObject(answer)
 	if err != nil {
 		return nil, badAnswer("is not an object")

@@ -68,5 +68,5 @@ func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
 	if len(content) == 0 || content[0] != '{' && content[0] != '[' {
 		return nil, badAnswer("has no content")
 	}
-	return answer, nil
+	return answered(answer, "role", "content", "model", "stopReason", "_meta")
 }

@@ -148,7 +148,7 @@ func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 	if rawjson.IsNull(raw) {
 		return nil, nil
 	}
-	if path, twice := rawjson.DuplicateKey(raw); twice {
+	if path, twice := rawjson.AmbiguousKey(raw); twice {
 		return nil, askErrorf(runtime.KindInvalid, "the arguments have %s twice", cut(path, maxMethod))
 	}
 	members, err := rawjson.ParseObject(raw)

@@ -42,18 +42,29 @@ func checkPromptArguments(definition, args json.RawMessage) error {
 	if !rawjson.IsNull(args) && !rawjson.IsObject(args) {
 		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
-	given := rawjson.ScanObject(args)
-	for given.Next() {
-		if !rawjson.IsString(given.Value) {
-			return jsonrpc.InvalidParams("argument %q must be a string", jsonrpc.Clip(given.KeyString()))
-		}
-	}
+	names := map[string]string{} // of declared arguments, by what they are in any case
 	declared := rawjson.ScanArray(rawjson.Get(definition, "arguments"))
 	for declared.Next() {
 		name, _ := rawjson.String(rawjson.Get(declared.Value, "name"))
+		names[rawjson.Fold(name)] = name
 		required := string(rawjson.Get(declared.Value, "required")) == "true"
 		if required && rawjson.Get(args, name) == nil {
 			return jsonrpc.InvalidParams("argument %q is required", name)
+		}
+	}
+	return checkGiven(args, names)
+}
+
+// checkGiven wants strings, and of declared arguments their exact names.
+func checkGiven(args json.RawMessage, names map[string]string) error {
+	given := rawjson.ScanObject(args)
+	for given.Next() {
+		key := given.KeyString()
+		if !rawjson.IsString(given.Value) {
+			return jsonrpc.InvalidParams("argument %q must be a string", jsonrpc.Clip(key))
+		}
+		if name, ok := names[rawjson.Fold(key)]; ok && name != key {
+			return jsonrpc.InvalidParams("argument %q is the argument %q in another case", jsonrpc.Clip(key), name)
 		}
 	}
 	return nil

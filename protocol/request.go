@@ -145,13 +145,17 @@ func (r *request) member(key string) (string, error) {
 	return s, nil
 }
 
-// unambiguous refuses params in which a key stands twice: a check here and a reader in the plugin
-// could take different ones.
+// unambiguous refuses params in which a key stands twice, or so that some reader takes it for another: what is checked here
+// and what a reader in the plugin takes could be different ones.
 func (r *request) unambiguous() error {
-	if path, found := rawjson.DuplicateKey(r.params); found {
+	path, found := rawjson.AmbiguousKey(r.params)
+	if !found {
+		return nil
+	}
+	if _, same := rawjson.DuplicateKey(r.params); same {
 		return jsonrpc.InvalidParams("params hold a key twice: %s", jsonrpc.Clip(path))
 	}
-	return nil
+	return jsonrpc.InvalidParams("params hold a key that readers can take for another one: %s", jsonrpc.Clip(path))
 }
 
 // forward makes the registry's form of this request, which is about subject.

@@ -26,12 +26,12 @@ const (
 )
 
 // Values returns the look-up of values in the arguments of a call, which are a JSON object or absent.
-// Arguments in which a name comes twice have no values: two readers could take different ones.
+// Arguments in which a name comes twice, in whatever case, have no values: two readers could take different ones.
 func Values(arguments json.RawMessage) func(path []string) []string {
 	checked, usable := false, false
 	return func(path []string) []string {
 		if !checked {
-			_, twice := rawjson.DuplicateKey(arguments)
+			_, twice := rawjson.AmbiguousKey(arguments)
 			checked, usable = true, !twice && len(arguments) > 0
 		}
 		if !usable {

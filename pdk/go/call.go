@@ -1,7 +1,11 @@
 package sallyport
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // Call is one request that the plugin serves. A handler gets it, uses it, and must not keep it.
@@ -15,24 +19,71 @@ type Call struct {
 	over    bool          // the host does nothing for the call any more
 }
 
-// params are the members of a request that this package reads.
+// params are the members of a request that this package reads, each by its exact name: encoding/json would take "Name"
+// for "name", which the host has not looked at.
 type params struct {
-	Name      string          `json:"name"`
-	URI       string          `json:"uri"`
-	Arguments json.RawMessage `json:"arguments"`
-	Meta      json.RawMessage `json:"_meta"`
-	Ref       struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
-		URI  string `json:"uri"`
-	} `json:"ref"`
-	Argument struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"argument"`
-	Context struct {
-		Arguments map[string]string `json:"arguments"`
-	} `json:"context"`
+	Name      string
+	URI       string
+	Arguments json.RawMessage
+	Meta      json.RawMessage
+	Ref       struct{ Type, Name, URI string }
+	Argument  struct{ Name, Value string }
+	Context   struct{ Arguments map[string]string }
+}
+
+func (p *params) read(raw []byte) error {
+	return jsontext.Members(raw, func(key string, value []byte) error {
+		switch key {
+		case "name":
+			return readText(key, value, &p.Name)
+		case "uri":
+			return readText(key, value, &p.URI)
+		case "arguments":
+			p.Arguments = bytes.Clone(value)
+		case "_meta":
+			p.Meta = bytes.Clone(value)
+		case "ref":
+			return readTexts(value, map[string]*string{"type": &p.Ref.Type, "name": &p.Ref.Name, "uri": &p.Ref.URI})
+		case "argument":
+			return readTexts(value, map[string]*string{"name": &p.Argument.Name, "value": &p.Argument.Value})
+		case "context":
+			return members(value, func(key string, value []byte) error {
+				if key != "arguments" {
+					return nil
+				}
+				return json.Unmarshal(value, &p.Context.Arguments)
+			})
+		}
+		return nil
+	})
+}
+
+// members is jsontext.Members of an object that may be null.
+func members(raw []byte, f func(key string, value []byte) error) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	return jsontext.Members(raw, f)
+}
+
+// readText reads the text that is called key.
+func readText(key string, raw []byte, into *string) error {
+	s, ok := jsontext.Unquote(raw)
+	if !ok && string(raw) != "null" {
+		return errors.New(key + " must be a string")
+	}
+	*into = s
+	return nil
+}
+
+// readTexts reads the members of an object that have one of these names.
+func readTexts(raw []byte, into map[string]*string) error {
+	return members(raw, func(key string, value []byte) error {
+		if text := into[key]; text != nil {
+			return readText(key, value, text)
+		}
+		return nil
+	})
 }
 
 // Method is the MCP method that is served: tools/call, resources/read, prompts/get or

@@ -276,3 +276,29 @@ func TestContents_Body(t *testing.T) {
 		t.Errorf("%+v %v", all, err)
 	}
 }
+
+// TestCall_exactNames: a member whose name differs in its case is none of the request's, though encoding/json would take
+// it for one.
+func TestCall_exactNames(t *testing.T) {
+	said := func(c *sallyport.Call) string {
+		return c.Method() + " " + c.Name() + " " + c.URI() + " " + string(c.Arguments()) + " " + string(c.Meta("k"))
+	}
+	p := sallyport.New("t", "1",
+		sallyport.RawTool("f", "", `{"type":"object"}`, func(c *sallyport.Call, _ json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"content":[{"type":"text","text":` + string(mustJSON(said(c))) + `}]}`), nil
+		}),
+		sallyport.RawTool("g", "", `{"type":"object"}`, func(c *sallyport.Call, _ json.RawMessage) (json.RawMessage, error) {
+			return nil, errors.New("the wrong tool runs")
+		}))
+	h := sallyporttest.New(t, p)
+	for _, other := range []string{"", `,"Name":"g"`, `,"NAME":"g","\u006eAme":"g"`, `,"Arguments":{"b":2}`, `,"argument\u017f":{"b":2}`, `,"_Meta":{"k":2}`, `,"Uri":"x://y","name\u0000":"g"`, `,"ref":null,"context":null`} {
+		params := json.RawMessage(`{"name":"f","arguments":{"a":1},"_meta":{"k":1}` + other + `}`)
+		got, err := h.Request("tools/call", params)
+		if want := `tools/call f  {\"a\":1} 1`; err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s: %s, %v", params, got, err)
+		}
+	}
+	if _, err := h.Request("tools/call", json.RawMessage(`{"name":7}`)); err == nil || !strings.Contains(err.Error(), "params: name must be a string") {
+		t.Errorf("a name that is no text: %v", err)
+	}
+}

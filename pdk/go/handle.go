@@ -44,7 +44,7 @@ func (p *Plugin) answer(h Host, request []byte) ([]byte, *Error) {
 		return nil, &Error{Code: CodeInvalidParams, Message: "request: " + err.Error()}
 	}
 	if len(params) > 0 {
-		if err := p.params.Decode(params, &c.params); err != nil {
+		if err := c.params.read(params); err != nil {
 			return nil, &Error{Code: CodeInvalidParams, Message: "params: " + err.Error()}
 		}
 	}

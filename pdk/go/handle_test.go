@@ -162,7 +162,7 @@ func TestRequest_errors(t *testing.T) {
 	}{
 		{"tools/call", m{"name": "mcp error"}, `{"code":42,"message":"no","data":{"a":1}}`},
 		{"tools/call", m{"name": "absent"}, `{"code":-32602,"message":"unknown tool: absent"}`},
-		{"tools/call", m{"name": 7}, `{"code":-32602,"message":"params: json: cannot unmarshal number into Go struct field params.name of type string"}`},
+		{"tools/call", m{"name": 7}, `{"code":-32602,"message":"params: name must be a string"}`},
 		{"tools/call", m{"name": "bad raw"}, `{"code":-32603,"message":"the tool's raw result is not JSON"}`},
 		{"prompts/get", m{"name": "absent"}, `{"code":-32602,"message":"unknown prompt: absent"}`},
 		{"prompts/get", m{"name": "p"}, `{"code":-32602,"message":"argument who is missing"}`},

@@ -1,7 +1,6 @@
 package sallyport
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
@@ -18,8 +17,6 @@ type Plugin struct {
 	resources []*definition
 	templates []*definition
 	prompts   []*definition
-
-	params *jsontext.Plan // of a request's params; made at start, so that it is in the memory every call begins with
 }
 
 // Item is something that a plugin has: a [Tool], [Resource], [Template], [Prompt], [Want],
@@ -34,7 +31,7 @@ func (f itemFunc) addTo(p *Plugin) { f(p) }
 // published. New panics on what can only be a mistake in the plugin's own text, such as two tools of
 // one name or a schema tag that cannot be read.
 func New(name, version string, items ...Item) *Plugin {
-	p := &Plugin{name: name, version: version, params: jsontext.PlanOf(reflect.TypeFor[params]())}
+	p := &Plugin{name: name, version: version}
 	for _, i := range items {
 		i.addTo(p)
 	}

@@ -4,14 +4,22 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // DuplicateKey looks through the whole of raw, which must be valid JSON, for an object with
 // two equal keys. Readers disagree on which of the two counts, so a check of one may be
 // answered by the other. path is the JSON Pointer of the second; "" and false mean none.
-func DuplicateKey(raw []byte) (path string, found bool) {
+func DuplicateKey(raw []byte) (path string, found bool) { return duplicate(raw, false) }
+
+// AmbiguousKey is DuplicateKey for what a reader gets that may not look at the case of keys, such as encoding/json: to it
+// keys are equal that differ only in their case, by Unicode's simple folding, under which U+017F is an s and U+212A a k.
+// A key that holds a NUL is ambiguous by itself, since a reader in C ends it there.
+func AmbiguousKey(raw []byte) (path string, found bool) { return duplicate(raw, true) }
+
+func duplicate(raw []byte, fold bool) (path string, found bool) {
 	var room [16][]byte // enough for most arguments, in one allocation
-	w := duplicates{b: raw, keys: room[:0]}
+	w := duplicates{b: raw, keys: room[:0], fold: fold}
 	w.value(0, 0)
 	return w.pointer()
 }
@@ -23,6 +31,7 @@ const fewKeys = 16
 type duplicates struct {
 	b     []byte
 	keys  [][]byte
+	fold  bool // keys are equal whatever their case
 	found bool
 	trail []string // the way to the duplicate, innermost first
 }
@@ -93,7 +102,7 @@ func (w *duplicates) object(i, depth int) int {
 		}
 		text := w.b[i+1 : i+1+bytes.LastIndexByte(w.b[i+1:end], '"')]
 		key := decoded(text)
-		if w.again(base, &many, key) {
+		if w.again(base, &many, key) || w.fold && bytes.IndexByte(key, 0) >= 0 {
 			w.found = true
 			return w.leave(string(key))
 		}
@@ -127,7 +136,7 @@ func (w *duplicates) close(i int, closing byte) int {
 // no quadratic time.
 func (w *duplicates) again(base int, many *map[string]struct{}, key []byte) bool {
 	for _, k := range w.keys[base:] {
-		if bytes.Equal(k, key) {
+		if bytes.Equal(k, key) || w.fold && bytes.EqualFold(k, key) {
 			return true
 		}
 	}
@@ -138,7 +147,25 @@ func (w *duplicates) again(base int, many *map[string]struct{}, key []byte) bool
 	if *many == nil {
 		*many = make(map[string]struct{}, fewKeys)
 	}
-	_, again := (*many)[string(key)]
-	(*many)[string(key)] = struct{}{}
+	text := string(key)
+	if w.fold {
+		text = Fold(text)
+	}
+	_, again := (*many)[text]
+	(*many)[text] = struct{}{}
 	return again
+}
+
+// Fold returns the one text of all those that are equal whatever their case, as strings.EqualFold compares them.
+func Fold(s string) string { return strings.Map(foldRune, s) }
+
+// foldRune is the least of the characters that differ only in their case.
+func foldRune(r rune) rune {
+	for {
+		next := unicode.SimpleFold(r)
+		if next <= r {
+			return next
+		}
+		r = next
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -181,6 +184,58 @@ func TestDuplicateKey(t *testing.T) {
 		if path, found := rawjson.DuplicateKey([]byte(in)); found {
 			t.Errorf("DuplicateKey(%.60s) = %q", in, path)
 		}
+	}
+}
+
+// TestAmbiguousKey: keys are equal that encoding/json takes for one field.
+func TestAmbiguousKey(t *testing.T) {
+	wide := ""
+	for i := range 100 {
+		wide += fmt.Sprintf(`"k%d":%d,`, i, i)
+	}
+	for _, c := range []struct{ in, want string }{
+		{`{"name":1,"Name":2}`, "/Name"},
+		{`{"a":{"arguments":1,"argument\u017f":2}}`, "/a/argument\u017f"},
+		{`[{"token":1,"to\u212aen":2}]`, "/0/to\u212aen"},
+		{`{"é":1,"É":2}`, "/É"},
+		{`{"a":1,"a":2}`, "/a"},
+		{`{"a":[{"name\u0000":1}]}`, "/a/0/name\x00"},
+		{"{" + wide + `"K99":0}`, "/K99"},
+		{"{" + wide + `"\u212a0":0}`, "/\u212a0"},
+	} {
+		if path, found := rawjson.AmbiguousKey([]byte(c.in)); !found || path != c.want {
+			t.Errorf("AmbiguousKey(%.60s) = %q, %v, want %q", c.in, path, found, c.want)
+		}
+	}
+	for _, in := range []string{`{}`, `{"a":{"b":1},"B":{"a":1}}`, "{" + wide + `"k100":{"K1":1}}`, `{"ß":1,"ss":2}`, `{"İ":1,"i":2}`} {
+		if path, found := rawjson.AmbiguousKey([]byte(in)); found {
+			t.Errorf("AmbiguousKey(%.60s) = %q", in, path)
+		}
+	}
+}
+
+// TestFold_isThatOfEncodingJSON asks encoding/json about every character whether it takes it for another one.
+func TestFold_isThatOfEncodingJSON(t *testing.T) {
+	compared := 0
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		least := rawjson.Fold(string(r))
+		if first, _ := utf8.DecodeRuneInString(least); !utf8.ValidRune(r) || least == string(r) || !unicode.IsLetter(first) {
+			continue // no name of a field
+		}
+		field := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", least))}})
+		v := reflect.New(field)
+		key := rawjson.AppendString(nil, string(r))
+		if err := json.Unmarshal([]byte("{"+string(key)+":7}"), v.Interface()); err != nil {
+			t.Fatal(err)
+		}
+		compared++
+		if v.Elem().Field(0).Int() != 7 {
+			t.Errorf("encoding/json does not take %q for %q", string(r), least)
+		}
+	}
+	t.Logf("%d characters compared", compared)
+	if compared < 1000 {
+		t.Errorf("%d characters compared", compared)
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 type Options struct {
 	// Warn hears of what in the schema is not enforced. Nil means that nobody listens.
 	Warn func(msg string)
+	// Exact refuses a member that is a property's in another case: a reader that does not look at case would take it for
+	// the property, unchecked.
+	Exact bool
 }
 
 // Schema is a compiled schema. It does not change, and any number of goroutines may use it.
@@ -74,7 +77,7 @@ func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schem
 	if err != nil {
 		return nil, compileError(raw, c, err)
 	}
-	t := translator{rules: map[*jsonschema.Schema]*rule{}}
+	t := translator{rules: map[*jsonschema.Schema]*rule{}, exact: o.Exact}
 	s = &Schema{root: t.rule(root)}
 	t.finish()
 	if s.dynamic = t.dynamic; s.dynamic {

@@ -1,5 +1,7 @@
 package schema
 
+import "github.com/sallyport-mcp/sallyport/protocol/rawjson"
+
 // field checks a member of an object.
 func (e *evaluator) field(r *rule, m value) bool {
 	if r.never {
@@ -21,7 +23,10 @@ func (e *evaluator) checkObject(o *objectRule, v value, m marks) bool {
 func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 	seen := newSeen(len(o.required))
 	for i, member := range e.members(v) {
-		f := o.fields[string(e.key(member))]
+		f, known := o.fields[string(e.key(member))]
+		if !known && o.folded != nil && !e.checkCase(o, member) {
+			return false
+		}
 		if f.required > 0 {
 			seen.set(f.required - 1)
 		}
@@ -37,6 +42,15 @@ func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 		if !seen.has(i) {
 			return e.failAt(key, "is required")
 		}
+	}
+	return true
+}
+
+// checkCase refuses a member that is a field's but for its case.
+func (e *evaluator) checkCase(o *objectRule, m value) bool {
+	key := string(e.key(m))
+	if name, ok := o.folded[rawjson.Fold(key)]; ok {
+		return e.failAt(key, "is the property %s in another case", name)
 	}
 	return true
 }

@@ -53,7 +53,8 @@ type resource struct {
 }
 
 type objectRule struct {
-	fields       map[string]field // properties, and those that are required without being there
+	fields       map[string]field  // properties, and those that are required without being there
+	folded       map[string]string // the keys of fields by what they are in any case; nil if case is not looked at
 	required     []string
 	patterns     []patternRule
 	additional   *rule

@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
 )
 
@@ -17,6 +18,7 @@ type translator struct {
 	rules   map[*jsonschema.Schema]*rule
 	queue   []*jsonschema.Schema
 	dynamic bool
+	exact   bool // see Options
 }
 
 // rule returns the rule of s, which is filled in by finish.
@@ -155,11 +157,24 @@ func (t *translator) object(s *jsonschema.Schema) *objectRule {
 		f.required = i + 1
 		o.fields[key] = f
 	}
+	o.folded = t.folded(o.fields)
 	if len(o.fields) == 0 && o.patterns == nil && o.additional == nil && o.names == nil &&
 		o.min == 0 && o.max < 0 && o.dependencies == nil {
 		return nil
 	}
 	return o
+}
+
+// folded are the names of fields by what they are in any case; nil if case is not looked at.
+func (t *translator) folded(fields map[string]field) map[string]string {
+	if !t.exact || len(fields) == 0 {
+		return nil
+	}
+	names := make(map[string]string, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		names[rawjson.Fold(name)] = name
+	}
+	return names
 }
 
 // unique is list without repetitions, in the same order.

@@ -62,7 +62,7 @@ func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
 	if rawjson.IsNull(raw) {
 		return nil, nil
 	}
-	return schema.Compile(raw, &schema.Options{Warn: func(msg string) {
+	return schema.Compile(raw, &schema.Options{Exact: key == "inputSchema", Warn: func(msg string) {
 		log.Warn("schema is not enforced in full", "plugin", t.Plugin, "tool", t.Local, "schema", key, "reason", msg)
 	}})
 }
@@ -70,7 +70,7 @@ func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
 // Call asks the plugin to run the tool and returns its result as the plugin wrote it. It is safe
 // for concurrent use. The error is a *Failure around *runtime.EndError or *runtime.GuestError.
 func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withName(c.Params, t.local)
+	params, err := namedParams(c.Params, t.local)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (p *Prompt) Keeps(session string) bool { return p.server.Keeps(session) }
 // Get asks the plugin for the prompt's messages. It is safe for concurrent use; errors are those of
 // Tool.Call.
 func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withName(c.Params, p.local)
+	params, err := namedParams(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 // Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
 // ref/prompt. Errors are those of Tool.Call.
 func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := withRefName(c.Params, p.local)
+	params, err := completionParams(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,11 @@ func (r *Resource) Keeps(session string) bool { return r.server.Keeps(session) }
 // Read asks the plugin for the resource's contents. It is safe for concurrent use; errors are those
 // of Tool.Call.
 func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
-	return r.server.Serve(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: c.Params})
+	params, err := readParams(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return r.server.Serve(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
 }
 
 // Template is a published family of resources.
@@ -145,9 +149,13 @@ func (t *Template) Keeps(session string) bool { return t.server.Keeps(session) }
 // Read asks the plugin for the contents of params.uri, which the template matches. It is safe for
 // concurrent use; errors are those of Tool.Call.
 func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
-	uri, _ := rawjson.String(rawjson.Get(c.Params, "uri"))
+	params, err := readParams(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
 	return t.server.Serve(ctx, c, Request{
-		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: c.Params,
+		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: params,
 		Values: argument.Named(t.pattern.Values(uri)),
 	})
 }
@@ -155,5 +163,9 @@ func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 // Complete asks the plugin to complete one of the template's variables: completion/complete with a
 // ref/resource. Errors are those of Tool.Call.
 func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
-	return t.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: c.Params})
+	params, err := completionParams(c.Params, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
 }

@@ -1,8 +1,8 @@
 package catalogue
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -10,33 +10,60 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// withName returns params with another name; the rest stays as it was. name is JSON.
-func withName(params, name json.RawMessage) (json.RawMessage, error) {
-	if rawjson.IsNull(params) {
-		params = json.RawMessage("{}")
+// A plugin is told the members that its method has, each once, by their exact names. What else a client wrote was looked
+// at by nobody here, and could be one of them to a reader that does not look at case, or that ends a key at a NUL.
+
+// known keeps the members of an object that have one of these names.
+func known(raw json.RawMessage, names ...string) (rawjson.Object, error) {
+	if rawjson.IsNull(raw) {
+		return nil, nil
 	}
-	o, err := rawjson.ParseObject(params)
+	o, err := rawjson.ParseObject(raw)
 	if err != nil {
 		return nil, invalidParams(err)
 	}
-	if bytes.Equal(o.Get("name"), name) {
-		return params, nil
+	return slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(names, m.Key) }), nil
+}
+
+// namedParams are the params of tools/call or prompts/get with the plugin's own name for what is meant, as JSON.
+func namedParams(params, name json.RawMessage) (json.RawMessage, error) {
+	o, err := known(params, "name", "arguments", "_meta")
+	if err != nil {
+		return nil, err
 	}
 	o.Set("name", name)
 	return o.Append(make([]byte, 0, len(params)+len(name)+len(`{"name":,}`))), nil
 }
 
-// withRefName returns completion params whose ref names the plugin's own prompt.
-func withRefName(params, name json.RawMessage) (json.RawMessage, error) {
-	o, err := rawjson.ParseObject(params)
-	if err != nil {
-		return nil, invalidParams(err)
-	}
-	ref, err := withName(o.Get("ref"), name)
+// readParams are the params of resources/read.
+func readParams(params json.RawMessage) (json.RawMessage, error) {
+	o, err := known(params, "uri", "_meta")
+	return o.Append(nil), err
+}
+
+// completionParams are the params of completion/complete. name is the plugin's own one of the prompt that ref names, as
+// JSON; nil if ref names a template.
+func completionParams(params, name json.RawMessage) (json.RawMessage, error) {
+	o, err := known(params, "ref", "argument", "context", "_meta")
 	if err != nil {
 		return nil, err
 	}
-	o.Set("ref", ref)
+	id := "uri"
+	if name != nil {
+		id = "name"
+	}
+	for part, names := range map[string][]string{"ref": {"type", id}, "argument": {"name", "value"}, "context": {"arguments"}} {
+		inner, err := known(o.Get(part), names...)
+		if err != nil {
+			return nil, err
+		}
+		if name != nil && part == "ref" {
+			inner.Set("name", name)
+		}
+		if inner != nil {
+			o.Set(part, inner.Append(nil))
+		}
+	}
 	return o.Append(nil), nil
 }
 
