@@ -90,6 +90,9 @@ func (g *Gate) rootFolders() []string {
 		uri, _ := rawjson.String(rawjson.Get(s.Value, "uri"))
 		if folder, ok := rootFolder(uri); ok {
 			folders = append(folders, folder)
+			if real, err := filepath.EvalSymlinks(filepath.FromSlash(folder)); err == nil && real != filepath.FromSlash(folder) {
+				folders = append(folders, real) // which is what is decided about
+			}
 		}
 	}
 	return folders

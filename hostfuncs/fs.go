@@ -280,15 +280,13 @@ func (f *files) Visible(path string, folder bool) bool {
 
 // shown is a path as an operator writes it, with ~ for the home.
 func (f *files) shown(path string) string {
-	home := f.gate.policy.host.places.Home
-	if home == "" {
-		return path
+	for _, home := range f.gate.policy.host.homes {
+		rest, found := strings.CutPrefix(path, strings.TrimSuffix(home, string(filepath.Separator)))
+		if found && (rest == "" || rest[0] == filepath.Separator) {
+			return "~" + filepath.ToSlash(rest)
+		}
 	}
-	rest, found := strings.CutPrefix(path, strings.TrimSuffix(home, string(filepath.Separator)))
-	if !found || rest != "" && rest[0] != filepath.Separator {
-		return path
-	}
-	return "~" + filepath.ToSlash(rest)
+	return path
 }
 
 // saysReadOnly is why a tool with the hint readOnlyHint changes nothing, whatever is granted.

@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -61,6 +62,7 @@ type Options struct {
 type Host struct {
 	logger *slog.Logger
 	places grant.Places
+	homes  []string // the names of the operator's home
 	state  string
 	audit  *audit.Log
 	store  *store.Store
@@ -108,6 +110,11 @@ func NewHost(o *Options) *Host {
 		questions: questions(),
 		policies:  map[*Policy]struct{}{},
 	}
+	if h.homes = append(h.homes, o.Home); o.Home == "" {
+		h.homes = nil
+	} else if real, err := filepath.EvalSymlinks(o.Home); err == nil && real != o.Home {
+		h.homes = append(h.homes, real)
+	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
 	if h.seed = slices.Clone(o.Seed); len(h.seed) == 0 {
 		h.seed = vault.NewKey()
@@ -117,11 +124,23 @@ func NewHost(o *Options) *Host {
 	return h
 }
 
-// placesOf finds out about the operator's home. The usual file systems of two systems fold case.
+// placesOf finds out about the operator's home, and about the links of the system: those in the topmost folder, which
+// nobody else makes. The usual file systems of two systems fold case.
 func placesOf(home string) grant.Places {
 	p := grant.Places{Home: home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin"}
-	if real, err := filepath.EvalSymlinks(home); err == nil && real != home && home != "" {
-		p.RealHome = real
+	link := func(from string) {
+		if real, err := filepath.EvalSymlinks(from); err == nil && real != from {
+			p.Links = append(p.Links, grant.Link{From: filepath.ToSlash(from), To: filepath.ToSlash(real)})
+		}
+	}
+	if home != "" {
+		link(filepath.Clean(home))
+	}
+	top, _ := os.ReadDir("/") // none on Windows, where links are no part of the system
+	for _, entry := range top {
+		if entry.Type()&fs.ModeSymlink != 0 {
+			link("/" + entry.Name())
+		}
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,6 +67,9 @@ type Policy struct {
 // Plugin makes the policy of one plugin.
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
+	if real, err := filepath.EvalSymlinks(p.Workspace); err == nil && p.Workspace != "" {
+		p.Workspace = real // the folder that the operator named, whatever its name leads to later
+	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name), quota: quota.New(p.Name, p.Limits.used())}

@@ -98,7 +98,7 @@ func TestSet_Bind_FS(t *testing.T) {
 		}
 	}
 	bound := mustSet(t, "fs: read ~/work/{args.x:path}/**").Bind(one("x", "a/b"))
-	if got := bound.Prefixes(places); !slices.Equal(got, []string{"/home/me/work/a/b"}) {
+	if got := bound.Prefixes(places); !slices.Equal(got, []string{"/home/me/work"}) { // a value may name a link
 		t.Errorf("prefixes are %q", got)
 	}
 }

@@ -26,7 +26,7 @@ type fsRule struct {
 	op     Op
 	home   bool     // the pattern begins with ~
 	base   base     // what it begins with until it is known; empty for / and ~
-	folder int      // the steps of the path that {workspace} stood for
+	folder int      // the steps of the path that {workspace} or {roots} stood for
 	within []fsRule // of {roots}: only there
 	path   pattern  // below the root or the home
 	folded pattern  // path in lower case

@@ -230,3 +230,32 @@ func BenchmarkSet_Visible(b *testing.B) {
 		s.Visible("/home/me/work/a/b/c", true, home())
 	}
 }
+
+// Links of the system and of the operator's account are second names of the same places, for lines that allow and that
+// deny; other links are none of a line's business.
+func TestSet_FS_SecondNames(t *testing.T) {
+	p := grant.Places{Home: "/home/me", Links: []grant.Link{{From: "/home/me", To: "/data/me"}, {From: "/tmp", To: "/private/tmp"}}}
+	s := mustSet(t, "fs: read ~/work/**", "fs: read /tmp/x/**", "fs: read /home/me/notes/*", "deny: fs: read /tmp/x/no", "deny: fs: read /private/tmp/x/never")
+	for name, want := range map[string]bool{
+		"/data/me/work/a": true, "/home/me/work/a": true, "/data/me/notes/a": true, "/home/me/notes/a": true, "/data/me/other": false,
+		"/private/tmp/x/a": true, "/tmp/x/a": true, "/tmpx/a": false, "/private/tmp/x/no": false, "/tmp/x/no": false, "/tmp/x/never": false, "/private/tmp/x/never": false,
+		"/data/other/work/a": false, "/data/me/.ssh/id": false,
+	} {
+		if got := s.FS(grant.Read, name, p).Allowed; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if d := mustSet(t, "fs: read ~/**").FS(grant.Read, "/data/me/.ssh/id", p); d.Allowed || !d.SpellOut {
+		t.Errorf("a key by the real name of the home: %+v", d)
+	}
+	if got := s.FS(grant.Read, "/data/me/other", p).Suggest; got != "fs: read ~/other" {
+		t.Errorf("suggested %q", got)
+	}
+	if got, want := s.Prefixes(p), []string{"/home/me/work", "/data/me/work", "/tmp/x", "/home/me/notes"}; !slices.Equal(got, want) {
+		t.Errorf("prefixes %q", got)
+	}
+	p.Fold = true
+	if !s.FS(grant.Read, "/private/TMP/X/a", p).Allowed || s.FS(grant.Read, "/private/TMP/X/No", p).Allowed {
+		t.Error("case tells places apart")
+	}
+}

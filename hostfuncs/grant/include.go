@@ -34,7 +34,7 @@ func (s *Set) includesPath(r *fsRule) bool {
 		return false
 	}
 	p := Places{Home: "/~"}
-	d := s.FS(r.op, p.prefix(&Grant{fs: *r}), p)
+	d := s.FS(r.op, r.prefix(p.Home), p)
 	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // which is not all at once
 }
 

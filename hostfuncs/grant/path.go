@@ -12,9 +12,9 @@ import (
 type Places struct {
 	// Home is what ~ stands for, absolute; lines with ~ cover nothing if it is empty.
 	Home string
-	// RealHome is Home without symbolic links, so that keys are known there by that name too; empty if
-	// it is the same.
-	RealHome string
+	// Links are folders that the system, or the operator's account, has under a second name: lines mean by it the
+	// folder that it leads to.
+	Links []Link
 	// Fold says that the file system does not tell upper from lower case.
 	Fold bool
 }
@@ -64,14 +64,15 @@ type target struct {
 	plain  subject
 	folded subject
 	home   []string // the home's steps; nil if there is none
+	links  []Link
 	fold   bool
 }
 
 func (p Places) target(op Op, name string) target {
-	t := target{op: op, fold: p.Fold}
-	t.plain.steps = steps(name)
+	t := target{op: op, fold: p.Fold, links: p.Links}
+	t.plain.steps = steps(p.real(name))
 	if p.Home != "" {
-		t.home = append([]string{}, steps(p.Home)...)
+		t.home = append([]string{}, steps(p.real(p.Home))...)
 	}
 	t.folded.steps = foldAll(t.plain.steps)
 	t.plain.needs = p.needs(op, t.folded.steps)
@@ -92,7 +93,7 @@ func (t *target) subject(g *Grant) (pattern, subject, bool) {
 		s.needs = nil
 	}
 	if !r.home {
-		return p, s, true
+		return t.real(r.path, p), s, true
 	}
 	rest, ok := below(s.steps, home)
 	if !ok || t.home == nil {
@@ -185,7 +186,8 @@ func (t *target) aboveHome() bool {
 	return ok && t.home != nil
 }
 
-// Prefixes returns the literal part of each line that allows, as an absolute path, sorted as the lines are.
+// Prefixes returns the part of each line that allows which is literal and no value of the call, as an absolute path,
+// sorted as the lines are; of those in the home by each name that the home has.
 func (s *Set) Prefixes(p Places) []string {
 	var out []string
 	for i := range s.all() {
@@ -198,21 +200,25 @@ func (s *Set) Prefixes(p Places) []string {
 			rules = g.fs.within
 		}
 		for _, r := range rules {
-			if r.base == "" && (!r.home || p.Home != "") {
-				out = append(out, p.prefix(&Grant{fs: r}))
+			if r.base != "" || r.home && p.Home == "" {
+				continue
+			}
+			out = append(out, r.prefix(p.Home))
+			if real := p.real(p.Home); r.home && real != p.Home {
+				out = append(out, r.prefix(real))
 			}
 		}
 	}
 	return out
 }
 
-func (p Places) prefix(g *Grant) string {
+func (r *fsRule) prefix(home string) string {
 	var b strings.Builder
-	if g.fs.home {
-		b.WriteString(strings.TrimSuffix(toSlash(p.Home), "/"))
+	if r.home {
+		b.WriteString(strings.TrimSuffix(toSlash(home), "/"))
 	}
-	for i, s := range g.fs.path[:g.fs.path.prefix()] {
-		if i > 0 || g.fs.home || !s.isDrive() {
+	for i, s := range r.path[:max(r.path.spelledPrefix(), r.folder)] {
+		if i > 0 || r.home || !s.isDrive() {
 			b.WriteString("/")
 		}
 		b.WriteString(s.glob[0])
@@ -226,11 +232,9 @@ func (p Places) prefix(g *Grant) string {
 // suggest writes the line for this one path, empty if none would allow it.
 func (p Places) suggest(op Op, name string) string {
 	r := fsRule{op: op}
-	all := steps(name)
-	if home := steps(p.Home); p.Home != "" {
-		if rest, ok := below(all, home); ok {
-			r.home, all = true, rest
-		}
+	all := steps(p.real(name))
+	if rest, ok := below(all, steps(p.real(p.Home))); ok && p.Home != "" {
+		r.home, all = true, rest
 	}
 	r.path = literals(all)
 	line := notation.Paste(Grant{Family: FS, fs: r}.String())

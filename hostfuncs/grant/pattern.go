@@ -63,6 +63,15 @@ func (p pattern) prefix() int {
 	return len(p)
 }
 
+// spelledPrefix is the number of literal segments it begins with that are no values of a call.
+func (p pattern) spelledPrefix() int {
+	n := p.prefix()
+	if i := slices.IndexFunc(p[:n], func(s segment) bool { return s.bound }); i >= 0 {
+		return i
+	}
+	return n
+}
+
 // need says how exact a pattern must be at one place of what it is compared with.
 type need uint8
 

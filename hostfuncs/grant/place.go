@@ -79,7 +79,8 @@ func (s *Set) WithRoots(folders []string) *Set {
 		for _, folder := range folders[:min(len(folders), maxRoots)] {
 			if path.IsAbs(toSlash(folder)) || isDrive(folder) {
 				g := g
-				g.fs.base, g.fs.path = "", slices.Concat(allBound(steps(folder)), g.fs.path)
+				at := allBound(steps(folder))
+				g.fs.base, g.fs.folder, g.fs.path = "", len(at), slices.Concat(at, g.fs.path)
 				g.fs.folded = g.fs.path.fold()
 				out.grants = append(out.grants, g)
 			}

@@ -8,10 +8,8 @@ import (
 // needs marks the steps of a path that a line must spell out; the steps are in lower case.
 func (p Places) needs(op Op, steps []string) []need {
 	needs := make([]need, len(steps))
-	for _, home := range []string{p.Home, p.RealHome} {
-		if home != "" {
-			markCredentials(op, home, steps, needs)
-		}
+	if p.Home != "" {
+		markCredentials(op, p.real(p.Home), steps, needs)
 	}
 	if op == Write {
 		markStartup(steps, needs)

@@ -22,7 +22,7 @@ type file struct {
 var _ wasi.File = (*file)(nil)
 
 func newFile(p *place, f *os.File, info os.FileInfo, o wasi.OpenOptions) *file {
-	at := Spot{Guest: p.guest, Host: p.host, Real: p.realPath(), Info: info}
+	at := Spot{Guest: p.guest, Host: p.host, Real: p.host, Info: info}
 	return &file{guest: p.guest, f: f, read: o.Read, write: o.Write, at: at}
 }
 

@@ -67,10 +67,5 @@ func jumpTarget(cur *node, target string) string {
 	if filepath.IsAbs(target) {
 		return filepath.Clean(target)
 	}
-	rest, _ := cutPrefix(cur.host, cur.mount.host)
-	base := filepath.Join(cur.mount.real, rest)
-	if cur.anchor {
-		base = cur.root.Name()
-	}
-	return filepath.Join(base, target)
+	return filepath.Join(cur.host, target)
 }

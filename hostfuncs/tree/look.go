@@ -13,8 +13,8 @@ import (
 // Spot is where a path leads, for who keeps the changes of a call apart from the host's files.
 type Spot struct {
 	Guest string      // the path without links
-	Host  string      // the host's name of it, as decisions are about it
-	Real  string      // the host path without links; empty above all mounts
+	Host  string      // the host path without links, which decisions are about
+	Real  string      // the same where a mount shows it; empty above all mounts
 	Info  fs.FileInfo // of what is there; nil if nothing is, or if it is a folder that was walked through
 	Dir   bool        // it is a folder
 	Slash bool        // it was written as a folder's
@@ -50,7 +50,7 @@ func (t *Tree) look(guest string, follow bool, op Op, quiet bool) (Spot, wasi.Er
 		s.Fixed = true
 		return s, wasi.ESUCCESS
 	}
-	s.Real = p.realPath()
+	s.Real = p.host
 	s.Fixed = p.name == "" && p.parent().mount.guest == p.guest || t.busy(p)
 	return s, wasi.ESUCCESS
 }
@@ -94,8 +94,10 @@ func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
 func (t *Tree) LinkStays(target, folder string) bool {
 	for _, m := range t.mounts { // the longest guest path first
 		if rest, ok := under(folder, m.guest); ok {
-			in := &node{mount: m}
-			return t.targetInside(target, in, filepath.Join(m.host, filepath.FromSlash(rest)))
+			if m.open() != nil || m.root == nil {
+				return false
+			}
+			return t.targetInside(target, &node{mount: m}, filepath.Join(m.real, filepath.FromSlash(rest)))
 		}
 	}
 	return false

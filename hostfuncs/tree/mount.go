@@ -17,7 +17,7 @@ import (
 type mount struct {
 	host, guest string
 	root        *os.Root // nil until opened, and while host is no folder
-	real        string   // host without links, once opened
+	real        string   // host without links, once opened: decisions are about it
 	name        string   // host without links on the way to its last name, once asked for
 }
 
@@ -41,7 +41,7 @@ func hostPath(guest string) string {
 	return filepath.FromSlash(guest)
 }
 
-// open makes m.root if host is a folder now. It never opens anything else: a fifo would block.
+// open makes m.root if host leads to a folder now.
 func (m *mount) open() error {
 	if m.root != nil {
 		return nil
@@ -54,7 +54,7 @@ func (m *mount) open() error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(real)
+	root, err := openAt(real)
 	if err != nil {
 		return err
 	}
@@ -62,18 +62,35 @@ func (m *mount) open() error {
 	return nil
 }
 
-// anchor opens the folder that holds a mount which is no folder itself: a file, or nothing yet.
+// openAt opens the folder at a path without links; raced says that a link is on the way by now.
+func openAt(real string) (*os.Root, error) {
+	root, err := os.OpenRoot(real + string(os.PathSeparator) + ".") // the dot keeps a fifo from blocking
+	if err != nil {
+		return nil, err
+	}
+	if err := system.Settled(root, real); err != nil {
+		_ = root.Close()
+		if errors.Is(err, system.ErrMoved) {
+			err = raced
+		}
+		return nil, err
+	}
+	return root, nil
+}
+
+// anchor opens the folder that holds a mount which is no folder itself: a file, or nothing yet. The path is the mount's
+// without links, but for a last one that leads to nothing.
 func (m *mount) anchor() (*os.Root, string, error) {
-	at := m.host
-	real, err := filepath.EvalSymlinks(m.host)
-	switch {
-	case err == nil:
-		at = real
-	case !errors.Is(err, fs.ErrNotExist):
+	at, err := filepath.EvalSymlinks(m.host)
+	if errors.Is(err, fs.ErrNotExist) {
+		at, err = filepath.EvalSymlinks(filepath.Dir(m.host))
+		at = filepath.Join(at, filepath.Base(m.host))
+	}
+	if err != nil {
 		return nil, "", err
 	}
-	root, err := os.OpenRoot(filepath.Dir(at))
-	return root, filepath.Base(at), err
+	root, err := openAt(filepath.Dir(at))
+	return root, at, err
 }
 
 // site is where the mount's own name is, without links on the way to it.
@@ -87,25 +104,12 @@ func (m *mount) site() string {
 	return m.name
 }
 
-// realPath is the host path of a place without links.
-func (p *place) realPath() string {
-	n := p.parent()
-	if n.anchor {
-		return filepath.Join(n.root.Name(), p.name)
-	}
-	if n.mount.real == n.mount.host {
-		return p.host
-	}
-	rest, _ := cutPrefix(p.host, n.mount.host)
-	return filepath.Join(n.mount.real, rest)
-}
-
 // entry is the name of a place as the system takes it.
 func (p *place) entry() system.Name {
 	n := p.parent()
 	e := system.Name{Folder: n.root, Name: p.name}
 	if m := n.mount; m != nil && m.root != nil {
-		rest, _ := cutPrefix(p.host, m.host)
+		rest, _ := cutPrefix(p.host, m.real)
 		e.Top, e.Path = m.root, filepath.Clean(rest)
 	}
 	return e
@@ -155,6 +159,12 @@ func (t *Tree) leads(guest string) bool {
 	return false
 }
 
+// showsMount says whether the guest may know of what a mount leads to.
+func (t *Tree) showsMount(m *mount, folder bool) bool {
+	real, err := filepath.EvalSymlinks(m.host)
+	return err == nil && (real == m.host || t.visible(real, folder))
+}
+
 // under returns what follows the folder base in a guest path.
 func under(guest, base string) (string, bool) {
 	if guest == base {
@@ -167,6 +177,7 @@ func under(guest, base string) (string, bool) {
 func (t *Tree) toGuest(host string) (string, bool) {
 	best, found, length := "", false, -1
 	for _, m := range t.mounts {
+		_ = m.open() // now its real path is known
 		if guest, ok := m.toGuest(host); ok && len(m.host) > length {
 			best, found, length = guest, true, len(m.host)
 		}
@@ -187,7 +198,7 @@ func (t *Tree) mountEntries(guest string) []wasi.DirEntry {
 		entry := wasi.DirEntry{Name: name, Type: wasi.TypeDirectory}
 		if !onTheWay && deeper == "" {
 			st, err := os.Stat(m.host)
-			if err != nil {
+			if err != nil || !t.showsMount(m, st.IsDir()) {
 				continue
 			}
 			entry.Type = wasi.FiletypeOf(st.Mode())

@@ -140,7 +140,7 @@ func accessFlags(o wasi.OpenOptions) int {
 func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 	d := &folder{tree: t, guest: p.guest, host: p.host}
 	if !p.synthetic() {
-		d.real, d.info = p.realPath(), p.info
+		d.real, d.info = p.host, p.info
 		root := p.parent().root
 		if p.name != "" {
 			var err error

@@ -34,8 +34,8 @@ func (o Op) String() string {
 // Changes reports whether something is another when it is done.
 func (o Op) Changes() bool { return o == Write || o == Make }
 
-// Decider says what a call may do. Paths are absolute host paths without links, except that a
-// mount's own folder is as the grant writes it. The Tree asks from one goroutine.
+// Decider says what a call may do. Paths are absolute host paths without links, also where the path of a
+// mount has some: what is decided about is the place that is reached. The Tree asks from one goroutine.
 type Decider interface {
 	// Allow returns nil if the operation is granted, and otherwise why not. It records a refusal:
 	// it is only asked about what a guest wants to do.
@@ -175,13 +175,12 @@ func (t *Tree) busy(p *place) bool {
 	if p.parent().root == nil {
 		return false
 	}
-	real := p.realPath()
 	for _, m := range t.mounts {
 		if p.anchored() && m == p.parent().mount {
 			continue
 		}
 		_, host := cutPrefix(m.host, p.host)
-		_, site := cutPrefix(m.site(), real)
+		_, site := cutPrefix(m.site(), p.host)
 		_, guest := under(m.guest, p.guest)
 		if host || site || guest {
 			return true

@@ -148,15 +148,18 @@ func (w *walker) enter(m *mount) wasi.Errno {
 		return system.Errno(err)
 	}
 	if m.root != nil {
-		w.push(node{guest: m.guest, host: m.host, mount: m, root: m.root})
+		if m.real != m.host && !w.passes(m.real, true) {
+			return wasi.ENOENT
+		}
+		w.push(node{guest: m.guest, host: m.real, mount: m, root: m.root})
 		return wasi.ESUCCESS
 	}
-	root, base, err := m.anchor()
+	root, at, err := m.anchor()
 	if err != nil {
 		return system.Errno(err)
 	}
-	w.push(node{guest: path.Dir(m.guest), host: filepath.Dir(m.host), mount: m, root: root, owned: true, anchor: true})
-	return w.child(base, m.guest, m.host)
+	w.push(node{guest: path.Dir(m.guest), host: filepath.Dir(at), mount: m, root: root, owned: true, anchor: true})
+	return w.child(filepath.Base(at), m.guest, at)
 }
 
 // child looks at a name in a real folder, and goes there.

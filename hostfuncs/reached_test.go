@@ -1,0 +1,260 @@
+package hostfuncs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// linked is a world with links in ~/work that lead out of it, as a repository that was cloned brings them.
+func linked(t *testing.T) string {
+	t.Helper()
+	home := world(t)
+	for name, target := range map[string]string{
+		"out": "../other", "file": "../other/c.txt", "absolute": filepath.Join(home, "other"), "key": "../.ssh", "id": "../.ssh/id",
+		"own": "../state/sallyport", "yaml": "../state/sallyport/sallyport.yaml", "chain": "hop", "hop": "sub/last", "sub/last": "../../other",
+		"up": "..", "sub/back": "../../work/out", "new": "../other/new.txt",
+	} {
+		if err := os.Symlink(filepath.FromSlash(target), filepath.Join(home, "work", name)); err != nil {
+			t.Skip("no links here:", err)
+		}
+	}
+	return home
+}
+
+// snapshot is everything below a folder that a call might change.
+func snapshot(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		info, statErr := os.Lstat(path)
+		if err = errors.Join(err, statErr); err != nil {
+			return err
+		}
+		text := ""
+		if info.Mode().IsRegular() {
+			raw, _ := os.ReadFile(path)
+			text = string(raw)
+		}
+		target, _ := os.Readlink(path)
+		all = append(all, fmt.Sprintln(path, info.Mode(), text, target, info.ModTime().UnixNano()))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// everything tries each operation on a path, and returns those that did not fail.
+func everything(tr wasi.Tree, path, beside string) (done []string) {
+	now := int64(1)
+	for _, try := range []struct {
+		name string
+		do   func() wasi.Errno
+	}{
+		{"read", func() wasi.Errno { _, e := readFile(tr, path); return e }},
+		{"list", func() wasi.Errno {
+			f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
+			if e != 0 {
+				return e
+			}
+			defer f.Close()
+			list, e := f.ReadDir(10)
+			if len(list) == 0 {
+				return max(e, 1)
+			}
+			return e
+		}},
+		{"stat", func() wasi.Errno { _, e := tr.Stat(path, true); return e }},
+		{"write", func() wasi.Errno { return writeFile(tr, path, "EVIL") }},
+		{"append", func() wasi.Errno {
+			f, e := tr.Open(path, wasi.OpenOptions{Write: true})
+			if e != 0 {
+				return e
+			}
+			defer f.Close()
+			_, e = f.Append([]byte("EVIL"))
+			return e
+		}},
+		{"times", func() wasi.Errno { return tr.Chtimes(path, wasi.Times{Mtime: &now}, true) }},
+		{"make below", func() wasi.Errno { return tr.Mkdir(path + "/evil") }},
+		{"write below", func() wasi.Errno { return writeFile(tr, path+"/evil", "EVIL") }},
+		{"link below", func() wasi.Errno { return tr.Symlink("x", path+"/evil") }},
+		{"hard link", func() wasi.Errno { return tr.Link(path, beside, true) }},
+		{"move into", func() wasi.Errno {
+			if e := writeFile(tr, beside, "EVIL"); e != 0 {
+				return e
+			}
+			return tr.Rename(beside, path+"/evil")
+		}},
+	} {
+		if try.do() == 0 {
+			done = append(done, try.name)
+		}
+	}
+	return done
+}
+
+// A grant is for the place that is reached, not for the name by which it is: no link on the way to it widens a line,
+// whether the line spells the name out, a value of the call does, or the workspace or the client's folders do.
+func TestFS_PlaceReached(t *testing.T) {
+	for _, tt := range []struct {
+		lines []string
+		args  string // of the call
+		path  string // that the guest asks for, below the home or /workspace
+		leads string // the place at which it is refused, below the home
+	}{
+		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"out"}`, "/work/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"out/"}`, "/work/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"out"}`, "/work/out", "/other"},
+		{[]string{"fs: write ~/work/{args.dir}/**"}, `{"dir":"absolute"}`, "/work/absolute/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir}/**"}, `{"dir":"chain"}`, "/work/chain/c.txt", "/work/hop/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"sub/back"}`, "/work/sub/back/c.txt", "/work/out/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir}/**"}, `{"dir":"up"}`, "/work/up/other/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/{args.dir}/**"}, `{"dir":"key"}`, "/work/key/id", "/.ssh/id"},
+		{[]string{"fs: write ~/work/{args.dir}/**"}, `{"dir":"own"}`, "/work/own/keys/k", "/work/own/keys/k"},
+		{[]string{"fs: write ~/work/{args.file}"}, `{"file":"id"}`, "/work/id", "/.ssh/id"},
+		{[]string{"fs: write ~/work/{args.file}"}, `{"file":"yaml"}`, "/work/yaml", "/state/sallyport/sallyport.yaml"},
+		{[]string{"fs: write ~/work/{args.file}"}, `{"file":"new"}`, "/work/new", "/other/new.txt"},
+		{[]string{"fs: write {workspace}/{args.path:path}"}, `{"path":"out/c.txt"}`, "/workspace/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write {workspace}/{args.path:path}"}, `{"path":"/workspace/file"}`, "/workspace/file", "/other/c.txt"},
+		{[]string{"fs: write {workspace}/out/**"}, "", "/workspace/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/out/**"}, "", "/work/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/out/c.txt"}, "", "/work/out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/file"}, "", "/work/file", "/other/c.txt"},
+		{[]string{"fs: write ~/work/new"}, "", "/work/new", "/other/new.txt"},
+		{[]string{"fs: write ~/work/chain/c.txt"}, "", "/work/chain/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/key/**"}, "", "/work/key/id", "/.ssh/id"},
+		{[]string{"fs: write ~/work/id"}, "", "/work/id", "/.ssh/id"},
+		{[]string{"fs: write ~/work/own/**"}, "", "/work/own/keys/k", "/state/sallyport/keys/k"},
+		{[]string{"fs: write ~/work/yaml"}, "", "/work/yaml", "/state/sallyport/sallyport.yaml"},
+		{[]string{"fs: write ~/work/file", "fs: write ~/**", "deny: fs: read ~/other/**"}, "", "/work/file", "/other/c.txt"},
+		{[]string{"fs: write ~/work/id", "fs: write ~/**"}, "", "/work/id", "/.ssh/id"},
+		{[]string{"fs: write {roots}/** {within: [~/work]}"}, "", "/work/out/c.txt", "/other/c.txt"},
+	} {
+		home := linked(t)
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state"), Protected: []string{filepath.Join(home, "state", "sallyport")}})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, append(tt.lines, "fs: write ~/work/beside")...), Workspace: filepath.Join(home, "work")})
+		path := tt.path
+		if !strings.HasPrefix(path, "/workspace") {
+			path = home + path
+		}
+		call := hostfuncs.Call{
+			ID: "c", Principal: "stdio:0", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: argument.Values(json.RawMessage(tt.args)),
+			Client: &rooted{roots: `{"roots":[{"uri":"file://` + home + `/work/out"}]}`},
+		}
+		before := snapshot(t, home)
+		g := p.NewGate(call)
+		if done := everything(g.Files(), path, home+"/work/beside"); len(done) > 0 {
+			t.Errorf("%q with %s: %s of %s", tt.lines, tt.args, done, tt.path)
+		}
+		if err := g.Land(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if after := snapshot(t, home); !slices.Equal(except(before), except(after)) {
+			t.Errorf("%q with %s: the host has changed:\n%s", tt.lines, tt.args, after)
+		}
+		named := slices.ContainsFunc(g.Receipt().Denials, func(d receipt.Denial) bool { return strings.HasSuffix(d.Effect, " ~"+tt.leads) })
+		if !named {
+			t.Errorf("%q with %s: the receipt does not name the place: %+v", tt.lines, tt.args, g.Receipt().Denials)
+		}
+		g.Close()
+		x, err := p.Explain(call, "write "+path)
+		if err != nil || x.Allowed || x.Leads != "write ~"+tt.leads && tt.leads != tt.path {
+			t.Errorf("%q with %s: explained %+v, %v", tt.lines, tt.args, x, err)
+		}
+		h.Close()
+	}
+}
+
+// except leaves out what the call may write, and the folder in which it does.
+func except(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool {
+		return strings.Contains(s, "/work/beside ") || strings.Contains(s, "/work drwx") || strings.Contains(s, "/state/landing") || strings.Contains(s, "/state drwx")
+	})
+}
+
+// A link that a guest makes leads only to what is granted by itself: a folder on the way to that is not.
+func TestFS_GuestsLinkWidensNothing(t *testing.T) {
+	for _, mode := range []string{"", " {mode: direct}"} {
+		home := world(t)
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "fs: write {workspace}/{args.dir:path}/**"+mode), Workspace: filepath.Join(home, "work")})
+		in := func(dir string) *hostfuncs.Gate {
+			return p.NewGate(hostfuncs.Call{ID: "c", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: argument.Values(json.RawMessage(`{"dir":"` + dir + `"}`))})
+		}
+		first := in("a")
+		tr := first.Files()
+		if e := tr.Mkdir("/workspace/a"); e != 0 {
+			t.Fatalf("the folder that the line names: %v", e)
+		}
+		for target, want := range map[string]wasi.Errno{"..": wasi.EPERM, "../": wasi.EPERM, "../sub": wasi.EPERM, "../.": wasi.EPERM, "../a": 0, "x": 0} {
+			e := tr.Symlink(target, "/workspace/a/l")
+			if e != want {
+				t.Errorf("%s: a link to %s: %v", mode, target, e)
+			}
+			if e == 0 {
+				tr.Unlink("/workspace/a/l")
+			}
+		}
+		if e := tr.Symlink("x", "/workspace/a/m"); e != 0 {
+			t.Error(e)
+		}
+		if err := first.Land(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first.Close()
+		// Whoever made it, it widens nothing in the next call.
+		if err := os.Symlink("..", filepath.Join(home, "work", "a", "l")); err != nil {
+			t.Fatal(err)
+		}
+		second := in("a/l")
+		if done := everything(second.Files(), "/workspace/a/l/a.txt", "/workspace/a/l/b"); len(done) > 0 {
+			t.Errorf("%s: through the link: %s", mode, done)
+		}
+		if done := everything(second.Files(), "/workspace/a/l", "/workspace/a/l/b"); !slices.Equal(done, []string{"list", "stat"}) {
+			t.Errorf("%s: of the folder, which leads to what is granted: %s", mode, done)
+		}
+		second.Close()
+		h.Close()
+	}
+}
+
+// The workspace is the folder that the operator named, also where its name is a link; and a link on the way is none of
+// the guest's business while what it leads to is granted.
+func TestFS_OperatorsOwnLinks(t *testing.T) {
+	home := linked(t)
+	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
+	if e := writeFile(tr, home+"/work/out/n", "N"); e != 0 {
+		t.Errorf("through a link to what is granted: %v", e)
+	}
+	if err := g.Land(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(home + "/other/n"); string(text) != "N" {
+		t.Error(err)
+	}
+	if effects := g.Receipt().Effects; !slices.ContainsFunc(effects, func(e receipt.Effect) bool { return strings.HasSuffix(e.Target, "write ~/other/n") }) {
+		t.Errorf("the receipt does not name the file: %+v", effects)
+	}
+	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home})
+	t.Cleanup(h.Close)
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "fs: read {workspace}/**"), Workspace: filepath.Join(home, "work", "out")})
+	at := p.NewGate(hostfuncs.Call{ID: "c"})
+	defer at.Close()
+	if text, e := readFile(at.Files(), "/workspace/c.txt"); text != "C" {
+		t.Errorf("the workspace: %v", e)
+	}
+}
