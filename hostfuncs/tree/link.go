@@ -11,8 +11,8 @@ import (
 )
 
 // Symlink implements wasi.Tree. A guest makes only links that stay in their mount: relative, ".."
-// only at the beginning, and to a place that the guest may see. So what other programs on the host
-// find there leads them no further than the guest itself could go.
+// only at the beginning, and to a place that is granted itself: a folder that only leads to one is not
+// enough. So what other programs on the host find there leads them no further than the guest itself could go.
 func (t *Tree) Symlink(target, path string) wasi.Errno {
 	p, e := t.walk(path, false, Write)
 	if e != wasi.ESUCCESS {
@@ -50,8 +50,8 @@ func (t *Tree) targetInside(target string, in *node, folder string) bool {
 		}
 	}
 	to := filepath.Join(folder, filepath.FromSlash(target))
-	_, inside := cutPrefix(to, in.mount.host)
-	return inside && (to == in.mount.host || t.visible(to, true))
+	_, inside := cutPrefix(to, in.mount.real)
+	return inside && t.visible(to, false)
 }
 
 // targetForGuest shows a link's target: an absolute one as the tree shows that path, others as they
