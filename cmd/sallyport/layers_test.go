@@ -84,7 +84,7 @@ const layers = `
 1 runtime/native > runtime
 
 0 hostfuncs/argument > protocol/rawjson
-0 hostfuncs/audit
+0 hostfuncs/audit > hostfuncs/filelock
 0 hostfuncs/canonical
 0 hostfuncs/filelock
 0 hostfuncs/grant > hostfuncs/canonical hostfuncs/notation

@@ -14,8 +14,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 )
 
-// TestMain is the process that is killed in TestCrash.
+// TestMain is the process that is killed in TestCrash, or the one of TestLog_fullDisk.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv("AUDIT_TEST_FULL"); dir != "" {
+		if err := fillUp(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv("AUDIT_TEST_DIR"); dir != "" {
 		l := audit.New(dir, audit.Options{})
 		for i := range 500 {

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -73,8 +75,8 @@ func writeHead(dir string, m Mark) error {
 	return os.Rename(path+".new", path)
 }
 
-// maxChains bounds what a chain says about the others: the newest.
-const maxChains = 1000
+// maxSeen bounds the chains that a new one names: those whose heads are the newest. Each of them named others.
+const maxSeen = 16
 
 // heads reads where the chains of a folder end.
 func heads(dir string) (map[string]string, error) {
@@ -83,12 +85,45 @@ func heads(dir string) (map[string]string, error) {
 		return nil, err
 	}
 	all := map[string]string{}
-	for i := len(entries) - 1; i >= 0 && len(all) < maxChains; i-- {
-		if name, is := strings.CutSuffix(entries[i].Name(), headEnd); is {
-			if raw, err := os.ReadFile(filepath.Join(dir, entries[i].Name())); err == nil {
-				all[name] = strings.TrimPrefix(strings.TrimSpace(string(raw)), name+"/")
-			}
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), headEnd); is {
+			readHead(dir, name, all)
 		}
 	}
 	return all, nil
+}
+
+// readHead puts number/MAC of a chain's head into all; one that cannot be read is left out.
+func readHead(dir, name string, all map[string]string) {
+	if raw, err := os.ReadFile(filepath.Join(dir, name+headEnd)); err == nil {
+		all[name] = strings.TrimPrefix(strings.TrimSpace(string(raw)), name+"/")
+	}
+}
+
+// latestHeads reads the heads that changed last, and counts all.
+func latestHeads(dir string) (latest map[string]string, count int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	type head struct {
+		name string
+		at   time.Time
+	}
+	var all []head
+	for _, e := range entries {
+		name, is := strings.CutSuffix(e.Name(), headEnd)
+		if !is {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // one that is gone since is of another process's retention
+			all = append(all, head{name, info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b head) int { return b.at.Compare(a.at) })
+	latest = map[string]string{}
+	for _, h := range all[:min(len(all), maxSeen)] {
+		readHead(dir, h.name, latest)
+	}
+	return latest, len(all), nil
 }

@@ -10,19 +10,22 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 )
 
 const (
-	// maxFile is how large a file grows before the next one begins.
-	maxFile = 64 << 20
-	// maxBatch is how many bytes wait for the disk at most.
+	// maxFile is the size in bytes at which the next file of a chain begins: retention removes whole files.
+	maxFile = 16 << 20
+	// maxBatch is the size in bytes at which waiting lines are written without waiting for the next second.
 	maxBatch = 256 << 10
+	// maxWaiting bounds the lines, in bytes, that wait in memory while the disk takes none. Beyond it lines are
+	// counted and not kept.
+	maxWaiting = 4 << 20
+	// tellEvery is the time between two reports of one failure that lasts.
+	tellEvery = time.Minute
 	// maxLine bounds a line, in bytes: the bounds of a receipt keep it below.
 	maxLine = 1 << 20
 	// syncEvery is how often lines are brought to the disk.
@@ -32,11 +35,18 @@ const (
 // ErrClosed says that the log was closed.
 var ErrClosed = errors.New("the audit log is closed")
 
+// ErrLost says that a line was not kept, because the disk has taken none for too long. The chain goes on, and
+// its next line counts the lines that were lost.
+var ErrLost = errors.New("the disk takes no lines of the audit log")
+
 // Options configure a Log. The zero value is usable.
 type Options struct {
 	Now func() time.Time // the clock; nil is the system's
-	// Failed hears that lines could not be written; nil hears nothing. Calls go on.
+	// Failed hears that lines could not be written, at once and then every minute; nil hears nothing. Calls
+	// go on, and the lines are written when the disk takes them again. It must not call the log.
 	Failed func(error)
+	// Keep bounds the folder; the zero value keeps everything.
+	Keep Keep
 }
 
 // Mark is one line, as a receipt names it.
@@ -54,19 +64,26 @@ type Log struct {
 	dir string
 	o   Options
 
-	mu     sync.Mutex
-	chain  string // empty until the first line
-	mac    hash.Hash
-	last   [macSize]byte
-	n      uint64
-	batch  []byte
-	file   *os.File
-	part   int
-	size   int64 // of the file, with the batch
-	dirty  bool  // something is not on the disk yet
-	closed bool
-	stop   chan struct{}
-	done   chan struct{}
+	syncing sync.Mutex // held while lines and then the head go to the disk, so that heads are in order
+
+	mu      sync.Mutex
+	chain   string // empty until the first line
+	mac     hash.Hash
+	last    [macSize]byte
+	n       uint64
+	batch   []byte // lines that the file does not have yet, the first perhaps in part
+	lost    uint64 // lines that were not kept since the last one that was
+	lock    *os.File
+	file    *os.File
+	part    int
+	day     int   // of the year, when the file began
+	size    int64 // of the file, with the batch
+	dirty   bool  // something is not on the disk yet
+	told    time.Time
+	closing bool // Close has begun
+	closed  bool
+	stop    chan struct{}
+	done    chan struct{} // closed when flushing has ended
 }
 
 // New returns the log of a folder. Nothing is made before the first line.
@@ -81,7 +98,7 @@ func New(dir string, o Options) *Log {
 }
 
 // Append adds a line with these members, which are JSON: `"call":"x","ms":1`, of no key that is "n", "at" or
-// "mac". It is on the disk a second later at most.
+// "mac". It is on the disk a second later at most. The error is ErrClosed, ErrLost or that of the folder.
 func (l *Log) Append(members []byte) (Mark, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +111,7 @@ func (l *Log) Append(members []byte) (Mark, error) {
 // begin makes the chain at the first line. l.mu is held.
 func (l *Log) begin() error {
 	switch {
-	case l.closed:
+	case l.closing || l.closed:
 		return ErrClosed
 	case l.chain != "":
 		return nil
@@ -106,7 +123,7 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	others, err := heads(l.dir)
+	others, chains, err := latestHeads(l.dir)
 	if err != nil {
 		return err
 	}
@@ -115,12 +132,16 @@ func (l *Log) begin() error {
 	l.chain = fmt.Sprintf("%s-%d-%x", l.o.Now().UTC().Format("20060102T150405"), os.Getpid(), random)
 	l.mac = hmac.New(sha256.New, key)
 	copy(l.last[:], first(l.mac, l.chain))
-	if err := l.next(); err != nil {
+	if err := l.claim(); err != nil {
 		l.chain = ""
 		return err
 	}
+	if err := l.next(); err != nil {
+		l.chain = ""
+		return errors.Join(err, l.release())
+	}
 	l.stop, l.done = make(chan struct{}), make(chan struct{})
-	go l.flushing(l.stop, l.done)
+	go l.flushing(l.stop, l.done, chains > maxChains)
 	seen, err := json.Marshal(others)
 	if err == nil {
 		_, err = l.add(append([]byte(`"event":"begin","seen":`), seen...))
@@ -128,37 +149,36 @@ func (l *Log) begin() error {
 	return err
 }
 
-// first is what the first line of a chain follows: its name, so that no chain is renamed.
+// first is the MAC that the first line of a chain follows: that of its name, so that no chain is renamed.
 func first(mac hash.Hash, chain string) []byte {
 	mac.Reset()
 	_, _ = io.WriteString(mac, chain)
 	return mac.Sum(nil)[:macSize]
 }
 
-// next begins another file.
-func (l *Log) next() error {
-	f, err := os.OpenFile(filepath.Join(l.dir, fileName(l.chain, l.part+1)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if l.file != nil {
-		if err := errors.Join(l.file.Sync(), l.file.Close()); err != nil {
-			l.o.Failed(err)
-		}
-	}
-	l.file, l.part, l.size = f, l.part+1, 0
-	return nil
-}
-
-func fileName(chain string, part int) string {
-	if part == 1 {
-		return chain + ".log"
-	}
-	return fmt.Sprintf("%s-%04d.log", chain, part)
-}
-
-// add makes a line. l.mu is held.
+// add makes a line, after one that counts the lines that were lost. l.mu is held.
 func (l *Log) add(members []byte) (Mark, error) {
+	if len(l.batch) > maxWaiting {
+		l.write()
+	}
+	if len(l.batch) > maxWaiting {
+		l.lost++
+		return Mark{}, ErrLost
+	}
+	l.roll()
+	if l.lost > 0 {
+		l.line(fmt.Appendf(nil, `"event":"lost","lines":%d`, l.lost))
+		l.lost = 0
+	}
+	m := l.line(members)
+	if len(l.batch) >= maxBatch {
+		l.write()
+	}
+	return m, nil
+}
+
+// line puts a line behind those that wait. l.mu is held.
+func (l *Log) line(members []byte) Mark {
 	if len(members) > maxLine {
 		members = []byte(`"event":"too long"`)
 	}
@@ -177,79 +197,35 @@ func (l *Log) add(members []byte) (Mark, error) {
 	l.batch = append(l.batch, "\"}\n"...)
 	l.size += int64(len(l.batch) - start)
 	l.dirty = true
-	m := Mark{Chain: l.chain, N: l.n, MAC: hex.EncodeToString(sum)}
-	if len(l.batch) >= maxBatch {
-		return m, l.write()
-	}
-	return m, nil
+	return l.mark()
 }
 
-// write gives the batch to the system. l.mu is held.
-func (l *Log) write() error {
-	if len(l.batch) == 0 {
-		return nil
-	}
-	_, err := l.file.Write(l.batch)
-	l.batch = l.batch[:0]
-	if err == nil && l.size >= maxFile {
-		err = l.next()
-	}
-	return err
-}
+// mark is the last line. l.mu is held.
+func (l *Log) mark() Mark { return Mark{Chain: l.chain, N: l.n, MAC: hex.EncodeToString(l.last[:])} }
 
-// Sync brings every line so far to the disk, and then the head.
-func (l *Log) Sync() error {
-	l.mu.Lock()
-	if !l.dirty || l.closed {
-		l.mu.Unlock()
-		return nil
-	}
-	err := l.write()
-	f, head := l.file, Mark{Chain: l.chain, N: l.n, MAC: hex.EncodeToString(l.last[:])}
-	l.dirty = err != nil
-	l.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // closed when the next file began, and synced then
-		return err
-	}
-	return writeHead(l.dir, head)
-}
-
-// flushing brings lines to the disk until the log is closed.
-func (l *Log) flushing(stop, done chan struct{}) {
-	defer close(done)
-	tick := time.NewTicker(syncEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-			if err := l.Sync(); err != nil {
-				l.o.Failed(err)
-			}
-		}
-	}
-}
-
-// Close ends the chain with a line that says so. It may be called again.
+// Close ends the chain with a line that says so. It may be called again, and by several at once: each returns
+// when the chain has ended.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	if l.closed || l.chain == "" {
-		l.closed = true
-		l.mu.Unlock()
+	began, owner := l.chain != "", !l.closing
+	l.closing = true
+	if began && owner {
+		l.roll()
+		l.line([]byte(`"event":"end"`))
+		close(l.stop)
+	}
+	done := l.done
+	l.mu.Unlock()
+	if !began {
 		return nil
 	}
-	_, err := l.add([]byte(`"event":"end"`))
-	stop, done := l.stop, l.done
-	l.mu.Unlock()
-	close(stop)
 	<-done
-	err = errors.Join(err, l.Sync())
+	if !owner {
+		return nil
+	}
+	err := l.Sync()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	return errors.Join(err, l.file.Close())
+	return errors.Join(err, l.file.Close(), l.release())
 }

@@ -42,8 +42,20 @@ type Report struct {
 	Open map[string]uint64
 }
 
-// Verify reads every chain of a folder; one that is not there has none.
+// Verify reads every chain of a folder; one that is not there has none. Lines that retention removed are none
+// that miss, and none that count.
 func Verify(dir string) (Report, error) {
+	r, err := verify(dir)
+	for range 3 { // retention of a running host may remove a file that was listed
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		r, err = verify(dir)
+	}
+	return r, err
+}
+
+func verify(dir string) (Report, error) {
 	r := Report{Open: map[string]uint64{}}
 	v, err := newVerifier(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,6 +68,9 @@ func Verify(dir string) (Report, error) {
 	}
 	if err != nil {
 		return r, err
+	}
+	if v.cutsChanged {
+		r.Problems = append(r.Problems, Problem{cutFile, 0, "the record of the lines that retention removed was changed"})
 	}
 	for _, chain := range slices.Sorted(maps.Keys(v.chains)) {
 		if err := v.chain(chain, &r); err != nil {
@@ -104,8 +119,11 @@ type verifier struct {
 	mac    hash.Hash
 	chains map[string][]string // files, in order
 	heads  map[string]string
+	cuts   cuts
 	ends   map[string]uint64 // the last line of each
 	seen   map[string]string // what chains say of others: number/mac
+
+	cutsChanged bool
 }
 
 func newVerifier(dir string) (*verifier, error) {
@@ -117,7 +135,12 @@ func newVerifier(dir string) (*verifier, error) {
 	if v.heads, err = heads(dir); err != nil {
 		return nil, err
 	}
-	v.chains, err = chains(dir)
+	if v.chains, err = chains(dir); err != nil {
+		return nil, err
+	}
+	var ok bool
+	v.cuts, ok, err = readCuts(dir, key) // after the files: it is written before one goes
+	v.cutsChanged = !ok
 	return v, err
 }
 
@@ -156,7 +179,7 @@ func partOf(file string) int {
 // chain checks each line against the one before.
 func (v *verifier) chain(name string, r *Report) error {
 	before := first(v.mac, name)
-	n, ended := uint64(0), false
+	n, begin, ended := uint64(0), uint64(0), false
 	tell := func(n uint64, format string, args ...any) {
 		r.Problems = append(r.Problems, Problem{name, n, fmt.Sprintf(format, args...)})
 	}
@@ -172,7 +195,9 @@ func (v *verifier) chain(name string, r *Report) error {
 			tell(n, "it is no line of this log")
 			return false
 		}
-		if got := number(body); got != n {
+		if got := number(body); n == 1 && got > 1 && got == numberOf(v.cuts[name])+1 {
+			n, begin, before = got, got-1, v.cutMAC(name)
+		} else if got != n {
 			tell(n, "line %d stands here: lines are missing or in another order", got)
 			return false
 		}
@@ -187,7 +212,7 @@ func (v *verifier) chain(name string, r *Report) error {
 		ended = bytes.Contains(body, []byte(`,"event":"end"`))
 		return true
 	})
-	r.Lines += v.ends[name]
+	r.Lines += max(v.ends[name], begin) - begin
 	if !ended {
 		r.Open[name] = v.ends[name]
 	}
@@ -197,6 +222,12 @@ func (v *verifier) chain(name string, r *Report) error {
 		tell(0, "its head is gone")
 	}
 	return err
+}
+
+// cutMAC is the MAC of the last line of a chain that retention removed.
+func (v *verifier) cutMAC(name string) []byte {
+	sum, _ := hex.DecodeString(macOf(v.cuts[name])) // the record is as it was written
+	return sum
 }
 
 func (v *verifier) checkHead(name string, n uint64, sum []byte, tell func(uint64, string, ...any)) {
@@ -226,6 +257,7 @@ func (v *verifier) learn(body []byte) {
 func (v *verifier) gone(r *Report) {
 	for _, name := range slices.Sorted(maps.Keys(v.seen)) {
 		switch want := numberOf(v.seen[name]); {
+		case v.chains[name] == nil && v.cuts[name] != "" && numberOf(v.cuts[name]) >= want:
 		case v.chains[name] == nil:
 			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("the chain is gone; it had %d lines or more", want)})
 		case v.ends[name] < want && numberOf(v.heads[name]) < want:
@@ -233,7 +265,7 @@ func (v *verifier) gone(r *Report) {
 		}
 	}
 	for name, head := range v.heads {
-		if v.chains[name] == nil && v.seen[name] == "" {
+		if v.chains[name] == nil && v.seen[name] == "" && numberOf(head) > numberOf(v.cuts[name]) {
 			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("the chain is gone; its head is at line %d", numberOf(head))})
 		}
 	}

@@ -77,11 +77,13 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	age, size := s.Keep("audit.keep")
 	h := &Host{
 		Engine: engine, Store: store.New(store.Options{Dir: s.Text("state")}), settings: s, log: log,
-		audit: audit.New(s.AuditFolder(), audit.Options{Failed: func(err error) {
-			log.Error("the audit log cannot be written", "error", err)
-		}}),
+		audit: audit.New(s.AuditFolder(), audit.Options{
+			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
+			Keep:   audit.Keep{Age: age, Bytes: size},
+		}),
 	}
 	h.Gates = h.newGates(o.Files)
 	if err := h.Gates.Recover(); err != nil {

@@ -17,6 +17,7 @@ const (
 	Receipt  Kind = "receipt"  // counts or full
 	Ask      Kind = "ask"      // off, refuse or wait
 	Trace    Kind = "trace"    // off, parent, state or baggage
+	Keep     Kind = "keep"     // 90d, 1GiB, or both: 90d,1GiB
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -62,6 +63,7 @@ func Keys() []Key {
 		{"ask", Ask, "refuse", "", "what becomes of a call that does what its plugin announced and no line allows: refuse it and ask you, wait for you, or off"},
 		{"elicitation", Ask, "off", "", "what becomes of a plugin's question for the user where the client takes none: off tells the plugin so, refuse ends the call and asks you, wait waits for you"},
 		{"console", Text, "127.0.0.1:0", "", "where the page for your answers is, on this machine only; port 0 is a free one, off is no page"},
+		{"audit.keep", Keep, "1GiB", "", "how much of the audit log stays, in days, bytes or both: 90d,1GiB; the oldest files go first, and verify can tell that from a cut"},
 		{"log.level", Level, "info", "log-level", "trace, debug, info, warn or error"},
 		{"log.json", Bool, "false", "", "write log lines as JSON"},
 		{"limits.memory", Bytes, "64MiB", "", "linear memory of one call"},

@@ -148,6 +148,12 @@ func (s *Settings) Count(name string) int { n, _ := ParseCount(s.Text(name)); re
 // Bytes returns a setting that is a size.
 func (s *Settings) Bytes(name string) int64 { n, _ := grant.ParseSize(s.Text(name)); return n }
 
+// Keep returns a setting that says how much of a log stays: how old it gets and how large, 0 for no bound.
+func (s *Settings) Keep(name string) (age time.Duration, size int64) {
+	age, size, _ = ParseKeep(s.Text(name))
+	return age, size
+}
+
 // Duration returns a setting that is a time.
 func (s *Settings) Duration(name string) time.Duration {
 	d, _ := ParseDuration(s.Text(name))

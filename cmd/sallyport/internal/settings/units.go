@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -18,6 +19,27 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration; write one such as 30s", s)
 	}
 	return d, nil
+}
+
+// ParseKeep reads how much of a log stays: days such as 90d, bytes such as 1GiB, or both with a comma between them.
+func ParseKeep(s string) (age time.Duration, size int64, err error) {
+	const maxDays = 36500
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		digits, isDays := strings.CutSuffix(part, "d")
+		var days int
+		if isDays {
+			if days, err = ParseCount(digits); err == nil && days <= maxDays && age == 0 {
+				age = time.Duration(days) * 24 * time.Hour
+				continue
+			}
+		} else if n, err := grant.ParseSize(part); err == nil && n > 0 && size == 0 {
+			size = n
+			continue
+		}
+		return 0, 0, fmt.Errorf("%q is neither days nor bytes; write 90d, 1GiB or 90d,1GiB", s)
+	}
+	return age, size, nil
 }
 
 // ParseCount reads a whole number above zero.
@@ -58,6 +80,8 @@ func check(kind Kind, text string) error {
 		if _, ok := trace.ParseUpstream(text); !ok {
 			err = fmt.Errorf("%q is no part of a trace; write parent, state, baggage or off", text)
 		}
+	case Keep:
+		_, _, err = ParseKeep(text)
 	case Bytes:
 		_, err = grant.ParseSize(text)
 	case Duration:

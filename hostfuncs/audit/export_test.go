@@ -1,0 +1,4 @@
+package audit
+
+// Prune applies retention as a host does.
+var Prune = prune
