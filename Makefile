@@ -38,10 +38,15 @@ build/plugins/%.wasm: $(BIN) FORCE
 run: $(BIN) plugins ## build all and serve build/plugins on 127.0.0.1:8470/mcp, or ADDR
 	$(BIN) serve build/plugins --http $(ADDR) --no-token --config plugins/sallyport.yaml --state build/state
 
-test: $(BIN) plugins ## every test that needs only Go and make
-	go test ./...
-	cd pdk/go && go test ./...
-	cd plugins && go test ./...
+# A test that is skipped fails: see cmd/strict.
+STRICT := build/strict
+build/strict: FORCE
+	@go build -o $@ ./cmd/strict
+
+test: $(BIN) plugins $(STRICT) ## every test that needs only Go and make
+	$(STRICT) ./...
+	cd pdk/go && ../../$(STRICT) ./...
+	cd plugins && ../$(STRICT) ./...
 
 test-all: check race portable cross goroot spec clients browser conformance fuzz challenges ## everything else, with what it needs
 

@@ -34,6 +34,7 @@ const layers = `
 6 cmd/sallyport/internal/terminal
 6 cmd/sallyport/internal/terminal/terminaltest
 6 cmd/sallyport/internal/voice
+6 cmd/strict
 
 5 transport/auth
 5 transport/console

@@ -1,0 +1,98 @@
+// Strict runs go test and fails where go test would pass without having tested: when a test is skipped, or when no
+// test ran. It prints what go test prints, and each test that was skipped with its reason.
+//
+//	go run ./cmd/strict ./...
+//
+// Skips are failures on Linux, where every test of this project runs. Other systems lack links, modes or programs, and
+// there skips are printed only.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	c := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "strict:", err)
+		os.Exit(2)
+	}
+	verdict := report(out, os.Stdout, runtime.GOOS == "linux")
+	if err := cmp.Or(c.Wait(), verdict); err != nil {
+		fmt.Fprintln(os.Stderr, "strict:", err)
+		os.Exit(1)
+	}
+}
+
+// event is a line of go test -json.
+type event struct{ Action, Package, Test, Output string }
+
+// report prints the events of a run, and returns an error if it shows less than it seems to.
+func report(in io.Reader, out io.Writer, strict bool) error {
+	ran, skipped := 0, 0
+	said := map[string]string{} // the output of tests that run
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil { // of a build that failed, before go 1.24
+			fmt.Fprintln(out, lines.Text())
+			continue
+		}
+		name := e.Package + " " + e.Test
+		switch e.Action {
+		case "output", "build-output":
+			if e.Test == "" {
+				fmt.Fprint(out, e.Output)
+			} else {
+				said[name] += e.Output
+			}
+			continue
+		case "pass", "fail", "skip":
+		default:
+			continue
+		}
+		if e.Test != "" {
+			ran++
+			skipped += end(e, said[name], out)
+			delete(said, name)
+		}
+	}
+	for name, text := range said { // a package that died under its tests
+		fmt.Fprintf(out, "did not end: %s\n%s", name, text)
+	}
+	switch {
+	case lines.Err() != nil:
+		return lines.Err()
+	case ran == 0:
+		return fmt.Errorf("no test ran")
+	case skipped > 0 && strict:
+		return fmt.Errorf("%d tests were skipped, and a skip is a failure", skipped)
+	}
+	return nil
+}
+
+// end prints a test that failed or was skipped, and returns 1 for the latter.
+func end(e event, said string, out io.Writer) (skipped int) {
+	switch e.Action {
+	case "fail":
+		fmt.Fprint(out, said)
+	case "skip":
+		fmt.Fprintf(out, "skipped: %s %s\n%s", e.Package, e.Test, strings.TrimPrefix(said, "=== RUN   "+e.Test+"\n"))
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestReport(t *testing.T) {
+	ok := []event{{"run", "p", "TestA", ""}, {"output", "p", "TestA", "of A\n"}, {"pass", "p", "TestA", ""}, {"output", "p", "", "ok  \tp\t0.1s\n"}, {"pass", "p", "", ""}}
+	skip := append([]event{{"output", "p", "TestS", "    s_test.go:1: no such program\n"}, {"skip", "p", "TestS", ""}}, ok...)
+	for name, c := range map[string]struct {
+		events []event
+		strict bool
+		out    string
+		err    string
+	}{
+		"passes":               {ok, true, "ok  \tp\t0.1s\n", "<nil>"},
+		"a skip":               {skip, true, "skipped: p TestS\n    s_test.go:1: no such program\nok  \tp\t0.1s\n", "1 tests were skipped, and a skip is a failure"},
+		"a skip elsewhere":     {skip, false, "skipped: p TestS\n    s_test.go:1: no such program\nok  \tp\t0.1s\n", "<nil>"},
+		"a package is no skip": {append([]event{{"skip", "none", "", ""}}, ok...), true, "ok  \tp\t0.1s\n", "<nil>"},
+		"nothing ran":          {[]event{{"output", "p", "", "ok  \tp\t0.1s [no tests to run]\n"}, {"pass", "p", "", ""}}, true, "ok  \tp\t0.1s [no tests to run]\n", "no test ran"},
+		"a failure":            {[]event{{"output", "p", "TestF", "why\n"}, {"fail", "p", "TestF", ""}}, true, "why\n", "<nil>"}, // go test's own exit code says it
+		"a death":              {[]event{{"pass", "p", "TestA", ""}, {"output", "p", "TestD", "panic\n"}, {"output", "p", "", "FAIL\n"}}, true, "FAIL\ndid not end: p TestD\npanic\n", "<nil>"},
+	} {
+		var in, out bytes.Buffer
+		for _, e := range c.events {
+			if err := json.NewEncoder(&in).Encode(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := report(&in, &out, c.strict)
+		if fmt.Sprint(err) != c.err || out.String() != c.out {
+			t.Errorf("%s: %v and\n%swant %s and\n%s", name, err, out.String(), c.err, c.out)
+		}
+	}
+	var out bytes.Buffer
+	if err := report(strings.NewReader("# p\nbroken.go:1:1\n"), &out, true); err == nil || out.String() != "# p\nbroken.go:1:1\n" {
+		t.Errorf("a build that fails: %v, %q", err, out.String())
+	}
+}
