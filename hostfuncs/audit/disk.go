@@ -21,7 +21,8 @@ func (l *Log) claim() error {
 	if err != nil {
 		return err
 	}
-	if _, err := filelock.Try(f); err != nil { // nobody else knows its name
+	_, err = filelock.Try(f)                                // nobody else knows its name
+	if err != nil && !errors.Is(err, filelock.ErrNoLocks) { // without locks retention removes no chain
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	l.lock = f

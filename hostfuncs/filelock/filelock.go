@@ -6,3 +6,8 @@
 //
 // This package is internal to Sallyport: it is not promised to others.
 package filelock
+
+import "errors"
+
+// ErrNoLocks says that files of this place cannot be locked. Nothing that a lock guards may go on then.
+var ErrNoLocks = errors.New("the file system has no locks between processes, so the state folder cannot be here: name another with --state")

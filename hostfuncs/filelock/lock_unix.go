@@ -4,13 +4,14 @@ package filelock
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// Try takes the lock of an open file, and says whether it was free. Where the file system knows no locks
-// every lock is free: there is nothing better.
+// Try takes the lock of an open file, and says whether it was free. The error is ErrNoLocks where the file system
+// has none.
 func Try(f *os.File) (free bool, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -20,11 +21,16 @@ func Try(f *os.File) (free bool, err error) {
 	if err := conn.Control(func(fd uintptr) { result = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
 		return false, err
 	}
+	return outcome(f.Name(), result)
+}
+
+// outcome is the meaning of a result of flock(2) of a file.
+func outcome(name string, result error) (free bool, err error) {
 	switch {
 	case errors.Is(result, unix.EWOULDBLOCK):
 		return false, nil
-	case errors.Is(result, unix.ENOTSUP), errors.Is(result, unix.ENOLCK):
-		return true, nil
+	case errors.Is(result, unix.ENOTSUP), errors.Is(result, unix.ENOLCK), errors.Is(result, unix.ENOSYS):
+		return false, fmt.Errorf("%s: %w (%w)", name, ErrNoLocks, result)
 	}
 	return result == nil, result
 }

@@ -2,7 +2,6 @@ package landing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -80,7 +79,7 @@ func LockFile(ctx context.Context, path string) (unlock func(), err error) {
 func wait(ctx context.Context, f *os.File) error {
 	for {
 		free, err := filelock.Try(f)
-		if free || errors.Is(err, errors.ErrUnsupported) {
+		if free {
 			return nil
 		}
 		if err != nil {
