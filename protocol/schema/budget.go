@@ -33,7 +33,7 @@ func (e *evaluator) look() {
 // make of it.
 func (e *evaluator) stop(format string, args ...any) bool {
 	if e.stopped == nil {
-		e.stopped = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}
+		e.stopped = &ValidationError{Pointer: e.pointer(), Message: fmt.Sprintf(format, args...)}
 	}
 	return false
 }
@@ -41,7 +41,7 @@ func (e *evaluator) stop(format string, args ...any) bool {
 // stopAll is stop for a reason that lies in the whole.
 func (e *evaluator) stopAll(why string) bool {
 	if e.stopped == nil {
-		e.stopped = &ValidationError{"", why}
+		e.stopped = &ValidationError{Message: why}
 	}
 	return false
 }

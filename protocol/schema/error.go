@@ -11,10 +11,18 @@ import (
 type ValidationError struct {
 	Pointer string // JSON Pointer (RFC 6901) into the value; "" is the whole
 	Message string // one short sentence, such as "want number, but got string"
+	// Also are further faults of members of objects, 7 at most.
+	Also []*ValidationError
 }
 
-// Error is the pointer, unless it is empty, and the message.
-func (e *ValidationError) Error() string { return located(e.Pointer, e.Message) }
+// Error is the pointer, unless it is empty, and the message, for each fault.
+func (e *ValidationError) Error() string {
+	text := located(e.Pointer, e.Message)
+	for _, also := range e.Also {
+		text += "; " + located(also.Pointer, also.Message)
+	}
+	return text
+}
 
 // SchemaError says which part of a schema cannot be used, and why.
 type SchemaError struct {

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -10,11 +11,11 @@ import (
 )
 
 // Validate checks a value against the schema. The error is a *ValidationError: of what does not
-// fit the first in the order of the document, mostly; or that the value is no JSON, is too large,
-// or takes more work than is allowed.
+// fit the first in the order of the document, mostly, with the faults of other members; or that the
+// value is no JSON, is too large, or takes more work than is allowed.
 func (s *Schema) Validate(raw json.RawMessage) error {
 	if err := rawjson.Valid(raw); err != nil {
-		return &ValidationError{"", fmt.Sprintf("is not valid: %v", err)}
+		return &ValidationError{Message: fmt.Sprintf("is not valid: %v", err)}
 	}
 	e, _ := s.idle.Get().(*evaluator)
 	if e == nil {
@@ -32,7 +33,9 @@ type evaluator struct {
 	dynamic bool
 	quiet   bool // only whether, not why
 	err     *ValidationError
-	rank    rank // of err
+	rank    rank               // of err
+	faults  []*ValidationError // of members of objects, those before err
+	alone   bool               // one fault is enough
 
 	depth   int
 	work    int // what is left
@@ -47,7 +50,7 @@ const keptValues = 4096
 // release keeps e for the next validation, unless it has grown large.
 func (s *Schema) release(e *evaluator) {
 	if cap(e.values) <= keptValues && cap(e.open) <= keptValues {
-		e.raw, e.err, e.stopped = nil, nil, nil
+		e.raw, e.err, e.stopped, e.faults = nil, nil, nil, nil
 		s.idle.Put(e)
 	}
 }
@@ -55,9 +58,10 @@ func (s *Schema) release(e *evaluator) {
 func (e *evaluator) run(s *Schema, raw []byte) error {
 	root, err := e.build(raw)
 	if err != nil {
-		return &ValidationError{"", "has " + err.Error()}
+		return &ValidationError{Message: "has " + err.Error()}
 	}
 	e.path, e.scope, e.dynamic, e.quiet, e.err = e.path[:0], e.scope[:0], s.dynamic, false, nil
+	e.faults, e.alone = nil, false
 	e.depth, e.work, e.tick, e.stopped = 0, maxWork, maxWork-tickWork, nil
 	e.end = time.Time{}
 	ok := e.check(s.root, root, nil)
@@ -65,11 +69,38 @@ func (e *evaluator) run(s *Schema, raw []byte) error {
 	case e.stopped != nil:
 		return e.stopped
 	case !ok && e.err == nil:
-		return &ValidationError{"", "does not fit the schema"}
+		return &ValidationError{Message: "does not fit the schema"}
 	case !ok:
-		return e.err
+		return e.all()
 	}
 	return nil
+}
+
+// maxFaults is how many faults of a value are named: as many as a person or a model mends at once.
+const maxFaults = 8
+
+// goesOn notes the fault of a member, and reports whether the others are looked at too.
+func (e *evaluator) goesOn() bool {
+	if e.quiet || e.alone || e.stopped != nil || e.err == nil {
+		return false
+	}
+	e.note(e.err)
+	return len(e.faults) < maxFaults
+}
+
+// note keeps a fault, which comes up again from each object that holds the member.
+func (e *evaluator) note(fault *ValidationError) {
+	if !slices.Contains(e.faults, fault) && len(e.faults) < maxFaults {
+		e.faults = append(e.faults, fault)
+	}
+}
+
+// all is the first fault with the others.
+func (e *evaluator) all() error {
+	e.note(e.err)
+	first := *e.faults[0]
+	first.Also = append([]*ValidationError(nil), e.faults[1:]...)
+	return &first
 }
 
 // below checks a member against a rule.

@@ -87,6 +87,9 @@ func (e *evaluator) explain(forms []*rule, v value) bool {
 	if e.quiet {
 		return false
 	}
+	before := e.alone
+	e.alone = true // of each form the fault that shows how near it came
+	defer func() { e.alone = before }()
 	var best *ValidationError
 	var types kind
 	score, tied := -1, false

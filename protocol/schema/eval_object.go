@@ -21,7 +21,7 @@ func (e *evaluator) checkObject(o *objectRule, v value, m marks) bool {
 
 // checkFields checks each member, and that none is missing.
 func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
-	seen := newSeen(len(o.required))
+	seen, fit := newSeen(len(o.required)), true
 	for i, member := range e.members(v) {
 		f, known := o.fields[string(e.key(member))]
 		if !known && o.folded != nil && !e.checkCase(o, member) {
@@ -32,7 +32,9 @@ func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 		}
 		evaluated, ok := e.checkField(o, f.rule, member)
 		if !ok {
-			return false
+			if fit = false; !e.goesOn() {
+				return false
+			}
 		}
 		if evaluated {
 			m.set(i)
@@ -40,10 +42,12 @@ func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 	}
 	for i, key := range o.required {
 		if !seen.has(i) {
-			return e.failAt(key, "is required")
+			if fit = e.failAt(key, "is required"); !e.goesOn() {
+				return false
+			}
 		}
 	}
-	return true
+	return fit
 }
 
 // checkCase refuses a member that is a field's but for its case.

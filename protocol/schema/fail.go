@@ -24,7 +24,7 @@ func (e *evaluator) fail(format string, args ...any) bool {
 
 func (e *evaluator) failAs(r rank, format string, args ...any) bool {
 	if !e.quiet && e.stopped == nil {
-		e.err, e.rank = &ValidationError{e.pointer(), fmt.Sprintf(format, args...)}, r
+		e.err, e.rank = &ValidationError{Pointer: e.pointer(), Message: fmt.Sprintf(format, args...)}, r
 	}
 	return false
 }

@@ -288,7 +288,7 @@ func TestErrors_HaveTypes(t *testing.T) {
 	}
 	err = mustCompile(t, smallSchema).Validate(json.RawMessage(`{"zone":7}`))
 	var invalid *schema.ValidationError
-	if !errors.As(err, &invalid) || *invalid != (schema.ValidationError{Pointer: "/zone", Message: "want string, but got number"}) {
+	if !errors.As(err, &invalid) || invalid.Pointer != "/zone" || invalid.Message != "want string, but got number" || invalid.Also != nil {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -297,5 +297,33 @@ func TestValidate_LongValuesAreCutInMessages(t *testing.T) {
 	err := mustCompile(t, `{"const":1}`).Validate(json.RawMessage(`"` + strings.Repeat("é\n"[:2], 100) + `"`))
 	if want := `want 1, but got "` + strings.Repeat("é", 31) + "…"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Who is told of one fault after the other needs a call for each: all of an object are told at once, within a bound.
+func TestValidate_allFaults(t *testing.T) {
+	s, err := schema.Compile(json.RawMessage(`{"type":"object","additionalProperties":false,"required":["zone","count"],"properties":{
+		"zone":{"type":"string"},"count":{"type":"integer","minimum":1},"place":{"type":"object","required":["city"],"properties":{"lat":{"type":"number"}}},
+		"either":{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}},{"type":"null"}]}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		`{"zone":1,"count":0,"x":1}`: `/zone: want string, but got number; /count: want at least 1, but got 0; /x: is not a known property`,
+		`{"a":1}`:                    `/a: is not a known property; /zone: is required; /count: is required`,
+		`{"zone":"","count":1,"place":{"lat":"x"}}`:    `/place/lat: want number, but got string; /place/city: is required`,
+		`{"place":{"lat":"x"}}`:                        `/place/lat: want number, but got string; /place/city: is required; /zone: is required; /count: is required`,
+		`{"zone":"","count":2,"either":{"a":1,"b":2}}`: `/either/a: want string, but got number`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}`: `/a: is not a known property; /b: is not a known property; /c: is not a known property; /d: is not a known property; ` +
+			`/e: is not a known property; /f: is not a known property; /g: is not a known property; /h: is not a known property`,
+	} {
+		for range 2 { // an evaluator serves again
+			if err := s.Validate(json.RawMessage(value)); err == nil || err.Error() != want {
+				t.Errorf("%s:\n%v, want\n%s", value, err, want)
+			}
+		}
+	}
+	if err := s.Validate(json.RawMessage(`{"zone":"","count":1}`)); err != nil {
+		t.Error(err)
 	}
 }
