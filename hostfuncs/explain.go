@@ -24,7 +24,7 @@ type Explanation struct {
 	Hint    string // the narrowest line that would allow it; empty if none would
 }
 
-// Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a", "keep a key", and
+// Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a", "store a value", and
 // whatever else refusals name, but for redirects and with no arguments of another plugin's tool. Links are followed as
 // they are for the plugin; where the name of a host leads is not looked at: an address, and a name of this machine, is
 // what it is when the plugin asks for it.
@@ -52,7 +52,7 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 
 // acts are the effects that are neither requests nor files, as refusals name them.
 func acts() []string {
-	return []string{"'read a key'", "'keep a key'", "'remove a key'", "'list keys'", "'read the secret NAME'", "'call TOOL'", "'ask the client's model'",
+	return []string{"'read a stored value'", "'store a value'", "'remove a stored value'", "'list stored values'", "'read the secret NAME'", "'call TOOL'", "'ask the client's model'",
 		"'ask the client's user'", "'send the client's user to URL'", "'list the client's roots'"}
 }
 
@@ -60,7 +60,7 @@ func acts() []string {
 func (g *Gate) other(act string) (effect, bool) {
 	e := effect{act: act}
 	switch act {
-	case "read a key", "keep a key", "remove a key", "list keys":
+	case "read a stored value", "store a value", "remove a stored value", "list stored values":
 		e.family, e.decide = "kv", (*grant.Set).KV
 		return e, true
 	case "ask the client's model":

@@ -66,10 +66,10 @@ func keys(act string, changes bool, serve func(*Gate, context.Context, json.RawM
 
 func keyMethods() map[string]method {
 	return map[string]method{
-		"kv/get":    keys("read a key", false, (*Gate).getKey),
-		"kv/set":    keys("keep a key", true, (*Gate).setKey),
-		"kv/delete": keys("remove a key", true, (*Gate).deleteKey),
-		"kv/list":   keys("list keys", false, (*Gate).listKeys),
+		"kv/get":    keys("read a stored value", false, (*Gate).getKey),
+		"kv/set":    keys("store a value", true, (*Gate).setKey),
+		"kv/delete": keys("remove a stored value", true, (*Gate).deleteKey),
+		"kv/list":   keys("list stored values", false, (*Gate).listKeys),
 	}
 }
 
@@ -99,7 +99,7 @@ func (g *Gate) getKey(ctx context.Context, params json.RawMessage, _ grant.Decis
 	if item.Value == nil {
 		item.Value = []byte("null")
 	}
-	g.count("kv", "read a key", 0, 0, int64(len(item.Value)))
+	g.count("kv", "read a stored value", 0, 0, int64(len(item.Value)))
 	return fmt.Appendf(nil, `{"value":%s,"version":%d}`, item.Value, item.Version), nil
 }
 
@@ -192,7 +192,7 @@ func (g *Gate) keep(w store.Write, before *pendingWrite, d grant.Decision) (json
 	}
 	g.kept.writes[w.Key] = &pendingWrite{Write: w, version: g.kept.version}
 	g.kept.quota = d.Size
-	g.count("kv", "keep a key", 0, int64(len(w.Value)), 0)
+	g.count("kv", "store a value", 0, int64(len(w.Value)), 0)
 	if w.Delete {
 		return json.RawMessage(`{"version":0}`), nil
 	}

@@ -188,7 +188,7 @@ func TestKV_refuses(t *testing.T) {
 	if got := ask(t, k.call("anonymous"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
 		t.Error(got)
 	}
-	if got := ask(t, newKeeper(t).call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `denied: plugin "demo" may not read a key`) {
+	if got := ask(t, newKeeper(t).call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `denied: plugin "demo" may not read a stored value`) {
 		t.Error(got)
 	}
 	if got := ask(t, newGate(t, nil, "kv: 1KiB"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {

@@ -23,7 +23,7 @@ func newExplain(std stdio) *cobra.Command {
 		Use:   "explain PLUGIN EFFECT [DIR]",
 		Short: "say whether a plugin may do something, and which line decides",
 		Long: `Say whether a plugin may do something, and which line of the configuration decides.
-EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a', 'keep a key'.
+EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a', 'store a value'.
 Nothing is done and the plugin is not loaded; of a path it is looked where links lead. DIR is the folder that
 plugins are served from, which no grant reaches.
 

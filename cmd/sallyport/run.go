@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	goruntime "runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +60,7 @@ func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
 		Short:         "serve WebAssembly plugins to MCP clients, held to what they were granted",
-		Version:       host.Version(),
+		Version:       fmt.Sprintf("%s (%s, %s/%s)", host.Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -98,7 +100,7 @@ func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = 2
+	c.SuggestionsMinimumDistance = max(1, len(args[0])/3) // a third of the letters: "dev" is not a slip for "deny"
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
@@ -110,12 +112,20 @@ func words(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return voice.Hint(errors.New("a word is missing"), "%s", c.UseLine())
+			return voice.Hint(fmt.Errorf("%s is missing", missing(c, len(args))), "%s", c.UseLine())
 		case len(args) > most:
-			return voice.Hint(fmt.Errorf("one word too many: %q", args[most]), "%s", c.UseLine())
+			return voice.Hint(fmt.Errorf("one argument too many: %q", args[most]), "%s", c.UseLine())
 		}
 		return nil
 	}
+}
+
+// missing is the n-th argument of a command, as its usage names it.
+func missing(c *cobra.Command, n int) string {
+	if all := strings.Fields(c.Use); n+1 < len(all) {
+		return strings.Trim(all[n+1], "[]")
+	}
+	return "an argument"
 }
 
 // wrongFlag says where the flags of a command are listed.

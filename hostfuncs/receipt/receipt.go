@@ -56,7 +56,7 @@ type Receipt struct {
 // The outcomes of a call that are no failure of it.
 const (
 	OK   = "ok"
-	Tool = "tool" // the tool says that it failed
+	Tool = "failed" // the tool says that it failed
 )
 
 // members writes the receipt as members of an object, without braces.

@@ -1,12 +1,47 @@
 package host
 
-import "runtime/debug"
+import (
+	"regexp"
+	"runtime/debug"
+)
 
-// Version is the module's version, or the revision that it was built from.
+// next is the version that the commits since the last release lead to.
+const next = "0.1.0-dev"
+
+// revision finds the commit at the end of a version that Go made up for one.
+var revision = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(\+dirty)?$`)
+
+// Version is the release, or the next one with the commit that this program was built from: 0.1.0-dev+d2fc8503741f.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "devel"
+	if !ok {
+		return next
 	}
-	return info.Main.Version
+	return versionOf(info)
+}
+
+func versionOf(info *debug.BuildInfo) string {
+	commit, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = ".changed"
+		}
+	}
+	made := revision.FindStringSubmatch(info.Main.Version)
+	switch {
+	case made != nil:
+		commit = made[1]
+		if made[2] != "" {
+			changed = ".changed"
+		}
+	case len(info.Main.Version) > 1 && info.Main.Version[0] == 'v':
+		return info.Main.Version[1:]
+	}
+	if commit == "" {
+		return next
+	}
+	return next + "+" + commit + changed
 }

@@ -1,0 +1,25 @@
+package host
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// Whoever reports a defect can name the commit.
+func TestVersion(t *testing.T) {
+	revision := debug.BuildSetting{Key: "vcs.revision", Value: "d2fc8503741fabaaab6e49bdaddc1801435edd07"}
+	for want, info := range map[string]debug.BuildInfo{
+		"0.1.0-dev":                      {Main: debug.Module{Version: "(devel)"}},
+		"0.1.0-dev+d2fc8503741f":         {Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{revision}},
+		"0.1.0-dev+d2fc8503741f.changed": {Main: debug.Module{Version: "v0.0.0-20261122050356-d2fc8503741f+dirty"}, Settings: []debug.BuildSetting{revision}},
+		"0.1.0-dev+0123456789ab":         {Main: debug.Module{Version: "v1.2.4-0.20261122050356-0123456789ab"}},
+		"1.2.3":                          {Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{revision}},
+	} {
+		if got := versionOf(&info); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := versionOf(&debug.BuildInfo{}); got != next {
+		t.Error(got)
+	}
+}
