@@ -141,7 +141,7 @@ func (r *refusal) because(why string) *refusal {
 	if why == "" {
 		return r
 	}
-	return &refusal{reason: r.reason + "; nobody is asked, since " + why, hint: r.hint}
+	return &refusal{reason: r.reason + "; nobody is asked, since " + why, line: r.line, hint: r.hint}
 }
 
 // answered looks through what the operator has allowed. An answer for once is used up by the effect that it is

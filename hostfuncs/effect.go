@@ -48,8 +48,9 @@ type effect struct {
 
 // refusal is an error of an effect that turned out not to be allowed.
 type refusal struct {
-	reason string // follows the act and a colon
-	hint   string
+	reason string        // follows the act and a colon
+	line   string        // the narrowest line that would allow it; empty if none would
+	hint   string        // what else to type; empty is the line
 	final  bool          // nobody can allow it
 	kind   runtime.Kind  // what the guest is told; empty is runtime.KindDenied
 	later  time.Duration // when it may be otherwise; zero is not known
@@ -57,6 +58,17 @@ type refusal struct {
 
 // Error returns the reason.
 func (r *refusal) Error() string { return r.reason }
+
+// told is what would allow it, as records keep it: what to type, or the line.
+func (r *refusal) told() string { return cmp.Or(r.hint, r.line) }
+
+// advice is what a person types to add a line.
+func (g *Gate) advice(line string) string {
+	if h := g.policy.host; h.advise != nil && line != "" {
+		return h.advise(g.policy.plugin.Name, line, isLocal(g.call.Principal))
+	}
+	return line
+}
 
 // pass is the one way from a guest to an effect: it is checked, then recorded, then done.
 func (g *Gate) pass(ctx context.Context, e effect) error {
@@ -129,13 +141,13 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 		open = e.near(d)
 	}
 	reason := reasonOf(d) + open
-	return d, &refusal{reason: reason, hint: g.suggested(e, d)}
+	return d, &refusal{reason: reason, line: g.suggested(e, d)}
 }
 
 // suggested is the line that would allow an effect that is refused; empty if none would, or if it leads where nobody
 // should go by a suggestion: to the metadata of a cloud, for one.
 func (g *Gate) suggested(e effect, d grant.Decision) string {
-	if no := g.beyond(e, grant.Decision{}); no != nil && no.hint == "" {
+	if no := g.beyond(e, grant.Decision{}); no != nil && no.line == "" {
 		return ""
 	}
 	return d.Suggest
@@ -176,13 +188,13 @@ func lineOf(g *grant.Grant) string {
 func (g *Gate) deny(e effect, r *refusal) error {
 	act := g.redact(cut(printable(e.act), maxAct))
 	err := askErrorf(cmp.Or(r.kind, runtime.KindDenied), "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
-	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()
+	err.Hint, err.RetryAfterMs = cmp.Or(r.hint, g.advice(r.line)), r.later.Milliseconds()
 	g.mu.Lock()
-	first := g.record.Deny(receipt.Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.hint})
+	first := g.record.Deny(receipt.Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.told()})
 	g.mu.Unlock()
 	if first {
 		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
-			"effect", act, "reason", r.reason, "hint", r.hint)
+			"effect", act, "reason", r.reason, "hint", err.Hint)
 	}
 	if l, ok := g.call.Client.(DenialListener); ok {
 		l.Denied(err)

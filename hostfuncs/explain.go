@@ -160,7 +160,7 @@ func (g *Gate) explain(e effect) Explanation {
 		x.Allowed = true
 		return x
 	}
-	x.Reason, x.Hint = refused.reason, refused.hint
+	x.Reason, x.Hint = refused.reason, refused.told()
 	return x
 }
 

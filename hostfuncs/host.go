@@ -36,6 +36,9 @@ type Options struct {
 	FullReceipts bool
 	// Operator is asked about what a plugin announced and no line allows; nil is nobody.
 	Operator Operator
+	// Advise says what a person types to add a line to those of a plugin; local callers may know the paths of this
+	// host. Nil is the line alone.
+	Advise func(plugin, line string, local bool) string
 	// Forms is where plugins ask what the client of a call has no way to be asked; nil is nobody.
 	Forms *form.Desk
 	// Ended is told of each call that is over, but for those within others, with its tool; nil is nobody. It
@@ -68,6 +71,7 @@ type Host struct {
 	store  *store.Store
 	// operator is nil if nobody is asked.
 	operator Operator
+	advise   func(plugin, line string, local bool) string
 	forms    *form.Desk
 	ended    func(receipt.Receipt, string)
 	// fullReceipts are for everybody.
@@ -99,6 +103,7 @@ func NewHost(o *Options) *Host {
 		store:  o.Store,
 
 		operator: o.Operator,
+		advise:   o.Advise,
 		forms:    o.Forms,
 		ended:    o.Ended,
 

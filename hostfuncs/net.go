@@ -228,7 +228,7 @@ func (g *Gate) outOfReach(r *web.Request, address *web.AddressError) *refusal {
 	case address.Class != web.Loopback && address.Class != web.Private:
 		return no
 	}
-	no.hint = g.grants.Limits().Net(r.Method, at).Suggest
+	no.line = g.grants.Limits().Net(r.Method, at).Suggest
 	return no
 }
 

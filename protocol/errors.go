@@ -72,7 +72,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	if said := failure.LastWords(f.Cause); said != "" {
 		answer.Add(&o, answer.Text(said))
 	}
-	if refused := hints.Block(f.Text); refused != nil {
+	if refused := hints.Block(answer.Said(o)); refused != nil {
 		answer.Add(&o, refused)
 	}
 	data := f.Data(r.call)

@@ -132,7 +132,7 @@ func (r *request) finishTool(o *rawjson.Object) {
 		return
 	}
 	hints := r.hinted()
-	if refused := hints.Block(""); refused != nil {
+	if refused := hints.Block(answer.Said(*o)); refused != nil {
 		answer.Add(o, refused)
 	}
 	if f := hints.Own(); f != nil {

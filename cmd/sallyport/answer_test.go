@@ -197,6 +197,10 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if said, failed := h.fetch(s, "/one"); failed || !strings.Contains(said, "page /one") {
 		t.Errorf("%q", said)
 	}
+	out1, err := h.program("explain", "fetch", "GET "+h.site+"/one").Output()
+	if err != nil || !strings.HasPrefix(string(out1), "allowed: GET "+h.site+"/one\n  by the answer "+q.ID+": net: GET "+h.site+"/one\n") || strings.Contains(string(out1), "no plugin") {
+		t.Errorf("explain knows nothing of the answer: %s %v", out1, err)
+	}
 	if said, failed := h.fetch(s, "/two"); !failed {
 		t.Errorf("%q", said)
 	}

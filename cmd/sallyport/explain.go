@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -34,7 +36,7 @@ Exit code 1: it may not.`,
 			if err != nil {
 				return err
 			}
-			return explain(std.out, s, args[0], args[1], tool, arguments)
+			return explain(c.Context(), std.out, s, args[0], args[1], tool, arguments)
 		},
 	}
 	c.Flags().StringVar(&tool, "tool", "", "in a call of this `tool`")
@@ -42,8 +44,17 @@ Exit code 1: it may not.`,
 	return c
 }
 
+// explained is what was found out about one effect.
+type explained struct {
+	hostfuncs.Explanation
+	plugin string
+	listed bool         // the configuration has the plugin
+	open   bool         // lines wait for arguments
+	answer *store.Grant // what a person answered, if that allows it; nil if nothing does
+}
+
 // explain answers for one effect.
-func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
+func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
 	if arguments != "" {
 		if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
 			return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
@@ -56,21 +67,59 @@ func explain(w io.Writer, s *settings.Settings, plugin, act, tool, arguments str
 	}
 	gates := host.Gates(s)
 	defer gates.Close()
-	policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: p.Grants, Workspace: p.Workspace})
-	x, err := policy.Explain(hostfuncs.Call{
-		Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: argument.Values(json.RawMessage(arguments)),
-	}, act)
+	under := func(grants *grant.Set) (hostfuncs.Explanation, error) {
+		policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: grants, Workspace: p.Workspace})
+		return policy.Explain(hostfuncs.Call{
+			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: argument.Values(json.RawMessage(arguments)),
+		}, act)
+	}
+	found, err := under(p.Grants)
 	if err != nil {
 		return err
 	}
-	if i < 0 {
-		fmt.Fprintf(w, "the configuration has no plugin %q: it may do nothing\n", plugin)
+	x := explained{Explanation: found, plugin: plugin, listed: i >= 0, open: p.Grants.Varies() && arguments == ""}
+	if !x.Allowed {
+		x.answer, err = answerThatAllows(ctx, s, p, under)
 	}
-	return printExplanation(w, s, x, p.Grants.Varies() && arguments == "")
+	if err != nil {
+		return err
+	}
+	return printExplanation(w, s, x)
 }
 
-// printExplanation writes what was found; open says that lines wait for arguments.
-func printExplanation(w io.Writer, s *settings.Settings, x hostfuncs.Explanation, open bool) error {
+// answerThatAllows finds an answer with which an effect is allowed; nil if there is none.
+func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plugin, under func(*grant.Set) (hostfuncs.Explanation, error)) (*store.Grant, error) {
+	kept := questionsOf(s)
+	defer kept.Close()
+	answers, err := kept.Grants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		line, err := grant.ParseLine(a.Line)
+		if a.Plugin != p.Name || err != nil {
+			continue // of another plugin, or all of what was announced in several lines
+		}
+		if x, err := under(p.Grants.With(line)); err == nil && x.Allowed {
+			return &a, nil
+		}
+	}
+	return nil, nil
+}
+
+// printExplanation writes what was found.
+func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
+	if a := x.answer; a != nil {
+		how := until(a.Expires)
+		if a.Once {
+			how = "once, " + how
+		}
+		fmt.Fprintf(w, "allowed: %s\n  by the answer %s: %s\n  %s, for %s, as %s\n", voice.Line(x.Effect), a.ID, voice.Line(a.Line), how, caller(a.Principal), a.Digest)
+		return nil
+	}
+	if !x.listed {
+		fmt.Fprintf(w, "the configuration has no plugin %q: it may do nothing\n", x.plugin)
+	}
 	where := ""
 	if x.At > 0 {
 		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, voice.Line(x.Line))
@@ -91,9 +140,9 @@ func printExplanation(w io.Writer, s *settings.Settings, x hostfuncs.Explanation
 	}
 	fmt.Fprintf(w, "refused: %s: %s\n%s", voice.Line(x.Effect), voice.Line(x.Reason), where)
 	if x.Hint != "" {
-		fmt.Fprintf(w, "to allow it: %s\n", voice.Line(x.Hint))
+		fmt.Fprintf(w, "to allow it: %s\n", voice.Line(host.GrantCommand(s, x.plugin, x.Hint, true)))
 	}
-	if open {
+	if x.open {
 		fmt.Fprintf(w, "lines with {args…} or for: count only with --tool and --args\n")
 	}
 	return exitCode(exitTool)

@@ -22,17 +22,18 @@ const layers = `
 6 cmd/bench
 6 cmd/challenges
 6 cmd/sallyport > cmd/sallyport/internal/*
-6 cmd/sallyport/internal/clients
+6 cmd/sallyport/internal/clients > cmd/sallyport/internal/textfile
 6 cmd/sallyport/internal/compiler
 6 cmd/sallyport/internal/host > cmd/sallyport/internal/clients cmd/sallyport/internal/compiler cmd/sallyport/internal/logging cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/hypermcp
 6 cmd/sallyport/internal/logging > cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/private > cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/review > cmd/sallyport/internal/voice
-6 cmd/sallyport/internal/settings
+6 cmd/sallyport/internal/settings > cmd/sallyport/internal/textfile hostfuncs/notation
 6 cmd/sallyport/internal/statekeys > cmd/sallyport/internal/private cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/terminal
 6 cmd/sallyport/internal/terminal/terminaltest
+6 cmd/sallyport/internal/textfile
 6 cmd/sallyport/internal/voice
 6 cmd/strict
 

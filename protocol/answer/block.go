@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -24,4 +25,19 @@ func Add(o *rawjson.Object, block json.RawMessage) {
 func link(uri string) json.RawMessage {
 	b := rawjson.AppendString([]byte(`{"type":"resource_link","uri":`), uri)
 	return append(b, `,"name":"the whole answer","mimeType":"text/plain"}`...)
+}
+
+// Said is the text of a result's text blocks, a line or more for each.
+func Said(o rawjson.Object) string {
+	var blocks []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(o.Get("content"), &blocks) != nil {
+		return "" // what has no such blocks was refused before
+	}
+	var said strings.Builder
+	for _, b := range blocks {
+		said.WriteString(b.Text + "\n")
+	}
+	return said.String()
 }

@@ -34,4 +34,7 @@ func TestHints_threeLines(t *testing.T) {
 	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
+		t.Errorf("a sentence is said twice: %s", got)
+	}
 }

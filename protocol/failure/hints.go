@@ -79,13 +79,13 @@ func (h *Hints) Behind(text string) string {
 }
 
 // Block is a text block that says what the gate refused during the call and what would allow it, in three lines at
-// most; nil if there is nothing to add to what was said.
+// most; nil if there is nothing to add to what was said. A sentence that was said is not said again.
 func (h *Hints) Block(said string) json.RawMessage {
 	if h.denial == nil {
 		return nil
 	}
 	var lines []string
-	if h.denial.Message != said {
+	if !strings.Contains(said, h.denial.Message) {
 		lines = append(lines, "refused: "+firstLine(h.denial.Message))
 	}
 	if h.denial.Hint != "" {

@@ -153,35 +153,3 @@ func TestWrite_danglingLink(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// What the client writes while the entry is made is not lost.
-func TestWrite_changedMeanwhile(t *testing.T) {
-	c, _ := Find("cursor")
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	for name, before := range map[string]string{"changed": `{"a":1}`, "made": ""} {
-		if err := os.RemoveAll(file); err != nil {
-			t.Fatal(err)
-		}
-		write := func(text string) {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if before != "" {
-			write(before)
-		}
-		_, err := c.change(file, func(old []byte) ([]byte, error) {
-			write(`{"a":2}`)
-			return c.Merge(old, DefaultName, launched, false)
-		})
-		if !errors.Is(err, ErrMeanwhile) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if text, _ := os.ReadFile(file); string(text) != `{"a":2}` {
-			t.Errorf("%s: the file holds %s", name, text)
-		}
-		if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
-			t.Errorf("%s: left behind: %v", name, left)
-		}
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
@@ -26,6 +27,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
@@ -125,6 +127,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 
 		Operator: asked,
 		Forms:    forms,
+		Advise:   advice(s, files),
 		Ended: func(r receipt.Receipt, tool string) {
 			if h.ended != nil {
 				h.ended(r, tool)
@@ -140,6 +143,27 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 			UserAgent: "sallyport/" + Version(),
 		},
 	})
+}
+
+// advice is what a person types to add a line: a flag for a file that was named to be called once, else the command
+// that writes the configuration. Who is not of this machine is not told where that is.
+func advice(s *settings.Settings, files []registry.File) func(plugin, line string, local bool) string {
+	if files != nil {
+		return func(_, line string, _ bool) string { return "--grant " + settings.Quoted(notation.Unpaste(line)) }
+	}
+	return func(plugin, line string, local bool) string {
+		return GrantCommand(s, plugin, line, local)
+	}
+}
+
+// GrantCommand is what a person types to add a line to those of a plugin; with flags it finds the configuration of these
+// settings from anywhere.
+func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string {
+	command := "sallyport grant " + plugin + " " + settings.Quoted(notation.Unpaste(line))
+	if flags {
+		command = strings.TrimSpace(command + " " + s.Flags())
+	}
+	return command
 }
 
 // protected are the files and folders that no grant reaches: who may write them could grant itself

@@ -40,6 +40,14 @@ func typedPath(path, home string) string {
 	return quoted(path)
 }
 
+// Quoted is text as one word of a shell that takes it literally.
+func Quoted(text string) string {
+	if goruntime.GOOS == "windows" {
+		return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"`
+	}
+	return quoted(text)
+}
+
 // quoted is text as one word of a shell that takes it literally. What cannot be seen stays: it is escaped where it
 // is shown, and a name that holds it has to be typed by other means.
 func quoted(text string) string {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+)
+
+func newGrant(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "grant PLUGIN LINE",
+		Short: "add a line to the grants of a plugin in the configuration file; asks you at the terminal",
+		Long: `Add a line to the grants of a plugin in the configuration file, such as
+  sallyport grant files 'fs: read ~/notes/**'
+It shows what is written and asks; comments and order of the file stay. Hosts that run take the line over for the
+next call. The answer is read from the terminal, never from standard input.
+
+Exit code 1: you said no, and nothing was changed.`,
+		Args: words(2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return addGrant(c.Context(), std, s, args[0], args[1])
+		},
+	}
+}
+
+// addGrant asks, and writes the line.
+func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line string) error {
+	a, err := s.Add(plugin, line)
+	if err != nil {
+		return voice.Hint(err, "sallyport config prints every line; a grant is one, such as 'fs: read ~/notes/**'")
+	}
+	if err := agreed(ctx, additionText(a), "write it?"); err != nil {
+		return err
+	}
+	if err := a.Write(); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, voice.Line(a.Plugin), voice.Line(a.Line))
+	return noteOnce(s)(operator.Answered{By: operator.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: a.Line})
+}
+
+// additionText is what a person is asked about.
+func additionText(a *settings.Addition) string {
+	text := fmt.Sprintf("file    %s\nplugin  %s\nadds\n", voice.Line(a.File), voice.Line(a.Plugin))
+	for _, line := range a.Lines {
+		text += "  + " + voice.Line(strings.TrimRight(line, "\r")) + "\n"
+	}
+	if a.Note != "" {
+		text += "note    " + a.Note + "\n"
+	}
+	return text
+}

@@ -1,0 +1,249 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+)
+
+// ErrGranted says that the lines which are there allow it already.
+var ErrGranted = errors.New("the lines of the plugin allow it already")
+
+// Addition is a line that is to be added to the grants of a plugin in a configuration file.
+type Addition struct {
+	File   string // the file that is changed, or made
+	Plugin string
+	Line   string   // in its canonical form
+	Lines  []string // as they will stand in the file, new keys too
+	Note   string   // what else a person has to know; may be empty
+
+	before, after []byte
+}
+
+// Add finds out how a line is added to the grants of a plugin, and changes nothing yet. All other bytes of the file stay
+// where they are, unless it is written with braces. It is an error if the line would allow nothing: ErrGranted, or one
+// that names the line of max_grants or deny.
+func (s *Settings) Add(plugin, line string) (*Addition, error) {
+	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
+		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
+	}
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		return nil, err
+	}
+	a := &Addition{File: s.Watched(), Plugin: plugin, Line: g.String()}
+	if a.File == "" {
+		return nil, errors.New("there is no configuration folder: name a file with --config")
+	}
+	if a.before, err = textfile.Read(a.File); err != nil {
+		return nil, err
+	}
+	old, err := allowedIn(a.before, plugin)
+	if err != nil {
+		return nil, inFile(a.File, err)
+	}
+	if a.Note, err = within(old, g); err != nil {
+		return nil, err
+	}
+	if a.after, err = withGrant(a.before, plugin, notation.Paste(a.Line)); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.File, err)
+	}
+	a.Lines = newLines(string(a.before), string(a.after))
+	return a, nil
+}
+
+// Write changes the file, unless it is not what Add has read any more: textfile.ErrMeanwhile.
+func (a *Addition) Write() error {
+	_, err := textfile.Change(a.File, func(old []byte) ([]byte, error) {
+		if !bytes.Equal(old, a.before) {
+			return nil, textfile.ErrMeanwhile
+		}
+		return a.after, nil
+	}, textfile.Options{})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", a.File, err)
+	}
+	return err
+}
+
+// allowedIn are the grants of a plugin in a file, under the ceilings that would hold for them.
+func allowedIn(data []byte, plugin string) (*grant.Set, error) {
+	root, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	ceiling, err := readCeiling(root)
+	if err != nil {
+		return nil, err
+	}
+	plugins, err := readPlugins(root, ceiling)
+	if i := slices.IndexFunc(plugins, func(p Plugin) bool { return p.Name == plugin }); i >= 0 {
+		return plugins[i].Grants, err
+	}
+	return grant.NewSet().Under(ceiling), err
+}
+
+// within refuses a line that would change nothing. The note says what cannot be told beforehand.
+func within(old *grant.Set, g grant.Grant) (note string, err error) {
+	if g.Deny {
+		return "", nil
+	}
+	own := grant.NewSet(old.Grants()...)
+	for _, line := range own.Grants() {
+		if line.Deny && denies(line, g) {
+			return "", fmt.Errorf("line %d denies it, whatever else is granted: %s", line.Line, line)
+		}
+	}
+	if own.Includes(g) {
+		return "", ErrGranted
+	}
+	for _, ceiling := range old.Ceilings() {
+		lines := ceiling.Grants()
+		family := slices.ContainsFunc(lines, func(c grant.Grant) bool { return c.Family == g.Family && !c.Deny })
+		exact := !strings.ContainsAny(g.String(), "*{") && (g.Family == grant.FS || g.Family == grant.Net)
+		switch {
+		case ceiling.Includes(g):
+		case !family, exact:
+			return "", errors.New("max_grants does not reach it, so that the line would allow nothing: change max_grants first")
+		default:
+			note = "max_grants bounds it further"
+		}
+	}
+	return note, nil
+}
+
+// denies reports whether a line that denies covers all of another.
+func denies(line, g grant.Grant) bool {
+	line.Deny = false
+	return grant.NewSet(line).Includes(g)
+}
+
+// withGrant is a file with one more line, of which nothing else says anything different from before.
+// The line is written as YAML.
+func withGrant(data []byte, plugin, line string) ([]byte, error) {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		return nil, fmt.Errorf("it is written with braces: add %q to plugins.%s.grants by hand", line, plugin)
+	}
+	root, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	after, spliced := spliced(data, root, plugin, line)
+	if !spliced {
+		if after, err = encoded(data, plugin, line); err != nil {
+			return nil, err
+		}
+	}
+	if err := onlyAdded(data, after, plugin, notation.Unpaste(line)); err != nil {
+		return nil, fmt.Errorf("%w: add %q to plugins.%s.grants by hand", err, line, plugin)
+	}
+	return after, nil
+}
+
+// onlyAdded checks that two files say the same but for one more line.
+func onlyAdded(before, after []byte, plugin, line string) error {
+	odd := errors.New("it is written in a way that is not understood")
+	a, err := sayings(before)
+	if err != nil {
+		return err
+	}
+	b, err := sayings(after)
+	if err != nil {
+		return odd
+	}
+	if a.plugins[plugin] == nil {
+		a.plugins[plugin] = []string{}
+	}
+	a.plugins[plugin] = slices.Sorted(slices.Values(append(a.plugins[plugin], "grants: "+line)))
+	if !reflect.DeepEqual(a, b) {
+		return odd
+	}
+	return nil
+}
+
+// saying is what a file says, without its form.
+type saying struct {
+	host    map[string]any
+	ceiling string
+	plugins map[string][]string // sorted
+}
+
+func sayings(data []byte) (saying, error) {
+	s := saying{plugins: map[string][]string{}}
+	root, err := parse(data)
+	if err != nil {
+		return s, err
+	}
+	s.host = hostMap(root)
+	ceiling, err := readCeiling(root)
+	if err != nil {
+		return s, err
+	}
+	s.ceiling = ceiling.String()
+	plugins, err := readPlugins(root, nil)
+	for _, p := range plugins {
+		s.plugins[p.Name] = []string{}
+		for _, w := range p.Written {
+			s.plugins[p.Name] = append(s.plugins[p.Name], w.Name+": "+w.Text)
+		}
+		slices.Sort(s.plugins[p.Name])
+	}
+	return s, err
+}
+
+// newLines are the lines of a text that another lacks, in their order.
+func newLines(before, after string) (lines []string) {
+	rest := strings.Split(strings.TrimSuffix(before, "\n"), "\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(after, "\n"), "\n") {
+		if len(rest) > 0 && rest[0] == line {
+			rest = rest[1:]
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// encoded is a file made anew from its nodes, for one that has braces inside: comments and order stay, blank lines do not.
+func encoded(data []byte, plugin, line string) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	plugins := valueOf(doc.Content[0], "plugins", yaml.MappingNode)
+	grants := valueOf(valueOf(plugins, plugin, yaml.MappingNode), "grants", yaml.SequenceNode)
+	item := yaml.Node{}
+	if err := yaml.Unmarshal([]byte("- "+line), &item); err != nil {
+		return nil, err
+	}
+	grants.Content = append(grants.Content, item.Content[0].Content[0])
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	err := errors.Join(enc.Encode(&doc), enc.Close())
+	return out.Bytes(), err
+}
+
+// valueOf finds or makes the value of a key.
+func valueOf(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if v := n.Content[i+1]; n.Content[i].Value == key {
+			if isNull(v) {
+				*v = yaml.Node{Kind: kind}
+			}
+			return v
+		}
+	}
+	v := &yaml.Node{Kind: kind}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, v)
+	return v
+}

@@ -1,0 +1,138 @@
+package settings
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+)
+
+const newLine = "fs: read ~/notes/todo.txt"
+
+// added is a file after a line was added to the grants of the plugin files.
+func added(t *testing.T, before string) (string, *Addition, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sub", "sallyport.yaml")
+	s := &Settings{File: file}
+	if before != "-" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := s.Add("files", newLine)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := a.Write(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(after), a, nil
+}
+
+// A line is added where the person would write it; comments, order, blank lines and indentation stay.
+func TestAdd(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"no file":    {"-", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
+		"empty":      {"", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
+		"a comment":  {"# mine\n", "# mine\nplugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
+		"no plugins": {"http:\n  addr: 127.0.0.1:1\n\n# end", "http:\n  addr: 127.0.0.1:1\nplugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n\n# end"},
+		"null":       {"plugins:\nask: off\n", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\nask: off\n"},
+		"no such":    {"plugins:\n    time:\n        disabled: true # really\n\nask: off\n", "plugins:\n    time:\n        disabled: true # really\n    files:\n      grants:\n        - fs: read ~/notes/todo.txt\n\nask: off\n"},
+		"no grants":  {"plugins:\n  files:\n    disabled: false\n  time:\n", "plugins:\n  files:\n    disabled: false\n    grants:\n      - fs: read ~/notes/todo.txt\n  time:\n"},
+		"grants null": {"plugins:\n  files:\n    grants:\n    disabled: false\n",
+			"plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n    disabled: false\n"},
+		"a list": {"plugins:\n  files:\n    grants:\n    # first\n    - fs: read ~/a # one\n    - fs: write ~/b\n      quota: 1MiB\n\n    # about time\n  time:\n    grants: []\n",
+			"plugins:\n  files:\n    grants:\n    # first\n    - fs: read ~/a # one\n    - fs: write ~/b\n      quota: 1MiB\n    - fs: read ~/notes/todo.txt\n\n    # about time\n  time:\n    grants: []\n"},
+		"no line end": {"plugins:\n  files:\n    grants:\n      - fs: read ~/a", "plugins:\n  files:\n    grants:\n      - fs: read ~/a\n      - fs: read ~/notes/todo.txt\n"},
+		"windows":     {"plugins:\r\n  files:\r\n    grants:\r\n      - fs: read ~/a\r\n", "plugins:\r\n  files:\r\n    grants:\r\n      - fs: read ~/a\r\n      - fs: read ~/notes/todo.txt\r\n"},
+		"braces":      {"# top\nplugins:\n  files: {grants: [\"fs: read ~/a\"]} # here\n", "# top\nplugins:\n  files: {grants: [\"fs: read ~/a\", {fs: read ~/notes/todo.txt}]} # here\n"},
+	} {
+		after, _, err := added(t, c[0])
+		if err != nil || after != c[1] {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, after, c[1])
+		}
+	}
+}
+
+// What a person is shown is what is written, and only that.
+func TestAdd_shown(t *testing.T) {
+	_, a, err := added(t, "plugins:\n  time:\n")
+	if err != nil || strings.Join(a.Lines, "\n") != "  files:\n    grants:\n      - fs: read ~/notes/todo.txt" || a.Line != newLine {
+		t.Errorf("%+v %v", a, err)
+	}
+}
+
+// A line that would allow nothing is not written, and one that is allowed already is not written twice.
+func TestAdd_refused(t *testing.T) {
+	for before, want := range map[string]string{
+		"plugins: {files: {grants: ['fs: read ~/**']}}":             "allow it already",
+		"plugins: {files: {grants: ['fs: read ~/notes/todo.txt']}}": "allow it already",
+		"max_grants: ['fs: read ~/work/**']\n":                      "max_grants does not reach it",
+		"max_grants: ['net: GET https://a.example/**']\n":           "max_grants does not reach it",
+		"plugins: {files: {max_grants: ['fs: read ~/work/**']}}":    "max_grants does not reach it",
+		"plugins: {files: {grants: ['deny: fs: read ~/notes/**']}}": "line 1 denies it",
+		"{\"plugins\": {\"files\": {\"grants\": []}}}":              "by hand",
+		"plugins: [1]\n": "want keys and values", "plugins:\n  files:\n    grants: 7\n": "want a list", "a: &b 1\n": "anchors", "nonsense: 1\nplugins:\n\tx": "tab",
+	} {
+		if after, _, err := added(t, before); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %s", before, err, after)
+		}
+	}
+	if _, a, err := added(t, "max_grants: ['fs: read ~/notes/**']\n"); err != nil || a.Note != "" {
+		t.Error(err)
+	}
+	s := &Settings{File: filepath.Join(t.TempDir(), "a.yaml")}
+	for _, c := range [][2]string{{"a b", newLine}, {"sallyport", newLine}, {"files", "nonsense"}, {"files", "fs: read ~/a\nask: true"}} {
+		if _, err := s.Add(c[0], c[1]); err == nil {
+			t.Errorf("%q is taken", c)
+		}
+	}
+}
+
+// Whoever changed the file while the person read the question does not lose the change.
+func TestAdd_meanwhile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sallyport.yaml")
+	s := &Settings{File: file}
+	a, err := s.Add("files", newLine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("ask: off\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Write(); !errors.Is(err, textfile.ErrMeanwhile) {
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "ask: off\n" {
+		t.Errorf("%s", text)
+	}
+}
+
+// A line that YAML would read as something else is written in quotes.
+func TestAdd_quoted(t *testing.T) {
+	for _, line := range []string{"fs: read ~/a: b #c", "elicitation: {url: \"https://a.example/x\"}", "tools: [time-now]", "roots", "deny: fs: read ~/x/**", "fs: write ~/w/** {ask: true}"} {
+		file := filepath.Join(t.TempDir(), "sallyport.yaml")
+		a, err := (&Settings{File: file}).Add("files", line)
+		if err == nil {
+			err = a.Write()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		s, err := Load(Options{File: file})
+		if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Grants()) != 1 || s.Plugins[0].Grants.Grants()[0].String() != a.Line {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

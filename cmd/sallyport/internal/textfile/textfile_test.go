@@ -1,0 +1,99 @@
+package textfile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func appended(old []byte) ([]byte, error) { return append(bytes.Clone(old), "new\n"...), nil }
+
+// What another program writes while a file is changed is not lost, and no backup is left.
+func TestChange_meanwhile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, before := range []string{"", "old\n"} {
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
+		if before != "" {
+			write(before)
+		}
+		_, err := Change(file, func(old []byte) ([]byte, error) {
+			write("theirs\n")
+			return appended(old)
+		}, Options{Backup: true})
+		if !errors.Is(err, ErrMeanwhile) {
+			t.Errorf("%q: %v", before, err)
+		}
+		if text, _ := os.ReadFile(file); string(text) != "theirs\n" {
+			t.Errorf("%q: the file holds %s", before, text)
+		}
+		if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
+			t.Errorf("%q: left behind: %v", before, left)
+		}
+	}
+}
+
+// Links stay, also those that lead to nothing yet, and modes too.
+func TestChange_links(t *testing.T) {
+	dir := t.TempDir()
+	link, file := filepath.Join(dir, "link"), filepath.Join(dir, "sub", "file")
+	if err := os.Symlink(filepath.Join("sub", "file"), link); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"new\n", "new\nnew\n"} {
+		backup, err := Change(link, appended, Options{Backup: true})
+		if err != nil || (backup != "") != (i > 0) {
+			t.Fatal(backup, err)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != want {
+			t.Errorf("%s, %v", text, err)
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is %v, %v", info, err)
+		}
+		if err := os.Chmod(file, 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info, err)
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Change(loop, appended, Options{}); err == nil || !strings.Contains(err.Error(), "too many links") {
+		t.Error(err)
+	}
+}
+
+// What edit refuses, a folder and a read-only file stay as they are.
+func TestChange_nothing(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	no := errors.New("no")
+	if _, err := Change(file, func([]byte) ([]byte, error) { return nil, no }, Options{}); !errors.Is(err, no) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("it was made")
+	}
+	if _, err := Change(dir, appended, Options{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Change(file, appended, Options{}); err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Error(err)
+	}
+}
