@@ -52,13 +52,14 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := wasmbin.Check(b, wasmbin.Limits{Memory: maxMemory}); err != nil {
+	checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: maxMemory})
+	if err != nil {
 		return nil, err
 	}
 	if err := e.checkImports(b); err != nil {
 		return nil, err
 	}
-	wasm, info, err := rewrite.Rewrite(wasm, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth})
+	wasm, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -162,8 +163,15 @@ func meterRuntime(ctx context.Context, way int) (wazero.Runtime, error) {
 // meterInstance instantiates a module of kernels.
 func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) (api.Module, error) {
 	if way == metered {
-		var err error
-		if wasm, _, err = rewrite.Rewrite(wasm, rewrite.Options{Meter: true}); err != nil {
+		b, err := wasmbin.Read(wasm)
+		if err != nil {
+			return nil, err
+		}
+		checked, err := wasmbin.Check(b, wasmbin.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		if wasm, _, err = rewrite.Rewrite(checked, rewrite.Options{Meter: true}); err != nil {
 			return nil, err
 		}
 	}

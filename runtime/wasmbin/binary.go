@@ -48,9 +48,12 @@ type Import struct {
 	Kind         Kind
 	// Params and Results are the value types of a function as the format encodes them, 0x7f for i32.
 	Params, Results []byte
-	// Type is the value type of a global, and Mutable says that it can change.
+	// Type is the value type of a global or of a table's entries, and Mutable says that a global can change.
 	Type    byte
 	Mutable bool
+
+	typ  uint32 // of a function
+	size Range  // of a memory or a table
 }
 
 // Export is one thing that a module offers to its host.
@@ -84,13 +87,15 @@ type Binary struct {
 	Funcs   int  // functions that the module defines
 	Start   bool // a start section runs code when the module is instantiated
 
-	wasm     []byte
-	sections []section // all of them, in file order
-	types    []funcType
-	funcs    []uint32 // type index of every function, imported ones first
-	imported int      // how many of funcs are imports
-	tables   int      // how many of Tables are imports
-	code     *section
+	wasm       []byte
+	sections   []section // all of them, in file order
+	types      []funcType
+	funcs      []uint32 // type index of every function, imported ones first
+	imported   int      // how many of funcs are imports
+	tables     int      // how many of Tables are imports
+	tableTypes []byte
+	start      uint32 // the start function
+	dataCount  int64  // -1 if it is not announced
 }
 
 // section is where one section lies in the file.

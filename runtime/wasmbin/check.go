@@ -1,24 +1,27 @@
 package wasmbin
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Check refuses a module that is over a static limit or uses a feature that this host does not run.
-// It walks the module once. The error names what is too large, where, and how much is allowed.
-func Check(b *Binary, l Limits) error {
+// Check refuses a module that is over a static limit or uses a feature that this host does not run, and returns it
+// written anew. It walks the module once. The error names what is too large, where, and how much is allowed.
+func Check(b *Binary, l Limits) (*Checked, error) {
 	c := &checker{b: b, l: l.withDefaults(), grown: make(map[uint32]bool)}
 	c.shape()
-	for i := range b.sections {
-		if c.err == nil {
-			c.section(&b.sections[i])
-		}
+	if c.err == nil {
+		c.write()
 	}
-	for _, s := range b.Custom {
-		if s.Name == "name" {
-			c.names(s.Data)
-		}
+	c.names()
+	if c.err != nil {
+		return nil, c.err
 	}
-	c.tables()
-	return c.err
+	anew, err := Read(c.out)
+	if err != nil {
+		return nil, err
+	}
+	return &Checked{anew, c.leaf}, nil
 }
 
 // checker walks one module. The first problem stays in err.
@@ -27,8 +30,11 @@ type checker struct {
 	l     Limits
 	err   error
 	grown map[uint32]bool // tables that some code grows
+	sizes []Range         // of the tables anew
 	in    Instruction
-	work  int // to compile the functions walked so far
+	work  int     // to compile the functions walked so far
+	leaf  []int32 // of Checked
+	out   []byte  // the module anew
 }
 
 // over notes that something is over its limit.
@@ -59,21 +65,6 @@ func (c *checker) shape() {
 	}
 }
 
-func (c *checker) section(s *section) {
-	r := c.b.reader(s)
-	switch s.id {
-	case sectionGlobal:
-		c.globals(r)
-	case sectionElement:
-		c.elements(r)
-	case sectionCode:
-		c.code(r)
-	case sectionData:
-		c.data(r)
-	}
-	c.note(r.err)
-}
-
 // note keeps the first problem.
 func (c *checker) note(err error) {
 	if c.err == nil {
@@ -81,94 +72,120 @@ func (c *checker) note(err error) {
 	}
 }
 
-func (c *checker) globals(r *reader) {
+func (c *checker) globals(r *reader, out []byte) []byte {
 	n := r.count(4)
 	c.overInt("the number of globals", n, c.l.Globals)
+	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
-		r.valueType()
-		r.bool() // mutability
-		r.constant(&c.in)
+		out = append(out, r.valueType())
+		out = c.constant(r, appendBool(out, r.bool()))
 	}
+	return out
 }
 
-// elements counts the entries of element segments. Bit 0 of a segment's flags says that it is not
-// active, bit 1 that a table index or a kind follows, bit 2 that its entries are expressions.
-func (c *checker) elements(r *reader) {
+// constant reads a constant expression and writes it.
+func (c *checker) constant(r *reader, out []byte) []byte {
+	r.constant(&c.in)
+	return append(c.in.Append(out), 0x0b)
+}
+
+// elements reads element segments. Bit 0 of a segment's flags says that it is not active, bit 1 that a table index or a kind
+// follows, bit 2 that its entries are expressions.
+func (c *checker) elements(r *reader, out []byte) []byte {
 	n, entries := r.count(3), 0
 	c.overInt("the number of element segments", n, c.l.Segments)
+	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		flags := r.u32()
 		if flags > 7 {
 			r.fail(ErrMalformed, "element segment %d has flags %#x", i, flags)
 		}
+		out = appendU32(out, flags)
 		if flags&1 == 0 {
 			if flags&2 != 0 {
-				r.u32()
+				out = appendU32(out, r.u32())
 			}
-			r.constant(&c.in)
+			out = c.constant(r, out)
 		}
 		switch {
 		case flags&3 == 0: // functions for table 0
 		case flags&4 != 0:
-			r.refType()
+			out = append(out, r.refType())
 		default:
 			r.zero() // functions
+			out = append(out, 0)
 		}
-		entries += c.entries(r, flags&4 != 0)
+		count := r.count(1)
+		entries += count
 		c.overInt("the number of entries in element segments", entries, c.l.TableEntries)
+		out = c.entries(r, appendU32(out, uint32(count)), count, flags&4 != 0)
 	}
+	return out
 }
 
-func (c *checker) entries(r *reader, expressions bool) int {
-	n := r.count(1)
-	for i := 0; i < n && r.err == nil; i++ {
+func (c *checker) entries(r *reader, out []byte, n int, expressions bool) []byte {
+	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		if expressions {
-			r.constant(&c.in)
+			out = c.constant(r, out)
 		} else {
-			r.u32()
+			out = appendU32(out, r.u32())
 		}
 	}
-	return n
+	return out
 }
 
-func (c *checker) data(r *reader) {
+func (c *checker) data(r *reader, out []byte) []byte {
 	n := r.count(2)
 	c.overInt("the number of data segments", n, c.l.Segments)
+	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		flags := r.u32()
-		if flags > 2 {
+		switch flags {
+		case 0, 1:
+		case 2:
+			if memory := r.u32(); memory != 0 {
+				r.fail(ErrMalformed, "data segment %d is for memory %d", i, memory)
+			}
+			flags = 0
+		default:
 			r.fail(ErrMalformed, "data segment %d has flags %#x", i, flags)
 		}
-		if flags == 2 {
-			r.zero() // the memory
+		out = appendU32(out, flags)
+		if flags == 0 {
+			out = c.constant(r, out)
 		}
-		if flags != 1 {
-			r.constant(&c.in)
-		}
-		r.bytes(r.u32())
+		out = AppendBytes(out, r.bytes(r.u32()))
 	}
+	return out
 }
 
-// tables checks how large all tables can become together: memory limits do not count them.
-func (c *checker) tables() {
+// boundTables checks how large all tables are at first, and divides what is left among those that the code grows: limits of
+// memory do not count them, and table.grow may fail.
+func (c *checker) boundTables() {
 	total := uint64(0)
-	for i, t := range c.b.Tables {
-		if !c.grown[uint32(i)] {
-			total += uint64(t.Min)
-			continue
-		}
-		if t.Max == Unbounded {
-			c.note(fmt.Errorf("%w: table %d is grown by the code and declares no maximum; declare one of at most %d entries",
-				ErrLimit, i, c.l.TableEntries))
-		}
-		total += uint64(t.Max)
+	for _, t := range c.b.Tables {
+		total += uint64(t.Min)
 	}
 	c.over("the number of table entries", total, uint64(c.l.TableEntries))
+	if c.sizes = slices.Clone(c.b.Tables); c.err != nil || len(c.grown) == 0 {
+		return
+	}
+	share := uint32((uint64(c.l.TableEntries) - total) / uint64(len(c.grown)))
+	for i := range c.grown {
+		if uint64(i) < uint64(len(c.sizes)) {
+			c.sizes[i].Max = min(c.sizes[i].Max, c.sizes[i].Min+share)
+		}
+	}
 }
 
-// names counts the entries of the name section, for which the compiler makes room as claimed.
-func (c *checker) names(data []byte) {
+// names writes the names of functions, for traces of traps. Of several name sections only the first is looked at.
+func (c *checker) names() {
+	data, ok := c.b.CustomSection("name")
+	if !ok || c.err != nil {
+		return
+	}
 	r := &reader{b: data, what: "the name section"}
+	var all []byte
 	total := 0
 	for !r.done() && c.err == nil {
 		id := r.u8()
@@ -177,7 +194,9 @@ func (c *checker) names(data []byte) {
 		case 0:
 			sub.name()
 		case 1:
-			total += nameMap(sub)
+			var n int
+			all, n = c.functionNames(sub)
+			total += n
 		case 2:
 			for n := sub.count(2); n > 0 && sub.err == nil; n-- {
 				sub.u32()
@@ -192,7 +211,26 @@ func (c *checker) names(data []byte) {
 		c.note(sub.err)
 		c.overInt("the number of names", total, c.l.Names)
 	}
-	c.note(r.err)
+	if c.note(r.err); len(all) > 0 {
+		c.out = AppendSection(c.out, sectionCustom, AppendBytes(append(AppendName(nil, "name"), 1), all))
+	}
+}
+
+// functionNames reads a map from functions to names, and writes those of functions that exist, each once.
+func (c *checker) functionNames(r *reader) (out []byte, n int) {
+	n = r.count(2)
+	kept, next := 0, uint32(0)
+	for i := 0; i < n && r.err == nil; i++ {
+		fn, name := r.u32(), r.name()
+		if fn >= next && uint64(fn) < uint64(len(c.b.funcs)) {
+			kept, next = kept+1, fn+1
+			out = AppendName(appendU32(out, fn), name)
+		}
+	}
+	if kept == 0 {
+		return nil, n
+	}
+	return append(appendU32(nil, uint32(kept)), out...), n
 }
 
 func nameMap(r *reader) int {

@@ -16,7 +16,8 @@ func check(t *testing.T, wasm []byte, l wasmbin.Limits) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wasmbin.Check(b, l)
+	_, err = wasmbin.Check(b, l)
+	return err
 }
 
 // code makes a module of one function () -> () from its locals and its code, without the last end.
@@ -115,12 +116,6 @@ func TestCheck_bombs(t *testing.T) {
 		m.FuncRaw(m.Type(nil, nil), []byte{0}, w.Repeat(9000, w.Call(0)), w.End)
 		return m.Bytes()
 	}
-	grow := func(max int) []byte {
-		var m w.Module
-		m.Table(0, max)
-		m.FuncRaw(m.Type(nil, nil), []byte{0}, []byte{0xd0, w.FuncRef}, w.I32Const(1), []byte{0xfc, 15, 0}, w.Drop, w.End)
-		return m.Bytes()
-	}
 	fills := func(n int) []byte {
 		return code([]byte{0}, w.Repeat(n, w.I32Const(0), w.I32Const(0), w.I32Const(0), []byte{0xfc, 11, 0}))
 	}
@@ -140,8 +135,6 @@ func TestCheck_bombs(t *testing.T) {
 		"eight thousand loops":         {code([]byte{0}, w.Repeat(8000, w.LoopVoid, w.End)), "the work to compile it"},
 		"eight thousand fills":         {fills(8000), "the work to compile it"},
 		"wide calls":                   {wide(new(w.Module)), "the work to compile it"},
-		"table.grow":                   {grow(w.None), "table 0 is grown by the code and declares no maximum; declare one of at most 1000000 entries"},
-		"table.grow, large":            {grow(2_000_000), "the number of table entries is 2000000"},
 	} {
 		if len(c.wasm) > 800_000 {
 			t.Errorf("%s: %d bytes is no bomb", name, len(c.wasm))
@@ -150,8 +143,36 @@ func TestCheck_bombs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := check(t, grow(1000), wasmbin.Limits{}); err != nil {
-		t.Error(err)
+}
+
+// TestCheck_growingTables: tables that the code grows get a maximum, so that all have no more entries than the limit.
+func TestCheck_growingTables(t *testing.T) {
+	for name, c := range map[string]struct{ first, second, want0, want1 int }{
+		"one without":    {w.None, 7, 999_998, 7},
+		"one is large":   {2_000_000, 7, 999_998, 7},
+		"one is small":   {1000, 7, 1000, 7},
+		"both":           {w.None, w.None, 500_002, 499_997},
+		"one has enough": {w.None, 20, 500_002, 20},
+	} {
+		var m w.Module
+		m.Table(7, c.first)
+		m.Table(2, c.second)
+		code := w.Code([]byte{0xd0, w.FuncRef}, w.I32Const(1), []byte{0xfc, 15, 0}, w.Drop)
+		if c.second > 7 || c.second == w.None {
+			code = append(code, w.Code([]byte{0xd0, w.FuncRef}, w.I32Const(1), []byte{0xfc, 15, 1}, w.Drop)...)
+		}
+		m.FuncRaw(m.Type(nil, nil), []byte{0}, code, w.End)
+		b, err := wasmbin.Read(m.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		anew, err := wasmbin.Check(b, wasmbin.Limits{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got := anew.Tables; int(got[0].Max) != c.want0 || int(got[1].Max) != c.want1 {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -57,12 +57,14 @@ var opcodes = func() (t [256]immediate) {
 	return t
 }()
 
-// code checks every function body.
-func (c *checker) code(r *reader) {
+// code reads every function body and writes it.
+func (c *checker) code(r *reader, out []byte) []byte {
 	n := r.count(2)
 	if r.err == nil && n != c.b.Funcs {
 		r.fail(ErrMalformed, "%d functions are declared but %d have code", c.b.Funcs, n)
 	}
+	out = appendU32(out, uint32(n))
+	c.leaf = make([]int32, 0, n)
 	f := function{c: c}
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		size := r.u32()
@@ -70,8 +72,11 @@ func (c *checker) code(r *reader) {
 		body := r.bytes(size)
 		if r.err == nil {
 			f.check(i, &reader{b: body, base: at, what: "a function body"})
+			out = AppendBytes(out, f.out)
+			c.leaf = append(c.leaf, f.leaf())
 		}
 	}
+	return out
 }
 
 // function is the state of walking one body.
@@ -85,12 +90,23 @@ type function struct {
 
 	blocks, heads, bulks, branches, targets, crossing int
 	nesting, loops, ifs                               depth
+
+	out                           []byte // the body anew
+	instructions, straight, calls int
+}
+
+// leaf is what Checked tells of the function.
+func (f *function) leaf() int32 {
+	if f.calls > 0 || f.instructions > maxLeaf {
+		return -1
+	}
+	return int32(f.straight)
 }
 
 func (f *function) check(i int, r *reader) {
 	b := f.c.b
 	sig := b.types[b.funcs[b.imported+i]]
-	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)})}
+	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)}), out: f.out[:0]}
 	f.over("the number of code bytes", len(r.b), f.c.l.Body)
 	f.declareLocals(len(sig.params))
 	for !r.done() && f.c.err == nil && len(f.labels) > 0 {
@@ -131,10 +147,12 @@ func (f *function) over(what string, n, max int) {
 }
 
 func (f *function) declareLocals(params int) {
-	total := uint64(0)
-	for n := f.r.count(2); n > 0 && f.r.err == nil; n-- {
-		total += uint64(f.r.u32())
-		f.r.valueType()
+	total, n := uint64(0), f.r.count(2)
+	f.out = appendU32(f.out, uint32(n))
+	for ; n > 0 && f.r.err == nil; n-- {
+		count, typ := f.r.u32(), f.r.valueType()
+		total += uint64(count)
+		f.out = append(appendU32(f.out, count), typ)
 	}
 	if total > uint64(f.c.l.Locals) {
 		f.c.over(fmt.Sprintf("the number of locals of function %d (at offset %d)", f.number, f.r.base),
@@ -150,6 +168,10 @@ func (f *function) instruction() {
 	if r.err != nil {
 		return
 	}
+	f.out = in.Append(f.out)
+	if f.instructions++; f.loops.now == 0 {
+		f.straight++
+	}
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
 		f.open(in)
@@ -161,8 +183,10 @@ func (f *function) instruction() {
 	case 0x0e:
 		f.brTable()
 	case 0x10:
+		f.calls++
 		f.callTo(in.X)
 	case 0x11:
+		f.calls++
 		f.cross(in.X)
 	case 0x40: // memory.grow
 		f.bulks++

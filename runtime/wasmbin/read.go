@@ -42,7 +42,7 @@ func Read(wasm []byte) (*Binary, error) {
 	if err := checkHeader(wasm); err != nil {
 		return nil, err
 	}
-	b := &Binary{wasm: wasm}
+	b := &Binary{wasm: wasm, dataCount: -1}
 	if err := b.split(); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 	if b.Funcs != 1 || len(b.Tables) != 1 || b.Tables[0].Max != wasmbin.Unbounded || b.Start {
 		t.Errorf("funcs %d, tables %v, start %v", b.Funcs, b.Tables, b.Start)
 	}
-	if err := wasmbin.Check(b, wasmbin.Limits{}); err != nil {
+	if _, err := wasmbin.Check(b, wasmbin.Limits{}); err != nil {
 		t.Error(err)
 	}
 }

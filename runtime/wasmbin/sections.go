@@ -25,15 +25,11 @@ func (b *Binary) section(s *section) error {
 	case sectionExport:
 		b.readExports(r)
 	case sectionStart:
-		b.Start = true
-		r.u32()
+		b.Start, b.start = true, r.u32()
 	case sectionDataCount:
-		r.u32()
+		b.dataCount = int64(r.u32())
 	case sectionTag:
 		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
-	case sectionCode:
-		b.code = s
-		return r.err
 	default: // read by Check, or by nobody here
 		return r.err
 	}
@@ -93,13 +89,13 @@ func (b *Binary) readImport(r *reader) Import {
 	at := r.offset()
 	switch m.Kind {
 	case Func:
-		t := r.u32()
-		m.Params, m.Results = b.typeAt(r, t)
-		b.funcs = append(b.funcs, t)
+		m.typ = r.u32()
+		m.Params, m.Results = b.typeAt(r, m.typ)
+		b.funcs = append(b.funcs, m.typ)
 	case Table:
-		b.Tables = append(b.Tables, readTable(r))
+		m.Type, m.size = b.readTable(r)
 	case Mem:
-		readMemory(r)
+		m.size = readMemory(r)
 	case Global:
 		m.Type = r.valueType()
 		m.Mutable = r.bool()
@@ -135,15 +131,17 @@ func (b *Binary) readFunctions(r *reader) {
 
 func (b *Binary) readTables(r *reader) {
 	for n := r.count(3); n > 0 && r.err == nil; n-- {
-		b.Tables = append(b.Tables, readTable(r))
+		b.readTable(r)
 	}
 }
 
-func readTable(r *reader) Range {
-	if t := r.u8(); r.err == nil && t != 0x70 && t != 0x6f {
-		r.fail(ErrUnsupported, "a table of type %#x at offset %d", t, r.offset()-1)
+func (b *Binary) readTable(r *reader) (typ byte, size Range) {
+	if typ = r.u8(); r.err == nil && typ != 0x70 && typ != 0x6f {
+		r.fail(ErrUnsupported, "a table of type %#x at offset %d", typ, r.offset()-1)
 	}
-	return readRange(r)
+	size = readRange(r)
+	b.Tables, b.tableTypes = append(b.Tables, size), append(b.tableTypes, typ)
+	return typ, size
 }
 
 func (b *Binary) readMemories(r *reader) {
@@ -162,8 +160,9 @@ const maxPages = 65536
 
 func readMemory(r *reader) Range {
 	at := r.offset()
+	bounded := r.peek() != 0
 	m := readRange(r)
-	if m.Min > maxPages || (m.Max != Unbounded && (m.Max > maxPages || m.Max < m.Min)) {
+	if m.Min > maxPages || bounded && (m.Max > maxPages || m.Max < m.Min) {
 		r.fail(ErrMalformed, "a memory of %d to %d pages at offset %d", m.Min, m.Max, at)
 	}
 	return m

@@ -95,13 +95,21 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(w.Header), "", []byte(nil))
 	f.Add(code([]byte{1, 1, w.V128}, w.LoopVoid, w.Br(0), w.End), "name", []byte{1, 2, 3})
 	f.Add(append([]byte(w.Header), 0, 0x83, 0x80, 0, 1, 'a', 7), "a", []byte("longer size than needed"))
+	f.Add(w.Kernels(), "name", []byte("of the kernels"))
+	for _, s := range w.Spellings() {
+		if s.Same {
+			f.Add(spelled(s.Odd), "", []byte(nil))
+		}
+	}
 	f.Add([]byte("\x00asm\x0d\x00\x01\x00"), "a", []byte("component"))
 	f.Fuzz(func(t *testing.T, wasm []byte, name string, data []byte) {
 		b, err := wasmbin.Read(wasm)
 		if err != nil {
 			return
 		}
-		_ = wasmbin.Check(b, wasmbin.Limits{})
+		if anew, err := wasmbin.Check(b, wasmbin.Limits{}); err == nil {
+			sameAnew(t, wasm, anew)
+		}
 		after, err := wasmbin.SetCustomSection(wasm, name, data)
 		if !utf8.ValidString(name) {
 			if !errors.Is(err, wasmbin.ErrMalformed) {

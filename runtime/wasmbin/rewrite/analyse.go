@@ -1,13 +1,10 @@
 package rewrite
 
-import "github.com/sallyport-mcp/sallyport/runtime/wasmbin"
-
 // analysis is the state of walking one function.
 type analysis struct {
 	*rewriter
 	f    *function
 	open []block // the open blocks, the function itself first
-	in   wasmbin.Instruction
 	// begun says that something may have left the straight line from the function's start, or paid.
 	begun bool
 	run   int64 // the length of the code so far, as maxRun counts

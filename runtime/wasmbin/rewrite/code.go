@@ -1,28 +1,44 @@
 package rewrite
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
 
 // writeCode writes the code section's content.
-func (w *rewriter) writeCode(out []byte) []byte {
-	out = binary.AppendUvarint(out, uint64(len(w.code)+len(w.getSet)))
+func (w *rewriter) writeCode() []byte {
+	var d *wasmbin.Decoder
+	size, n := 0, 0
+	for _, s := range w.b.Sections() {
+		if s.ID == sectionCode {
+			d, size = wasmbin.NewDecoder(s.Data, s.Offset, "the code section"), len(s.Data)
+			n = d.Count(2)
+		}
+	}
+	out := binary.AppendUvarint(make([]byte, 0, size+size/2), uint64(n+len(w.getSet)))
 	var scratch []byte
-	for i := range w.code {
-		scratch = w.writeFunction(scratch[:0], i)
-		out = appendBytes(out, scratch)
+	for i := 0; i < n && w.err == nil; i++ {
+		length := d.U32()
+		at := d.Offset()
+		scratch = w.writeFunction(scratch[:0], i, d.Bytes(length), at)
+		out = wasmbin.AppendBytes(out, scratch)
 	}
 	for _, a := range w.getSet {
-		out = appendBytes(out, a.body)
+		out = wasmbin.AppendBytes(out, a.body)
 	}
 	return out
 }
 
 // writeFunction writes a function with the changes noted.
-func (w *rewriter) writeFunction(out []byte, i int) []byte {
-	f := &w.code[i]
-	if !w.o.Meter {
-		return append(out, f.body...)
+func (w *rewriter) writeFunction(out []byte, i int, body []byte, at int) []byte {
+	f := w.analyse(i, body, at)
+	if w.err != nil {
+		return out
 	}
-	w.analyseFunction(i)
+	if !w.o.Meter {
+		return append(out, body...)
+	}
 	w.addCalls(f)
 	c := coder{rewriter: w, f: f, out: out, temp: f.locals}
 	c.locals()
@@ -66,7 +82,7 @@ func (c *coder) locals() {
 // every way out leads past exit: a branch to the function's label is one to the block's now, and a return becomes such a branch.
 func (c *coder) enter() {
 	f := c.f
-	if c.cheap(f) {
+	if f.cheap {
 		return
 	}
 	if f.early < 0 {
@@ -223,4 +239,4 @@ func (c *coder) op(op byte, index uint32) {
 }
 
 // i64 writes a constant.
-func (c *coder) i64(n int64) { c.out = appendS64(append(c.out, opI64Const), n) }
+func (c *coder) i64(n int64) { c.out = wasmbin.AppendS64(append(c.out, opI64Const), n) }

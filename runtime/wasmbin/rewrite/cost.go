@@ -35,11 +35,11 @@ func (w *rewriter) addCalls(f *function) {
 		}
 		if e.arg < imported {
 			w.costs[e.costSlot] += hostCost
-		} else if callee := &w.code[e.arg-imported]; w.cheap(callee) {
-			w.costs[e.costSlot] += callee.cost
+		} else if cost, ok := w.cheap(int(e.arg - imported)); ok {
+			w.costs[e.costSlot] += cost
 		}
 	}
-	f.checks = f.checks || !w.cheap(f)
+	f.checks = f.checks || !f.cheap
 	w.joinEarly(f)
 }
 
@@ -57,9 +57,10 @@ func (w *rewriter) joinEarly(f *function) {
 	w.costs[loop] += w.costs[straight]
 }
 
-// cheap tells whether a function's straight part is paid for by its callers.
-func (w *rewriter) cheap(f *function) bool {
-	return f.calls == 0 && f.cost <= int64(w.o.Leaf)
+// cheap tells whether the straight part of a function that the module defines is paid for by its callers, and what it costs.
+func (w *rewriter) cheap(i int) (cost int64, ok bool) {
+	n, ok := w.b.Leaf(i)
+	return n + 1, ok && n+1 <= int64(w.o.Leaf)
 }
 
 // weight is what a call of the function takes from the depth.

@@ -1,7 +1,9 @@
 // Package rewrite changes a WebAssembly module, before it is compiled, so that the host can stop its
 // code anywhere, count what it does, and put its state back:
 //
-//	module ── wasmbin.Read, Check ──▶ Rewrite ──▶ module that the compiler sees, and Info
+//	file ── wasmbin.Read, Check ──▶ Checked ── Rewrite ──▶ module that the compiler sees, and Info
+//
+// Its only input is a module that Check has written anew; what is added is in the same encoding.
 //
 // # Metering
 //

@@ -1,7 +1,5 @@
 package rewrite
 
-import "encoding/binary"
-
 // The section ids of the binary format.
 const (
 	sectionCustom    = 0
@@ -58,30 +56,3 @@ const (
 	simdExtractI64  = 29
 	simdReplaceI64  = 30
 )
-
-// appendS64 encodes a signed LEB128 number.
-func appendS64(out []byte, n int64) []byte {
-	for {
-		c := byte(n & 0x7f)
-		n >>= 7
-		if (n == 0 && c&0x40 == 0) || (n == -1 && c&0x40 != 0) {
-			return append(out, c)
-		}
-		out = append(out, c|0x80)
-	}
-}
-
-// appendBytes encodes a length and the bytes.
-func appendBytes(out, p []byte) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(p))), p...)
-}
-
-// appendName encodes a string.
-func appendName(out []byte, s string) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
-}
-
-// appendSection encodes a section.
-func appendSection(out []byte, id byte, content []byte) []byte {
-	return appendBytes(append(out, id), content)
-}

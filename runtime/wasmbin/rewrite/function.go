@@ -12,13 +12,12 @@ const maxLocals = 1 << 20
 // function is one function that the module defines.
 type function struct {
 	body         []byte
-	at           int    // where the body is in the file
 	groups       uint32 // of locals
 	groupsAt     int    // where they begin
 	first        int    // where the instructions begin
 	locals       uint32 // with parameters
 	results      []byte
-	cost         int64 // of its own straight part
+	cheap        bool // its callers pay for its own straight part
 	instructions int
 	vectors      int  // how many of them are on vectors
 	calls        int  // how many calls it makes
@@ -51,32 +50,6 @@ const (
 // straight is which of rewriter.costs is that of a function's own straight part.
 const straight = 0
 
-// analyse walks the code once, to see whether it can be rewritten, and what the functions cost that their callers pay for.
-// What is to be changed is found anew for one function at a time when it is written, or else large files would take many times their size.
-func (w *rewriter) analyse() {
-	n := 0
-	for _, s := range w.b.Sections() {
-		if s.ID != sectionCode {
-			continue
-		}
-		d := wasmbin.NewDecoder(s.Data, s.Offset, "the code section")
-		n = d.Count(2)
-		w.code = make([]function, 0, n)
-		for i := 0; i < n && d.Err() == nil && w.err == nil && i < w.b.Funcs; i++ {
-			size := d.U32()
-			at := d.Offset()
-			if body := d.Bytes(size); d.Err() == nil {
-				w.code = append(w.code, function{body: body, at: at})
-				w.analyseFunction(i)
-			}
-		}
-		w.ends(d)
-	}
-	if w.err == nil && n != w.b.Funcs {
-		w.malformed("%d functions are declared but %d have code", w.b.Funcs, n)
-	}
-}
-
 // ends notes a decoder's problem, or that something is left to be decoded.
 func (w *rewriter) ends(d *wasmbin.Decoder) {
 	w.note(d.Err())
@@ -85,17 +58,18 @@ func (w *rewriter) ends(d *wasmbin.Decoder) {
 	}
 }
 
-// analyseFunction walks one function and notes what is to be changed and what each straight part costs, in events and costs.
-func (w *rewriter) analyseFunction(i int) {
+// analyse walks one function and notes what is to be changed and what each straight part costs, in events and costs.
+// That is done for one function at a time when it is written, or else large files would take many times their size.
+func (w *rewriter) analyse(i int, body []byte, at int) *function {
 	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
 	params, results, _ := w.b.Signature(typ)
-	f := &w.code[i]
-	*f = function{body: f.body, at: f.at, results: results, locals: uint32(len(params)), early: -1}
+	f := &function{body: body, results: results, locals: uint32(len(params)), early: -1}
+	_, f.cheap = w.cheap(i)
 	w.events, w.costs = w.events[:0], append(w.costs[:0], 1)
-	d := wasmbin.NewDecoder(f.body, f.at, "a function body")
+	d := wasmbin.NewDecoder(body, at, "a function body")
 	w.readLocals(d, f)
 	a := analysis{rewriter: w, f: f, open: append(w.open[:0], block{slot: straight, event: -1})}
-	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&a.in) {
+	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&w.in) {
 		f.instructions++
 		a.instruction()
 	}
@@ -103,10 +77,10 @@ func (w *rewriter) analyseFunction(i int) {
 		w.malformed("a function does not end where its body does, at offset %d", d.Offset())
 	}
 	w.open = a.open
-	f.cost = w.costs[straight]
 	if w.o.Meter && f.calls > 0 && len(results) > 1 {
-		f.blockType = appendS64(nil, int64(w.typeOf("", string(results))))
+		f.blockType = wasmbin.AppendS64(nil, int64(w.typeOf("", string(results))))
 	}
+	return f
 }
 
 func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {

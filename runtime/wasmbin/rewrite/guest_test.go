@@ -14,7 +14,6 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // plugins are the Go guests of this repository, as make builds them, or else one of them built here.
@@ -156,7 +155,7 @@ func TestGuests(t *testing.T) {
 // TestGuests_names: the names of functions are those of the same functions as before.
 func TestGuests_names(t *testing.T) {
 	for _, wasm := range plugins(t) {
-		out, _, err := rewrite.Rewrite(wasm, both)
+		out, _, err := rewriteWasm(wasm, both)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +199,7 @@ func BenchmarkRewrite_4MB(b *testing.B) {
 	least, size := time.Hour, 0
 	for b.Loop() {
 		begin := time.Now()
-		out, _, err := rewrite.Rewrite(wasm, both)
+		out, _, err := rewriteWasm(wasm, both)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -234,4 +233,27 @@ func BenchmarkGuest(b *testing.B) {
 	b.ReportMetric(float64(least[0].Nanoseconds())/1000, "plain-us")
 	b.ReportMetric(float64(least[1].Nanoseconds())/1000, "metered-us")
 	b.ReportMetric(float64(least[1])/float64(least[0]), "metered/plain")
+}
+
+// BenchmarkCheck_4MB is the check of the same module.
+func BenchmarkCheck_4MB(b *testing.B) {
+	wasm := plugins(b)["time.wasm"]
+	if wasm == nil {
+		wasm = plugins(b)["conformance.wasm"]
+	}
+	b.SetBytes(int64(len(wasm)))
+	b.ReportAllocs()
+	least := time.Hour
+	for b.Loop() {
+		begin := time.Now()
+		m, err := wasmbin.Read(wasm)
+		if err == nil {
+			_, err = wasmbin.Check(m, wasmbin.Limits{})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		least = min(least, time.Since(begin))
+	}
+	b.ReportMetric(float64(least.Microseconds())/1000, "least-ms")
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -23,7 +22,7 @@ func kernel(t testing.TB, metered bool) (*host, api.Module) {
 	t.Cleanup(func() { _ = h.Close(ctx) })
 	wasm := w.Kernels()
 	if metered {
-		if wasm, _, err = rewrite.Rewrite(wasm, both); err != nil {
+		if wasm, _, err = rewriteWasm(wasm, both); err != nil {
 			t.Fatal(err)
 		}
 	}

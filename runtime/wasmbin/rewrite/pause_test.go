@@ -7,7 +7,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -87,7 +86,7 @@ func TestMeter_pausesCostNothing(t *testing.T) {
 // TestMeter_fewPauses: code of usual length has none.
 func TestMeter_fewPauses(t *testing.T) {
 	for n, want := range map[int]int{1000: 1, 8000: 1, 9000: 2, 80_000: 10} {
-		_, info, err := rewrite.Rewrite(straight(w.Repeat(n, steps)), both)
+		_, info, err := rewriteWasm(straight(w.Repeat(n, steps)), both)
 		if err != nil || info.Checks != want {
 			t.Errorf("%d instructions: %d checks, %v, want %d", 4*n, info.Checks, err, want)
 		}

@@ -76,28 +76,20 @@ func (i *Info) InPlace() bool {
 	return !i.Uses.TableWrite && !i.Uses.ElemDrop && !i.Uses.DataDrop && !i.Shared
 }
 
-// Rewrite returns the module with what the options ask for. The module must have passed
-// wasmbin.Check, or else the result may exceed a limit of the compiler that the module did not. The errors
-// are those of package wasmbin, and ErrReserved.
-func Rewrite(wasm []byte, o Options) ([]byte, *Info, error) {
-	b, err := wasmbin.Read(wasm)
-	if err != nil {
-		return nil, nil, err
-	}
+// Rewrite returns the module with what the options ask for. The errors are those of package wasmbin, and ErrReserved;
+// offsets in them are those of the checked module.
+func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	o.Depth = cmp.Or(o.Depth, 1<<16)
 	o.Leaf = cmp.Or(o.Leaf, 200)
-	w := &rewriter{o: o, b: b, info: &Info{}}
+	w := &rewriter{o: o, b: m, info: &Info{}}
 	if err := w.reserved(); err != nil {
 		return nil, nil, err
 	}
 	w.survey()
-	if w.err == nil {
-		w.analyse()
-	}
 	if w.err != nil {
 		return nil, nil, w.err
 	}
-	out := w.write(len(wasm))
+	out := w.write(len(m.Wasm()))
 	if w.err != nil {
 		return nil, nil, w.err
 	}
@@ -107,7 +99,7 @@ func Rewrite(wasm []byte, o Options) ([]byte, *Info, error) {
 // rewriter is the state of rewriting one module. The first problem stays in err.
 type rewriter struct {
 	o    Options
-	b    *wasmbin.Binary
+	b    *wasmbin.Checked
 	info *Info
 	err  error
 
@@ -116,13 +108,13 @@ type rewriter struct {
 	hasMem   bool
 	segments int // data segments
 
-	start       int64 // the start function, or -1
-	declared    bool  // the start function's reference is taken outside of code
-	startTaken  bool  // and in code
-	code        []function
+	start       int64   // the start function, or -1
+	declared    bool    // the start function's reference is taken outside of code
+	startTaken  bool    // and in code
 	events      []event // of the function that is walked
 	costs       []int64 // of its straight parts
 	open        []block // room for its open blocks
+	in          wasmbin.Instruction
 	blockTypes  map[string]uint32
 	extraTypes  []byte // types added
 	nExtraTypes uint32

@@ -6,38 +6,48 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// order is the order of the sections that can be added, as the format prescribes it.
+// order is the order of the sections, as the format prescribes it.
 var order = [...]byte{sectionType, sectionImport, sectionFunction, 4, 5, sectionGlobal, sectionExport, sectionStart,
-	sectionElement, sectionDataCount, sectionCode, sectionData}
+	sectionElement, sectionDataCount, sectionCode, sectionData, sectionCustom}
 
-// write writes the module.
+// write writes the module. The code comes first, since it decides about other sections.
 func (w *rewriter) write(size int) []byte {
+	code := w.writeCode()
 	out := make([]byte, 0, size+size/2)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
-	next := 0 // in order
+	sections := make(map[byte]wasmbin.RawSection)
 	for _, s := range w.b.Sections() {
-		if s.ID == sectionCustom {
-			out = w.writeCustom(out, s)
-			continue
-		}
-		for order[next] != s.ID { // Read has checked that the order is right
-			out = w.writeSection(out, wasmbin.RawSection{ID: order[next], Data: []byte{0}}, true)
-			next++
-		}
-		next++
-		out = w.writeSection(out, s, false)
-		if w.err != nil {
-			return nil
-		}
+		sections[s.ID] = s // the only custom one has the names
 	}
-	for ; next < len(order); next++ {
-		out = w.writeSection(out, wasmbin.RawSection{ID: order[next], Data: []byte{0}}, true)
+	for _, id := range order {
+		s, there := sections[id]
+		if !there {
+			s = wasmbin.RawSection{ID: id, Data: []byte{0}}
+		}
+		switch {
+		case w.err != nil:
+			return nil
+		case id == sectionCode:
+			out = appendList(out, id, code)
+		case id == sectionCustom && there:
+			out = w.writeNames(out, s)
+		case id != sectionCustom:
+			out = w.writeSection(out, s, !there)
+		}
 	}
 	if w.o.Snapshot && w.startTaken && !w.declared {
 		// Exporting the start function would make this valid.
 		w.malformed("the code takes a reference of function %d, which is not declared", w.start)
 	}
 	return out
+}
+
+// appendList writes a section, unless it is an empty list.
+func appendList(out []byte, id byte, content []byte) []byte {
+	if len(content) == 0 || content[0] == 0 {
+		return out
+	}
+	return wasmbin.AppendSection(out, id, content)
 }
 
 // writeSection writes a section with what is added to it. A missing one is written only if something is.
@@ -59,21 +69,14 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 		if missing || w.o.Snapshot {
 			return out
 		}
-		content = binary.AppendUvarint(nil, uint64(w.shift(uint32(w.start))))
+		return wasmbin.AppendSection(out, s.ID, binary.AppendUvarint(nil, uint64(w.shift(uint32(w.start)))))
 	case sectionElement:
 		content = w.writeElements(d)
 	case sectionDataCount:
 		if missing || w.dropsData() {
 			return out
 		}
-		content = s.Data
-		d.U32()
-		w.ends(d)
-	case sectionCode:
-		if missing && len(w.getSet) == 0 {
-			return out
-		}
-		return appendSection(out, s.ID, w.writeCode(make([]byte, 0, len(s.Data)+len(s.Data)/2)))
+		return wasmbin.AppendSection(out, s.ID, s.Data)
 	case sectionData:
 		content = s.Data
 		if w.o.Snapshot {
@@ -82,10 +85,7 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 	default: // tables and memories
 		content = s.Data
 	}
-	if missing && (len(content) == 0 || content[0] == 0) {
-		return out
-	}
-	return appendSection(out, s.ID, content)
+	return appendList(out, s.ID, content)
 }
 
 // extend adds n entries, already encoded, to a vector.
@@ -100,7 +100,7 @@ func (w *rewriter) extendImports(d *wasmbin.Decoder, data []byte) []byte {
 	if !w.o.Meter {
 		return data
 	}
-	refill := append(appendName(appendName(nil, Module), RefillImport), byte(wasmbin.Func))
+	refill := append(wasmbin.AppendName(wasmbin.AppendName(nil, Module), RefillImport), byte(wasmbin.Func))
 	return w.extend(d, data, 1, binary.AppendUvarint(refill, uint64(w.typeOf("", "\x7e"))))
 }
 
@@ -127,7 +127,7 @@ func (w *rewriter) writeGlobals(d *wasmbin.Decoder) []byte {
 	w.ends(d)
 	if w.o.Meter {
 		out = append(out, typeI64, 1, opI64Const, 0, opEnd)
-		out = append(appendS64(append(out, typeI64, 1, opI64Const), w.o.Depth), opEnd)
+		out = append(wasmbin.AppendS64(append(out, typeI64, 1, opI64Const), w.o.Depth), opEnd)
 	}
 	return out
 }
@@ -147,7 +147,7 @@ type exports struct {
 
 func (e *exports) add(name string, kind wasmbin.Kind, index uint32) {
 	e.n++
-	e.out = append(appendName(e.out, name), byte(kind))
+	e.out = append(wasmbin.AppendName(e.out, name), byte(kind))
 	e.out = binary.AppendUvarint(e.out, uint64(index))
 }
 

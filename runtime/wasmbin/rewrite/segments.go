@@ -23,13 +23,8 @@ func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 			}
 			out = w.constant(d, out)
 		}
-		switch {
-		case flags&3 == 0: // functions for table 0
-		case flags&4 != 0:
-			out = append(out, d.RefType())
-		default:
-			d.Zero() // functions
-			out = append(out, 0)
+		if flags&3 != 0 { // a kind or a type
+			out = append(out, d.U8())
 		}
 		out = w.writeEntries(d, out, flags&4 != 0)
 	}
@@ -70,7 +65,7 @@ func (w *rewriter) writeData(d *wasmbin.Decoder) []byte {
 			out = append(out, 1, 0)
 			continue
 		}
-		out = appendBytes(append(out, 1), d.Bytes(d.U32()))
+		out = wasmbin.AppendBytes(append(out, 1), d.Bytes(d.U32()))
 	}
 	w.ends(d)
 	if w.dropsData() {

@@ -121,7 +121,7 @@ func (w *rewriter) typeOf(params, results string) uint32 {
 		typ = uint32(w.b.Types()) + w.nExtraTypes
 		w.blockTypes[key] = typ
 		w.nExtraTypes++
-		w.extraTypes = appendName(appendName(append(w.extraTypes, typeFunc), params), results)
+		w.extraTypes = wasmbin.AppendName(wasmbin.AppendName(append(w.extraTypes, typeFunc), params), results)
 	}
 	return typ
 }
@@ -135,9 +135,9 @@ func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
 	}
 	switch in.Op {
 	case opRefFunc:
-		return append(binary.AppendUvarint(append(out, opRefFunc), uint64(w.take(in.X))), opEnd)
+		in.X = w.take(in.X)
 	case opGlobalGet:
 		w.knownGlobal(in.X)
 	}
-	return append(out, d.Since(in.Begin)...)
+	return append(in.Append(out), opEnd)
 }

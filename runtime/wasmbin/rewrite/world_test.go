@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
@@ -67,11 +68,24 @@ type guest struct {
 	info *rewrite.Info
 }
 
+// rewriteWasm checks and rewrites a module.
+func rewriteWasm(wasm []byte, o rewrite.Options) ([]byte, *rewrite.Info, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := wasmbin.Check(b, wasmbin.Limits{Body: 1 << 30})
+	if err != nil {
+		return nil, nil, err
+	}
+	return rewrite.Rewrite(m, o)
+}
+
 // rewriteAny meters a module at least, if no snapshot of it can be taken.
 func rewriteAny(wasm []byte) ([]byte, *rewrite.Info, error) {
-	out, info, err := rewrite.Rewrite(wasm, both)
+	out, info, err := rewriteWasm(wasm, both)
 	if err != nil && strings.Contains(err.Error(), "is a reference that changes") {
-		return rewrite.Rewrite(wasm, rewrite.Options{Meter: true})
+		return rewriteWasm(wasm, rewrite.Options{Meter: true})
 	}
 	return out, info, err
 }

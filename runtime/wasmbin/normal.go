@@ -1,0 +1,138 @@
+package wasmbin
+
+import "fmt"
+
+// Checked is a module that Check has written anew, section by section and instruction by instruction, from what was decoded:
+// each number in as few bytes as it needs, and nothing else in it. So nothing can be in it that this package
+// reads in one way and the compiler in another.
+type Checked struct {
+	*Binary
+	leaf []int32
+}
+
+// Wasm is the module. It must not be changed.
+func (c *Checked) Wasm() []byte { return c.wasm }
+
+// Leaf returns how many instructions a function that the module defines has outside of loops, if it calls nothing and is
+// not over 32,768 instructions. i counts from the first that is not imported.
+func (c *Checked) Leaf(i int) (instructions int64, ok bool) {
+	n := c.leaf[i]
+	return int64(n), n >= 0
+}
+
+// maxLeaf is how many instructions Leaf tells of at most.
+const maxLeaf = 1 << 15
+
+// section writes a section, unless it is an empty list.
+func (c *checker) section(id byte, content []byte) {
+	if len(content) > 0 && content[0] != 0 {
+		c.out = AppendSection(c.out, id, content)
+	}
+}
+
+// write writes the module. Sections are read here only if Read has left them alone; the code comes first, since a table
+// that it grows gets a maximum.
+func (c *checker) write() {
+	code := c.read(sectionCode, c.code)
+	if len(c.leaf) != c.b.Funcs {
+		c.note(fmt.Errorf("%w: %d functions are declared but %d have code", ErrMalformed, c.b.Funcs, len(c.leaf)))
+	}
+	c.boundTables()
+	c.out = append(make([]byte, 0, c.b.Size()+64), header...)
+	c.section(sectionType, c.b.appendTypes())
+	c.section(sectionImport, c.b.appendImports())
+	c.section(sectionFunction, c.b.appendFunctions())
+	c.section(sectionTable, c.appendTables())
+	c.section(sectionMemory, c.b.appendMemory())
+	c.section(sectionGlobal, c.read(sectionGlobal, c.globals))
+	c.section(sectionExport, c.b.appendExports())
+	if c.b.Start {
+		c.out = AppendSection(c.out, sectionStart, appendU32(nil, c.b.start))
+	}
+	c.section(sectionElement, c.read(sectionElement, c.elements))
+	if n := c.b.dataCount; n >= 0 {
+		c.out = AppendSection(c.out, sectionDataCount, appendU32(nil, uint32(n)))
+	}
+	c.section(sectionCode, code)
+	c.section(sectionData, c.read(sectionData, c.data))
+}
+
+// read returns what f makes of a section.
+func (c *checker) read(id byte, f func(r *reader, out []byte) []byte) (content []byte) {
+	for i := range c.b.sections {
+		if s := &c.b.sections[i]; s.id == id && c.err == nil {
+			r := c.b.reader(s)
+			content = f(r, make([]byte, 0, s.end-s.body))
+			if r.err == nil && r.rest() > 0 {
+				r.fail(ErrMalformed, "%s has %d bytes too many at offset %d", r.what, r.rest(), r.offset())
+			}
+			c.note(r.err)
+		}
+	}
+	return content
+}
+
+func (b *Binary) appendTypes() []byte {
+	out := appendU32(nil, uint32(len(b.types)))
+	for _, t := range b.types {
+		out = AppendBytes(AppendBytes(append(out, 0x60), t.params), t.results)
+	}
+	return out
+}
+
+func (b *Binary) appendImports() []byte {
+	out := appendU32(nil, uint32(len(b.Imports)))
+	for _, i := range b.Imports {
+		out = append(AppendName(AppendName(out, i.Module), i.Name), byte(i.Kind))
+		switch i.Kind {
+		case Func:
+			out = appendU32(out, i.typ)
+		case Table:
+			out = i.size.append(append(out, i.Type))
+		case Mem:
+			out = i.size.append(out)
+		case Global:
+			out = appendBool(append(out, i.Type), i.Mutable)
+		}
+	}
+	return out
+}
+
+func (b *Binary) appendFunctions() []byte {
+	out := appendU32(make([]byte, 0, 2*b.Funcs), uint32(b.Funcs))
+	for _, t := range b.funcs[b.imported:] {
+		out = appendU32(out, t)
+	}
+	return out
+}
+
+func (c *checker) appendTables() []byte {
+	first := c.b.tables
+	out := appendU32(nil, uint32(len(c.sizes)-first))
+	for i, size := range c.sizes[first:] {
+		out = size.append(append(out, c.b.tableTypes[first+i]))
+	}
+	return out
+}
+
+func (b *Binary) appendMemory() []byte {
+	if b.Memory == nil {
+		return nil
+	}
+	return b.Memory.append([]byte{1})
+}
+
+func (b *Binary) appendExports() []byte {
+	out := appendU32(nil, uint32(len(b.Exports)))
+	for _, e := range b.Exports {
+		out = appendU32(append(AppendName(out, e.Name), byte(e.Kind)), e.Index)
+	}
+	return out
+}
+
+func (r Range) append(out []byte) []byte {
+	if r.Max != Unbounded {
+		return appendU32(appendU32(append(out, 1), r.Min), r.Max)
+	}
+	return appendU32(append(out, 0), r.Min)
+}

@@ -1,0 +1,149 @@
+package wasmbin_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// spelled is a module with an instruction in a place where it may be, valid or not.
+func spelled(instruction []byte) []byte {
+	var m w.Module
+	m.Memory(1, 1)
+	m.Table(1, 1)
+	m.Global(w.I32, 0)
+	m.ElementsRaw(1, 0, 1, 0)
+	m.PassiveData([]byte{1})
+	code := w.Code(instruction, w.Unreachable)
+	if op := instruction[0]; op >= 0x02 && op <= 0x04 {
+		code = w.Code(instruction, w.End, w.Unreachable)
+	}
+	m.FuncRaw(m.Type(nil, nil), w.Code(w.U32(1), w.U32(1), []byte{w.I32}), code, w.End)
+	return m.Bytes()
+}
+
+func writeAnew(wasm []byte) (*wasmbin.Checked, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	return wasmbin.Check(b, wasmbin.Limits{})
+}
+
+// TestCheck_anew: whichever way an instruction is written down, it is refused or written anew in the one short way.
+func TestCheck_anew(t *testing.T) {
+	instructions, same, others := 0, 0, 0
+	for _, s := range w.Spellings() {
+		short := spelled(s.Short)
+		anew, err := writeAnew(spelled(s.Odd))
+		switch {
+		case bytes.Equal(s.Odd, s.Short):
+			instructions++
+			if err != nil || !bytes.Equal(anew.Wasm(), short) {
+				t.Fatalf("%s: %v", s.Name, err)
+			}
+		case err != nil:
+		case s.Same:
+			if same++; !bytes.Equal(anew.Wasm(), short) {
+				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
+			}
+		default: // another type
+			if others++; !bytes.Equal(anew.Wasm(), spelled(s.Odd)) {
+				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
+			}
+		}
+	}
+	t.Logf("%d instructions, %d longer spellings, %d other types", instructions, same, others)
+	if instructions < 400 || same < 400 || others < 20 {
+		t.Error("too few")
+	}
+}
+
+// TestCheck_anewOutside: so are the parts of a module that are not code.
+func TestCheck_anewOutside(t *testing.T) {
+	long := func(n uint32) string { return string(w.Overlong(n, 2)) }
+	zero, one, two := long(0), long(1), long(2)
+	odd := []byte(w.Header)
+	add := func(id byte, parts ...string) {
+		c := strings.Join(parts, "")
+		odd = append(append(append(odd, id), w.Overlong(uint32(len(c)), 3)...), c...)
+	}
+	add(1, one, "\x60", one, "\x7f", zero)
+	add(2, one, one, "e", one, "f\x00", zero)
+	add(3, one, zero)
+	add(0, "\x01xsome data")
+	add(4, one, "\x70\x00", one)
+	add(5, one, "\x01", one, two)
+	add(6, one, "\x7f\x00\x41", zero, "\x0b")
+	add(7, one, one, "g\x00", one)
+	add(9, two, zero, "\x41", zero, "\x0b", one, zero, long(5), "\x70", one, "\xd2", zero, "\x0b")
+	add(12, one)
+	add(10, one, long(6), one, one, "\x7e\x0b")
+	add(11, one, two, zero, "\x41", zero, "\x0b", one, "x")
+	add(0, long(4), "name\x00\x02\x01m\x01", long(7), one, zero, one, "f\x05\x00")
+	add(0, "\x04name")
+	want := w.Code([]byte(w.Header), w.Section(1, []byte("\x01\x60\x01\x7f\x00")), w.Section(2, []byte("\x01\x01e\x01f\x00\x00")),
+		w.Section(3, []byte("\x01\x00")), w.Section(4, []byte("\x01\x70\x00\x01")), w.Section(5, []byte("\x01\x01\x01\x02")),
+		w.Section(6, []byte("\x01\x7f\x00\x41\x00\x0b")), w.Section(7, []byte("\x01\x01g\x00\x01")),
+		w.Section(9, []byte("\x02\x00\x41\x00\x0b\x01\x00\x05\x70\x01\xd2\x00\x0b")), w.Section(12, []byte{1}),
+		w.Section(10, []byte("\x01\x04\x01\x01\x7e\x0b")), w.Section(11, []byte("\x01\x00\x41\x00\x0b\x01x")),
+		w.Section(0, []byte("\x04name\x01\x04\x01\x00\x01f")))
+	anew, err := writeAnew(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(anew.Wasm(), want) {
+		t.Errorf("\n% x\n% x", anew.Wasm(), want)
+	}
+}
+
+// instructions reads all the code of a module and writes what was decoded as text.
+func instructions(t *testing.T, wasm []byte) (all []string) {
+	t.Helper()
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range b.Sections() {
+		if s.ID != 10 {
+			continue
+		}
+		d := wasmbin.NewDecoder(s.Data, s.Offset, "the code section")
+		for n := d.Count(2); n > 0 && d.Err() == nil; n-- {
+			body := wasmbin.NewDecoder(d.Bytes(d.U32()), 0, "a function body")
+			for n := body.Count(2); n > 0; n-- {
+				all = append(all, fmt.Sprint(body.U32(), body.ValueType()))
+			}
+			for in := (wasmbin.Instruction{}); !body.Done() && body.Next(&in); in = (wasmbin.Instruction{}) {
+				in.Begin, in.End = 0, 0
+				all = append(all, fmt.Sprint(in))
+			}
+			if body.Err() != nil {
+				t.Fatal(body.Err())
+			}
+		}
+	}
+	return all
+}
+
+// sameAnew fails unless a checked module has the instructions of the file, and stays as it is when it is checked again.
+func sameAnew(t *testing.T, wasm []byte, anew *wasmbin.Checked) {
+	t.Helper()
+	again, err := writeAnew(anew.Wasm())
+	if err != nil || !bytes.Equal(again.Wasm(), anew.Wasm()) {
+		t.Fatalf("%v\n% x", err, anew.Wasm())
+	}
+	before, after := instructions(t, wasm), instructions(t, anew.Wasm())
+	if len(before) != len(after) {
+		t.Fatalf("%d instructions became %d\n% x", len(before), len(after), wasm)
+	}
+	for i := range before {
+		if before[i] != after[i] {
+			t.Fatalf("%s became %s\n% x", before[i], after[i], wasm)
+		}
+	}
+}
