@@ -16,7 +16,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 )
@@ -100,8 +99,9 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
+	defer keys.Follow(ctx, func(err error) { log.Error("changed state keys are not in force: the ones before stay", "error", err) })()
 	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Site: siteOf(s.Text("dir")),
-		Search: s.Bool("search"), Keys: keys, AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
+		Search: s.Bool("search"), Keys: keys.Keys(), AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)
@@ -122,7 +122,7 @@ func siteOf(dir string) string {
 
 // stateKeys are the keys that seal the calls which wait for an answer: those of the file that the operator names, or else
 // this host's own.
-func stateKeys(s *settings.Settings) (*sealed.Keys, error) {
+func stateKeys(s *settings.Settings) (*statekeys.File, error) {
 	if file := s.Text("state_keys"); file != "" {
 		return statekeys.Shared(file)
 	}

@@ -18,6 +18,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 const (
@@ -35,9 +36,9 @@ const (
 // ErrInvalid says that a text was not sealed with one of the keys, or was changed since.
 var ErrInvalid = errors.New("not sealed here")
 
-// Keys seal and open. They never change, and are safe for concurrent use.
+// Keys seal and open. They are safe for concurrent use.
 type Keys struct {
-	keys []key
+	keys atomic.Pointer[[]key]
 }
 
 type key struct {
@@ -50,7 +51,7 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 	if len(secrets) == 0 || len(secrets) > MaxKeys {
 		return nil, fmt.Errorf("%d keys: give 1 to %d", len(secrets), MaxKeys)
 	}
-	k := &Keys{}
+	all := make([]key, 0, len(secrets))
 	for i, s := range secrets {
 		if len(s) < KeySize {
 			return nil, fmt.Errorf("key %d has %d bytes: a key has %d at least", i+1, len(s), KeySize)
@@ -58,10 +59,15 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 		one := key{secret: append([]byte{}, s...)}
 		sum := sha256.Sum256(append([]byte("sallyport key id "), s...))
 		copy(one.id[:], sum[:])
-		k.keys = append(k.keys, one)
+		all = append(all, one)
 	}
+	k := &Keys{}
+	k.keys.Store(&all)
 	return k, nil
 }
+
+// Replace takes over the keys of others, as one step.
+func (k *Keys) Replace(others *Keys) { k.keys.Store(others.keys.Load()) }
 
 // RandomKey returns a new secret of KeySize bytes.
 func RandomKey() []byte {
@@ -83,9 +89,10 @@ func Random() *Keys {
 func (k *Keys) Seal(plain []byte) string {
 	box := make([]byte, head, head+len(plain)+64)
 	box[0] = version
-	copy(box[1:], k.keys[0].id[:])
+	first := (*k.keys.Load())[0]
+	copy(box[1:], first.id[:])
 	rand.Read(box[1+idSize:])
-	box = k.keys[0].cipher(box[1+idSize:head]).Seal(box, nil, plain, box[:head])
+	box = first.cipher(box[1+idSize:head]).Seal(box, nil, plain, box[:head])
 	return base64.RawURLEncoding.EncodeToString(box)
 }
 
@@ -95,7 +102,7 @@ func (k *Keys) Open(text string) ([]byte, error) {
 	if err != nil || len(box) < head || box[0] != version {
 		return nil, ErrInvalid
 	}
-	for _, one := range k.keys {
+	for _, one := range *k.keys.Load() {
 		if string(one.id[:]) != string(box[1:1+idSize]) {
 			continue
 		}

@@ -3,6 +3,7 @@ package statekeys
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
@@ -23,45 +25,109 @@ const (
 	ownAge = 30 * 24 * time.Hour
 )
 
+// followEvery is the time between two looks at the file of a host that runs.
+const followEvery = time.Minute
+
+// A File holds keys, and is read again when it changes.
+type File struct {
+	path string
+	own  bool // this host makes and renews it
+	keys *sealed.Keys
+	seen []byte
+}
+
 // Shared reads the keys of a file that the operator names, which hosts behind one address share.
-func Shared(file string) (*sealed.Keys, error) {
-	keys, err := read(file)
+func Shared(path string) (*File, error) {
+	f, err := open(path, false)
 	if err != nil {
 		err = voice.Hint(err, "a key is one line of base64, 32 bytes or more: head -c 32 /dev/urandom | base64")
 	}
-	return keys, err
+	return f, err
 }
 
-// Own are the keys of this host alone, in a file that is made when it is not there.
-func Own(file string) (*sealed.Keys, error) {
-	if err := renew(file); err != nil {
-		return nil, err
-	}
-	return read(file)
+// Own are the keys of the hosts of one state folder, in a file that is made when it is not there, and has a new key every
+// thirty days.
+func Own(path string) (*File, error) { return open(path, true) }
+
+func open(path string, own bool) (*File, error) {
+	f := &File{path: path, own: own}
+	return f, f.look(context.Background())
 }
 
-// read reads a file of keys, the one that seals first. Empty lines and those that begin with # say
-// nothing.
-func read(file string) (*sealed.Keys, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
+// Keys are those of the file, also when it has changed since.
+func (f *File) Keys() *sealed.Keys { return f.keys }
+
+// Follow takes over what the file holds until stop is called. Failures are told, and then the keys stay.
+func (f *File) Follow(ctx context.Context, failed func(error)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(followEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := f.look(ctx); err != nil && ctx.Err() == nil {
+				failed(err)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
+}
+
+// look renews the file where it is this host's own, and reads it if it has changed.
+func (f *File) look(ctx context.Context) error {
+	if f.own {
+		if err := renew(ctx, f.path); err != nil {
+			return err
+		}
+	}
+	data, err := content(f.path)
+	if err != nil || f.keys != nil && bytes.Equal(data, f.seen) {
+		return err
+	}
+	keys, err := keysOf(f.path, data)
 	switch {
+	case err != nil:
+		return err
+	case f.keys == nil:
+		f.keys = keys
+	default:
+		f.keys.Replace(keys)
+	}
+	f.seen = data
+	return nil
+}
+
+// content reads a file of keys, which only its owner may read.
+func content(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxFile)
 	case private.OpenToOthers(info.Mode()):
 		return nil, fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+	return os.ReadFile(file)
+}
+
+// keysOf are the keys of a file with this content, the one that seals first. Empty lines and those that begin with #
+// say nothing.
+func keysOf(file string, data []byte) (*sealed.Keys, error) {
 	secrets, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	var keys *sealed.Keys
+	if err == nil {
+		keys, err = sealed.NewKeys(secrets...)
 	}
-	keys, err := sealed.NewKeys(secrets...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -85,38 +151,40 @@ func parse(data []byte) (secrets [][]byte, err error) {
 	return secrets, nil
 }
 
-// renew makes this host's own key, or a new one in front of it when it is old. Two hosts that do so
-// at once end with the same file: what is not there is made by one of them, and what is old is replaced
-// whole.
-func renew(file string) error {
-	key := base64.StdEncoding.AppendEncode(nil, sealed.RandomKey())
-	key = append(key, '\n')
-	info, err := os.Stat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return create(file, key)
-	case err != nil || time.Since(info.ModTime()) < ownAge:
-		return err
+// renew makes the key of a state folder, or a new one in front of it when it is old. One host at a time does, so that
+// every key that a host has sealed with is in the file.
+func renew(ctx context.Context, file string) error {
+	if !due(file) {
+		return nil
 	}
-	old, err := os.ReadFile(file)
+	unlock, err := landing.LockFile(ctx, file+".lock")
 	if err != nil {
 		return err
 	}
-	last, _, _ := bytes.Cut(old, []byte{'\n'})
-	return write(file, append(append(key, last...), '\n'), os.Rename)
-}
-
-// create writes a file that is not there, or leaves the one that another host has just written.
-func create(file string, key []byte) error {
-	err := write(file, key, os.Link)
-	if errors.Is(err, fs.ErrExist) {
+	defer unlock()
+	if !due(file) { // another host was faster
 		return nil
 	}
-	return err
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key := base64.StdEncoding.AppendEncode(nil, sealed.RandomKey())
+	key = append(key, '\n')
+	if last, _, _ := bytes.Cut(old, []byte{'\n'}); len(last) > 0 {
+		key = append(append(key, last...), '\n')
+	}
+	return write(file, key)
+}
+
+// due tells that there is no file, or that its key is old.
+func due(file string) bool {
+	info, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) >= ownAge
 }
 
 // write writes a file beside the one that is meant, and puts it in its place when it is whole.
-func write(file string, data []byte, place func(from, to string) error) error {
+func write(file string, data []byte) error {
 	next, err := os.CreateTemp(filepath.Dir(file), ".state-keys-*") // of mode 0600
 	if err != nil {
 		return err
@@ -126,5 +194,5 @@ func write(file string, data []byte, place func(from, to string) error) error {
 	if err = errors.Join(err, next.Close()); err != nil {
 		return err
 	}
-	return place(next.Name(), file)
+	return os.Rename(next.Name(), file)
 }

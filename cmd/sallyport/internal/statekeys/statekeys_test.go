@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,44 +17,100 @@ import (
 )
 
 func TestOwn(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "state-keys")
-	if err := renew(file); err != nil {
-		t.Fatal(err)
-	}
-	first, err := os.ReadFile(file)
+	path := filepath.Join(t.TempDir(), "state-keys")
+	before := own(t, path)
+	first, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(file); private.OpenToOthers(info.Mode()) {
+	if info, _ := os.Stat(path); private.OpenToOthers(info.Mode()) {
 		t.Errorf("mode %v", info.Mode())
 	}
-	if err := renew(file); err != nil { // which leaves it
-		t.Fatal(err)
-	}
-	if again, _ := os.ReadFile(file); !bytes.Equal(again, first) {
+	own(t, path) // which leaves it
+	if again, _ := os.ReadFile(path); !bytes.Equal(again, first) {
 		t.Error("a young key was replaced")
 	}
-	before, err := read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, month := before.Seal([]byte("text")), time.Now().Add(-ownAge)
-	if err := os.Chtimes(file, month, month); err != nil {
-		t.Fatal(err)
-	}
-	if err := renew(file); err != nil {
-		t.Fatal(err)
-	}
-	keys, err := read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keys.Open(old); err != nil {
+	old := before.Keys().Seal([]byte("text"))
+	age(t, path)
+	if _, err := own(t, path).Keys().Open(old); err != nil {
 		t.Errorf("the old key opens nothing any more: %v", err)
 	}
-	left, _ := os.ReadDir(filepath.Dir(file))
-	if len(left) != 1 {
+	left, _ := os.ReadDir(filepath.Dir(path))
+	if len(left) != 2 || left[1].Name() != "state-keys.lock" {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func own(t *testing.T, path string) *File {
+	t.Helper()
+	f, err := Own(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// age makes a file thirty days old.
+func age(t *testing.T, path string) {
+	t.Helper()
+	month := time.Now().Add(-ownAge)
+	if err := os.Chtimes(path, month, month); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Hosts that start together on an old key all seal with keys that the file has.
+func TestOwn_startedTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state-keys")
+	own(t, path)
+	age(t, path)
+	files := make([]*File, 50)
+	var work sync.WaitGroup
+	for i := range files {
+		work.Go(func() {
+			var err error
+			if files[i], err = Own(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	last := own(t, path)
+	for i, f := range files {
+		if _, err := last.Keys().Open(f.Keys().Seal([]byte("x"))); err != nil {
+			t.Errorf("host %d seals with a key that no file has: %v", i, err)
+		}
+	}
+}
+
+// A host that runs for months seals with the newest key, and opens texts of hosts that have started since. A file that cannot be
+// read leaves it its keys.
+func TestFile_look(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state-keys")
+	running := own(t, path)
+	keys := running.Keys()
+	for month := range 3 {
+		age(t, path)
+		started := own(t, path)
+		if err := running.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keys.Open(started.Keys().Seal([]byte("x"))); err != nil {
+			t.Errorf("month %d: the running host does not know the new key: %v", month, err)
+		}
+		if _, err := started.Keys().Open(keys.Seal([]byte("x"))); err != nil {
+			t.Errorf("month %d: the running host seals with an old key: %v", month, err)
+		}
+	}
+	sealedBefore := keys.Seal([]byte("x"))
+	if err := os.WriteFile(path, []byte("no key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.look(t.Context()); err == nil {
+		t.Error("a broken file is no error")
+	}
+	if _, err := keys.Open(sealedBefore); err != nil {
+		t.Errorf("a broken file takes the keys away: %v", err)
 	}
 }
 
@@ -70,7 +127,7 @@ func TestRead(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := read(file)
+		_, err := Shared(file)
 		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
@@ -79,7 +136,7 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(file, []byte(good), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
+	if _, err := Shared(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
 		t.Error("a file that others can read is taken")
 	}
 }
