@@ -115,12 +115,30 @@ func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 			return err
 		}
 	}
-	var size int64
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM kv
-		WHERE plugin = ? AND principal = ? AND expires > ?`, b.Plugin, b.Principal, stampOf(s.now())).Scan(&size)
-	if err == nil && size > b.Quota {
+	size, err := held(ctx, tx, b.Space)
+	if err != nil || size <= b.Quota {
+		return err
+	}
+	if err := removeExpiredKeys(ctx, tx, b.Space, s.now()); err != nil {
+		return err
+	}
+	if size, err = held(ctx, tx, b.Space); err == nil && size > b.Quota {
 		return ErrFull
 	}
+	return err
+}
+
+// held is how many bytes a space holds, keys that have expired and are not removed yet among them.
+func held(ctx context.Context, tx *sql.Tx, sp Space) (size int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT bytes FROM kv_totals WHERE plugin = ? AND principal = ?", sp.Plugin, sp.Principal).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return size, err
+}
+
+func removeExpiredKeys(ctx context.Context, tx *sql.Tx, sp Space, now time.Time) error {
+	_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ? AND principal = ? AND expires <= ?", sp.Plugin, sp.Principal, stampOf(now))
 	return err
 }
 
@@ -144,7 +162,8 @@ func (s *Store) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error 
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?, ?, ?)",
+	_, err = tx.ExecContext(ctx, `INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (plugin, principal, key) DO UPDATE SET value = excluded.value, version = excluded.version, expires = excluded.expires`,
 		sp.Plugin, sp.Principal, w.Key, notNil(w.Value), version, stampOf(w.Expires))
 	return err
 }

@@ -10,10 +10,11 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// version is the form of the tables. A file of a later one is refused, never guessed at.
-const version = 3
+// version is the form of the tables. A file of another one is refused, never guessed at.
+const version = 4
 
-// tables is the form.
+// tables is the form. Triggers keep how much there is of each kind and in each space, so that nobody has to count it.
+// A record's label stands in the column plugin.
 const tables = `
 
 CREATE TABLE records (
@@ -29,13 +30,6 @@ CREATE TABLE kv (
 CREATE INDEX kv_expiry ON kv (expires);
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO counters VALUES ('version', 0);
-`
-
-// answerTables are what an operator is asked and answered. Version 1 had others, which nothing wrote to.
-const answerTables = `
-
-DROP TABLE IF EXISTS questions;
-DROP TABLE IF EXISTS grants;
 CREATE TABLE questions (
 	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
 	line TEXT NOT NULL, want TEXT NOT NULL, effect TEXT NOT NULL, why TEXT NOT NULL, binding TEXT NOT NULL,
@@ -44,15 +38,9 @@ CREATE TABLE grants (
 	id TEXT PRIMARY KEY, plugin TEXT NOT NULL, digest TEXT NOT NULL, principal TEXT NOT NULL,
 	line TEXT NOT NULL, binding TEXT NOT NULL, once INTEGER NOT NULL, given INTEGER NOT NULL,
 	expires INTEGER NOT NULL) WITHOUT ROWID;
-`
-
-// totalTables keep how much there is of each kind, so that nobody has to count it.
-const totalTables = `
-
 CREATE TABLE totals (
 	kind TEXT NOT NULL, principal TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
 	PRIMARY KEY (kind, principal)) WITHOUT ROWID;
-INSERT INTO totals SELECT kind, principal, count(*), sum(length(data)) FROM records GROUP BY kind, principal;
 CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
 	INSERT INTO totals VALUES (new.kind, new.principal, 1, length(new.data))
 		ON CONFLICT (kind, principal) DO UPDATE SET count = count + 1, bytes = bytes + excluded.bytes;
@@ -64,12 +52,23 @@ CREATE TRIGGER records_gone AFTER DELETE ON records BEGIN
 	UPDATE totals SET count = count - 1, bytes = bytes - length(old.data) WHERE kind = old.kind AND principal = old.principal;
 	DELETE FROM totals WHERE kind = old.kind AND principal = old.principal AND count = 0;
 END;
-PRAGMA user_version = 3;
+CREATE TABLE kv_totals (
+	plugin TEXT NOT NULL, principal TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+	PRIMARY KEY (plugin, principal)) WITHOUT ROWID;
+CREATE TRIGGER kv_added AFTER INSERT ON kv BEGIN
+	INSERT INTO kv_totals VALUES (new.plugin, new.principal, 1, length(CAST(new.key AS BLOB)) + length(new.value))
+		ON CONFLICT (plugin, principal) DO UPDATE SET count = count + 1, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER kv_changed AFTER UPDATE OF value ON kv BEGIN
+	UPDATE kv_totals SET bytes = bytes + length(new.value) - length(old.value) WHERE plugin = new.plugin AND principal = new.principal;
+END;
+CREATE TRIGGER kv_gone AFTER DELETE ON kv BEGIN
+	UPDATE kv_totals SET count = count - 1, bytes = bytes - length(CAST(old.key AS BLOB)) - length(old.value) WHERE plugin = old.plugin AND principal = old.principal;
+	DELETE FROM kv_totals WHERE plugin = old.plugin AND principal = old.principal AND count = 0;
+END;
+CREATE INDEX records_label ON records (kind, plugin);
+PRAGMA user_version = 4;
 `
-
-// labels lets records be found by their label, which stands in the column plugin. Files that were made
-// before it get it too.
-const labels = "CREATE INDEX IF NOT EXISTS records_label ON records (kind, plugin)"
 
 // prepare makes the tables, unless another process has.
 func prepare(ctx context.Context, db *sql.DB) error {
@@ -85,19 +84,14 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
-	form := labels
 	switch have {
 	case version:
+		return nil
 	case 0:
-		form = tables + answerTables + totalTables + labels
-	case 1:
-		form = answerTables + totalTables + labels
-	case 2:
-		form = totalTables + labels
 	default:
 		return fmt.Errorf("it is of version %d, this program knows %d: move it away", have, version)
 	}
-	if _, err := tx.ExecContext(ctx, form); err != nil {
+	if _, err := tx.ExecContext(ctx, tables); err != nil {
 		return err
 	}
 	return tx.Commit()

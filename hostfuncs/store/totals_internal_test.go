@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -37,5 +39,45 @@ func TestTotals(t *testing.T) {
 		FULL JOIN totals AS t ON r.kind = t.kind AND r.principal = t.principal WHERE n IS NOT t.count OR b IS NOT t.bytes`).Scan(&wrong)
 	if err != nil || wrong != 0 {
 		t.Errorf("%d totals are wrong, %v", wrong, err)
+	}
+}
+
+// The total of a space is the sum over its keys, and a quota is held to what has not expired.
+func TestTotals_ofKeys(t *testing.T) {
+	now := time.Now()
+	s := New(Options{Dir: t.TempDir(), Now: func() time.Time { return now }})
+	defer s.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	const quota = 4000
+	full := 0
+	for i := range 600 {
+		now = now.Add(time.Second)
+		sp := Space{Plugin: strconv.Itoa(i % 2), Principal: strconv.Itoa(i % 3)}
+		var writes []Write
+		for range random.IntN(4) {
+			w := Write{Key: "ключ"[:2*random.IntN(5)] + strconv.Itoa(random.IntN(20)), Value: make([]byte, random.IntN(300)), Delete: random.IntN(4) == 0}
+			if random.IntN(3) == 0 {
+				w.Expires = now.Add(time.Duration(random.IntN(100)) * time.Second)
+			}
+			writes = append(writes, w)
+		}
+		err := s.Commit(t.Context(), sp, quota, writes, nil)
+		if errors.Is(err, ErrFull) {
+			full++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := s.reader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrong, over int
+	err = errors.Join(
+		db.QueryRow(`SELECT count(*) FROM (SELECT plugin, principal, count(*) AS n, sum(length(CAST(key AS BLOB)) + length(value)) AS b FROM kv GROUP BY plugin, principal) AS k
+			FULL JOIN kv_totals AS t ON k.plugin = t.plugin AND k.principal = t.principal WHERE n IS NOT t.count OR b IS NOT t.bytes`).Scan(&wrong),
+		db.QueryRow("SELECT count(*) FROM kv_totals WHERE bytes > ?", quota).Scan(&over))
+	if err != nil || wrong != 0 || over != 0 || full == 0 {
+		t.Errorf("%d totals are wrong, %d beyond the quota, %d times full, %v", wrong, over, full, err)
 	}
 }
