@@ -90,6 +90,8 @@ func fileEscapes() []fileEscape {
 		{name: "Sallyport's own files, by grant", grants: []string{"fs: write H/**"}, steps: []do{{"do": "read", "path": "H/sallyport/key"}, {"do": "write", "path": "H/sallyport/sallyport.yaml", "text": "x"}}},
 		{name: "Sallyport's own files, by their very name", grants: []string{"fs: write H/sallyport/sallyport.yaml"}, steps: []do{{"do": "write", "path": "H/sallyport/sallyport.yaml", "text": "x"}}},
 		{name: "Sallyport's own files, through a link", prepare: link("H/sallyport", "W/own"), grants: []string{"fs: write H/**"}, steps: []do{{"do": "read", "path": "W/own/key"}}},
+		{name: "Sallyport's own files, by a second name that another program made", prepare: func(w *escapeWorld) error { return os.Link(w.path("H/sallyport/key"), w.path("W/k")) },
+			steps: []do{{"do": "read", "path": "W/k"}, {"do": "append", "path": "W/k", "text": "x"}}},
 		{name: "the folder above Sallyport's files, away", grants: []string{"fs: write H/**"}, steps: []do{{"do": "rename", "path": "H/sallyport", "to": "H/mine"}, {"do": "read", "path": "H/mine/key"}}},
 		{name: "a folder is swapped for a link while the guest reads", silent: true, meanwhile: swap, steps: []do{{"do": "reads", "path": "W/flip/key", "times": 400}}},
 		{name: "a file is swapped for a link while the guest writes", silent: true, meanwhile: swapFile, steps: []do{{"do": "writes", "path": "W/flip/key", "text": "x", "times": 50}}},

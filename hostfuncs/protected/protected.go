@@ -16,9 +16,12 @@ import (
 	"strings"
 )
 
-// Paths are those that no grant reaches: as they were given, and with links resolved. One that
-// ends in * is every path that begins so, in the same folder.
+// Paths are those that no grant reaches: as they were given, with links resolved, and each link on the way from one to the
+// other. One that ends in * is every path that begins so, in the same folder.
 type Paths []string
+
+// maxHops is how many links lead from one path to another, as on Linux.
+const maxHops = 40
 
 // New returns the paths and where links lead from them. They need not exist.
 func New(paths []string) Paths {
@@ -28,12 +31,35 @@ func New(paths []string) Paths {
 		if err != nil {
 			continue // there is no working folder, and then no relative path either
 		}
-		all = append(all, abs)
-		if real, err := resolve(abs); err == nil && real != abs {
+		at := abs
+		for range maxHops {
+			if all = append(all, at); !all.follow(&at) {
+				break
+			}
+		}
+		if real, err := resolve(abs); err == nil {
 			all = append(all, real)
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// follow goes from a link to the path that it names, and adds the link by its name without links; false if there is none.
+func (p *Paths) follow(at *string) bool {
+	target, err := os.Readlink(*at)
+	if err != nil {
+		return false
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(*at)); err == nil {
+		*at = filepath.Join(dir, filepath.Base(*at))
+		*p = append(*p, *at)
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(*at), target)
+	}
+	*at = target
+	return true
 }
 
 // resolve follows the links of a path; of one that ends in * those of its folder.
@@ -55,7 +81,7 @@ func names(p, path string) bool {
 }
 
 // Guard compares paths with the protected ones during one call: by name, and by device and inode, so
-// that no other name of a folder leads around it. What it learns about folders it keeps for the call;
+// that no other name of a folder or of a file in it leads around it. What it learns it keeps for the call;
 // it serves one goroutine.
 type Guard struct {
 	paths Paths
@@ -64,6 +90,8 @@ type Guard struct {
 	own    []fs.FileInfo // the protected paths that exist
 	above  []fs.FileInfo // the folders they lie in
 	known  map[string]bool
+	inside map[identity]bool // files of several names in protected folders; nil before somebody asks
+	unsure bool              // there are too many to know them all
 }
 
 // Guard returns one for a call.
@@ -77,16 +105,15 @@ func (g *Guard) load() {
 		return
 	}
 	g.loaded, g.known = true, map[string]bool{}
+	seen := map[string]bool{}
 	for _, p := range g.paths {
 		if info, err := os.Stat(p); err == nil {
 			g.own = append(g.own, info)
 		}
-		for dir := filepath.Dir(p); ; dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(p); !seen[dir]; dir = filepath.Dir(dir) {
+			seen[dir] = true
 			if info, err := os.Stat(dir); err == nil {
 				g.above = append(g.above, info)
-			}
-			if dir == filepath.Dir(dir) {
-				break
 			}
 		}
 	}
@@ -98,7 +125,7 @@ func (g *Guard) Covers(path string) bool {
 		return false
 	}
 	g.load()
-	return g.owns(path) || g.folderCovered(filepath.Dir(path))
+	return g.owns(path) || g.folderCovered(filepath.Dir(path)) || g.shares(path)
 }
 
 // owns reports whether path itself is a protected one, by any name; case tells nothing apart, which
