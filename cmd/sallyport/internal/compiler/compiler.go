@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -49,16 +48,16 @@ const Refused = 2
 func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
 		defer sayIfLong(log, longCompile)()
-		self, err := os.Executable()
-		if err != nil {
-			return fmt.Errorf("compile: %w", err)
+		self, same := program()
+		if !same {
+			return runtime.Precompile(ctx, cache, wasm)
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, Command, cache)
 		var said complaint
 		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
-		err = cmd.Run()
+		err := cmd.Run()
 		var exit *exec.ExitError
 		switch {
 		case err == nil:

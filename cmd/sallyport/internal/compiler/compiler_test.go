@@ -1,12 +1,106 @@
 package compiler
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
+
+// replaced is the environment's word for a process that finds another program under its own name.
+const replaced = "SALLYPORT_TEST_REPLACED"
+
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == Command:
+		if err := Module(context.Background(), os.Args[2], os.Stdin); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(Refused)
+		}
+		os.Exit(0)
+	case os.Getenv(replaced) != "":
+		if err := compileReplaced(os.Getenv(replaced)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// compileReplaced compiles a module after another program was put in this one's place.
+func compileReplaced(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	other := filepath.Join(dir, "other")
+	err = os.WriteFile(other, []byte("#!/bin/sh\necho here >"+filepath.Join(dir, "was")+"\n"), 0o755)
+	if err := errors.Join(err, os.Rename(other, self)); err != nil {
+		return err
+	}
+	return Elsewhere(filepath.Join(dir, "cache"), slog.New(slog.DiscardHandler))(context.Background(), []byte("\x00asm\x01\x00\x00\x00"))
+}
+
+// What stands under this program's name while it runs is not started: a plugin, or an update, may have put it there.
+func TestElsewhere_StartsTheProgramThatRuns(t *testing.T) {
+	if goruntime.GOOS == "windows" {
+		t.Skip("a program that runs cannot be replaced here")
+	}
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	copied := filepath.Join(dir, "host")
+	if err := os.WriteFile(copied, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(copied)
+	cmd.Env = append(os.Environ(), replaced+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "was")); err == nil {
+		t.Error("the program that was put in its place was started")
+	}
+	if compiled, err := os.ReadDir(filepath.Join(dir, "cache")); err != nil || len(compiled) == 0 {
+		t.Errorf("the module was not compiled: %v", err)
+	}
+}
+
+// Where the system knows the program by its name alone, that is used only while the file is the one that was started.
+func TestFile_Same(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "program")
+	write := func(text string) {
+		if err := os.WriteFile(name+".new", []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	f := fileOf(name, nil)
+	if !f.same() {
+		t.Error("it is not the same at once")
+	}
+	write("two")
+	if f.same() {
+		t.Error("another file is the same")
+	}
+	if os.Remove(name); f.same() || fileOf(name, nil).same() || fileOf(name, os.ErrNotExist).same() {
+		t.Error("no file is the same")
+	}
+}
 
 // lines takes what is logged, and says when something was.
 type lines struct {
