@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
@@ -51,6 +53,7 @@ type Options struct {
 	State string
 	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
 	// configuration, state, cache and plugin folders, the settings of clients. They need not exist; one that ends in * is every path that begins so.
+	// State is one of them, and so are the files of secrets.
 	Protected []string
 	// Web is how requests leave this machine.
 	Web web.Options
@@ -88,6 +91,8 @@ type Host struct {
 
 	mu       sync.Mutex
 	policies map[*Policy]struct{} // not closed yet
+	given    []string             // the last of Protect
+	secrets  []string             // files of secrets of any policy there was
 }
 
 // NewHost returns a host; nil options are the zero value.
@@ -159,10 +164,51 @@ func (h *Host) setDefaults() {
 	}
 }
 
-// Protect replaces the paths that no grant reaches, for the calls that begin later.
+// Protect replaces the paths that no grant reaches, for the calls that begin later. The state folder and the files of
+// secrets stay among them.
 func (h *Host) Protect(paths []string) {
-	p := protected.New(paths)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.given = slices.Clone(paths)
+	h.protect()
+}
+
+// protect is called with h.mu held.
+func (h *Host) protect() {
+	p := protected.New(slices.Concat(h.given, []string{h.state}, h.secrets))
 	h.protected.Store(&p)
+}
+
+// hide takes the files of a policy's secrets out of every plugin's reach, until the host is closed: what is in one is
+// only known, and taken out of answers, after its first use.
+func (h *Host) hide(set *grant.Set) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := len(h.secrets)
+	for _, file := range SecretFiles(set, h.places.Home) {
+		if !slices.Contains(h.secrets, file) {
+			h.secrets = append(h.secrets, file)
+		}
+	}
+	if len(h.secrets) > before {
+		h.protect()
+	}
+}
+
+// SecretFiles are the files that secrets of a set come from.
+func SecretFiles(set *grant.Set, home string) (files []string) {
+	for _, s := range set.Secrets() {
+		from, err := secret.ParseSource(s.From)
+		if err != nil || from.Kind != secret.File {
+			continue
+		}
+		file := from.Name
+		if rest, ok := strings.CutPrefix(file, "~/"); ok {
+			file = filepath.Join(home, rest)
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // Places is where grants for files apply on this machine.

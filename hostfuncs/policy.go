@@ -78,6 +78,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
 	policy.asks = policy.confirms || asks(p.Grants)
+	h.hide(p.Grants)
 	h.add(policy)
 	return policy
 }

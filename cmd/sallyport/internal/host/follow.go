@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (h *Host) followSettings(ctx context.Context, file string, seen fileState) 
 func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 	next, err := s.Reload()
 	if err == nil {
-		err = h.configure(next)
+		err = h.configure(s, next)
 	}
 	if err != nil {
 		h.log.Error("the changed configuration is not in force: all stays as it was", "error", err)
@@ -113,10 +114,11 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 	return next
 }
 
-// configure takes changed settings over, for the calls that begin later.
-func (h *Host) configure(s *settings.Settings) error {
-	h.Gates.Protect(protected(s, nil))
-	return h.Registry.Configure(pluginConfigs(s))
+// configure takes changed settings over, for the calls that begin later. What the settings of the start name is in use
+// until the next one, and those in force stay so if these are refused: all three are protected.
+func (h *Host) configure(inForce, next *settings.Settings) error {
+	h.Gates.Protect(slices.Concat(protected(h.settings, nil), protected(inForce, nil), protected(next, nil)))
+	return h.Registry.Configure(pluginConfigs(next))
 }
 
 // isLimit reports whether a key bounds calls; those that begin later have it.

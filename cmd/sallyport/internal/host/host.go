@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -167,17 +166,21 @@ func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string 
 }
 
 // protected are the files and folders that no grant reaches: who may write them could grant itself
-// the rest, at the latest at the next start.
+// the rest, at the latest at the next start. This program is one of them, and so are the folders that other hosts and
+// commands of this user have by default.
 func protected(s *settings.Settings, files []registry.File) []string {
 	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
-	if file, err := settings.DefaultFile(); err == nil {
-		paths = append(paths, filepath.Dir(file)) // also where there is none yet
+	paths = append(paths, settings.DefaultFolders()...) // also where there are none yet
+	if self, err := os.Executable(); err == nil {
+		paths = append(paths, strings.TrimSuffix(self, " (deleted)"))
 	}
 	for _, f := range clients.Files() {
 		paths = append(paths, f+".bak-*")
 	}
+	home, _ := os.UserHomeDir()
 	for _, p := range s.Plugins {
 		paths = append(paths, p.Source)
+		paths = append(paths, hostfuncs.SecretFiles(p.Grants, home)...)
 	}
 	for _, f := range files {
 		paths = append(paths, f.Path)

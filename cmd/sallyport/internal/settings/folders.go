@@ -94,6 +94,21 @@ func (s *Settings) set(key, text string) {
 	s.values[key] = v
 }
 
+// DefaultFolders are where hosts and commands that are told nothing else keep their configuration, plugins and state, in
+// this environment and in one without variables for them.
+func DefaultFolders() (folders []string) {
+	if file, err := DefaultFile(); err == nil {
+		folders = append(folders, filepath.Dir(file))
+	}
+	if dir, err := stateFolder(); err == nil {
+		folders = append(folders, dir)
+	}
+	if home, err := os.UserHomeDir(); err == nil && goruntime.GOOS != "windows" && goruntime.GOOS != "darwin" {
+		folders = append(folders, filepath.Join(home, ".config", "sallyport"), filepath.Join(home, ".local", "state", "sallyport"))
+	}
+	return folders
+}
+
 // stateFolder is where programs of this system keep what they would rather not lose.
 func stateFolder() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
