@@ -50,7 +50,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 	if err != nil {
 		return refuseAll(len(round), err)
 	}
-	j.Record(false, encodeAnswers(answers), family, text)
+	j.Record(encodeAnswers(answers), family, text)
 	return answers
 }
 
@@ -182,7 +182,7 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 		if name == "tools/call" && g.calleesWrote() {
 			outcome = []byte{keptWrote}
 		}
-		j.Record(true, outcome, name, params)
+		j.Record(outcome, name, params)
 	}
 	return result, err
 }
@@ -198,8 +198,7 @@ func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte
 		}
 	}
 	if err := g.journal.Begin(what, family, request...); err != nil {
-		g.policy.host.logger.Error("what a task is about to do cannot be noted", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
-		return askErrorf(runtime.KindUnavailable, "the host cannot note what is about to change, so nothing does")
+		return g.unnoted(err)
 	}
 	return nil
 }

@@ -63,12 +63,21 @@ func (g *Gate) landAll(ctx context.Context, gates []*Gate) error {
 		return err
 	}
 	kept := batches(gates)
+	if len(kept)+len(set.changes) == 0 {
+		return nil
+	}
+	if err := g.intend(saving); err != nil {
+		return err
+	}
 	dir := filepath.Join(g.policy.host.state, landingFolder)
 	var keys landing.Keys
 	if len(kept) > 0 {
 		keys = &joint{ctx: context.WithoutCancel(ctx), store: g.policy.host.store, kept: kept}
 	}
 	if err := landing.LandWith(ctx, dir, set.changes, keys); err != nil {
+		if !errors.Is(err, landing.ErrHalf) {
+			g.recant(saving)
+		}
 		return err
 	}
 	g.mu.Lock()
@@ -105,10 +114,7 @@ func (g *Gate) beginLanding(ctx context.Context, gates []*Gate) error {
 	if g.journal == nil || !g.journal.Kept() || !slices.ContainsFunc(gates, (*Gate).wrote) {
 		return nil
 	}
-	err := g.begin(ctx, "the saving of what the call wrote", LandingFamily)
-	if ask := (*runtime.AskError)(nil); errors.As(err, &ask) {
-		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: err}
-	}
+	err := g.begin(ctx, saving, LandingFamily)
 	return err
 }
 
@@ -212,8 +218,12 @@ func (s *changeSet) release() {
 // notLanded is the end of a call whose writes could not be made to last.
 func (g *Gate) notLanded(err error) error {
 	var end *runtime.EndError
-	if errors.As(err, &end) {
+	var ask *runtime.AskError
+	switch {
+	case errors.As(err, &end):
 		return end
+	case errors.As(err, &ask):
+		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: err}
 	}
 	end = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what it wrote could not be saved, and nothing was", Err: err}
 	var at *landing.PathError

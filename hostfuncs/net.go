@@ -164,11 +164,15 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	}
 	ctx, cancel := g.fetchContext(ctx)
 	var put []string // the secrets in it
+	ctx, begin, recant := g.onTheWay(ctx, r)
 	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
 		Named: d.Named, Proxy: proxy,
 		Prepare: func(out *http.Request) (secret bool, err error) {
 			g.trace().own.Header(out.Header, g.policy.host.upstream)
 			if put, err = g.inject(out, r, data); err == nil {
+				err = begin()
+			}
+			if err == nil {
 				g.sends(r, put)
 			}
 			return put != nil, err
@@ -187,6 +191,7 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	})
 	if err != nil {
 		defer cancel()
+		recant()
 		return nil, g.unsent(ctx, r, put, err)
 	}
 	return res, nil

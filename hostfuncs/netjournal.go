@@ -61,12 +61,12 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 		return nil, err
 	}
 	if err != nil {
-		g.journal.Record(mutates, encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
+		g.journal.Record(encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
 		return nil, err
 	}
 	head := res.AppendHead(nil)
 	outcome, body := keepBody(head, res.Body, g.journal.Reserve())
-	g.journal.Record(mutates, outcome, family, params, sent.data)
+	g.journal.Record(outcome, family, params, sent.data)
 	return deliver(head, body, s)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/once"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -26,7 +27,7 @@ func (r *request) settle(resp *Response, err error) {
 	}
 	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
 	switch {
-	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.journal.Effects() == 0:
+	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && r.untouched():
 		if err := use.Release(); err != nil {
 			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
 		}
@@ -44,7 +45,10 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		return body, wire, ok
 	}
 	var used *resume.UsedError
+	var asks *once.AsksError
 	switch {
+	case errors.As(err, &asks):
+		return r.prepared(asks.Result), nil, true
 	case errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.suspended:
 		if body, err = r.inputRequired(); err != nil {
 			body, wire = r.errorReply(r.bug(err))

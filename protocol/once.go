@@ -2,18 +2,24 @@ package protocol
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/once"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // once keeps the calls with an idempotency key.
 func (s *Server) once() *once.Keeper {
-	return &once.Keeper{Store: s.opts.Store, Over: func(ctx context.Context, principal, id string) bool {
+	return &once.Keeper{Store: s.opts.Store, Owner: s.tasks.Book.Owner(), Over: func(ctx context.Context, principal, id string) (over, known bool) {
 		t, err := s.tasks.Book.Get(ctx, principal, id)
-		return err == nil && t.Status.Over() || errors.Is(err, task.ErrUnknown)
+		return err == nil && t.Status.Over(), !errors.Is(err, task.ErrUnknown)
 	}}
 }
 
@@ -21,7 +27,10 @@ func (s *Server) once() *once.Keeper {
 func (r *request) onceCall(tool, key string) once.Call {
 	c := once.Call{
 		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: rawjson.Get(r.params, "arguments"),
-		Log: r.server.log.With("call", r.call),
+		ID: r.call, Begun: r.claimed, Explain: explain, Log: r.server.log.With("call", r.call),
+	}
+	if r.modern {
+		c.Asked = r.asking
 	}
 	if r.task != nil {
 		c.Task, c.Ends = r.task.ID, r.task.Expires()
@@ -29,12 +38,87 @@ func (r *request) onceCall(tool, key string) once.Call {
 	return c
 }
 
-// begunOnce finds the task that a call with the same key and arguments has begun; ok is false if there is none.
-func (r *request) begunOnce(ctx context.Context, tool, key string) (t task.Task, ok bool) {
-	id := r.server.once().Task(ctx, r.onceCall(tool, key))
-	if id == "" {
-		return t, false
+// asking is the result that asks the client, and until when it is good.
+func (r *request) asking() (rawjson.Object, time.Time, error) {
+	raw, err := r.inputRequest()
+	if err != nil {
+		return nil, time.Time{}, err
 	}
-	t, err := r.find(ctx, id)
-	return t, err == nil && (t.Status == task.Completed || !t.Status.Over())
+	o, err := rawjson.ParseObject(raw)
+	return o, r.resumption.until, err
+}
+
+// explain says why a call failed.
+func explain(err error) string {
+	var guest *runtime.GuestError
+	if errors.As(err, &guest) {
+		text, _ := clean.Text(guest.Message)
+		return text
+	}
+	if f := failure.Of(err); f != nil {
+		return f.Text
+	}
+	return "internal error"
+}
+
+// claimed notes the claim that the request has on its idempotency key; nil is none.
+func (r *request) claimed(c *once.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.claim = c
+}
+
+var _ hostfuncs.IntentListener = (*request)(nil)
+
+// Intends notes what the call is about to change.
+func (r *request) Intends(what string) error {
+	r.mu.Lock()
+	claim := r.claim
+	r.intents++
+	r.mu.Unlock()
+	if claim == nil {
+		return nil
+	}
+	return claim.Intends(what)
+}
+
+// Recants takes an intent back that came to nothing.
+func (r *request) Recants(what string) {
+	r.mu.Lock()
+	claim := r.claim
+	r.intents--
+	r.mu.Unlock()
+	if claim != nil {
+		claim.Recants(what)
+	}
+}
+
+// untouched reports whether the run of the call has changed nothing.
+func (r *request) untouched() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.intents == 0
+}
+
+// openFor begins the task of a call with an idempotency key, or finds the one that has it.
+func (r *request) openFor(ctx context.Context, tool, key string, n task.New, known func(id string)) (task.Task, error) {
+	n.ID = rand.Text()
+	c := r.onceCall(tool, key)
+	c.Task, c.Ends = n.ID, r.server.now().Add(task.Lasts(n))
+	id, release, err := r.server.once().Reserve(ctx, c, func(id string) bool {
+		_, err := r.find(ctx, id)
+		return err == nil
+	})
+	if err != nil {
+		return task.Task{}, err
+	}
+	if id != n.ID {
+		known(id)
+		return r.find(ctx, id)
+	}
+	t, err := r.server.tasks.Open(ctx, n, known)
+	if err != nil {
+		release()
+	}
+	return t, err
 }

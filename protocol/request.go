@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/once"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -42,6 +43,8 @@ type request struct {
 	stop context.CancelFunc
 
 	mu      sync.Mutex
+	claim   *once.Claim      // on its idempotency key, while it runs
+	intents int              // changes that it has begun
 	hints   failure.Hints    // of what fails
 	receipt *receipt.Receipt // of the call, when it is over
 }

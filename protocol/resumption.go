@@ -27,8 +27,10 @@ type resumption struct {
 	meta      json.RawMessage // of the first request
 	use       *resume.Use     // of the state
 	suspended bool
-	parked    *parked.Call  // the call that waits where it asked; nil if it is run again
-	lasts     time.Duration // how long the state is good for, if that is longer than usual
+	asked     json.RawMessage // the result that asks for them, once it is made
+	until     time.Time       // when its state expires
+	parked    *parked.Call    // the call that waits where it asked; nil if it is run again
+	lasts     time.Duration   // how long the state is good for, if that is longer than usual
 }
 
 // errSuspended ends the run of a call that asks.
@@ -135,18 +137,32 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	return nil, errSuspended
 }
 
-// inputRequired is the result that asks the client.
+// inputRequired answers with the result that asks the client.
 func (r *request) inputRequired() ([]byte, error) {
+	raw, err := r.inputRequest()
+	if err != nil {
+		return nil, err
+	}
+	return r.prepared(raw), nil
+}
+
+// inputRequest is the result that asks the client: one, with one state, however often it is wanted.
+func (r *request) inputRequest() (json.RawMessage, error) {
+	m := &r.resumption
+	if m.asked != nil {
+		return m.asked, nil
+	}
 	text, err := r.seal()
 	if err != nil {
 		return nil, err
 	}
-	return r.prepared(rawjson.OneLine(rawjson.Object{
+	m.asked = rawjson.OneLine(rawjson.Object{
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
-		{Key: "inputRequests", Value: ask.Requests(r.resumption.pending).Append(nil)},
+		{Key: "inputRequests", Value: ask.Requests(m.pending).Append(nil)},
 		{Key: "requestState", Value: rawjson.AppendString(nil, text)},
 		{Key: "_meta", Value: r.server.form.Meta},
-	}.Append(nil))), nil
+	}.Append(nil))
+	return m.asked, nil
 }
 
 // seal makes the requestState of the round that is asked now. A round that is asked again keeps its id,
@@ -164,7 +180,8 @@ func (r *request) seal() (string, error) {
 	if m.parked != nil {
 		s.Parked = m.parked.Handle
 	}
-	s.Expires = r.server.now().Add(max(m.lasts, r.server.opts.AskTime)).Unix()
+	m.until = r.server.now().Add(max(m.lasts, r.server.opts.AskTime))
+	s.Expires = m.until.Unix()
 	return r.server.waiting.Seal(s, durable(r.conn.opts.Principal))
 }
 

@@ -69,15 +69,13 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 	if err != nil {
 		return task.Task{}, err
 	}
-	if w.Once != "" && !w.DryRun {
-		if t, ok := r.begunOnce(ctx, tool.Name, w.Once); ok {
-			known(t.ID)
-			return t, nil
-		}
-	}
 	o := r.conn.opts
-	return r.server.tasks.Open(ctx, task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
-		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}, known)
+	n := task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
+		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}
+	if w.Once != "" && !w.DryRun {
+		return r.openFor(ctx, tool.Name, w.Once, n, known)
+	}
+	return r.server.tasks.Open(ctx, n, known)
 }
 
 // theTask finds the task that a request names.

@@ -102,7 +102,6 @@ type Journal struct {
 	size    int
 	full    bool
 	dropped int         // entries that there is no room for
-	effects int         // entries of this run that were effects
 	seen    gohash.Hash // of what was observed since the last entry
 	looks   int         // how often
 
@@ -203,12 +202,9 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 	return e.outcome, true, nil
 }
 
-// Record keeps the outcome of a request that was performed. An effect is one that shows outside.
-func (j *Journal) Record(effect bool, outcome []byte, family string, request ...[]byte) {
+// Record keeps the outcome of a request that was performed.
+func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
 	j.now = max(j.now, j.real().UnixNano()-j.base)
-	if effect {
-		j.effects++
-	}
 	began := j.last() == begun
 	if began {
 		j.next = len(j.entries) - 1
@@ -252,6 +248,3 @@ func (j *Journal) Reserve() int {
 	}
 	return max(0, MaxSize-j.size)
 }
-
-// Effects is how many effects this run has recorded: none means that it left no trace.
-func (j *Journal) Effects() int { return j.effects }

@@ -51,9 +51,9 @@ func TestJournal_replay(t *testing.T) {
 		t.Error("the first run replays")
 	}
 	now = now.Add(time.Second)
-	j.Record(true, []byte("answer"), "fetch", []byte("a"))
-	if j.Effects() != 1 || j.Replaying() {
-		t.Errorf("%d effects, replaying %v", j.Effects(), j.Replaying())
+	j.Record([]byte("answer"), "fetch", []byte("a"))
+	if j.Replaying() {
+		t.Error("it replays what it has just done")
 	}
 	do(t, j, "ask", "q")
 	if err := j.Open("ask", []byte("q")); err != nil {
@@ -71,10 +71,7 @@ func TestJournal_replay(t *testing.T) {
 	if _, replay := do(t, j, "ask", "q"); replay || j.Replaying() {
 		t.Error("an open question was answered")
 	}
-	j.Record(false, []byte("yes"), "ask", []byte("q"))
-	if j.Effects() != 0 {
-		t.Error("effects of the first run count in the second")
-	}
+	j.Record([]byte("yes"), "ask", []byte("q"))
 	if got := j.Now().Sub(now).Abs(); got > time.Millisecond {
 		t.Errorf("the clock is %v off after the question", got)
 	}
@@ -102,7 +99,7 @@ func TestJournal_world(t *testing.T) {
 		note()
 		if _, replay := do(t, j, "fetch", "a"); !replay {
 			now = now.Add(3 * time.Minute)
-			j.Record(true, nil, "fetch", []byte("a"))
+			j.Record(nil, "fetch", []byte("a"))
 		}
 		note()
 		return seen
@@ -124,7 +121,7 @@ func TestJournal_world(t *testing.T) {
 func TestJournal_diverged(t *testing.T) {
 	now := time.Now()
 	j := beginning(&now)
-	j.Record(true, nil, "fetch", []byte("a"))
+	j.Record(nil, "fetch", []byte("a"))
 	if err := j.Open("ask", []byte("q")); err != nil {
 		t.Fatal(err)
 	}
@@ -173,15 +170,15 @@ func TestJournal_observed(t *testing.T) {
 func TestJournal_full(t *testing.T) {
 	now := time.Now()
 	j := beginning(&now)
-	j.Record(true, make([]byte, j.Reserve()-100), "fetch")
+	j.Record(make([]byte, j.Reserve()-100), "fetch")
 	if err := j.Open("ask"); err != nil {
 		t.Errorf("just fits: %v", err)
 	}
-	j.Record(true, make([]byte, j.Reserve()+1), "fetch")
+	j.Record(make([]byte, j.Reserve()+1), "fetch")
 	if j.Reserve() != 0 || j.Replaying() {
 		t.Errorf("full: %d bytes of room", j.Reserve())
 	}
-	j.Record(true, nil, "fetch") // the call goes on
+	j.Record(nil, "fetch") // the call goes on
 	if err := j.Open("ask"); err != ErrFull {
 		t.Errorf("got %v", err)
 	}
@@ -205,7 +202,7 @@ func TestJournal_Bind(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	now := time.Unix(0, 0)
 	j := beginning(&now)
-	j.Record(true, []byte("answer"), "fetch", []byte("a"))
+	j.Record([]byte("answer"), "fetch", []byte("a"))
 	_ = j.Open("ask", []byte("q"))
 	f.Add(j.Append(nil))
 	f.Add([]byte{})
@@ -220,7 +217,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for range 3 {
 			if _, replay, err := j.Next("fetch", []byte("a")); !replay && err == nil {
-				j.Record(true, nil, "fetch", []byte("a"))
+				j.Record(nil, "fetch", []byte("a"))
 			}
 		}
 	})

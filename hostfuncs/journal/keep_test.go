@@ -46,7 +46,7 @@ func change(t *testing.T, j *Journal, request, crash string) (key string, err er
 		return "", err
 	}
 	if crash != "during" {
-		j.Record(true, []byte("did "+request), "fetch", []byte(request))
+		j.Record([]byte("did "+request), "fetch", []byte(request))
 	}
 	return key, nil
 }
@@ -61,7 +61,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		do(t, first, "look", "x")
-		first.Record(false, []byte("seen"), "look", []byte("x"))
+		first.Record([]byte("seen"), "look", []byte("x"))
 		key, err := change(t, first, "b", crash)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%s: x is %v %q", crash, replay, outcome)
 		}
 		if crash == "before" { // so x was looked at again
-			j.Record(false, []byte("seen"), "look", []byte("x"))
+			j.Record([]byte("seen"), "look", []byte("x"))
 		}
 		_, replay, err := j.Next("fetch", []byte("b"))
 		var unknown *UnknownError
@@ -111,7 +111,7 @@ func TestKeep_fails(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.fails = true
-	j.Record(true, []byte("did a"), "fetch", []byte("a")) // which stays unknown
+	j.Record([]byte("did a"), "fetch", []byte("a")) // which stays unknown
 	if _, err := change(t, j, "b", ""); err == nil {
 		t.Error("it begins all the same")
 	}
@@ -147,7 +147,7 @@ func TestKeep_afterQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, j, "ask", "q")
-	j.Record(false, []byte("yes"), "ask", []byte("q"))
+	j.Record([]byte("yes"), "ask", []byte("q"))
 	if _, err := change(t, j, "b", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestKeep_full(t *testing.T) {
 	d := &disk{}
 	j := beginning(&now)
 	j.Keep(d.write)
-	j.Record(false, make([]byte, MaxSize), "look")
+	j.Record(make([]byte, MaxSize), "look")
 	first, err := change(t, j, "a", "")
 	if err != nil {
 		t.Fatal(err)

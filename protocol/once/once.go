@@ -1,11 +1,15 @@
 // Package once runs a call with an idempotency key at most once: the first one's answer is that of all.
 //
 //	Do ──▶ the key is free ──▶ run ──▶ the answer is kept, for a day
-//	  └──▶ it is in use: another runs, or ran ──▶ its answer, or a refusal
+//	  └──▶ it is in use: another runs, ran or waits for answers ──▶ its answer, its questions, or a refusal
 //
-// A key belongs to one principal, one tool and one set of arguments. A call that failed frees it. The record of a key is
-// in a store, so that processes which share it agree; the process of a call may be killed, and its key counts as free
-// after a while. A call that is a task holds its key as long as the task goes on, in whichever process.
+// A key belongs to one principal, one tool and one set of arguments. What a call is about to change is noted with its key
+// before it happens (Claim.Intends): a call that failed frees its key if it had changed nothing, and one whose process was
+// killed then counts as free. Else the key stays, and who comes with it again is told what was begun. A call that asks its
+// client keeps the key with its questions, and the request that brings the answers goes on with it. A call that is a task
+// holds its key as long as the task goes on, in whichever process.
+//
+// The record of a key is in a store, so that processes which share it agree.
 //
 // This package is internal to Sallyport: it is not promised to others.
 package once
@@ -17,12 +21,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -32,15 +36,17 @@ import (
 const (
 	// keptFor is how long the answer of a call is kept.
 	keptFor = 24 * time.Hour
-	// runsFor is how long a call may run before its key counts as free again: its process was killed.
-	runsFor = 15 * time.Minute
+	// runsFor is how long the record of a call that runs is there: longer than any call.
+	runsFor = 7 * 24 * time.Hour
 )
 
 // Keeper keeps keys and answers.
 type Keeper struct {
 	Store *store.Store
-	// Over reports whether a task of a principal is over, or not there any more.
-	Over func(ctx context.Context, principal, task string) bool
+	// Owner names this process, as the store's Hold and Gone do.
+	Owner string
+	// Over reports whether a task of a principal is over, and whether there is one.
+	Over func(ctx context.Context, principal, task string) (over, known bool)
 }
 
 // Call is a call with an idempotency key.
@@ -49,101 +55,226 @@ type Call struct {
 	Tool      string
 	Key       string
 	Arguments json.RawMessage
+	// ID is the call's, the same in each round of its questions.
+	ID string
 	// Task is the task that it is a run of, and Ends when that ends at the latest; "" if it is none.
 	Task string
 	Ends time.Time
+	// Asked is the result that asks the client, and until when it may answer, of a call that ended with questions; nil if
+	// the client of this one does not know such results.
+	Asked func() (result rawjson.Object, until time.Time, err error)
+	// Begun hears of the claim that the call has on its key while it runs.
+	Begun func(*Claim)
+	// Explain says in one sentence why a call failed.
+	Explain func(error) string
 	// Log hears of what cannot be kept.
 	Log *slog.Logger
 }
 
-// record is what is kept of a call while it runs. Its label is the task that it is a run of.
-func (c *Call) record() store.Record {
-	arguments := sha256.Sum256(c.Arguments)
+// phase is how far the call of a key is.
+type phase string
+
+const (
+	runs     phase = "runs"
+	asks     phase = "asks"     // it waits for its client's answers
+	answered phase = "answered" // it has a result
+	failed   phase = "failed"   // after it had begun to change something
+)
+
+// state is what is kept of a call under its key. The label of its record is the task that it is a run of.
+type state struct {
+	Sum     []byte          `json:"sum"` // of the arguments
+	Phase   phase           `json:"phase"`
+	Owner   string          `json:"owner,omitempty"` // the process that runs it
+	Call    string          `json:"call,omitempty"`
+	Intents []string        `json:"intents,omitempty"` // what it has begun to change
+	Until   time.Time       `json:"until,omitzero"`    // when nobody can answer its questions any more
+	Said    json.RawMessage `json:"said,omitempty"`    // its result, or that which asks
+	Why     string          `json:"why,omitempty"`     // it failed
+}
+
+func (c *Call) id() string {
 	sum := sha256.Sum256([]byte(c.Principal + "\x00" + c.Tool + "\x00" + c.Key))
-	record := store.Record{
-		ID: hex.EncodeToString(sum[:]), Principal: c.Principal, Data: arguments[:], Expires: time.Now().Add(runsFor),
+	return hex.EncodeToString(sum[:])
+}
+
+// sum is the same for arguments that only their spelling tells apart.
+func (c *Call) sum() []byte {
+	text := []byte(c.Arguments)
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) == nil {
+		text, _ = json.Marshal(v) // which was JSON, and has its keys sorted now
 	}
+	sum := sha256.Sum256(text)
+	return sum[:]
+}
+
+// fresh is the record of a call that begins.
+func (k *Keeper) fresh(c *Call) (store.Record, state) {
+	s := state{Sum: c.sum(), Phase: runs, Owner: k.Owner, Call: c.ID}
+	r := store.Record{ID: c.id(), Principal: c.Principal, Label: c.Task, Expires: time.Now().Add(runsFor)}
 	if c.Task != "" {
-		record.Label, record.Expires = c.Task, c.Ends
+		r.Expires = c.Ends
 	}
-	return record
+	r.Data = s.encode()
+	return r, s
+}
+
+func (s *state) encode() []byte {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil // texts, times and JSON that was checked
+	}
+	return raw
 }
 
 // Do runs a call, or gives the answer of the one that had its key before.
 func (k *Keeper) Do(ctx context.Context, c Call, run func() (rawjson.Object, error)) (rawjson.Object, error) {
-	wanted := c.record()
-	record, err := k.Store.Add(ctx, store.Reply, wanted)
-	if errors.Is(err, store.ErrExists) {
-		record, err = k.takeOver(ctx, &c, wanted)
-	}
-	switch {
-	case errors.Is(err, store.ErrExists):
-		return k.repeated(ctx, &c, wanted)
-	case errors.Is(err, store.ErrFull):
-		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the idempotency key cannot be kept: " + err.Error(), Err: err}
-	case err != nil:
-		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the idempotency key cannot be kept", Err: err}
-	}
-	o, err := run()
-	if c.Task != "" && (errors.Is(err, hostfuncs.ErrSuspended) || ctx.Err() != nil) {
-		return o, err // the task goes on, or is over: takeOver finds out
-	}
-	after := context.WithoutCancel(ctx)
-	if err != nil || answer.Failed(o) {
-		if err := k.Store.Remove(after, store.Reply, record.ID); err != nil {
-			c.Log.Warn("an idempotency key cannot be freed", "error", err)
-		}
+	claim, o, err := k.claim(ctx, &c)
+	if claim == nil {
 		return o, err
 	}
-	record.Data, record.Expires = o.Append(bytes.Clone(wanted.Data)), time.Now().Add(keptFor)
-	if _, err := k.Store.Replace(after, store.Reply, record); err != nil {
-		c.Log.Warn("an answer cannot be kept for its idempotency key", "error", err)
+	if c.Begun != nil {
+		c.Begun(claim)
+		defer c.Begun(nil)
 	}
-	return o, nil
+	over := false
+	defer func() {
+		if !over { // a panic, which is no answer
+			claim.end(ctx, &c, nil, errors.New("the host failed"))
+		}
+	}()
+	o, err = run()
+	over = true
+	claim.end(ctx, &c, o, err)
+	return o, err
 }
 
-// takeOver takes a key that is in use over from an earlier run of this task, or from a task that is over. The error is
-// store.ErrExists if it is somebody else's, or has its answer.
-func (k *Keeper) takeOver(ctx context.Context, c *Call, wanted store.Record) (store.Record, error) {
-	first, err := k.Store.Get(ctx, store.Reply, wanted.ID)
-	switch {
-	case err != nil || first.Label == "" || len(first.Data) != len(wanted.Data):
-		return first, store.ErrExists
-	case first.Label != c.Task && !k.Over(ctx, c.Principal, first.Label):
-		return first, store.ErrExists
+// claim takes the key of a call. Without a claim the call is answered as it says.
+func (k *Keeper) claim(ctx context.Context, c *Call) (*Claim, rawjson.Object, error) {
+	wanted, s := k.fresh(c)
+	if err := k.Store.Hold(k.Owner); err != nil {
+		return nil, nil, cannotKeep(err)
 	}
-	wanted.Version = first.Version
+	record, err := k.Store.Add(ctx, store.Reply, wanted)
+	if errors.Is(err, store.ErrExists) {
+		return k.taken(ctx, c, wanted)
+	}
+	if err != nil {
+		return nil, nil, cannotKeep(err)
+	}
+	return &Claim{store: k.Store, record: record, state: s}, nil, nil
+}
+
+func cannotKeep(err error) error {
+	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the idempotency key cannot be kept", Err: err}
+	if errors.Is(err, store.ErrFull) {
+		end.Kind, end.Message = runtime.KindLimit, end.Message+": "+err.Error()
+	}
+	return end
+}
+
+// taken is for a key that is in use: the call goes on with it, or is answered.
+func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Claim, rawjson.Object, error) {
+	first, s, err := k.read(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !k.free(ctx, c, &first, &s) {
+		o, err := k.repeated(ctx, c, &s, &first)
+		return nil, o, err
+	}
+	s = state{Sum: s.Sum, Phase: runs, Owner: k.Owner, Call: c.ID, Intents: s.Intents}
+	wanted.Version, wanted.Data = first.Version, s.encode()
 	record, err := k.Store.Replace(ctx, store.Reply, wanted)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
-		err = store.ErrExists
+		return nil, nil, running()
 	}
-	return record, err
+	if err != nil {
+		return nil, nil, cannotKeep(err)
+	}
+	return &Claim{store: k.Store, record: record, state: s}, nil, nil
 }
 
-// Task returns the task that a call with the same key and arguments has begun; "" if there is none.
-func (k *Keeper) Task(ctx context.Context, c Call) string {
-	wanted := c.record()
-	first, err := k.Store.Get(ctx, store.Reply, wanted.ID)
-	if err != nil || !bytes.HasPrefix(first.Data, wanted.Data) {
-		return ""
+// read returns the record of a key that is in use for the same arguments.
+func (k *Keeper) read(ctx context.Context, c *Call) (r store.Record, s state, err error) {
+	r, err = k.Store.Get(ctx, store.Reply, c.id())
+	if err == nil {
+		err = json.Unmarshal(r.Data, &s)
 	}
-	return first.Label
+	switch {
+	case err != nil:
+		err = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the first call with this idempotency key has just failed", Err: err}
+	case !bytes.Equal(s.Sum, c.sum()):
+		err = jsonrpc.InvalidParams("the idempotency key was used with other arguments")
+	}
+	return r, s, err
+}
+
+// free reports whether a call may go on with a key: it is the call that asked, or a run of the task that has it, or
+// nobody runs who has begun to change anything.
+func (k *Keeper) free(ctx context.Context, c *Call, r *store.Record, s *state) bool {
+	untouched := len(s.Intents) == 0
+	switch {
+	case s.Phase == answered || s.Phase == failed:
+		return false
+	case r.Label != "" && r.Label == c.Task:
+		return true
+	case r.Label != "":
+		return untouched && k.stopped(ctx, c, s, r)
+	case s.Phase == asks:
+		return s.Call == c.ID || untouched && time.Now().After(s.Until)
+	}
+	return untouched && k.Store.Gone(s.Owner)
+}
+
+func running() error {
+	return &runtime.EndError{Kind: runtime.KindConflict, Message: "a call with this idempotency key is running"}
 }
 
 // repeated is the answer of the first call with a key.
-func (k *Keeper) repeated(ctx context.Context, c *Call, wanted store.Record) (rawjson.Object, error) {
-	first, err := k.Store.Get(ctx, store.Reply, wanted.ID)
+func (k *Keeper) repeated(ctx context.Context, c *Call, s *state, r *store.Record) (rawjson.Object, error) {
 	switch {
-	case err != nil:
-		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the first call with this idempotency key has just failed", Err: err}
-	case !bytes.HasPrefix(first.Data, wanted.Data):
-		return nil, jsonrpc.InvalidParams("the idempotency key was used with other arguments")
-	case len(first.Data) == len(wanted.Data):
-		return nil, &runtime.EndError{Kind: runtime.KindConflict, Message: "a call with this idempotency key is running"}
+	case s.Phase == failed:
+		return nil, s.spent("failed: " + s.Why)
+	case s.Phase == asks && time.Now().After(s.Until):
+		return nil, s.spent("waited for answers that never came")
+	case s.Phase == asks && c.Asked == nil:
+		return nil, &runtime.EndError{Kind: runtime.KindConflict, Message: "a call with this idempotency key waits for its client's answers"}
+	case s.Phase == asks:
+		return nil, &AsksError{Result: s.Said}
+	case s.Phase == runs && k.stopped(ctx, c, s, r):
+		return nil, s.spent("was interrupted, and its outcome is not known")
+	case s.Phase == runs:
+		return nil, running()
 	}
-	o, err := rawjson.ParseObject(first.Data[len(wanted.Data):])
-	if err == nil && (c.Task == "" || first.Label != c.Task) { // else the task was killed when it had its own answer
+	o, err := rawjson.ParseObject(s.Said)
+	if err == nil && (c.Task == "" || r.Label != c.Task) { // else the task was killed when it had its own answer
 		meta.Set(&o, "dev.sallyport/repeated", json.RawMessage("true"))
 	}
 	return o, err
+}
+
+// AsksError is the end of a call whose key is that of one which waits for answers. Result asks for them.
+type AsksError struct{ Result json.RawMessage }
+
+// Error says so.
+func (e *AsksError) Error() string { return "a call with this idempotency key waits for answers" }
+
+// stopped reports whether a call was ended without an answer, and not by itself.
+func (k *Keeper) stopped(ctx context.Context, c *Call, s *state, r *store.Record) bool {
+	if r.Label != "" {
+		if over, known := k.Over(ctx, c.Principal, r.Label); known {
+			return over
+		} // else it is being begun, if its process lives
+	}
+	return k.Store.Gone(s.Owner)
+}
+
+// spent is the refusal of a key whose call changed something and has no answer.
+func (s *state) spent(how string) error {
+	return &runtime.EndError{Kind: runtime.KindInvalid, Message: fmt.Sprintf(
+		"a call with this idempotency key %s; it had begun this, which is not done again: %s; a new call needs a new key", how, strings.Join(s.Intents, ", "))}
 }

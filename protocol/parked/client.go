@@ -17,6 +17,7 @@ type Client interface {
 	hostfuncs.RetryListener
 	hostfuncs.Releaser
 	hostfuncs.ReceiptListener
+	hostfuncs.IntentListener
 }
 
 var _ Client = (*Call)(nil)
@@ -44,3 +45,9 @@ func (c *Call) Release() { c.request().Release() }
 
 // Receipt gives the current request the receipt.
 func (c *Call) Receipt(receipt receipt.Receipt) { c.request().Receipt(receipt) }
+
+// Intends tells the current request what is about to change.
+func (c *Call) Intends(what string) error { return c.request().Intends(what) }
+
+// Recants tells it what came to nothing.
+func (c *Call) Recants(what string) { c.request().Recants(what) }

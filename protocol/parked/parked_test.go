@@ -27,6 +27,8 @@ func (c *client) Message(_ context.Context, params json.RawMessage) { c.hear("me
 func (c *client) Denied(*runtime.AskError)                          { c.hear("denied") }
 func (c *client) RetryAfter(int64)                                  { c.hear("retry") }
 func (c *client) Release()                                          { c.hear("release") }
+func (c *client) Intends(string) error                              { c.hear("intends"); return nil }
+func (c *client) Recants(string)                                    { c.hear("recants") }
 func (c *client) Receipt(receipt.Receipt)                           { c.hear("receipt") }
 
 func (c *client) Round(round []runtime.Question) ([]ask.Question, bool, error) {

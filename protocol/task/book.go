@@ -61,6 +61,8 @@ func NewBook(s *store.Store, now func() time.Time, active int) *Book {
 
 // New is a task that is to begin.
 type New struct {
+	// ID names it; "" makes a name.
+	ID        string
 	Principal string
 	// Durable tasks are in the store, if there is one; others are in memory.
 	Durable bool
@@ -77,7 +79,7 @@ type New struct {
 func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
 	t := Task{
-		ID: rand.Text(), Principal: n.Principal, Owner: b.owner, Status: Working, Created: now, Updated: now,
+		ID: cmp.Or(n.ID, rand.Text()), Principal: n.Principal, Owner: b.owner, Status: Working, Created: now, Updated: now,
 		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session, Mark: n.Mark,
 	}
 	b.mu.Lock()
@@ -106,6 +108,9 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	b.tasks[t.ID] = &t
 	return t, nil
 }
+
+// Lasts is how long a task is kept in a store.
+func Lasts(n New) time.Duration { return shorter(keptInStore, n.TTL) }
 
 func shorter(usual, wanted time.Duration) time.Duration {
 	if wanted > 0 {

@@ -16,6 +16,9 @@ func (b *Book) Take(t *Task) {
 	t.Round, t.Tries = t.Round+1, 0
 }
 
+// Owner is the name of this process.
+func (b *Book) Owner() string { return b.owner }
+
 // Ready holds this process's name, by which others know that it lives. It is called before Take.
 func (b *Book) Ready() error {
 	if b.store == nil {
