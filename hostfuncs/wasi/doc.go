@@ -15,8 +15,8 @@
 // ECANCELED soon after its context is done.
 //
 // Choices where the specification leaves room: clocks have a grain of 100 µs; rights are
-// reported and decide the access mode of path_open but are not enforced beyond it; sockets answer
-// ENOTSUP; a path that begins with a slash, or climbs above its folder, answers EPERM.
+// reported and decide the access mode of path_open but are not enforced beyond it; no descriptor is
+// a socket; a path that begins with a slash, or climbs above its folder, answers EPERM.
 //
 // This package is internal to Sallyport: it is not promised to others.
 //

@@ -34,6 +34,7 @@ const (
 	ENOSYS       Errno = 52
 	ENOTDIR      Errno = 54
 	ENOTEMPTY    Errno = 55
+	ENOTSOCK     Errno = 57
 	ENOTSUP      Errno = 58
 	ENXIO        Errno = 60
 	EOVERFLOW    Errno = 61
@@ -84,6 +85,7 @@ var meanings = [...]string{
 	ENOSYS:       "not implemented",
 	ENOTDIR:      "not a folder",
 	ENOTEMPTY:    "folder is not empty",
+	ENOTSOCK:     "not a socket",
 	ENOTSUP:      "not supported",
 	ENXIO:        "no such device or address",
 	EOVERFLOW:    "value too large",

@@ -58,10 +58,10 @@ func HostFuncs() []runtime.HostFunc {
 		define("proc_raise", "i", procRaise),
 		define("sched_yield", "", schedYield),
 		define("random_get", "ii", randomGet),
-		define("sock_accept", "iii", unsupported),
-		define("sock_recv", "iiiiii", unsupported),
-		define("sock_send", "iiiii", unsupported),
-		define("sock_shutdown", "ii", unsupported),
+		define("sock_accept", "iii", noSocket),
+		define("sock_recv", "iiiiii", noSocket),
+		define("sock_send", "iiiii", noSocket),
+		define("sock_shutdown", "ii", noSocket),
 	}
 }
 

@@ -27,7 +27,12 @@ func schedYield(call, []uint64) Errno {
 	return ESUCCESS
 }
 
-// unsupported is every function on sockets: a guest reaches the network only by asking the host.
+// noSocket is every function on sockets: no descriptor is one, since a guest reaches the network only by asking the host.
 //
-//	sock_accept, sock_recv, sock_send, sock_shutdown    ENOTSUP
-func unsupported(call, []uint64) Errno { return ENOTSUP }
+//	sock_accept, sock_recv, sock_send, sock_shutdown (fd i32, …)    EBADF, ENOTSOCK
+func noSocket(c call, p []uint64) Errno {
+	if c.files.get(uint32(p[0])) == nil {
+		return EBADF
+	}
+	return ENOTSOCK
+}
