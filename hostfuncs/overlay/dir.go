@@ -123,9 +123,16 @@ func (n *node) stat() wasi.Stat {
 		st.Nlink = max(1, uint64(n.file.names))
 		return st
 	case link:
-		return withTimes(wasi.Stat{Ino: n.ino, Nlink: 1, Type: wasi.TypeSymlink, Size: int64(len(n.target))}, n.times)
+		return n.dated(wasi.Stat{Type: wasi.TypeSymlink, Size: int64(len(n.target))})
 	}
-	return withTimes(wasi.Stat{Ino: n.ino, Nlink: 1, Type: wasi.TypeDirectory}, n.times)
+	return n.dated(wasi.Stat{Type: wasi.TypeDirectory})
+}
+
+// dated completes what is said of a new folder or link.
+func (n *node) dated(st wasi.Stat) wasi.Stat {
+	st.Ino, st.Nlink = n.ino, 1
+	st.Atime, st.Mtime, st.Ctime = n.since, n.since, n.since
+	return withTimes(st, n.times)
 }
 
 // Rewind makes ReadDir begin again.

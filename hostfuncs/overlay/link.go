@@ -118,5 +118,5 @@ func (o *Overlay) copyLink(a, b *spot) wasi.Errno {
 	if !o.stays(target, b) {
 		return wasi.EPERM
 	}
-	return o.put(&node{kind: link, at: b.Spot, was: b.was(), target: target, ino: o.number(), sure: b.was() == nil})
+	return o.put(&node{kind: link, at: b.Spot, was: b.was(), target: target, ino: o.number(), sure: b.was() == nil, since: a.since()})
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -140,6 +141,7 @@ type node struct {
 	file   *inode
 	target string     // of a link
 	times  wasi.Times // of a folder; nil ones are as they come
+	since  int64      // when a new folder or link was made, or the folder's entries changed last
 	part   *part
 	sure   bool // of a new one: the call knows that nothing was there, and counts on it
 }
@@ -185,6 +187,12 @@ func (o *Overlay) put(n *node) wasi.Errno {
 		n.part.count++
 	}
 	o.nodes[k] = n
+	if n.since == 0 {
+		n.since = time.Now().UnixNano()
+	}
+	if parent := o.nodes[filepath.Dir(k)]; parent != nil {
+		parent.since = time.Now().UnixNano()
+	}
 	return wasi.ESUCCESS
 }
 
@@ -247,6 +255,17 @@ func (s *spot) there() bool {
 		return s.node.kind != gone
 	}
 	return s.Spot.There()
+}
+
+// since is when what is there changed last.
+func (s *spot) since() int64 {
+	switch {
+	case s.node != nil && s.node.since != 0:
+		return withTimes(wasi.Stat{Mtime: s.node.since}, s.node.times).Mtime
+	case s.Info != nil:
+		return s.Info.ModTime().UnixNano()
+	}
+	return 0
 }
 
 func (s *spot) isDir() bool {

@@ -112,7 +112,10 @@ func (o *Overlay) move(a, b *spot) wasi.Errno {
 }
 
 // step is one entry of a folder that moves.
-type step struct{ from, to spot }
+type step struct {
+	from, to spot
+	since    int64 // when it changed last
+}
 
 // moveFolder moves all that is in a folder. It is decided about before anything moves.
 func (o *Overlay) moveFolder(a, b *spot) wasi.Errno {
@@ -129,7 +132,8 @@ func (o *Overlay) moveFolder(a, b *spot) wasi.Errno {
 	if int64(len(o.nodes)+2*len(steps)+2) > o.o.Files {
 		return wasi.EXDEV
 	}
-	for _, s := range append([]step{{*a, *b}}, steps...) {
+	all := append([]step{{*a, *b, a.since()}}, steps...)
+	for _, s := range all {
 		s.to.node = o.at(s.to.Real)
 		if s.from.isDir() {
 			e = o.makeDir(&s.to)
@@ -143,6 +147,11 @@ func (o *Overlay) moveFolder(a, b *spot) wasi.Errno {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if s := steps[i].from; s.isDir() {
 			_ = o.remove(&s)
+		}
+	}
+	for _, s := range all {
+		if n := o.at(s.to.Real); n != nil && n.kind == folder {
+			n.since = s.since
 		}
 	}
 	o.follow(a, b)
@@ -170,7 +179,7 @@ func (o *Overlay) plan(steps []step, a, b *spot) ([]step, wasi.Errno) {
 		if to.node = o.at(to.Real); to.node != nil {
 			to.Info = to.node.was
 		}
-		steps = append(steps, step{from, to})
+		steps = append(steps, step{from, to, from.since()})
 		if from.isDir() {
 			if steps, e = o.plan(steps, &from, &to); e != wasi.ESUCCESS {
 				return nil, e
