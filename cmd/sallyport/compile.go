@@ -32,7 +32,11 @@ func newCompileModule(std stdio) *cobra.Command {
 		Hidden: true,
 		Args:   words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return compiler.Module(c.Context(), args[0], std.in)
+			fine, err := compiler.Module(c.Context(), args[0], std.in, std.out)
+			if !fine && err == nil {
+				return exitCode(compiler.Refused)
+			}
+			return err
 		},
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
@@ -18,8 +17,8 @@ import (
 // The exit codes of every subcommand.
 const (
 	exitOK    = 0
-	exitTool  = 1                // a tool answered isError, or a question was answered no
-	exitError = compiler.Refused // 2: wrong words, a bad file, or the host could not do it
+	exitTool  = 1 // a tool answered isError, or a question was answered no
+	exitError = 2 // wrong words, a bad file, or the host could not do it
 )
 
 // stdio is what a run reads and writes.

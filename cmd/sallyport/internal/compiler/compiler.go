@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -40,8 +39,9 @@ func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
 // Command is the command of this program, with the folder of compiled modules behind it, that calls Module.
 const Command = "compile-module"
 
-// Refused is the exit code of that command when the module is at fault: what it says then is said here.
-const Refused = 2
+// Refused is the exit code of that command when the module is at fault: the reason is on its standard output. A program
+// that breaks ends with 2 and a trace, which is for the log.
+const Refused = 65
 
 // Elsewhere compiles modules into a folder in this program, run once more with limits: see
 // runtime.EngineOptions.Compiler.
@@ -55,8 +55,8 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, Command, cache)
-		var said complaint
-		cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
+		var reason, trace complaint
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &reason, &trace
 		err := cmd.Run()
 		var exit *exec.ExitError
 		switch {
@@ -69,8 +69,9 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 			// module before still bounds the work.
 			return runtime.Precompile(ctx, cache, wasm)
 		case exit.ExitCode() == Refused:
-			return errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "sallyport: "))
+			return errors.New(reason.String())
 		}
+		log.Error("the compiler failed", "exit", exit.String(), "said", trace.String())
 		return fmt.Errorf("the compiler cannot compile this module within its limits (%v)", exit)
 	}
 }
@@ -83,12 +84,17 @@ func (t *complaint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Module compiles the module that is read from in. It is what the other process does, and bounds that process.
-func Module(ctx context.Context, cache string, in io.Reader) error {
+// Module compiles the module that is read from in. It is what the other process does, and bounds that process. It tells
+// whether the module is fine; if not, the reason is on out, and the process is to end with Refused.
+func Module(ctx context.Context, cache string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	wasm, err := io.ReadAll(io.LimitReader(in, maxPrepared))
 	if err != nil {
-		return err
+		return false, err
 	}
-	return runtime.Precompile(ctx, cache, wasm)
+	if err := runtime.Precompile(ctx, cache, wasm); err != nil {
+		_, err = io.WriteString(out, err.Error())
+		return false, err
+	}
+	return true, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -21,10 +22,7 @@ const replaced = "SALLYPORT_TEST_REPLACED"
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == Command:
-		if err := Module(context.Background(), os.Args[2], os.Stdin); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(Refused)
-		}
+		compileOrPlay()
 		os.Exit(0)
 	case os.Getenv(replaced) != "":
 		if err := compileReplaced(os.Getenv(replaced)); err != nil {
@@ -34,6 +32,30 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// compileOrPlay is the process that compiles, or ends as standard input tells it to.
+func compileOrPlay() {
+	switch script, _ := io.ReadAll(os.Stdin); string(script) {
+	case "fine":
+	case "refuse":
+		fmt.Print("the module is not fine")
+		os.Exit(Refused)
+	case "panic":
+		panic("secret/path/of/the/host")
+	case "words":
+		fmt.Print("secret words")
+		os.Exit(2)
+	case "signal":
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		select {}
+	default:
+		fine, err := Module(context.Background(), os.Args[2], strings.NewReader(string(script)), os.Stdout)
+		if !fine && err == nil {
+			os.Exit(Refused)
+		}
+	}
 }
 
 // compileReplaced compiles a module after another program was put in this one's place.
@@ -131,5 +153,28 @@ func TestSayIfLong(t *testing.T) {
 	defer out.mu.Unlock()
 	if text := out.text.String(); !strings.Contains(text, "being compiled") {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestElsewhere: only the reason why a module is refused is told; a compiler that breaks leaves its trace in the log.
+func TestElsewhere(t *testing.T) {
+	for script, c := range map[string]struct{ want, logged string }{
+		"fine":                            {"", ""},
+		"refuse":                          {"the module is not fine", ""},
+		"panic":                           {"the compiler cannot compile this module within its limits (exit status 2)", "secret/path/of/the/host"},
+		"words":                           {"the compiler cannot compile this module within its limits (exit status 2)", "the compiler failed"},
+		"signal":                          {"the compiler cannot compile this module within its limits (signal: killed)", "the compiler failed"},
+		"no module":                       {"compile: invalid magic number", ""},
+		"\x00asm\x01\x00\x00\x00":         {"", ""},
+		"\x00asm\x01\x00\x00\x00\x01\x01": {"compile: section type: get size of vector: EOF", ""},
+	} {
+		out := &lines{first: make(chan struct{})}
+		err := Elsewhere(t.TempDir(), slog.New(slog.NewTextHandler(out, nil)))(context.Background(), []byte(script))
+		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
+			t.Errorf("%q: %v, want %s", script, err, c.want)
+		}
+		if logged := out.text.String(); !strings.Contains(logged, c.logged) || c.logged == "" && logged != "" {
+			t.Errorf("%q: logged %s", script, logged)
+		}
 	}
 }
