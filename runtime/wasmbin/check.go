@@ -85,8 +85,24 @@ func (c *checker) globals(r *reader, out []byte) []byte {
 
 // constant reads a constant expression and writes it.
 func (c *checker) constant(r *reader, out []byte) []byte {
-	r.constant(&c.in)
+	if r.constant(&c.in); c.in.Op == 0x23 && r.err == nil && !c.b.constantGlobal(c.in.X) {
+		r.fail(ErrMalformed, "a constant is that of global %d, which is not an imported constant, before offset %d", c.in.X, r.offset())
+	}
 	return append(c.in.Append(out), 0x0b)
+}
+
+// constantGlobal tells whether a global is imported and does not change.
+func (b *Binary) constantGlobal(index uint32) bool {
+	for _, i := range b.Imports {
+		if i.Kind != Global {
+			continue
+		}
+		if index == 0 {
+			return !i.Mutable
+		}
+		index--
+	}
+	return false
 }
 
 // elements reads element segments. Bit 0 of a segment's flags says that it is not active, bit 1 that a table index or a kind

@@ -73,7 +73,7 @@ func TestRewrite_refuses(t *testing.T) {
 		"data, no memory":    {with(func(m *w.Module) { m.Data(0, []byte("x")) }), wasmbin.ErrMalformed, "there is none"},
 		"data offset, wide":  {raw(5, "\x01\x00\x01", 11, "\x01\x00\x42\x00\x0b\x00"), wasmbin.ErrUnsupported, "instruction 0x42"},
 		"data offset, sum":   {raw(5, "\x01\x00\x01", 11, "\x01\x00\x41\x00\x41\x00\x6a\x0b\x00"), wasmbin.ErrUnsupported, "instruction 0x41"},
-		"data offset, own":   {raw(5, "\x01\x00\x01", 6, "\x01\x7f\x00\x41\x00\x0b", 11, "\x01\x00\x23\x00\x0b\x00"), wasmbin.ErrMalformed, "not imported"},
+		"data offset, own":   {raw(5, "\x01\x00\x01", 6, "\x01\x7f\x00\x41\x00\x0b", 11, "\x01\x00\x23\x00\x0b\x00"), wasmbin.ErrMalformed, "which is not an imported constant"},
 		"data memory 1":      {raw(5, "\x01\x00\x01", 11, "\x01\x02\x01\x41\x00\x0b\x00"), wasmbin.ErrMalformed, "for memory 1"},
 		"data count":         {raw(5, "\x01\x00\x01", 12, "\x02", 11, "\x01\x00\x41\x00\x0b\x00"), wasmbin.ErrMalformed, "2 data segments are announced"},
 		"data, more":         {raw(5, "\x01\x00\x01", 11, "\x01\x00\x41\x00\x0b\x00\x00"), wasmbin.ErrMalformed, "bytes too many"},

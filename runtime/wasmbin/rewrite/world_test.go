@@ -74,7 +74,7 @@ func rewriteWasm(wasm []byte, o rewrite.Options) ([]byte, *rewrite.Info, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := wasmbin.Check(b, wasmbin.Limits{Body: 1 << 30})
+	m, err := wasmbin.Check(b, wasmbin.Limits{Body: 1 << 30, BrTable: 1 << 20})
 	if err != nil {
 		return nil, nil, err
 	}
