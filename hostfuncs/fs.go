@@ -83,9 +83,22 @@ func standing(place string) string {
 	}
 }
 
-// direct says whether the operator lets a path be written in place. A call that only tries writes nothing.
+// direct says whether the operator lets a path be written in place. A call that only tries writes nothing, and one that
+// may be run again from its start would write it again: it holds what it writes back, as elsewhere.
 func (f *files) direct(path string) bool {
-	return !f.gate.call.DryRun && f.grants(path).Direct
+	if f.gate.call.DryRun || f.gate.journal != nil || !f.grants(path).Direct {
+		return false
+	}
+	if !f.told[path] {
+		if f.gate.intend("writing "+f.shown(path)+" in place") != nil {
+			return false
+		}
+		if f.told == nil {
+			f.told = map[string]bool{}
+		}
+		f.told[path] = true
+	}
+	return true
 }
 
 // lists records that the names in a folder are read. A line for the folder alone shows none of them, and that it is
@@ -131,6 +144,8 @@ type files struct {
 	hold func(probe)
 	// refused is what was refused, some of it perhaps twice.
 	refused []probe
+	// told are the paths written in place of which whoever made the call knows.
+	told map[string]bool
 	// met are the bounds of what the call may write that it has met.
 	met map[fullKey]bool
 	// absent is the folder that {workspace} stands for while no line reaches it: the guest asks for it all the same,

@@ -1,6 +1,8 @@
 package hostfuncs_test
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -406,3 +409,44 @@ func TestFS_WorkingFolder(t *testing.T) {
 }
 
 func second[T any](_ T, e wasi.Errno) wasi.Errno { return e }
+
+// A call that may be run again writes nothing in place: what it appends is there once, when it has succeeded.
+func TestFS_directIsWrittenOnce(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log")
+	if err := os.WriteFile(path, []byte("0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := &hostfuncs.Options{State: t.TempDir()}
+	lines := []string{"elicitation", "fs: write " + dir + "/** {mode: direct}"}
+	appendOnce := func(g *hostfuncs.Gate) error {
+		f, e := g.Files().Open(path, wasi.OpenOptions{Read: true, Write: true})
+		if e != 0 {
+			t.Fatal(e)
+		}
+		s, _ := f.Stat()
+		if _, e := f.WriteAt([]byte("1"), int64(s.Size)); e != 0 {
+			t.Fatal(e)
+		}
+		f.Close()
+		if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); err != nil {
+			return err
+		}
+		return g.Land(t.Context())
+	}
+	j := journal.New()
+	if err := appendOnce(askGate(t, &person{suspend: true}, j, o, lines...)); !errors.Is(err, hostfuncs.ErrSuspended) || readAll(t, path) != "0" {
+		t.Fatalf("%v, and it holds %q", err, readAll(t, path))
+	}
+	again, err := journal.Decode(j.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &person{answers: map[string]string{"elicitation/create": accepted}}
+	if err := appendOnce(askGate(t, p, again, o, lines...)); err != nil || readAll(t, path) != "01" {
+		t.Errorf("%v, and it holds %q", err, readAll(t, path))
+	}
+	if err := appendOnce(askGate(t, p, nil, o, lines...)); err != nil || readAll(t, path) != "011" {
+		t.Errorf("in place: %v, and it holds %q", err, readAll(t, path))
+	}
+}

@@ -246,13 +246,21 @@ func (g *Gate) notLanded(err error) error {
 		end.Message = fmt.Sprintf("%s was changed by somebody else while the call ran, and nothing was written", name)
 	case errors.Is(err, landing.ErrOwner):
 		end.Kind = runtime.KindDenied
-		end.Message = fmt.Sprintf("%s belongs to another user, whom a new file would not keep: grant it with mode: direct", name)
+		end.Message = fmt.Sprintf("%s belongs to another user, whom a new file would not keep: %s", name, g.inPlace())
 	case errors.Is(err, context.Canceled):
 		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled before its writes were saved"
 	case errors.Is(err, context.DeadlineExceeded):
 		end.Kind, end.Message = runtime.KindDeadline, "the caller's time was over before its writes were saved"
 	}
 	return end
+}
+
+// inPlace says how files of others can be written.
+func (g *Gate) inPlace() string {
+	if g.journal != nil {
+		return "only a call that can ask nobody, and is no task, writes it in place"
+	}
+	return "grant it with mode: direct"
 }
 
 // Landed is how many files and folders Land changed.
