@@ -114,6 +114,7 @@ func orDefaults(l, d runtime.Limits) runtime.Limits {
 	l.Output = cmp.Or(l.Output, d.Output)
 	l.Concurrency = cmp.Or(l.Concurrency, d.Concurrency)
 	l.Queue = cmp.Or(l.Queue, d.Queue)
+	l.Wait = cmp.Or(l.Wait, d.Wait)
 	l.Start = cmp.Or(l.Start, d.Start)
 	l.Fuel = cmp.Or(l.Fuel, d.Fuel)
 	l.Ask = cmp.Or(l.Ask, d.Ask)

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type EngineOptions struct {
 	Logger *slog.Logger
 	// Restore is how memories are made clean; zero is the fastest way that works here.
 	Restore Restore
+	// Kept is the memory of all instances together that are kept for sessions, in bytes; 0 is DefaultKept.
+	Kept uint64
 }
 
 // Restore is a way to make a memory clean. They differ in speed only; see package image.
@@ -78,6 +81,7 @@ type Engine struct {
 	empty    *image.Image  // what memories begin with that are no copies
 	compiles chan struct{} // one token for each compilation that runs
 	users    gauge         // compilations and calls in progress
+	kept     kept
 }
 
 // NewEngine makes an engine. Its host functions are fixed for its life.
@@ -109,7 +113,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	way := opts.Restore.best()
 	return &Engine{
 		runtime: r, cache: cache, folder: folder, compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
-		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)),
+		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}, nil
 }
 

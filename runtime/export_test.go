@@ -1,7 +1,16 @@
 package runtime
 
 // Inside is how many calls run or wait.
-func (p *Pool) Inside() int { return int(p.inside.Load()) }
+func (p *Pool) Inside() int {
+	q := p.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.away
+	for _, l := range []*line{&q.plain, &q.tasks} {
+		n += l.running + l.waiting + l.back.Len()
+	}
+	return n
+}
 
 // Closed tells whether calls are still let in.
 func (p *Pool) Closed() bool {

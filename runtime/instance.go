@@ -186,3 +186,11 @@ func (in *Instance) close() {
 	_ = in.mod.Close(context.Background())
 	in.memory.Free() // which a module without a memory never took
 }
+
+// size is how many bytes of memory it has.
+func (in *Instance) size() uint64 {
+	if in.memory == nil {
+		return 0
+	}
+	return uint64(len(in.memory.Bytes()))
+}

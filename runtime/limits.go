@@ -2,22 +2,23 @@ package runtime
 
 import (
 	"cmp"
+	goruntime "runtime"
 	"time"
 )
 
 // The defaults of Limits.
 const (
-	DefaultMemory      = 64 << 20
-	DefaultDeadline    = 30 * time.Second
-	DefaultOutput      = 256 << 10
-	DefaultConcurrency = 4
-	DefaultStart       = 10 * time.Second
-	DefaultAsk         = 10 * time.Minute
-	DefaultTask        = time.Hour
-
-	// queuePerCall is how many calls wait, by default, for each one that may run.
-	queuePerCall = 4
+	DefaultMemory   = 64 << 20
+	DefaultDeadline = 30 * time.Second
+	DefaultOutput   = 256 << 10
+	DefaultQueue    = 1024
+	DefaultStart    = 10 * time.Second
+	DefaultAsk      = 10 * time.Minute
+	DefaultTask     = time.Hour
 )
+
+// DefaultConcurrency is two calls for each core, since many a call waits for something: at least 4, and at most 64.
+func DefaultConcurrency() int { return min(max(2*goruntime.GOMAXPROCS(0), 4), 64) }
 
 // Limits bound the calls of one plugin. A zero field means its default, which is named last.
 type Limits struct {
@@ -25,8 +26,9 @@ type Limits struct {
 	Deadline    time.Duration // of one call, from its start to its answer; 30 s
 	Task        time.Duration // of a patient call, in place of Deadline; 1 h
 	Output      int           // bytes of one answer; 256 KiB
-	Concurrency int           // calls that run at the same time; 4
-	Queue       int           // calls that may wait for their turn; 4 × Concurrency; below zero: none
+	Concurrency int           // calls that run at the same time (see queue); DefaultConcurrency
+	Queue       int           // calls that may wait for their turn; 1024; below zero: none
+	Wait        time.Duration // of a call for its turn, which is no part of its deadline; as long as Deadline
 	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
 	Fuel        uint64        // units of one call, about one instruction each; no bound
 	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
@@ -39,8 +41,9 @@ func (l Limits) WithDefaults() Limits {
 	l.Deadline = cmp.Or(l.Deadline, DefaultDeadline)
 	l.Task = cmp.Or(l.Task, DefaultTask)
 	l.Output = cmp.Or(l.Output, DefaultOutput)
-	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency), 1)
-	l.Queue = cmp.Or(l.Queue, queuePerCall*l.Concurrency) // below zero stays so, or it would be a default again
+	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency()), 1)
+	l.Queue = cmp.Or(l.Queue, DefaultQueue) // below zero stays so, or it would be a default again
+	l.Wait = cmp.Or(l.Wait, l.Deadline)
 	l.Start = cmp.Or(l.Start, DefaultStart)
 	l.Ask = cmp.Or(l.Ask, DefaultAsk)
 	return l

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLimits_WithDefaults(t *testing.T) {
-	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Task: time.Hour, Output: 256 << 10, Concurrency: 4, Queue: 16, Start: 10 * time.Second,
+	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Task: time.Hour, Output: 256 << 10, Concurrency: runtime.DefaultConcurrency(), Queue: 1024, Wait: 30 * time.Second, Start: 10 * time.Second,
 		Ask: 10 * time.Minute}
 	if got := (runtime.Limits{}).WithDefaults(); got != want || got.WithDefaults() != want {
 		t.Errorf("%+v", got)
@@ -17,7 +17,7 @@ func TestLimits_WithDefaults(t *testing.T) {
 	if got.Memory != 65535<<16 || got.Concurrency != 2 || got.Queue != -1 || got.WithDefaults() != got {
 		t.Errorf("%+v", got)
 	}
-	if got := (runtime.Limits{Concurrency: -3}).WithDefaults(); got.Concurrency != 1 || got.Queue != 4 {
+	if got := (runtime.Limits{Concurrency: -3}).WithDefaults(); got.Concurrency != 1 || got.Queue != 1024 {
 		t.Errorf("%+v", got)
 	}
 }

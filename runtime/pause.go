@@ -78,41 +78,21 @@ func (c *callContext) halt() {
 // counts against nothing.
 type turn struct {
 	pool   *Pool
-	held   bool
-	paused bool // counted in the pool's paused
+	ticket *ticket
+	away   bool
 }
 
 // give lets another call run, unless too many wait already.
 func (t *turn) give() {
-	if t.pool == nil || !t.held {
-		return
+	if t.pool != nil {
+		t.away = t.pool.queue.pause(t.ticket)
 	}
-	if t.pool.paused.Add(1) > maxPaused {
-		t.pool.paused.Add(-1)
-		return
-	}
-	t.paused, t.held = true, false
-	<-t.pool.slots
 }
 
 // take waits for the turn. When ctx is done first the call goes on to its end without one.
 func (t *turn) take(ctx context.Context) {
-	if !t.paused {
-		return
-	}
-	select {
-	case t.pool.slots <- struct{}{}:
-		t.held = true
-	case <-ctx.Done():
-	}
-	t.paused = false
-	t.pool.paused.Add(-1)
-}
-
-// close ends the turn.
-func (t *turn) close() {
-	if t.held {
-		t.held = false
-		<-t.pool.slots
+	if t.away {
+		t.away = false
+		t.pool.queue.resume(ctx, t.ticket)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -38,12 +37,13 @@ type Warmer interface {
 type Request struct {
 	Method string
 	Params json.RawMessage
-	// Session is whose instance serves it under StateSession; empty gets an instance of its own.
+	// Session is whose instance serves it under StateSession; empty gets an instance of its own. Calls of
+	// different sessions of a caller take turns.
 	Session string
-	// Caller is whose session that is; those of one caller give way before those of others.
+	// Caller is whose session that is. Callers take turns, and have a share each of what there is room for.
 	Caller string
-	// Patient has the call wait for its turn however many wait, and gives it the time Limits.Task: nobody
-	// sits in front of it.
+	// Patient has the call wait for its turn however long it takes and however many wait, and gives it the time
+	// Limits.Task: nobody sits in front of it.
 	Patient bool
 }
 
@@ -66,15 +66,12 @@ type Pool struct {
 	limits  Limits
 	state   State
 	begin   func() (Gate, func())
-	slots   chan struct{}   // one token for each call that runs
+	queue   *queue
 	calls   gauge           // calls that run or wait, and images that are made
-	inside  atomic.Int32    // calls that run or wait
-	paused  atomic.Int32    // of them, those that wait for a person, a model or the client
 	stop    context.Context // done when the calls in progress are to end
 	cancel  context.CancelCauseFunc
 	release func() error // gives the module back, once
 	shelf   shelf
-	kept    kept
 }
 
 // drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops
@@ -91,7 +88,7 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 		opts.Start = func() (Gate, func()) { return nil, func() {} }
 	}
 	l := opts.Limits.WithDefaults()
-	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, begin: opts.Start, slots: make(chan struct{}, l.Concurrency)}
+	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, begin: opts.Start, queue: newQueue(l)}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(m.release)
 	if !m.retain() {
@@ -106,46 +103,37 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 // another call makes, which ctx tells, never waits. The error is an *EndError, or a *GuestError if the
 // guest answered with one.
 func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, error) {
-	leave, err := p.enter(req.Patient)
+	if err := p.use(); err != nil {
+		return nil, err
+	}
+	defer p.unuse()
+	t := p.ticket(&req)
+	// A call within a call does not wait: what it waits for could be waiting for it.
+	if err := p.queue.enter(ctx, p.stop, t, callOf(ctx) == nil); err != nil {
+		return nil, err
+	}
+	defer p.queue.leave(t)
+	if ctx.Err() != nil { // what is kept is not touched
+		return nil, outOfTime(ctx, ctx.Err(), "")
+	}
+	k, err := p.keep(t)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	k, err := p.keep(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	defer k.unlock()
-	if err := p.await(ctx, p.slots); err != nil {
-		return nil, err
-	}
-	c := newCall(ctx, g, turn{pool: p, held: true}, p.limits, req.Patient)
-	defer c.turn.close()
+	c := newCall(ctx, g, turn{pool: p, ticket: t}, p.limits, req.Patient)
 	defer c.close()
 	return p.serve(c, req, k)
 }
 
-// enter counts the call in until leave, or says why not. A patient one takes nobody's place in the queue.
-func (p *Pool) enter(patient bool) (leave func(), err error) {
-	if patient {
-		return p.unuse, p.use()
+func (p *Pool) ticket(req *Request) *ticket {
+	t := &ticket{who: holder{req.Caller, req.Method == methodCallTool}, session: req.Session, patient: req.Patient}
+	switch {
+	case p.state == StatePlugin:
+		t.kept = true
+	case p.state == StateSession && req.Session != "":
+		t.kept, t.instance = true, req.Session
 	}
-	queue := max(p.limits.Queue, 0)
-	if p.inside.Add(1) > int32(p.limits.Concurrency+queue)+p.paused.Load() {
-		p.inside.Add(-1)
-		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("too many calls: %d run and %d wait",
-			p.limits.Concurrency, queue)}
-	}
-	if err := p.use(); err != nil {
-		p.inside.Add(-1)
-		return nil, err
-	}
-	return p.leave, nil
-}
-
-func (p *Pool) leave() {
-	p.unuse()
-	p.inside.Add(-1)
+	return t
 }
 
 // use keeps the pool and its engine open, until unuse.
@@ -163,26 +151,6 @@ func (p *Pool) use() error {
 func (p *Pool) unuse() {
 	p.module.engine.users.leave()
 	p.calls.leave()
-}
-
-// await takes a place. A call that another call makes does not wait: what it waits for could be waiting for it.
-func (p *Pool) await(ctx context.Context, places chan<- struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	default:
-	}
-	if callOf(ctx) != nil {
-		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", cap(places))}
-	}
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return outOfTime(ctx, ctx.Err(), "")
-	case <-p.stop.Done():
-		return outOfTime(p.stop, p.stop.Err(), "")
-	}
 }
 
 // serve runs one call in an instance, from its beginning to what becomes of the instance.
@@ -255,7 +223,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		}
 	}
 	p.cancel(errDrained)
-	p.kept.close()
+	p.module.engine.kept.drop(p)
 	p.shelf.close()
 	return p.release()
 }

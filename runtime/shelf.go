@@ -38,7 +38,7 @@ type making struct {
 func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Instance), err error) {
 	if k != nil {
 		in, err = p.keptInstance(c, k)
-		return in, k.put, err
+		return in, k.back, err
 	}
 	if p.state == StateFresh || !p.module.Clean() {
 		in, err = p.module.fresh(c, p.limits, p.dialect)

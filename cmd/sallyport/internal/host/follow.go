@@ -118,7 +118,11 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 // until the next one, and those in force stay so if these are refused: all three are protected.
 func (h *Host) configure(inForce, next *settings.Settings) error {
 	h.Gates.Protect(slices.Concat(protected(h.settings, nil), protected(inForce, nil), protected(next, nil)))
-	return h.Registry.Configure(pluginConfigs(next))
+	if err := h.Registry.Configure(pluginConfigs(next)); err != nil {
+		return err
+	}
+	h.Engine.Keep(uint64(next.Bytes("limits.kept")))
+	return nil
 }
 
 // isLimit reports whether a key bounds calls; those that begin later have it.

@@ -74,6 +74,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		Compiler: compiler.Elsewhere(s.CompiledFolder(), log),
 		Host:     Functions(),
 		Logger:   log,
+		Kept:     uint64(s.Bytes("limits.kept")),
 	})
 	if err != nil {
 		return nil, err

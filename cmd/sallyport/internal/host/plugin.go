@@ -88,6 +88,8 @@ func Limits(s *settings.Settings, l settings.Limits) runtime.Limits {
 		Task:        cmp.Or(l.Task, s.Duration("limits.task")),
 		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
 		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
+		Queue:       cmp.Or(l.Queue, s.Count("limits.queue")),
+		Wait:        cmp.Or(l.Wait, s.Duration("limits.wait")),
 		Ask:         s.Duration("limits.ask"),
 	}
 }

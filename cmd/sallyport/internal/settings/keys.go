@@ -70,7 +70,10 @@ func Keys() []Key {
 		{"limits.deadline", Duration, "30s", "", "time of one call"},
 		{"limits.task", Duration, "1h", "", "time of one run of a task, without its waiting for answers"},
 		{"limits.output", Bytes, "256KiB", "", "bytes of one answer"},
-		{"limits.concurrency", Count, "4", "", "calls of one plugin at the same time"},
+		{"limits.concurrency", Count, "", "", "calls of one plugin at the same time, beside as many tasks; callers who have none running get half as many more; unset is two for each core, 4 at least and 64 at most"},
+		{"limits.queue", Count, "1024", "", "calls of one plugin that wait for their turn; over it the newest of the caller who has most waiting is refused"},
+		{"limits.wait", Duration, "", "", "how long a call waits for its turn, outside its deadline; unset is as long as limits.deadline"},
+		{"limits.kept", Bytes, "1GiB", "", "memory of all instances together that are kept between calls; over it the caller who has most loses the one unused for longest"},
 		{"limits.tasks", Count, "256", "", "tasks of one caller that go on at once, beside those that wait for answers"},
 		{"limits.ask", Duration, "10m", "", "how long one call waits for people, outside its deadline"},
 	}

@@ -55,6 +55,8 @@ type Limits struct {
 	Task        time.Duration
 	Output      int64 // bytes
 	Concurrency int
+	Queue       int
+	Wait        time.Duration
 
 	Rate, PrincipalRate float64 // calls a second
 	PrincipalCalls      int     // of one principal at the same time
@@ -188,6 +190,10 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 			l.Output, err = grant.ParseSize(text)
 		case "concurrency":
 			l.Concurrency, err = ParseCount(text)
+		case "queue":
+			l.Queue, err = ParseCount(text)
+		case "wait":
+			l.Wait, err = ParseDuration(text)
 		case "rate":
 			l.Rate, err = ParseRate(text)
 		case "principal_rate":
@@ -199,8 +205,8 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 		case "received":
 			l.Received, err = grant.ParseSize(text)
 		default:
-			return at(k.Line, "unknown key %q in %s; known are memory, deadline, task, output, concurrency, rate, principal_rate, "+
-				"principal_calls, sent, received", k.Value, what)
+			return at(k.Line, "unknown key %q in %s; known are memory, deadline, task, output, concurrency, queue, wait, rate, "+
+				"principal_rate, principal_calls, sent, received", k.Value, what)
 		}
 		if err != nil {
 			return at(v.Line, "%s.%s: %w", what, k.Value, err)

@@ -1,0 +1,56 @@
+package runtime
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Of whoever has most the instance unused for longest gives way, and nobody else's.
+func TestKept_spare(t *testing.T) {
+	k := &kept{max: 1 << 40}
+	add := func(caller string, n int, bytes uint64) {
+		for i := range n {
+			h := &keeper{key: keptKey{session: fmt.Sprint(caller, i)}, owner: keptOwner{caller: caller}, bytes: bytes}
+			h.used = time.Now()
+			k.add(h)
+		}
+	}
+	add("ada", 2, 10) // unused for longest of all
+	add("eve", 5, 10)
+	add("bob", 1, 30)
+	for i, want := range []string{"eve0", "eve1"} {
+		if s := k.spare(); s.key.session != want {
+			t.Fatalf("%d: %+v", i, s.key)
+		} else {
+			k.lose(s, "of the test")
+		}
+	}
+	add("bob", 1, 1) // in place of the one it had
+	if s := k.spare(); s.owner.caller != "bob" {
+		t.Errorf("%+v", s)
+	}
+	if in, why := k.take(keptKey{session: "eve0"}); in != nil || why != "of the test" {
+		t.Errorf("%v, %q", in, why)
+	}
+	if in, why := k.take(keptKey{session: "eve0"}); in != nil || why != "" {
+		t.Errorf("a loss is told twice: %v, %q", in, why)
+	}
+}
+
+// What is remembered of losses is bounded.
+func TestKept_lost(t *testing.T) {
+	k := &kept{}
+	for i := range maxLost + 3 {
+		h := &keeper{key: keptKey{session: fmt.Sprint(i)}}
+		k.add(h)
+		k.lose(h, "of the test")
+	}
+	if len(k.lost) != maxLost || k.order.Len() != maxLost || k.bytes != 0 || len(k.of) != 0 {
+		t.Errorf("%d, %d, %d bytes, %d owners", len(k.lost), k.order.Len(), k.bytes, len(k.of))
+	}
+	if _, why := k.take(keptKey{session: "2"}); why != "" {
+		t.Error("the oldest is not forgotten")
+	}
+	k.timer.Stop()
+}

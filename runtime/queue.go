@@ -1,0 +1,258 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// queue gives the calls of one plugin their turns. As many run as there are places; the others wait, each for as long as
+// Limits.Wait. Callers take turns, and the sessions of a caller among themselves, so that nobody waits for the whole of
+// another's backlog:
+//
+//	places    Concurrency for plain calls, and as many of their own for tasks
+//	spare     half as many more, for callers none of whose calls of that kind run: long calls of one caller shut nobody out
+//	waiting   Queue plain calls at most; one more takes the place of the newest of the caller with the most, if that is another
+//
+// A call that comes back from a pause goes first. A kept instance serves one call at a time: those that wait for it are
+// passed over, and hold no place meanwhile.
+type queue struct {
+	limits Limits
+
+	mu    sync.Mutex
+	plain line
+	tasks line
+	busy  map[string]bool // kept instances that serve a call, by session
+	away  int             // calls that paused and gave their turns up
+}
+
+// methodCallTool is the method whose calls may take long.
+const methodCallTool = "tools/call"
+
+// holder is who a call counts for. Tools do not shut out the resources, prompts and completions of the same caller.
+type holder struct {
+	caller string
+	tool   bool
+}
+
+// ticket is the claim of one call to a turn.
+type ticket struct {
+	who     holder
+	session string
+
+	kept     bool   // it needs a kept instance for itself
+	instance string // the session whose instance that is; "" is that of all
+	patient  bool
+
+	ready   chan struct{} // closed when the wait is over; made for a ticket that waits
+	err     error         // why it ended without a turn; set before ready is closed
+	granted bool
+	back    bool      // it comes back from a pause and has its session already
+	since   time.Time // it has its turn
+	number  uint64    // of those that waited
+	place   position  // in its line, while it waits
+}
+
+// BusyError is the cause of a refusal for want of room: the call has not begun, and may be sent again.
+type BusyError struct {
+	// After is how long it probably takes until there is room.
+	After time.Duration
+}
+
+// Error says so.
+func (e *BusyError) Error() string { return "there is no room for the call" }
+
+func newQueue(l Limits) *queue {
+	spare := (l.Concurrency + 1) / 2
+	return &queue{limits: l, plain: newLine(l.Concurrency, spare), tasks: newLine(l.Concurrency, 0), busy: map[string]bool{}}
+}
+
+func (q *queue) line(t *ticket) *line {
+	if t.patient {
+		return &q.tasks
+	}
+	return &q.plain
+}
+
+// enter gets the ticket its turn, now or after a wait. One that may not wait is refused in its place.
+func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error {
+	q.mu.Lock()
+	l := q.line(t)
+	switch {
+	case q.free(l, t):
+		q.grant(l, t)
+		q.mu.Unlock()
+		return nil
+	case !mayWait:
+		running := l.running
+		q.mu.Unlock()
+		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", running)}
+	}
+	if err := q.room(l, t); err != nil {
+		q.mu.Unlock()
+		return err
+	}
+	t.ready = make(chan struct{})
+	l.add(t)
+	q.mu.Unlock()
+	return q.wait(ctx, stop, t)
+}
+
+// wait is over when the ticket has its turn, is refused, or has waited long enough. A task has time.
+func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
+	var late <-chan time.Time
+	if !t.patient {
+		timer := time.NewTimer(q.limits.Wait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	var err error
+	select {
+	case <-t.ready:
+		return t.err
+	case <-late:
+		err = q.tooLate()
+	case <-ctx.Done():
+		err = outOfTime(ctx, ctx.Err(), "")
+	case <-stop.Done():
+		err = outOfTime(stop, stop.Err(), "")
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.granted { // meanwhile
+		return nil
+	}
+	if t.err != nil {
+		return t.err
+	}
+	q.line(t).remove(t)
+	return err
+}
+
+// room makes room for one more plain call, or refuses: the call itself, or the newest of whose holder has more of them.
+func (q *queue) room(l *line, t *ticket) error {
+	most := max(q.limits.Queue, 0)
+	if t.patient || l.waiting < most {
+		return nil
+	}
+	longest := l.longest()
+	if longest == nil || l.waits(t.who) >= longest.n {
+		return q.full(l)
+	}
+	out := longest.newest()
+	out.err = q.full(l)
+	l.remove(out)
+	close(out.ready)
+	return nil
+}
+
+func (q *queue) full(l *line) error {
+	return &EndError{Kind: KindLimit, Err: &BusyError{After: l.estimate(q.limits.Wait)},
+		Message: fmt.Sprintf("too many calls: %d run and %d wait (limits.queue): try again", l.running, l.waiting)}
+}
+
+func (q *queue) tooLate() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := &q.plain
+	return &EndError{Kind: KindLimit, Err: &BusyError{After: l.estimate(q.limits.Wait)},
+		Message: fmt.Sprintf("the call waited %v for its turn (limits.wait), and has not begun: try again", q.limits.Wait)}
+}
+
+// free reports whether the ticket could have its turn now. Locked by the caller, as all below.
+func (q *queue) free(l *line, t *ticket) bool {
+	return l.open(t.who) && !(t.kept && q.busy[t.instance])
+}
+
+// grant gives the ticket its turn.
+func (q *queue) grant(l *line, t *ticket) {
+	l.running++
+	l.held[t.who]++
+	if t.kept {
+		q.busy[t.instance] = true
+	}
+	t.granted, t.since = true, time.Now()
+	if t.ready != nil {
+		close(t.ready)
+	}
+}
+
+// next gives the places that are free to those who wait.
+func (q *queue) next(l *line) {
+	for l.running < l.places+l.spare {
+		t := l.take(q.busy)
+		if t == nil {
+			return
+		}
+		q.grant(l, t)
+	}
+}
+
+// leave ends the turn, and the call's claim to its session.
+func (q *queue) leave(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.giveUp(t)
+	if t.kept {
+		delete(q.busy, t.instance)
+		q.next(&q.tasks)
+		q.next(&q.plain)
+	}
+}
+
+// giveUp ends the turn, if there is one.
+func (q *queue) giveUp(t *ticket) {
+	l := q.line(t)
+	if !t.granted {
+		return
+	}
+	t.granted = false
+	l.leave(t)
+	q.next(l)
+}
+
+// pause ends the turn for now, unless too many have done so: the call keeps its instance. It reports whether it did.
+func (q *queue) pause(t *ticket) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away >= maxPaused {
+		return false
+	}
+	q.away++
+	q.giveUp(t)
+	return true
+}
+
+// resume waits for the turn of a call that paused. When ctx is done first the call goes on to its end without one.
+func (q *queue) resume(ctx context.Context, t *ticket) {
+	q.mu.Lock()
+	l := q.line(t)
+	q.away--
+	t.back = true
+	if l.open(t.who) {
+		t.ready = nil
+		q.grant(l, t)
+		q.mu.Unlock()
+		return
+	}
+	t.ready = make(chan struct{})
+	l.add(t)
+	q.mu.Unlock()
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if !t.granted {
+			l.remove(t)
+		}
+	}
+}
+
+// estimate is how long it takes until there is room again, by how long calls have been: a second at least.
+func (l *line) estimate(most time.Duration) time.Duration {
+	after := time.Duration(float64(l.usual) * float64(l.waiting) / float64(l.places))
+	return min(max(after, time.Second), max(most, time.Second), math.MaxInt32*time.Millisecond)
+}

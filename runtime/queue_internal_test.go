@@ -1,0 +1,342 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowd is callers in front of a queue, in a bubble of time.
+type crowd struct {
+	t *testing.T
+	q *queue
+	// served are the names of those who got their turns, in order.
+	mu     sync.Mutex
+	served []string
+}
+
+// visit is one call in the crowd.
+type visit struct {
+	ticket *ticket
+	err    error
+	leave  context.CancelFunc // before it has its turn
+	done   atomic.Bool
+}
+
+func inCrowd(t *testing.T, l Limits, f func(c *crowd)) {
+	synctest.Test(t, func(t *testing.T) { f(&crowd{t: t, q: newQueue(l.WithDefaults())}) })
+}
+
+// come has a call come, and returns when it has its turn, is refused or waits.
+func (c *crowd) come(name string, t ticket) *visit {
+	ctx, leave := context.WithCancel(c.t.Context())
+	v := &visit{ticket: &t, leave: leave}
+	go func() {
+		defer leave()
+		if v.err = c.q.enter(ctx, context.Background(), v.ticket, true); v.err == nil {
+			c.mu.Lock()
+			c.served = append(c.served, name)
+			c.mu.Unlock()
+		}
+		v.done.Store(true)
+	}()
+	synctest.Wait()
+	return v
+}
+
+// tools are n calls of a caller's.
+func (c *crowd) tools(caller string, n int) (all []*visit) {
+	for i := range n {
+		all = append(all, c.come(caller, ticket{who: holder{caller, true}, session: fmt.Sprint(i % 2)}))
+	}
+	return all
+}
+
+// end ends the turn of a call.
+func (c *crowd) end(v *visit) {
+	c.t.Helper()
+	if !v.done.Load() || v.err != nil {
+		c.t.Fatalf("it has no turn: %v, %v", v.done.Load(), v.err)
+	}
+	c.q.leave(v.ticket)
+	synctest.Wait()
+}
+
+// drain ends all turns until nobody waits.
+func (c *crowd) drain(all ...[]*visit) {
+	open := slices.Concat(all...)
+	for len(open) > 0 {
+		i := slices.IndexFunc(open, func(v *visit) bool { return v.done.Load() })
+		if i < 0 {
+			c.t.Fatalf("%d wait, and nobody runs", len(open))
+		}
+		if open[i].err == nil {
+			c.end(open[i])
+		}
+		open = slices.Delete(open, i, i+1)
+	}
+	c.empty()
+}
+
+// empty holds the queue to having forgotten everybody.
+func (c *crowd) empty() {
+	c.t.Helper()
+	for _, l := range []*line{&c.q.plain, &c.q.tasks} {
+		if l.running != 0 || l.waiting != 0 || len(l.held) != 0 || len(l.shares) != 0 || l.order.Len() != 0 || l.back.Len() != 0 {
+			c.t.Errorf("what is left: %+v", l)
+		}
+	}
+	if len(c.q.busy) != 0 || c.q.away != 0 {
+		c.t.Errorf("%v, %d away", c.q.busy, c.q.away)
+	}
+}
+
+func (c *crowd) order(want string) {
+	c.t.Helper()
+	if got := strings.Join(c.served, ""); got != want {
+		c.t.Errorf("served in the order %s, want %s", got, want)
+	}
+}
+
+// Callers take turns: one call waits for one of each of the others, and not for their backlogs.
+func TestQueue_fair(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
+		first := c.come("-", ticket{who: holder{"x", true}})
+		spare := c.come("-", ticket{who: holder{"y", true}})
+		many, other, one := c.tools("a", 6), c.tools("b", 2), c.tools("c", 1)
+		c.drain([]*visit{first, spare}, many, other, one)
+		c.order("--abcabaaaa")
+	})
+}
+
+// The sessions of one caller take turns, since a caller may be all clients of a machine.
+func TestQueue_sessions(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
+		all := []*visit{c.come("-", ticket{who: holder{"a", true}})}
+		for _, session := range []string{"1", "1", "1", "2", "2", "3"} {
+			all = append(all, c.come(session, ticket{who: holder{"a", true}, session: session}))
+		}
+		c.drain(all)
+		c.order("-123121")
+	})
+}
+
+// Calls of a caller that take long shut out neither another caller nor what else that caller asks for.
+func TestQueue_spare(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
+		sleepers := c.tools("a", 20)
+		resource := c.come("a's resource", ticket{who: holder{"a", false}})
+		other := c.come("b", ticket{who: holder{"b", true}})
+		third := c.come("c", ticket{who: holder{"c", true}}) // four and half of four are taken
+		more := c.come("b again", ticket{who: holder{"b", true}})
+		c.order("aaaaa's resourceb")
+		c.end(resource)
+		c.order("aaaaa's resourcebc")
+		c.end(other)
+		if !more.done.Load() {
+			t.Error("b waits, and nothing of b's runs")
+		}
+		c.drain([]*visit{third, more}, sleepers)
+	})
+}
+
+// Tasks and plain calls do not wait for each other, and tasks of callers take turns as well.
+func TestQueue_tasks(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 2, Queue: 1, Wait: time.Second}, func(c *crowd) {
+		var tasks []*visit
+		for range 80 {
+			tasks = append(tasks, c.come("t", ticket{who: holder{"a", true}, patient: true}))
+		}
+		tasks = append(tasks, c.come("T", ticket{who: holder{"b", true}, patient: true}))
+		plain := c.come("p", ticket{who: holder{"b", true}})
+		c.order("ttp")
+		time.Sleep(24 * time.Hour) // which is no reason to give up
+		c.end(tasks[0])
+		c.end(tasks[1])
+		c.order("ttptT")
+		c.drain([]*visit{plain}, tasks[2:])
+	})
+}
+
+// The queue has an end. Over it the newest call of whoever has most waiting is refused, and told when to come back.
+func TestQueue_full(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1, Queue: 4}, func(c *crowd) {
+		all := c.tools("x", 1)
+		all = append(all, c.tools("y", 1)...) // the spare place
+		waiting := c.tools("a", 4)
+		over := c.tools("a", 1)[0]
+		busy := func(v *visit) {
+			t.Helper()
+			var end *EndError
+			var b *BusyError
+			if !v.done.Load() || !errors.As(v.err, &end) || end.Kind != KindLimit || !errors.As(v.err, &b) || b.After != time.Second ||
+				end.Message != "too many calls: 2 run and 4 wait (limits.queue): try again" {
+				t.Errorf("%v, %v", v.done.Load(), v.err)
+			}
+		}
+		busy(over)
+		other := c.tools("b", 2)
+		busy(waiting[3])
+		busy(waiting[2])
+		third := c.tools("b", 1)[0]
+		busy(third)
+		all = append(append(all, waiting[:2]...), other...)
+		c.drain(all)
+	})
+}
+
+// Without a queue nobody waits.
+func TestQueue_none(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1, Queue: -1}, func(c *crowd) {
+		all := c.tools("a", 2)
+		if !all[1].done.Load() || all[1].err == nil {
+			t.Error("it waits")
+		}
+		c.drain(all)
+	})
+}
+
+// A call waits as long as limits.wait, and not longer than its caller.
+func TestQueue_wait(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1, Wait: time.Minute}, func(c *crowd) {
+		runs := c.tools("a", 1)[0]
+		late, gone := c.tools("a", 1)[0], c.tools("a", 1)[0]
+		gone.leave()
+		synctest.Wait()
+		if !errors.Is(gone.err, context.Canceled) {
+			t.Error(gone.err)
+		}
+		time.Sleep(time.Minute - 1)
+		synctest.Wait()
+		if late.done.Load() {
+			t.Fatal(late.err)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		var b *BusyError
+		if !errors.As(late.err, &b) || late.err.Error() != "limit: the call waited 1m0s for its turn (limits.wait), and has not begun: try again" {
+			t.Error(late.err)
+		}
+		c.drain([]*visit{runs})
+	})
+}
+
+// A kept instance serves one call at a time. Those that wait for it hold no place, and shut nobody else out.
+func TestQueue_kept(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 2}, func(c *crowd) {
+		kept := func(name, session string) *visit {
+			return c.come(name, ticket{who: holder{"a", true}, session: session, kept: true, instance: session})
+		}
+		first, second, third := kept("1", "s"), kept("2", "s"), kept("3", "s")
+		other := kept("o", "t")
+		c.order("1o")
+		c.end(first)
+		c.order("1o2")
+		c.end(second)
+		c.end(other)
+		c.order("1o23")
+		c.drain([]*visit{third})
+	})
+}
+
+// A call that comes back from a pause goes before those that have not begun, and keeps its instance meanwhile.
+func TestQueue_pause(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
+		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
+		if !c.q.pause(asks.ticket) {
+			t.Fatal("it may not pause")
+		}
+		same := c.come("s", ticket{who: holder{"a", true}, kept: true, instance: "s"})
+		runs, spare := c.come("b", ticket{who: holder{"b", true}}), c.come("c", ticket{who: holder{"c", true}})
+		waits := c.come("d", ticket{who: holder{"d", true}})
+		c.order("abc")
+		back := false
+		go func() {
+			c.q.resume(c.t.Context(), asks.ticket)
+			back = true
+		}()
+		synctest.Wait()
+		if back {
+			t.Error("it has a turn that is another's")
+		}
+		c.end(runs)
+		if !back || waits.done.Load() {
+			t.Errorf("back %v, the next %v", back, waits.done.Load())
+		}
+		c.end(asks)
+		c.drain([]*visit{spare, same, waits})
+	})
+}
+
+// TestQueue_random holds the queue to its rules under random calls: no more run than may, no kept instance serves two,
+// nobody waits who could run, and in the end everybody was served or said why not.
+func TestQueue_random(t *testing.T) {
+	for seed := range uint64(300) {
+		l := Limits{Concurrency: 1 + int(seed%4), Queue: 5 + int(seed%7), Wait: time.Hour}
+		inCrowd(t, l, func(c *crowd) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			var all []*visit
+			for range 120 {
+				all = slices.DeleteFunc(all, func(v *visit) bool { return v.done.Load() && v.err != nil })
+				switch n := r.IntN(10); {
+				case n < 6:
+					session := fmt.Sprint(r.IntN(3))
+					v := ticket{who: holder{string(rune('a' + r.IntN(4))), r.IntN(3) > 0}, session: session, patient: r.IntN(5) == 0}
+					if session != "0" { // as a plugin's calls of a session are all alike
+						v.kept, v.instance = true, session
+					}
+					all = append(all, c.come("", v))
+				case n < 9 && len(all) > 0:
+					if i := r.IntN(len(all)); all[i].done.Load() {
+						c.end(all[i])
+						all = slices.Delete(all, i, i+1)
+					}
+				case len(all) > 0:
+					all[r.IntN(len(all))].leave()
+					synctest.Wait()
+				}
+				if problem := c.rules(all); problem != "" {
+					t.Fatalf("seed %d: %s", seed, problem)
+				}
+			}
+			c.drain(all)
+		})
+	}
+}
+
+// rules says which rule is broken, "" for none.
+func (c *crowd) rules(all []*visit) string {
+	busy, running := map[string]int{}, 0
+	for _, v := range all {
+		t := v.ticket
+		if v.done.Load() && v.err == nil && t.kept {
+			busy[t.instance]++
+		}
+		if v.done.Load() && v.err == nil && !t.patient {
+			running++
+		}
+	}
+	for instance, n := range busy {
+		if n > 1 {
+			return fmt.Sprintf("%d calls have the instance %q", n, instance)
+		}
+	}
+	for _, v := range all {
+		if l := c.q.line(v.ticket); !v.done.Load() && c.q.free(l, v.ticket) {
+			return "somebody waits for whom there is a place"
+		}
+	}
+	p := &c.q.plain
+	if running != p.running || running > p.places+p.spare || p.waiting > c.q.limits.Queue {
+		return fmt.Sprintf("%d run of %d, %d wait", running, p.running, p.waiting)
+	}
+	return ""
+}
