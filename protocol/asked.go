@@ -27,7 +27,8 @@ func (r *request) settle(resp *Response, err error) {
 	}
 	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
 	switch {
-	case err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && r.untouched():
+	case resp.Busy > 0, // it has not begun
+		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && r.untouched():
 		if err := use.Release(); err != nil {
 			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
 		}

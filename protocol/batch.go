@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // HandleBatch answers a JSON array of messages with an array of responses, one message after the
@@ -53,7 +55,16 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 			Message: "this request cannot be part of a batch",
 		})
 	}
-	return c.Handle(ctx, &m, send).Body
+	body := c.Handle(ctx, &m, send).Body
+	if body == nil && m.IsRequest() { // a batch is answered once: with something for each request
+		return jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
+	}
+	return body
+}
+
+// Cancelled is the answer to a request that was cancelled, where it has to have one.
+func Cancelled(why string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: why, Data: (&failure.Failure{Kind: runtime.KindCancelled}).Data("")}
 }
 
 func refuseBatch(e *jsonrpc.Error) Response {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
@@ -17,7 +18,7 @@ import (
 
 // MaxInFlight is how many requests of one Conn may run at the same time. An agent runs a handful
 // in parallel; the bound keeps one client from filling the memory with waiting calls.
-const MaxInFlight = 256
+const MaxInFlight = 1024
 
 // ConnOptions say what a transport knows about a client.
 type ConnOptions struct {
@@ -37,7 +38,8 @@ type ConnOptions struct {
 
 // Response is what Handle leaves for the transport to do.
 type Response struct {
-	// Body is the message to send, one line of JSON; nil means that nothing is sent.
+	// Body is the message to send, one line of JSON; nil means that nothing is sent: a request was cancelled. Where
+	// each request has to have an answer, that is Cancelled.
 	Body []byte
 	// Err is the error that Body carries, for a transport that shows it otherwise too.
 	Err *jsonrpc.Error
@@ -47,6 +49,9 @@ type Response struct {
 	// method's name. HTTP shows it as 404 for CodeMethodNotFound and as 400 for other codes; an
 	// error of a request that was not refused is an answer like any other, and HTTP's is 200.
 	Refused bool
+	// Busy is not 0 if the request has not begun for want of room, which Err says: how long to wait before it
+	// is sent again. HTTP shows it as 503 with Retry-After.
+	Busy time.Duration
 	// Initialized is the protocol version that a successful initialize agreed on, else "".
 	Initialized string
 }
@@ -145,7 +150,8 @@ func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Conte
 		return ctx, nil
 	}
 	if len(c.inFlight) >= MaxInFlight {
-		return ctx, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many requests in flight"}
+		return ctx, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many requests in flight",
+			Err: &runtime.BusyError{After: time.Second}}
 	}
 	if c.inFlight == nil {
 		c.inFlight = map[string]*request{}

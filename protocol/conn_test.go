@@ -97,6 +97,27 @@ func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
 	}
 }
 
+// A call that has not begun for want of room is an error that says when to send it again, for a tool as for all else.
+func TestResponse_Busy(t *testing.T) {
+	busy := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls", Err: &runtime.BusyError{After: 2500 * time.Millisecond}}
+	}
+	s := NewServer(newCatalog(t, busy), nil)
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	for _, test := range []struct{ method, params string }{
+		{"tools/call", `"name":"t-any"`},
+		{"prompts/get", `"name":"t-plain"`},
+		{"resources/read", `"uri":"test://text"`},
+	} {
+		got := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{%s}}}`, test.method, test.params, modernMeta))
+		if got.Busy != 2500*time.Millisecond || got.Err == nil || got.Err.Code != jsonrpc.CodeInternal ||
+			!strings.Contains(string(got.Body), `"data":{"kind":"limit","retryable":true,"retryAfterMs":2500`) {
+			t.Errorf("%s: %s, %v", test.method, got.Body, got.Busy)
+		}
+	}
+}
+
 func TestConn_MaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -112,8 +133,9 @@ func TestConn_MaxInFlight(t *testing.T) {
 			t.Fatalf("%d calls run", n)
 		}
 		over := handle(t, c, callMessage("over", "b-wait"))
-		if !strings.Contains(string(over.Body), `"kind":"limit","retryable":true`) {
-			t.Errorf("one too many: %s", over.Body)
+		const busy = `{"jsonrpc":"2.0","id":"over","error":{"code":-32603,"message":"too many requests in flight","data":{"kind":"limit","retryable":true,"retryAfterMs":1000}}}`
+		if string(over.Body) != busy || over.Busy != time.Second {
+			t.Errorf("one too many: %s, %v", over.Body, over.Busy)
 		}
 		if list := handle(t, c, `{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{"_meta":{`+modernMeta+`}}}`); list.Err != nil {
 			t.Errorf("a list is refused: %v", list.Err)

@@ -24,7 +24,8 @@ const codeResourceNotFound = -32002
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
 //	*runtime.EndError,
 //	*runtime.AskError,
-//	*answer.ShapeError        tools/call: a result with isError; else −32603 with data
+//	*answer.ShapeError        tools/call: a result with isError; else −32603 with data, as for a call that has
+//	                          not begun since its plugin is busy
 //	anything else             the host's fault: −32603 with the call id, the rest in the log
 //
 // The returned error is nil for a result.
@@ -58,7 +59,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	f.Log(r.server.log, "call", r.call, "method", r.method, "name", r.subject)
 	hints := r.hinted()
 	hints.Complete(f)
-	if r.method != "tools/call" {
+	if r.method != "tools/call" || f.Busy {
 		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: hints.Behind(f.Text), Data: f.Data(r.call)})
 	}
 	text := f.Text

@@ -128,6 +128,7 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 	}
 	if err != nil {
 		resp.Body, resp.Err = r.failed(err)
+		resp.Busy = failure.Busy(err)
 	}
 	r.settle(&resp, err)
 	return resp

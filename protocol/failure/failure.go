@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
@@ -21,6 +22,7 @@ type Failure struct {
 	Kind         runtime.Kind
 	Text         string // one sentence, lower case, no full stop
 	RetryAfterMs int64  // 0 is not known
+	Busy         bool   // the call has not begun for want of room
 	Cause        error
 
 	code  uint32
@@ -42,6 +44,9 @@ func Of(err error) *Failure {
 		if errors.As(end.Err, &ask) {
 			f.RetryAfterMs = ask.RetryAfterMs
 		}
+		if after := Busy(err); after > 0 {
+			f.Busy, f.RetryAfterMs = true, after.Milliseconds()
+		}
 		return f
 	case errors.As(err, &ask):
 		return &Failure{Kind: ask.Kind, Text: ask.Message, RetryAfterMs: ask.RetryAfterMs, Cause: err}
@@ -49,6 +54,15 @@ func Of(err error) *Failure {
 		return &Failure{Kind: runtime.KindGuest, Text: "the plugin's answer breaks the contract: " + shape.Problem, Cause: err}
 	}
 	return nil
+}
+
+// Busy is how long it probably takes until there is room for a call that has not begun for want of it; 0 for every other end.
+func Busy(err error) time.Duration {
+	var busy *runtime.BusyError
+	if !errors.As(err, &busy) {
+		return 0
+	}
+	return max(busy.After, time.Millisecond)
 }
 
 // retryable reports whether the same request may succeed later, unchanged.

@@ -92,6 +92,12 @@ func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	return append(dst, '}')
 }
 
+// AppendRefusal appends an error that answers no message: it has no id, where null would stand for one that could not be read.
+func AppendRefusal(dst []byte, e *Error) []byte {
+	dst = append(append(dst, start...), `,"error":`...)
+	return append(e.Append(dst), '}')
+}
+
 // AppendNotification appends a notification. Nil params are left out.
 func AppendNotification(dst []byte, method string, params json.RawMessage) []byte {
 	m := Message{Method: method, Params: params}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
 // answer is the response to one request: a JSON object, or an event stream from the first send on.
@@ -36,9 +38,8 @@ func (a *answer) send(msg []byte) {
 	a.event(msg)
 }
 
-// finish writes the result, or ends the response without one if body is nil. Nothing is written
-// after it.
-func (a *answer) finish(status int, body []byte) {
+// finish writes the result, or ends the response without one if there is none. Nothing is written after it.
+func (a *answer) finish(r *protocol.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -49,14 +50,24 @@ func (a *answer) finish(status int, body []byte) {
 	switch {
 	case a.streaming:
 		a.beat.Stop()
-		if body != nil {
-			a.event(body)
+		if r.Body != nil {
+			a.event(r.Body)
 		}
-	case body == nil:
-		a.w.WriteHeader(http.StatusAccepted)
 	default:
-		writeJSON(a.w, status, body)
+		writeResponse(a.w, r)
 	}
+}
+
+// writeResponse writes the one message that a request is answered with; a notification has none.
+func writeResponse(w http.ResponseWriter, r *protocol.Response) {
+	if r.Body == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if r.Busy > 0 {
+		w.Header().Set("Retry-After", seconds(r.Busy))
+	}
+	writeJSON(w, status(r), r.Body)
 }
 
 // abandon lets nothing be written any more: the response belongs to the HTTP server again.

@@ -27,6 +27,7 @@ import (
 //	tools/call talk    two notifications, then a result
 //	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk", gives
 //	                   its connection back if text is "release"
+//	tools/call busy    an error, since there is no room for 1.5 s; talks first if text is "talk"
 //	tools/call error   a JSON-RPC error of the code in the argument "code"
 //	unknown            -32601, refused
 type fake struct {
@@ -123,6 +124,10 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 		}
 		if result = c.call(ctx, m, send); result == nil {
 			return r
+		}
+		if name, _ := rawjson.String(rawjson.Get(m.Params, "name")); name == "busy" {
+			r.Busy = 1500 * time.Millisecond
+			return c.failed(r, m, jsonrpc.CodeInternal, false)
 		}
 	default:
 		return c.failed(r, m, jsonrpc.CodeMethodNotFound, true)
@@ -256,7 +261,20 @@ func errorBody(id string, code int, message string) string {
 	return string(jsonrpc.AppendError(nil, []byte(id), &jsonrpc.Error{Code: code, Message: message}))
 }
 
-func refused(message string) string { return errorBody("null", jsonrpc.CodeInvalidRequest, message) }
+// refused is a refusal that answers no message.
+func refused(message string) string { return refusedBody(jsonrpc.CodeInvalidRequest, message) }
+
+// unreadable is the answer to a message whose id could not be read.
+func unreadable(message string) string { return errorBody("null", jsonrpc.CodeInvalidRequest, message) }
+
+// cancelledBody is the answer to a request that was cancelled.
+func cancelledBody(id, why string) string {
+	return string(jsonrpc.AppendError(nil, []byte(id), &jsonrpc.Error{Code: -32603, Message: why, Data: []byte(`{"kind":"cancelled","retryable":true}`)}))
+}
+
+func refusedBody(code int, message string) string {
+	return string(jsonrpc.AppendRefusal(nil, &jsonrpc.Error{Code: code, Message: message}))
+}
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 

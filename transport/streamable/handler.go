@@ -188,7 +188,7 @@ func (x *exchange) post() *refusal {
 
 func malformed(id json.RawMessage, err error) *refusal {
 	f := refuse(http.StatusBadRequest, "%v", err)
-	f.id = id
+	f.id, f.null = id, true
 	if e, ok := err.(*jsonrpc.Error); ok {
 		f.err = e
 	}

@@ -33,12 +33,11 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 		return f
 	}
 	defer x.h.sessions.release(s)
-	handle := func(send func([]byte)) protocol.Response { return s.conn.Handle(s.ctx, m, send) }
+	handle := func(send func([]byte)) protocol.Response { return x.complete(m, s.conn.Handle(s.ctx, m, send), s) }
 	if m.IsRequest() {
-		x.answerSession(s, handle)
-	} else {
-		x.answer(handle)
+		return x.answerSession(s, handle)
 	}
+	x.answer(handle)
 	return nil
 }
 
@@ -177,10 +176,11 @@ func (x *exchange) batch() *refusal {
 	a := newAnswer(x)
 	defer a.abandon()
 	response := s.conn.HandleBatch(s.ctx, x.body, a.send)
-	if response.Err != nil {
-		a.finish(http.StatusBadRequest, response.Body)
-	} else {
-		a.finish(http.StatusOK, response.Body)
+	if response.Err != nil { // of the batch as a whole
+		f := refuse(http.StatusBadRequest, "")
+		f.err, f.null = response.Err, true
+		return f
 	}
+	a.finish(&response)
 	return nil
 }

@@ -73,9 +73,9 @@ func TestLegacy_VersionHeader(t *testing.T) {
 		in["Mcp-Protocol-Version"] = version
 		want := `"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"` + version + `"}}}`
 		s.want(version, "POST", legacyBody(1, "ping", "{}"), in, 400, `{"jsonrpc":"2.0","id":1,`+want)
-		s.want("batch "+version, "POST", "[]", in, 400, `{"jsonrpc":"2.0","id":null,`+want)
+		s.want("batch "+version, "POST", "[]", in, 400, `{"jsonrpc":"2.0",`+want)
 		if version < "2026" {
-			s.want("DELETE "+version, "DELETE", "", in, 400, `{"jsonrpc":"2.0","id":null,`+want)
+			s.want("DELETE "+version, "DELETE", "", in, 400, `{"jsonrpc":"2.0",`+want)
 		}
 	}
 	in["Mcp-Protocol-Version"] = "2025-11-25\n2025-11-25"
@@ -86,7 +86,7 @@ func TestLegacy_Batch(t *testing.T) {
 	s := start(t, newFake(), nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
 	s.want("two", "POST", ` [{},{}]`, in, 200, `["2 messages"]`)
-	s.want("empty", "POST", `[]`, in, 400, refused("invalid request: an empty batch"))
+	s.want("empty", "POST", `[]`, in, 400, unreadable("invalid request: an empty batch"))
 	s.want("no session", "POST", `[{}]`, nil, 400, refused("a batch needs a session of protocol version 2025-03-26"))
 }
 
@@ -142,7 +142,7 @@ func TestLegacy_DeleteCancels(t *testing.T) {
 	called := make(chan struct{})
 	go func() {
 		defer close(called)
-		s.want("call", "POST", legacyBody(1, "tools/call", `{"name":"wait"}`), in, 202, "")
+		s.want("call", "POST", legacyBody(1, "tools/call", `{"name":"wait"}`), in, 200, cancelledBody("1", "the session has ended"))
 	}()
 	receive(t, f.entered)
 	s.want("DELETE", "DELETE", "", in, 204, "")

@@ -23,9 +23,11 @@ func tooMany(wait time.Duration) *refusal {
 	if wait <= 0 {
 		return nil
 	}
-	seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
-	return refuse(http.StatusTooManyRequests, "too many requests: wait %s s", seconds).with("Retry-After", seconds)
+	return refuse(http.StatusTooManyRequests, "too many requests: wait %s s", seconds(wait)).with("Retry-After", seconds(wait))
 }
+
+// seconds is a time as Retry-After has it.
+func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 // address is where the request comes from: an IPv4 address, or the /64 of an IPv6 address, which
 // is what one host has to itself.

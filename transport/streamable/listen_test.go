@@ -236,7 +236,7 @@ func TestServe_ShutdownCancels(t *testing.T) {
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
 	answered := make(chan struct{}, 2)
 	ask := func(body string, extra headers) {
-		s.want("call", "POST", body, extra, 202, "")
+		s.want("call", "POST", body, extra, 200, cancelledBody("1", "the server is shutting down"))
 		answered <- struct{}{}
 	}
 	go ask(callBody("wait", ""), modernHeaders("tools/call", "wait", nil))

@@ -55,7 +55,7 @@ func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
 	defer context.AfterFunc(x.h.ctx, cancel)()
 	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal})
 	defer c.Close()
-	x.answer(func(send func([]byte)) protocol.Response { return c.Handle(ctx, m, send) })
+	x.answer(func(send func([]byte)) protocol.Response { return x.complete(m, c.Handle(ctx, m, send), nil) })
 	return nil
 }
 
@@ -64,13 +64,33 @@ func (x *exchange) answer(handle func(send func([]byte)) protocol.Response) {
 	a := newAnswer(x)
 	defer a.abandon()
 	response := handle(a.send)
-	a.finish(status(&response), response.Body)
+	a.finish(&response)
+}
+
+// complete gives a request that was cancelled its answer: over HTTP each has one.
+func (x *exchange) complete(m *jsonrpc.Message, r protocol.Response, s *session) protocol.Response {
+	if r.Body != nil || !m.IsRequest() {
+		return r
+	}
+	why := "the request was cancelled"
+	switch {
+	case x.h.ctx.Err() != nil:
+		why = "the server is shutting down"
+	case s != nil && s.ctx.Err() != nil:
+		why = "the session has ended"
+	}
+	r.Err = protocol.Cancelled(why)
+	r.Body = jsonrpc.AppendError(nil, m.ID, r.Err)
+	return r
 }
 
 // status shows the errors that the modern era wants shown. All others are answers like any other:
 // a client that tries both eras takes 400 for an old server.
 func status(r *protocol.Response) int {
-	if r.Err == nil || !r.Modern {
+	switch {
+	case r.Busy > 0:
+		return http.StatusServiceUnavailable
+	case r.Err == nil || !r.Modern:
 		return http.StatusOK
 	}
 	switch r.Err.Code {

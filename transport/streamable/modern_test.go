@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
 func TestModern_Statuses(t *testing.T) {
@@ -173,7 +174,7 @@ func TestModern_Notification(t *testing.T) {
 	s.want("with the method header", "POST", body, modernHeaders("notifications/cancelled", "", nil), 202, "")
 	s.want("without", "POST", body, headers{"Mcp-Protocol-Version": "2026-07-28"}, 202, "")
 	s.want("with another", "POST", body, modernHeaders("tools/list", "", nil), 400,
-		errorBody("null", -32020, `the Mcp-Method header says "tools/list", the body "notifications/cancelled"`))
+		refusedBody(-32020, `the Mcp-Method header says "tools/list", the body "notifications/cancelled"`))
 }
 
 func TestModern_OneConnARequest(t *testing.T) {
@@ -198,6 +199,31 @@ func priming(id string) string { return "id: " + id + "\nretry: 500\ndata: \n\n"
 
 func progress(i int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i)
+}
+
+// A call for which there is no room is 503 with Retry-After in both eras, as long as nothing was sent.
+func TestBusy(t *testing.T) {
+	s := start(t, newFake(), nil)
+	session := headers{"Mcp-Session-Id": s.begin(nil)}
+	busy := func(text string) (modern, legacy string) {
+		return callBody("busy", text), legacyBody(1, "tools/call", fmt.Sprintf(`{"name":"busy","arguments":{"text":%q}}`, text))
+	}
+	modern, legacy := busy("")
+	want := errorBody("1", jsonrpc.CodeInternal, "no")
+	for name, r := range map[string]*http.Response{
+		"modern": s.want("modern", "POST", modern, modernHeaders("tools/call", "busy", nil), 503, want),
+		"legacy": s.want("legacy", "POST", legacy, session, 503, want),
+	} {
+		if got := r.Header.Get("Retry-After"); got != "2" {
+			t.Errorf("%s: Retry-After %q", name, got)
+		}
+	}
+	modern, legacy = busy("talk")
+	s.want("modern, after it spoke", "POST", modern, modernHeaders("tools/call", "busy", nil), 200,
+		event(progress(0))+event(progress(1))+event(want))
+	if r, body := s.do("POST", legacy, session); r.StatusCode != 200 || !strings.HasSuffix(body, "data: "+want+"\n\n") {
+		t.Errorf("legacy, after it spoke: %d %s", r.StatusCode, body)
+	}
 }
 
 func TestAnswer_StreamOnlyIfNeeded(t *testing.T) {
@@ -248,12 +274,12 @@ func TestAnswer_LinesOfAnEvent(t *testing.T) {
 	a := &recorder{header: http.Header{}}
 	ans := &answer{w: a, rc: http.NewResponseController(a), keepAlive: time.Hour}
 	ans.send([]byte("{\n\"a\":\r\n1}"))
-	ans.finish(200, nil)
+	ans.finish(&protocol.Response{})
 	if want := "event: message\ndata: {\ndata: \"a\":\ndata: 1}\n\n"; a.String() != want {
 		t.Errorf("got %q, want %q", a.String(), want)
 	}
 	ans.send([]byte("late"))
-	ans.finish(200, []byte("late"))
+	ans.finish(&protocol.Response{Body: []byte("late")})
 	ans.comment()
 	if strings.Contains(a.String(), "late") || strings.Contains(a.String(), ":\n\n") {
 		t.Errorf("written after the end: %q", a.String())
@@ -299,7 +325,7 @@ func TestHandler_CloseCancels(t *testing.T) {
 		receive(t, f.entered)
 		s.h.Close()
 	}()
-	s.want("cancelled", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", nil), 202, "")
+	s.want("cancelled", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", nil), 200, cancelledBody("1", "the server is shutting down"))
 	if err := receive(t, f.left); err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
 	}

@@ -186,9 +186,33 @@ func TestReal_Eras(t *testing.T) {
 		in, 200, `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`)
 	s.want("batch of notifications", "POST", `[{"jsonrpc":"2.0","method":"notifications/initialized"}]`, in, 202, "")
 	in = headers{"Mcp-Session-Id": s.beginReal("2025-11-25")}
-	s.want("batch in a newer session", "POST", `[`+legacyBody(1, "ping", "{}")+`]`, in, 400, refused("batches are part of protocol version 2025-03-26 only"))
+	s.want("batch in a newer session", "POST", `[`+legacyBody(1, "ping", "{}")+`]`, in, 400, unreadable("batches are part of protocol version 2025-03-26 only"))
 	s.want("modern method in an old session", "POST", legacyBody(1, "server/discover", "{}"), in, 200, errorBody("1", -32601, "method not found: server/discover"))
 	http.DefaultClient.CloseIdleConnections()
+	s.end()
+}
+
+// Over HTTP a request that its client cancels is answered too: nothing else ends its client's wait.
+func TestReal_Cancelled(t *testing.T) {
+	s, p := realSite(t, &Options{})
+	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
+		in := headers{"Mcp-Session-Id": s.beginReal(version)}
+		wait := legacyBody(7, "tools/call", `{"name":"wait"}`)
+		cancel := func() {
+			receive(t, p.entered)
+			s.want("cancelled", "POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, in, 202, "")
+		}
+		go cancel()
+		s.want(version, "POST", wait, in, 200, cancelledBody("7", "the request was cancelled"))
+		receive(t, p.left)
+		if version != "2025-03-26" {
+			continue
+		}
+		go cancel()
+		s.want("batch", "POST", "["+wait+","+legacyBody(8, "ping", "{}")+"]", in, 200,
+			"["+cancelledBody("7", "the request was cancelled")+`,{"jsonrpc":"2.0","id":8,"result":{}}]`)
+		receive(t, p.left)
+	}
 	s.end()
 }
 

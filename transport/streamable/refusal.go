@@ -12,7 +12,8 @@ import (
 // refusal is a request that is not dispatched: an HTTP status, and the reason as a JSON-RPC error.
 type refusal struct {
 	status int
-	id     json.RawMessage // nil is null
+	id     json.RawMessage // nil if there is no message that it answers
+	null   bool            // its id could not be read, which JSON-RPC writes as null
 	err    *jsonrpc.Error
 	key    string // one more header; "" for none
 	value  string
@@ -40,6 +41,10 @@ func (f *refusal) with(key, value string) *refusal {
 func (f *refusal) write(w http.ResponseWriter) {
 	if f.key != "" {
 		w.Header().Set(f.key, f.value)
+	}
+	if f.id == nil && !f.null {
+		writeJSON(w, f.status, jsonrpc.AppendRefusal(nil, f.err))
+		return
 	}
 	writeJSON(w, f.status, jsonrpc.AppendError(nil, f.id, f.err))
 }

@@ -22,16 +22,35 @@ type session struct {
 	ctx       context.Context // of its calls: they go on when their client goes away
 	cancel    context.CancelFunc
 
+	calls sync.WaitGroup // whose answers go into the box
+	mu    sync.Mutex
+	ended bool // no more calls begin; guarded by mu
+
 	// guarded by sessions.mu
 	active int // requests
 	used   time.Time
 	place  *list.Element
 }
 
-// end cancels what runs and waits for it; streams that are being read end.
+// begin counts a call in; false means that the session has ended.
+func (s *session) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.calls.Add(1)
+	return true
+}
+
+// end cancels what runs and waits for its answers; streams that are being read end with them.
 func (s *session) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
 	s.cancel()
 	s.conn.Close()
+	s.calls.Wait()
 	s.box.Close()
 }
 

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -14,12 +13,14 @@ const primeAfter = time.Second
 
 // carrier brings the events of one stream of a session to one connection.
 type carrier struct {
-	x       *exchange
-	session *session
-	reader  *outbox.Reader
-	until   <-chan struct{} // ends the connection, beside the client and the session; nil: nothing
-	first   []byte          // what the response begins with
-	buf     []byte
+	x        *exchange
+	session  *session
+	reader   *outbox.Reader
+	until    <-chan struct{}   // ends the connection, beside the client and the session; nil: nothing
+	first    []byte            // what the response begins with
+	response protocol.Response // of a call, once done is closed
+	done     chan struct{}
+	buf      []byte
 }
 
 // primes reports whether clients of a session know events without data.
@@ -27,25 +28,31 @@ func (s *session) primes() bool { return s.version >= "2025-11-25" }
 
 // answerSession hands a request of a session to its conn, and brings the answer: as JSON, or as a stream
 // if something comes before it or if it takes long. When the client goes away the call goes on.
-func (x *exchange) answerSession(s *session, handle func(send func([]byte)) protocol.Response) {
+func (x *exchange) answerSession(s *session, handle func(send func([]byte)) protocol.Response) *refusal {
+	if !s.begin() {
+		return noSession()
+	}
 	stream := s.box.Stream()
-	c := &carrier{x: x, session: s, reader: stream.Attach()}
+	c := &carrier{x: x, session: s, reader: stream.Attach(), done: make(chan struct{})}
 	x.h.sessions.hold(s)
-	go func() { // which conn.Close waits for
+	go func() { // which session.end waits for
 		defer x.h.sessions.release(s)
-		response := handle(func(msg []byte) {
+		defer s.calls.Done()
+		c.response = handle(func(msg []byte) {
 			if msg == nil {
 				stream.Release()
 			} else {
 				stream.Send(msg)
 			}
 		})
-		stream.End(response.Body)
+		close(c.done)
+		stream.End(c.response.Body)
 	}()
 	defer c.reader.Close()
 	if !c.answer() {
 		stream.Forget() // nobody can come back for it
 	}
+	return nil
 }
 
 // answer brings the answer of a call. It is false if the client has no place in the stream.
@@ -55,8 +62,10 @@ func (c *carrier) answer() bool {
 	for {
 		select {
 		case <-c.reader.News():
-			if msg, ok := c.reader.Only(); ok {
-				c.json(msg)
+			if _, ok := c.reader.Only(); ok {
+				<-c.done // a session that ends closes its streams when its calls are over
+				c.x.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+				writeResponse(c.x.w, &c.response)
 				return false
 			}
 			if c.reader.Waiting() {
@@ -70,15 +79,6 @@ func (c *carrier) answer() bool {
 			return false
 		}
 	}
-}
-
-func (c *carrier) json(msg []byte) {
-	c.x.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-	if msg == nil {
-		c.x.w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	writeJSON(c.x.w, http.StatusOK, msg)
 }
 
 // carry makes the response an event stream and writes events until there will be no more of them, or

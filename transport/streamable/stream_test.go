@@ -158,9 +158,12 @@ func TestStream_PrimesSlowCalls(t *testing.T) {
 func TestStream_SessionEnds(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
-	for _, end := range []func(headers){
-		func(in headers) { s.want("DELETE", "DELETE", "", in, 204, "") },
-		func(headers) { s.h.Close() },
+	for _, test := range []struct {
+		why string
+		end func(headers)
+	}{
+		{"the session has ended", func(in headers) { s.want("DELETE", "DELETE", "", in, 204, "") }},
+		{"the server is shutting down", func(headers) { s.h.Close() }},
 	} {
 		in := headers{"Mcp-Session-Id": s.begin(nil)}
 		standing := s.open(t.Context(), "GET", "", in)
@@ -168,10 +171,11 @@ func TestStream_SessionEnds(t *testing.T) {
 		s.reads(standing, priming("0-0"))
 		s.reads(call, priming("1-0")+eventID("1-1", progress(0))+eventID("1-2", progress(1)))
 		receive(t, f.entered)
-		end(in)
+		test.end(in)
 		if err := receive(t, f.left); err != context.Canceled {
 			t.Errorf("the call ended with %v", err)
 		}
+		s.reads(call, eventID("1-3", cancelledBody("1", test.why)))
 		s.ends(call)
 		s.ends(standing)
 	}
