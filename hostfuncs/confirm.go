@@ -26,24 +26,32 @@ func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 }
 
 // confirmFetch asks about a request before the journal takes it up: a client of the modern era answers with
-// another run of the call, which has to come to the question again. The error ends the call.
-func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) error {
+// another run of the call, which has to come to the question again. It returns the binding of the request whose answer
+// it has; empty if there is none. The error ends the call.
+func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) (string, error) {
 	if !g.policy.confirms {
-		return nil
+		return "", nil
 	}
 	r, err := web.Parse(params, sent)
 	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !web.Safe(r.Method) {
-		return nil // which is told where it is performed
+		return "", nil // which is told where it is performed
 	}
 	e := g.request(r)
 	d := e.decide(g.grants)
 	if !g.mayConfirm(e, d) {
-		return nil
+		return "", nil
 	}
-	if _, ok := g.answered(ctx, e, false); ok {
-		return nil
+	key := binding(e)
+	known := g.recall("before "+key, func() []byte {
+		if _, ok := g.answered(ctx, e, false); !ok {
+			return nil
+		}
+		return []byte{1}
+	})
+	if known != nil {
+		return "", nil
 	}
-	return g.confirm(ctx, e)
+	return key, g.confirm(ctx, e)
 }
 
 // confirmed is the answer of whoever makes the call about one effect, which it is good for once; known is false

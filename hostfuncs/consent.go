@@ -2,6 +2,7 @@ package hostfuncs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -55,6 +56,7 @@ const (
 // consents is what one call has to do with the operator. The guest's goroutine uses it.
 type consents struct {
 	asked int
+	line  string            // of the answer that was found last
 	wants map[string]bool   // those that were asked about in this call, by their lines
 	said  map[string]bool   // by whoever makes the call, by the binding of the effect
 	stood []string          // answers that stand among the grants, by their IDs
@@ -77,9 +79,8 @@ func (p *Policy) consults() bool {
 	return p.host.operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
 }
 
-// consult looks for the operator's answer about an effect that was refused, and asks for one. The decision is
-// good if there is no refusal.
-func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
+// consultNow is consult as things are.
+func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
 	if r.final || !open {
 		return d, r
@@ -158,6 +159,7 @@ func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decisio
 		if e.inside != nil {
 			d.Named = d.Named && e.inside()
 		}
+		g.consents.line = a.Line
 		return d, true
 	}
 	return grant.Decision{}, false
@@ -198,18 +200,41 @@ func (g *Gate) stand() {
 	if !g.policy.consults() {
 		return
 	}
-	for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
-		if slices.Contains(g.consents.stood, a.ID) {
+	raw := g.recall("stands", func() []byte {
+		var fresh []store.Grant
+		for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
+			files := func(line grant.Grant) bool { return line.Family == grant.FS }
+			if !slices.Contains(g.consents.stood, a.ID) && slices.ContainsFunc(g.policy.lines(a.Line, g.call), files) {
+				fresh = append(fresh, a)
+			}
+		}
+		if fresh == nil {
+			return nil
+		}
+		text, err := json.Marshal(fresh)
+		if err != nil {
+			return nil // texts and times
+		}
+		return text
+	})
+	var fresh []store.Grant
+	if raw == nil || json.Unmarshal(raw, &fresh) != nil {
+		return
+	}
+	for _, a := range fresh {
+		g.standFor(a)
+	}
+}
+
+// standFor adds one answer about files.
+func (g *Gate) standFor(a store.Grant) {
+	g.consents.stood = append(g.consents.stood, a.ID)
+	for _, line := range g.policy.lines(a.Line, g.call) {
+		if line.Family != grant.FS {
 			continue
 		}
-		g.consents.stood = append(g.consents.stood, a.ID)
-		for _, line := range g.policy.lines(a.Line, g.call) {
-			if line.Family != grant.FS {
-				continue
-			}
-			if g.grants = g.grants.With(line); a.Once {
-				g.consents.note(line.String(), a.ID)
-			}
+		if g.grants = g.grants.With(line); a.Once {
+			g.consents.note(line.String(), a.ID)
 		}
 	}
 }
@@ -231,12 +256,22 @@ func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
 	switch {
 	case !once:
 		return nil
-	case id != "" && g.policy.host.operator.Take(ctx, id):
+	case id != "" && g.takes(ctx, id):
 		delete(g.consents.once, line)
 		return nil
 	}
 	g.consents.once[line] = ""
 	return &refusal{reason: "the operator allowed it once, and another call was first", final: true}
+}
+
+// takes uses an answer about files up, once for all runs of the call.
+func (g *Gate) takes(ctx context.Context, id string) bool {
+	return g.recall("takes "+id, func() []byte {
+		if !g.policy.host.operator.Take(ctx, id) {
+			return nil
+		}
+		return []byte{1}
+	}) != nil
 }
 
 // mayWait reports whether the call can go on when the answer is there. Whoever called it from another call does not

@@ -48,7 +48,10 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))
 	}
 	result, err := g.journaled(ctx, name, params, s, serve)
-	if g.noteEnd(err); err != nil && g.ended == nil {
+	if g.noteEnd(err); g.ended != nil {
+		return nil, g.ended
+	}
+	if err != nil {
 		ask := asAskError(err)
 		if l, ok := g.call.Client.(RetryListener); ok && ask.RetryAfterMs > 0 {
 			l.RetryAfter(ask.RetryAfterMs)

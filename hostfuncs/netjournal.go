@@ -33,7 +33,8 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 	if err != nil {
 		return nil, err
 	}
-	if err := g.confirmFetch(ctx, params, sent); err != nil {
+	asked, err := g.confirmFetch(ctx, params, sent)
+	if err != nil {
 		return nil, err
 	}
 	const family = "http/fetch"
@@ -46,6 +47,7 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 	case err != nil:
 		return nil, g.diverged(err)
 	case replay:
+		delete(g.consents.said, asked) // it was for this request
 		return replayFetch(outcome, s)
 	}
 	mutates := changes(params)

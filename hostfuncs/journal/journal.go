@@ -202,6 +202,18 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 	return e.outcome, true, nil
 }
 
+// Upcoming reports whether this request is the one that is replayed next.
+func (j *Journal) Upcoming(family string, request ...[]byte) bool {
+	at := j.next
+	if j.looks > 0 { // which are an entry of their own, before it
+		if at == len(j.entries) || j.entries[at].family != observations {
+			return false
+		}
+		at++
+	}
+	return at < len(j.entries) && j.entries[at].family == family && j.entries[at].request == sum(request)
+}
+
 // Record keeps the outcome of a request that was performed.
 func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
 	j.now = max(j.now, j.real().UnixNano()-j.base)

@@ -1,0 +1,122 @@
+package hostfuncs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// twice runs a call that does something and then asks its client, and runs it again with the answer: what it did comes
+// out the same. Between is what happens in between.
+func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between func()) (first, second string) {
+	t.Helper()
+	run := func(p *person, j *journal.Journal) (string, error) {
+		policy := f.host.Plugin(f.plugin)
+		if err := policy.Bind(j); err != nil {
+			t.Fatal(err)
+		}
+		g := policy.NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:1", Client: p, Journal: j})
+		defer g.Close()
+		done := do(g)
+		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
+		return done, err
+	}
+	j := journal.New()
+	first, err := run(&person{suspend: true}, j)
+	if !errors.Is(err, hostfuncs.ErrSuspended) {
+		t.Fatalf("%q, then %v", first, err)
+	}
+	between()
+	again, err := journal.Decode(j.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err = run(&person{answers: map[string]string{"elicitation/create": accepted}}, again)
+	if err != nil {
+		t.Errorf("%q, then %q and %v", first, second, err)
+	}
+	return first, second
+}
+
+// An answer for once that a call has used allows the same in the later runs of that call: the request is not sent
+// again, and nobody is asked about it.
+func TestRecall_onceForARequest(t *testing.T) {
+	var sent int
+	site := counting(t, &sent)
+	f := newOffice(t, false, hostfuncs.Options{}, nil, "elicitation", "net: POST "+site+"/** {ask: true}")
+	if err := f.fetch(post(site+"/x", "body")); err == nil {
+		t.Fatal("it is not asked about")
+	}
+	f.allow(f.waiting().ID, store.Answer{Once: true})
+	first, second := twice(t, f, func(g *hostfuncs.Gate) string {
+		a, err := fetch(t, g, post(site+"/x", "body"))
+		if err != nil {
+			return err.Error()
+		}
+		return a.text
+	}, func() {})
+	if first != "body" || second != first || sent != 1 {
+		t.Errorf("%q, then %q, %d sent", first, second, sent)
+	}
+}
+
+// The same for files, where the answer is used up when the file is first opened.
+func TestRecall_onceForAFile(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"fs: read " + dir + "/**"}, "elicitation")
+	look := func(g *hostfuncs.Gate) string {
+		text, e := readFile(g.Files(), filepath.Join(dir, "a"))
+		if e != wasi.ESUCCESS {
+			return e.Error()
+		}
+		return text
+	}
+	if got := look(f.call()); got == "A" {
+		t.Fatal("it is not asked about")
+	}
+	f.allow(f.waiting().ID, store.Answer{Once: true})
+	if first, second := twice(t, f, look, func() {}); first != "A" || second != first {
+		t.Errorf("%q, then %q", first, second)
+	}
+}
+
+// What the operator answers between two runs is for the calls that come later.
+func TestRecall_answerInBetween(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	f := newOffice(t, false, hostfuncs.Options{Store: kept}, []string{"kv: 1KiB"}, "elicitation")
+	look := func(g *hostfuncs.Gate) string { return ask(t, g, "kv/get", `{"key":"k"}`) }
+	first, second := twice(t, f, look, func() { f.allow(f.waiting().ID, store.Answer{}) })
+	if second != first {
+		t.Errorf("%q, then %q", first, second)
+	}
+	if first, second = twice(t, f, look, func() {}); first != `{"value":null,"version":0}` || second != first {
+		t.Errorf("later %q, then %q", first, second)
+	}
+	var revoke string
+	grants, err := f.answers.Grants(t.Context())
+	if err != nil || len(grants) != 1 {
+		t.Fatal(grants, err)
+	}
+	revoke = grants[0].ID
+	if _, second = twice(t, f, look, func() {
+		if _, err := f.answers.Revoke(t.Context(), revoke); err != nil {
+			t.Error(err)
+		}
+	}); second != `{"value":null,"version":0}` {
+		t.Errorf("taken back between: %q", second)
+	}
+}
