@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
@@ -138,9 +141,9 @@ func TestTool_arguments(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`{"name":7}`:                  "argument name cannot be a JSON number",
-		`{"name":"x","also":[1]}`:     "argument also cannot be a JSON number",
+		`{"name":"x","also":[1]}`:     "argument also[0] cannot be a JSON number",
 		`{"name":"x","times":"much"}`: "argument times cannot be a JSON string",
-		`[1]`:                         "arguments: json: cannot unmarshal array into Go value of type sallyport_test.greetArgs",
+		`[1]`:                         "arguments cannot be a JSON array",
 	} {
 		r := h.Call("greet", args)
 		if !r.IsError || r.Text() != want {
@@ -163,11 +166,10 @@ func TestRequest_errors(t *testing.T) {
 		{"tools/call", m{"name": "mcp error"}, `{"code":42,"message":"no","data":{"a":1}}`},
 		{"tools/call", m{"name": "absent"}, `{"code":-32602,"message":"unknown tool: absent"}`},
 		{"tools/call", m{"name": 7}, `{"code":-32602,"message":"params: name must be a string"}`},
-		{"tools/call", m{"name": "bad raw"}, `{"code":-32603,"message":"the tool's raw result is not JSON"}`},
 		{"prompts/get", m{"name": "absent"}, `{"code":-32602,"message":"unknown prompt: absent"}`},
 		{"prompts/get", m{"name": "p"}, `{"code":-32602,"message":"argument who is missing"}`},
 		{"prompts/get", m{"name": "p", "arguments": m{"who": 1}}, `{"code":-32602,"message":"argument who cannot be a JSON number"}`},
-		{"prompts/get", m{"name": "p", "arguments": []int{1}}, `{"code":-32602,"message":"arguments: json: cannot unmarshal array into Go value of type map[string]json.RawMessage"}`},
+		{"prompts/get", m{"name": "p", "arguments": []int{1}}, `{"code":-32602,"message":"arguments: not a JSON object"}`},
 		{"prompts/get", m{"name": "failing"}, `{"code":-32603,"message":"too slow","data":{"kind":"timeout"}}`},
 		{"resources/read", m{"uri": "test://absent"}, `{"code":-32602,"message":"resource not found","data":{"uri":"test://absent"}}`},
 		{"resources/read", m{"uri": "test://t/0"}, `{"code":-32602,"message":"resource not found","data":{"uri":"test://t/0"}}`},
@@ -186,8 +188,10 @@ func TestRequest_errors(t *testing.T) {
 			t.Errorf("%s %v:\ngot  %s\nwant %s", c.method, c.params, got, c.want)
 		}
 	}
-	if _, err := h.Request("tools/call", m{"name": "bad value"}); err == nil || !strings.Contains(err.Error(), "chan int") {
-		t.Errorf("a result that has no JSON: %v", err)
+	for tool, want := range map[string]string{"bad value": "the tool's result has no JSON: json: unsupported type: chan int", "bad raw": "the tool's result has no JSON: the raw result is not JSON"} {
+		if r := h.Call(tool, nil); !r.IsError || r.Text() != want {
+			t.Errorf("%s: %v, %q", tool, r.IsError, r.Text())
+		}
 	}
 }
 
@@ -307,5 +311,48 @@ func TestConfig(t *testing.T) {
 	}
 	if got := sallyport.Config("SALLYPORT_TEST_ABSENT", "x"); got != "x" {
 		t.Errorf("got %q", got)
+	}
+}
+
+type report struct {
+	List  []int          `json:"list"`
+	Map   map[string]int `json:"map"`
+	Point *int           `json:"point"`
+	Bytes []byte         `json:"bytes"`
+	Self  *report        `json:"self"`
+	Unit  *string        `json:"unit" enum:"m,s"`
+}
+
+// What Go writes for a zero value fits the schema that the tool publishes: nil slices, maps and pointers are null there.
+func TestTool_nilResults(t *testing.T) {
+	p := sallyport.New("t", "1",
+		sallyport.Tool("nil", "", func(*sallyport.Call, sallyport.None) (report, error) { return report{}, nil }),
+		sallyport.Tool("map", "", func(*sallyport.Call, sallyport.None) (map[string]int, error) { return nil, nil }),
+		sallyport.Tool("list", "", func(*sallyport.Call, sallyport.None) ([]string, error) { return nil, nil }),
+		sallyport.Tool("pointer", "", func(*sallyport.Call, sallyport.None) (*report, error) { return nil, nil }),
+		sallyport.Tool("nan", "", func(*sallyport.Call, sallyport.None) (float64, error) { return math.NaN(), nil }),
+	)
+	h := sallyporttest.New(t, p)
+	for tool, want := range map[string]string{
+		"nil":     `{"list":null,"map":null,"point":null,"bytes":null,"self":null,"unit":null}`,
+		"map":     `{}`,
+		"list":    `[]`,
+		"pointer": `the tool's result has no JSON: it is nil`,
+		"nan":     `the tool's result has no JSON: json: unsupported value: NaN`,
+	} {
+		if got := h.Call(tool, nil).Text(); got != want {
+			t.Errorf("%s: %s, want %s", tool, got, want)
+		}
+	}
+	const want = `{"type":"object","properties":{` +
+		`"list":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]},` +
+		`"map":{"anyOf":[{"type":"object","additionalProperties":{"type":"integer"}},{"type":"null"}]},` +
+		`"point":{"anyOf":[{"type":"integer"},{"type":"null"}]},` +
+		`"bytes":{"anyOf":[{"type":"string","contentEncoding":"base64"},{"type":"null"}]},` +
+		`"self":{"anyOf":[{"$ref":"#"},{"type":"null"}]},` +
+		`"unit":{"anyOf":[{"type":"string","enum":["m","s"]},{"type":"null"}]}},` +
+		`"required":["list","map","bytes"]}`
+	if got := string(schema.Of(reflect.TypeFor[report](), schema.Output)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

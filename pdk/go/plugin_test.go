@@ -22,19 +22,19 @@ func TestNew_mistakes(t *testing.T) {
 		{"sallyport: field X: tag minimum: low is not a number", func() {
 			schema.Of(reflect.TypeFor[struct {
 				X int `minimum:"low"`
-			}](), true)
+			}](), schema.Input)
 		}},
 		{"sallyport: field X: tag default: cannot hold y", func() {
-			schema.Defaults(reflect.TypeFor[struct {
+			schema.Of(reflect.TypeFor[struct {
 				X int `default:"y"`
-			}]())
+			}](), schema.Input)
 		}},
 		{"sallyport: field X: tag enum: only for strings, numbers and booleans; make a type of it that is a Schemer", func() {
 			schema.Of(reflect.TypeFor[struct {
 				X []string `enum:"a,b"`
-			}](), true)
+			}](), schema.Input)
 		}},
-		{"sallyport: a chan int has no JSON", func() { schema.Of(reflect.TypeFor[struct{ X chan int }](), true) }},
+		{"sallyport: a chan int has no JSON", func() { schema.Of(reflect.TypeFor[struct{ X chan int }](), schema.Input) }},
 		{"sallyport: prompt p: argument X is not a string", func() {
 			Prompt("p", "", func(*Call, struct{ X int }) (string, error) { return "", nil })
 		}},

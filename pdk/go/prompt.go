@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/arguments"
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
@@ -40,12 +41,12 @@ type promptArgument struct {
 // MCP error.
 func Prompt[A any, R promptReturn](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in := reflect.TypeFor[A]()
-	defaults := schema.Defaults(in)
+	decoder := arguments.Of(in)
 	d := &definition{kind: kindPrompt, key: name, name: name, description: description}
 	d.arguments = promptArguments(name, in)
 	d.serve = func(c *Call) ([]byte, error) {
 		var a A
-		if err := promptDecode(d, defaults, c.params.Arguments, &a); err != nil {
+		if err := promptDecode(d, decoder, c.params.Arguments, &a); err != nil {
 			return nil, err
 		}
 		r, err := f(c, a)
@@ -74,19 +75,20 @@ func promptArguments(prompt string, t reflect.Type) []promptArgument {
 }
 
 // promptDecode also checks what is required: a prompt has no schema that the host could hold.
-func promptDecode(d *definition, defaults, sent json.RawMessage, into any) error {
-	var given map[string]json.RawMessage
+func promptDecode(d *definition, decoder *arguments.Decoder, sent json.RawMessage, into any) error {
+	given := map[string]bool{}
 	if len(sent) > 0 {
-		if err := json.Unmarshal(sent, &given); err != nil {
-			return &Error{Code: CodeInvalidParams, Message: argumentError(err).Error()}
+		err := members(sent, func(key string, _ []byte) error { given[key] = true; return nil })
+		if err != nil {
+			return &Error{Code: CodeInvalidParams, Message: "arguments: " + err.Error()}
 		}
 	}
 	for _, a := range d.arguments {
-		if a.Required && given[a.Name] == nil {
+		if a.Required && !given[a.Name] {
 			return &Error{Code: CodeInvalidParams, Message: "argument " + a.Name + " is missing"}
 		}
 	}
-	if err := decodeArguments(nil, defaults, sent, into); err != nil {
+	if err := decoder.Decode(sent, into); err != nil {
 		return &Error{Code: CodeInvalidParams, Message: err.Error()}
 	}
 	return nil

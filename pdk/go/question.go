@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/arguments"
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
@@ -112,7 +113,7 @@ type elicitation struct {
 func (f *Form[F]) asking() (*Asking, error) {
 	p := elicitation{Mode: "form", Message: f.Message, Schema: json.RawMessage(f.Schema)}
 	if f.Schema == "" {
-		p.Schema = schema.Of(reflect.TypeFor[F](), false)
+		p.Schema = schema.Of(reflect.TypeFor[F](), schema.Form)
 	}
 	f.reply = reply{}
 	return &Asking{Method: "elicitation/create", Key: f.Key, Params: p, Result: &f.reply}, nil
@@ -123,7 +124,7 @@ func (f *Form[F]) take(a *Asking) error {
 		f.Err = f.reply.refused()
 	}
 	if f.Err == nil {
-		f.Err = decodeArguments(nil, schema.Defaults(reflect.TypeFor[F]()), f.reply.Content, &f.Value)
+		f.Err = arguments.Of(reflect.TypeFor[F]()).Decode(f.reply.Content, &f.Value)
 	}
 	return f.Err
 }

@@ -64,6 +64,15 @@ func isStructured(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map
 }
 
+// toolResult is resultJSON, or the tool's error where the value has no JSON: a number that is none, say.
+func toolResult(v any) ([]byte, error) {
+	raw, err := resultJSON(v)
+	if err != nil {
+		return errorResult(errors.New("the tool's result has no JSON: " + err.Error()))
+	}
+	return raw, nil
+}
+
 // resultJSON is the whole result for what a tool's function returned.
 func resultJSON(v any) ([]byte, error) {
 	switch v := v.(type) {
@@ -85,6 +94,14 @@ func resultJSON(v any) ([]byte, error) {
 	case nil:
 		return Result{}.encode()
 	}
+	switch at := reflect.ValueOf(v); {
+	case at.Kind() == reflect.Map && at.IsNil(): // structured content is an object
+		v = struct{}{}
+	case at.Kind() == reflect.Slice && at.IsNil():
+		v = []struct{}{}
+	case at.Kind() == reflect.Pointer && at.IsNil() && isStructured(at.Type()):
+		return nil, errors.New("it is nil")
+	}
 	if isStructured(reflect.TypeOf(v)) {
 		return Result{Structured: v}.encode()
 	}
@@ -94,7 +111,7 @@ func resultJSON(v any) ([]byte, error) {
 
 func rawResult(raw RawResult) ([]byte, error) {
 	if !json.Valid(raw) {
-		return nil, errors.New("the tool's raw result is not JSON")
+		return nil, errors.New("the raw result is not JSON")
 	}
 	return raw, nil
 }

@@ -2,10 +2,9 @@ package sallyport
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 
-	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/arguments"
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
@@ -23,7 +22,7 @@ type RawResult json.RawMessage
 //	doc        what it is for
 //	title      a name for people
 //	enum       the allowed values, separated by commas
-//	default    the value it has when absent; makes it optional
+//	default    the value it has when absent, at any depth; makes it optional
 //	minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
 //	minLength maxLength pattern format
 //	minItems maxItems uniqueItems
@@ -31,6 +30,7 @@ type RawResult json.RawMessage
 //
 // Fields may be strings, numbers, booleans, slices, maps with string keys, structs, time.Time, []byte
 // (base64), types with MarshalText, any and json.RawMessage (any value), and types that are a [Schemer].
+// They are decoded as encoding/json does, but names have to be exact, and 2.0 is an integer, as JSON Schema has it.
 // A json.RawMessage or a map as A takes the arguments as they are; say what they are with [InputSchema].
 //
 // What a call returns depends on R:
@@ -43,20 +43,21 @@ type RawResult json.RawMessage
 //	any other type      its JSON as a text
 //
 // If R is an interface, the value's own type decides. A returned error is a result with isError and the
-// error's text; an [*Error] is an MCP error.
+// error's text; an [*Error] is an MCP error. Nil slices, maps and pointers inside of a result are null, which the
+// output schema allows.
 func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
-	defaults, plan := schema.Defaults(in), jsontext.PlanOf(in)
+	decoder := arguments.Of(in)
 	return newTool(name, description, in, out, func(c *Call) ([]byte, error) {
 		var a A
-		if err := decodeArguments(plan, defaults, c.params.Arguments, &a); err != nil {
+		if err := decoder.Decode(c.params.Arguments, &a); err != nil {
 			return errorResult(err)
 		}
 		r, err := f(c, a)
 		if err != nil {
 			return errorResult(err)
 		}
-		return resultJSON(r)
+		return toolResult(r)
 	}, options)
 }
 
@@ -72,37 +73,13 @@ func RawTool(name, description, schema string, f func(c *Call, args json.RawMess
 func newTool(name, description string, in, out reflect.Type, serve func(*Call) ([]byte, error), options []Option) Item {
 	d := &definition{
 		kind: kindTool, key: name, name: name, description: description, serve: serve,
-		input: schema.Of(in, true),
+		input: schema.Of(in, schema.Input),
 	}
 	if isStructured(out) {
-		d.output = schema.Of(out, false)
+		d.output = schema.Of(out, schema.Output)
 	}
 	d.with(options)
 	return itemFunc(func(p *Plugin) { add(&p.tools, d) })
-}
-
-// decodeArguments decodes the defaults first and what was sent over them.
-func decodeArguments(plan *jsontext.Plan, defaults, sent json.RawMessage, into any) error {
-	if len(sent) == 0 || string(sent) == "null" {
-		sent = json.RawMessage("{}")
-	}
-	for _, raw := range []json.RawMessage{defaults, sent} {
-		if len(raw) == 0 {
-			continue
-		}
-		if err := plan.Decode(raw, into); err != nil {
-			return argumentError(err)
-		}
-	}
-	return nil
-}
-
-// argumentError names the argument rather than the Go field.
-func argumentError(err error) error {
-	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
-		return errors.New("argument " + t.Field + " cannot be a JSON " + t.Value)
-	}
-	return errors.New("arguments: " + err.Error())
 }
 
 // Schemer is a type that knows its own JSON Schema. JSONSchema is called on a zero value.

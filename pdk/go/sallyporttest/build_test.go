@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxHello      = 3_600_000 // bytes
+	maxHello      = 3_650_000 // bytes
 	maxHelloLines = 30
 )
 

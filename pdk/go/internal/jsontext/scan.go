@@ -43,6 +43,34 @@ func Members(raw []byte, f func(key string, value []byte) error) error {
 	}
 }
 
+// Elements calls f with each element of an array, in order, as Members does with members.
+func Elements(raw []byte, f func(value []byte) error) error {
+	i := space(raw, 0)
+	if i == len(raw) || raw[i] != '[' {
+		return errSyntax
+	}
+	if i = space(raw, i+1); i < len(raw) && raw[i] == ']' {
+		return atEnd(raw, i+1)
+	}
+	for {
+		end := skip(raw, i)
+		if end < 0 {
+			return errSyntax
+		}
+		if err := f(raw[i:end]); err != nil {
+			return err
+		}
+		switch i = space(raw, end); {
+		case i < len(raw) && raw[i] == ',':
+			i = space(raw, i+1)
+		case i < len(raw) && raw[i] == ']':
+			return atEnd(raw, i+1)
+		default:
+			return errSyntax
+		}
+	}
+}
+
 // member is the key and the value that begin at i, and where they end; -1 if they do not.
 func member(raw []byte, i int) (key, value []byte, end int) {
 	k := text(raw, i)

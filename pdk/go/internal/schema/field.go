@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
@@ -12,40 +13,86 @@ import (
 type Field struct {
 	reflect.StructField
 	Name     string // in JSON
+	Path     []int  // of indexes, through embedded structs
 	Required bool
+	Quoted   bool // its JSON is a string that holds the value: the option ,string
+	tagged   bool
 }
 
-// Fields lists the fields of a struct, those of embedded structs in their place; none for other types.
+// Fields lists the fields of a struct, those of embedded structs in their place; none for other types. Of fields with one
+// name the outermost counts, and of several at one depth the one whose name stands in a tag, or none.
 func Fields(t reflect.Type) []Field {
 	t = Deref(t)
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
 	var all []Field
+	collect(t, nil, nil, &all)
+	byName := map[string][]Field{}
+	for _, f := range all {
+		byName[f.Name] = append(byName[f.Name], f)
+	}
+	return slices.DeleteFunc(all, func(f Field) bool { return !f.dominates(byName[f.Name]) })
+}
+
+// collect adds the fields of t and of the structs that it embeds; outer are the types that t stands in.
+func collect(t reflect.Type, outer []reflect.Type, path []int, all *[]Field) {
+	if slices.Contains(outer, t) {
+		return
+	}
+	outer = append(slices.Clip(outer), t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, flags, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" && Deref(f.Type).Kind() == reflect.Struct {
-			all = append(all, Fields(f.Type)...)
+		at := append(slices.Clip(path), i)
+		if embedded := Deref(f.Type); f.Anonymous && name == "" && embedded.Kind() == reflect.Struct && !isLeaf(embedded) {
+			if f.IsExported() || f.Type.Kind() == reflect.Struct {
+				collect(embedded, outer, at, all)
+			}
 			continue
 		}
 		if !f.IsExported() || name == "-" && flags == "" {
 			continue
 		}
-		if name == "" {
+		tagged := name != ""
+		if !tagged {
 			name = f.Name
 		}
-		all = append(all, Field{f, name, isRequired(f, flags)})
+		*all = append(*all, Field{f, name, at, isRequired(f, flags), isQuoted(f.Type, flags), tagged})
 	}
-	return all
+}
+
+// dominates tells whether f is the one of all fields with its name that counts.
+func (f Field) dominates(same []Field) bool {
+	for _, g := range same {
+		if slices.Equal(f.Path, g.Path) {
+			continue
+		}
+		if len(g.Path) < len(f.Path) || len(g.Path) == len(f.Path) && (g.tagged || !f.tagged) {
+			return false
+		}
+	}
+	return true
 }
 
 func isRequired(f reflect.StructField, flags string) bool {
 	if _, ok := f.Tag.Lookup("default"); ok || f.Type.Kind() == reflect.Pointer {
 		return false
 	}
-	return !strings.Contains(flags, "omitempty") && !strings.Contains(flags, "omitzero")
+	return !hasFlag(flags, "omitempty") && !hasFlag(flags, "omitzero")
 }
+
+// isQuoted tells whether encoding/json writes the field as a string: numbers, booleans and strings with that option.
+func isQuoted(t reflect.Type, flags string) bool {
+	switch k := Deref(t).Kind(); {
+	case !hasFlag(flags, "string"):
+		return false
+	default:
+		return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
+	}
+}
+
+func hasFlag(flags, flag string) bool { return slices.Contains(strings.Split(flags, ","), flag) }
 
 // Deref is the type that a pointer, or a pointer to one, points to.
 func Deref(t reflect.Type) reflect.Type {
@@ -55,18 +102,13 @@ func Deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Defaults is the JSON object of a struct's default tags; nil if it has none.
-func Defaults(t reflect.Type) json.RawMessage {
-	var o jsontext.Object
-	for _, f := range Fields(t) {
-		if tag, ok := f.Tag.Lookup("default"); ok {
-			o.Raw(f.Name, f.literal("default", tag, f.Type))
-		}
-	}
-	if o.Empty() {
+// Default is the JSON of a field's default tag; nil if it has none.
+func (f Field) Default() json.RawMessage {
+	tag, ok := f.Tag.Lookup("default")
+	if !ok {
 		return nil
 	}
-	return o.Bytes()
+	return f.literal("default", tag, f.Type)
 }
 
 // literal is the JSON of a value written in a tag: a string as it stands, all else as JSON.
@@ -78,6 +120,9 @@ func (f Field) literal(tag, value string, t reflect.Type) []byte {
 	}
 	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
 		f.wrong(tag, "cannot hold "+value)
+	}
+	if f.Quoted {
+		return jsontext.Quote(string(raw))
 	}
 	return raw
 }

@@ -22,18 +22,28 @@ var (
 	bytesType         = reflect.TypeFor[[]byte]()
 )
 
+// Use is what a schema is for.
+type Use int
+
+// The uses of a schema.
+const (
+	Input  Use = iota // of arguments: objects refuse members that the type does not have
+	Form              // of a question
+	Output            // of results: null stands where encoding/json writes it, for nil slices, maps and pointers
+)
+
 // schemas derives the schema of one type and of what it holds.
 type schemas struct {
-	closed  bool           // objects take no other members
+	use     Use
 	open    []reflect.Type // the structs that are being described, outermost first
 	defs    jsontext.Object
 	defined []reflect.Type // those that refer to themselves, and so stand in defs
 }
 
 // Of derives the JSON Schema (2020-12) of a Go type. At the root it always has type object, which
-// MCP asks for. Closed objects refuse members that the type does not have.
-func Of(t reflect.Type, closed bool) json.RawMessage {
-	b := schemas{closed: closed}
+// MCP asks for.
+func Of(t reflect.Type, use Use) json.RawMessage {
+	b := schemas{use: use}
 	t = Deref(t)
 	var o jsontext.Object
 	switch {
@@ -70,8 +80,30 @@ func (b *schemas) schema(t reflect.Type) []byte {
 	return o.Bytes()
 }
 
-// describe writes the members of the schema of t.
+// describe writes the members of the schema of t, and that of null where a result may have it.
 func (b *schemas) describe(o *jsontext.Object, t reflect.Type) {
+	if b.use != Output || !isNullable(t) {
+		b.value(o, t)
+		return
+	}
+	var one jsontext.Object
+	b.value(&one, t)
+	if !one.Empty() { // else it allows null as anything
+		o.Raw("anyOf", jsontext.Array([][]byte{one.Bytes(), []byte(`{"type":"null"}`)}))
+	}
+}
+
+// isNullable tells whether encoding/json writes null for a value of the type.
+func isNullable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return !implements(t, schemerType)
+	}
+	return false
+}
+
+// value writes the members of the schema of t where it is not nil.
+func (b *schemas) value(o *jsontext.Object, t reflect.Type) {
 	t = Deref(t)
 	switch {
 	case implements(t, schemerType):
@@ -144,8 +176,10 @@ func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
 		return
 	}
 	if slices.Contains(b.open, t) || slices.Contains(b.defined, t) {
-		b.defined = append(b.defined, t)
-		o.Text("$ref", "#/$defs/"+t.Name())
+		if !slices.Contains(b.defined, t) {
+			b.defined = append(b.defined, t)
+		}
+		o.Text("$ref", "#/$defs/"+b.nameOf(t))
 		return
 	}
 	b.open = append(b.open, t)
@@ -156,8 +190,36 @@ func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
 		o.Merge(&inner)
 		return
 	}
-	b.defs.Raw(t.Name(), inner.Bytes())
-	o.Text("$ref", "#/$defs/"+t.Name())
+	b.defs.Raw(b.nameOf(t), inner.Bytes())
+	o.Text("$ref", "#/$defs/"+b.nameOf(t))
+}
+
+// nameOf is the name of a type in $defs: its own without what a JSON pointer cannot hold, and a number where two types
+// have one name.
+func (b *schemas) nameOf(t reflect.Type) string {
+	name, twins := plainName(t), 0
+	for _, other := range b.defined {
+		if other == t {
+			break
+		}
+		if plainName(other) == name {
+			twins++
+		}
+	}
+	if twins > 0 {
+		name += strconv.Itoa(twins + 1)
+	}
+	return name
+}
+
+func plainName(t reflect.Type) string {
+	name := []byte(t.Name())
+	for i, c := range name {
+		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			name[i] = '_'
+		}
+	}
+	return string(name)
 }
 
 func (b *schemas) structure(o *jsontext.Object, t reflect.Type) {
@@ -165,8 +227,7 @@ func (b *schemas) structure(o *jsontext.Object, t reflect.Type) {
 	var required []string
 	for _, f := range Fields(t) {
 		var s jsontext.Object
-		b.describe(&s, f.described())
-		f.keywords(&s)
+		b.field(&s, f)
 		properties.Raw(f.Name, s.Bytes())
 		if f.Required {
 			required = append(required, f.Name)
@@ -177,9 +238,26 @@ func (b *schemas) structure(o *jsontext.Object, t reflect.Type) {
 	if len(required) > 0 {
 		o.Raw("required", texts(required))
 	}
-	if b.closed {
+	if b.use == Input {
 		o.Raw("additionalProperties", []byte("false"))
 	}
+}
+
+// field writes the schema of a field, and what its tags say.
+func (b *schemas) field(o *jsontext.Object, f Field) {
+	if f.Quoted {
+		o.Text("type", "string")
+		f.keywords(o)
+		return
+	}
+	var one jsontext.Object
+	b.value(&one, f.described())
+	f.keywords(&one)
+	if b.use == Output && isNullable(f.Type) && !one.Empty() {
+		o.Raw("anyOf", jsontext.Array([][]byte{one.Bytes(), []byte(`{"type":"null"}`)}))
+		return
+	}
+	o.Merge(&one)
 }
 
 func texts(all []string) []byte {

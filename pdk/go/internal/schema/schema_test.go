@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -96,7 +97,7 @@ func TestOf(t *testing.T) {
 		{"raw", reflect.TypeFor[json.RawMessage](), `{"type":"object"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := string(Of(c.typ, true))
+			got := string(Of(c.typ, Input))
 			if !json.Valid([]byte(got)) {
 				t.Fatalf("not JSON: %s", got)
 			}
@@ -108,13 +109,14 @@ func TestOf(t *testing.T) {
 }
 
 func TestOf_openObjects(t *testing.T) {
-	if got := string(Of(reflect.TypeFor[inner](), false)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
+	if got := string(Of(reflect.TypeFor[inner](), Form)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
 		t.Error(got)
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	got := string(Defaults(reflect.TypeFor[struct {
+func TestField_Default(t *testing.T) {
+	want := map[string]string{"a": `"x y"`, "b": "3", "c": "true", "d": `["p"]`, "f": `"2026-01-02T03:04:05Z"`, "g": "5", "h": `"7"`}
+	for _, f := range Fields(reflect.TypeFor[struct {
 		A string        `json:"a" default:"x y"`
 		B int           `json:"b" default:"3"`
 		C *bool         `json:"c" default:"true"`
@@ -122,8 +124,99 @@ func TestDefaults(t *testing.T) {
 		E string        `json:"e"`
 		F time.Time     `json:"f" default:"2026-01-02T03:04:05Z"`
 		G time.Duration `json:"g" default:"5"`
-	}]()))
-	if want := `{"a":"x y","b":3,"c":true,"d":["p"],"f":"2026-01-02T03:04:05Z","g":5}`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		H int           `json:"h,string" default:"7"`
+	}]()) {
+		if got := string(f.Default()); got != want[f.Name] {
+			t.Errorf("%s: %s, want %s", f.Name, got, want[f.Name])
+		}
 	}
+}
+
+type Outer struct {
+	Inner
+	*Pointed
+	hidden
+	ID   int    `json:"id"`
+	Twin string // beside the Twin of both embedded structs
+}
+type Inner struct {
+	ID    string `json:"id"`
+	Only  int
+	Twin  int
+	Both  int
+	Named int `json:"which"`
+}
+type Pointed struct {
+	Both  string
+	Which string `json:"which,omitempty"`
+	Far   bool
+}
+type hidden struct{ Shown bool }
+
+// Fields are those that encoding/json writes, whatever is embedded and shadowed.
+func TestFields_embedded(t *testing.T) {
+	raw, err := json.Marshal(Outer{Pointed: &Pointed{Which: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]any
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for _, f := range Fields(reflect.TypeFor[Outer]()) {
+		if _, twice := got[f.Name]; twice {
+			t.Errorf("%s is there twice", f.Name)
+		}
+		got[f.Name] = nil
+	}
+	for name := range want {
+		if _, ok := got[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+type list[T any] struct {
+	Value T        `json:"value"`
+	Next  *list[T] `json:"next,omitempty"`
+}
+
+// Two types of one name are two definitions, and names are such that a reference finds them.
+func TestOf_definitions(t *testing.T) {
+	type local struct {
+		A list[int]    `json:"a"`
+		B list[string] `json:"b"`
+	}
+	got := string(Of(reflect.TypeFor[local](), Input))
+	for _, want := range []string{`"a":{"$ref":"#/$defs/list_int_"}`, `"b":{"$ref":"#/$defs/list_string_"}`, `"list_int_":{`, `"list_string_":{`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	twins := string(Of(reflect.StructOf([]reflect.StructField{
+		{Name: "A", Type: firstTwin(), Tag: `json:"a"`}, {Name: "B", Type: secondTwin(), Tag: `json:"b"`},
+	}), Input))
+	for _, want := range []string{`"a":{"$ref":"#/$defs/twin"}`, `"b":{"$ref":"#/$defs/twin2"}`, `"twin":{"type":"object","properties":{"x":`, `"twin2":{"type":"object","properties":{"y":`} {
+		if !strings.Contains(twins, want) {
+			t.Errorf("no %s in %s", want, twins)
+		}
+	}
+}
+
+func firstTwin() reflect.Type {
+	type twin struct {
+		X *twin `json:"x"`
+	}
+	return reflect.TypeFor[twin]()
+}
+
+func secondTwin() reflect.Type {
+	type twin struct {
+		Y *twin `json:"y"`
+	}
+	return reflect.TypeFor[twin]()
 }
