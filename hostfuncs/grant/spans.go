@@ -115,7 +115,7 @@ func (r *toolRule) spans(o *toolRule) bool {
 	}
 	for _, a := range r.args {
 		at := slices.IndexFunc(o.args, func(b toolArg) bool { return a.key == b.key })
-		if at < 0 && o.any || at >= 0 && (o.args[at].text != a.text || o.args[at].bind != a.bind && !a.bind.equal(o.args[at].bind)) {
+		if at < 0 || (o.args[at].text != a.text || o.args[at].bind != a.bind && !a.bind.equal(o.args[at].bind)) {
 			return false
 		}
 	}

@@ -151,24 +151,41 @@ func (g *Grant) fillTools(b *binding, v string) bool {
 	return v != ""
 }
 
+// covers reports whether the rule is about a call: an argument that it names has to be there, with this value.
 func (r *toolRule) covers(name string, args map[string]string) bool {
 	if r.name != name {
 		return false
 	}
 	for _, a := range r.args {
-		if got, given := args[a.key]; a.bind != nil || given && got != a.text {
+		if got, given := args[a.key]; a.bind != nil || !given || got != a.text {
 			return false
 		}
 	}
-	if r.any {
-		return true
-	}
 	for key := range args {
-		if !slices.ContainsFunc(r.args, func(a toolArg) bool { return a.key == key }) {
+		if at := slices.IndexFunc(r.args, func(a toolArg) bool { return strings.EqualFold(a.key, key) }); at < 0 && !r.any || at >= 0 && r.args[at].key != key {
 			return false
 		}
 	}
 	return true
+}
+
+// denies reports whether a call may be the one that the rule is about: no argument that the rule names is there with
+// another value. One that is absent may have this value where it is not said, and further ones change nothing.
+func (r *toolRule) denies(name string, args map[string]string) bool {
+	return r.name == name && !slices.ContainsFunc(r.args, func(a toolArg) bool {
+		got, given := args[a.key]
+		return given && got != a.text && got != Structured
+	})
+}
+
+// coversTool reports whether the line is about a call of a tool.
+func (g *Grant) coversTool(name string, args map[string]string) bool {
+	return slices.ContainsFunc(g.tools, func(r toolRule) bool {
+		if g.Deny {
+			return r.denies(name, args)
+		}
+		return r.covers(name, args)
+	})
 }
 
 // Structured is the text of an argument that is no text, number or boolean: no line fits it by value.
@@ -177,9 +194,7 @@ const Structured = "\x00structured"
 // Tool decides whether another plugin's tool may be called by its public name, with these arguments as
 // text.
 func (s *Set) Tool(name string, args map[string]string) Decision {
-	d := s.decide(Tools, func(g *Grant) bool {
-		return slices.ContainsFunc(g.tools, func(r toolRule) bool { return r.covers(name, args) })
-	})
+	d := s.decide(Tools, func(g *Grant) bool { return g.coversTool(name, args) })
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestTool(name, args)
 	}

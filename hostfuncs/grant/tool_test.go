@@ -34,7 +34,8 @@ func TestTools_Lines(t *testing.T) {
 }
 
 func TestSet_Tool(t *testing.T) {
-	s := mustSet(t, `tools: [time-now, {forge-get: {owner: "{args.owner}", kind: issue}}]`, "tools: free-all {any: true}", "deny: tools: free-none")
+	s := mustSet(t, `tools: [time-now, {forge-get: {owner: "{args.owner}", kind: issue}}]`, "tools: free-all {any: true}", "deny: tools: free-none",
+		"tools: {free-some: {path: a}} {any: true}", "tools: free-but {any: true}", "deny: tools: {free-but: {path: a}}")
 	bound := s.Bind(call(map[string][]string{"owner": {"me"}}))
 	for _, tt := range []struct {
 		name string
@@ -45,7 +46,20 @@ func TestSet_Tool(t *testing.T) {
 		{"time-now", map[string]string{"zone": "UTC"}, false},
 		{"time-later", nil, false},
 		{"forge-get", map[string]string{"owner": "me", "kind": "issue"}, true},
-		{"forge-get", map[string]string{"owner": "me"}, true},
+		{"forge-get", map[string]string{"owner": "me"}, false},
+		{"forge-get", map[string]string{"kind": "issue"}, false},
+		{"forge-get", nil, false},
+		{"forge-get", map[string]string{"owner": "me", "kind": "issue", "Kind": "pull"}, false},
+		{"free-some", map[string]string{"path": "a"}, true},
+		{"free-some", map[string]string{"path": "a", "x": "y"}, true},
+		{"free-some", map[string]string{"x": "y"}, false},
+		{"free-some", map[string]string{"path": "a", "Path": "b"}, false},
+		{"free-but", nil, false},
+		{"free-but", map[string]string{"x": "y"}, false},
+		{"free-but", map[string]string{"path": "b"}, true},
+		{"free-but", map[string]string{"path": "a"}, false},
+		{"free-but", map[string]string{"path": "a", "x": "y"}, false},
+		{"free-but", map[string]string{"path": grant.Structured}, false},
 		{"forge-get", map[string]string{"owner": "you"}, false},
 		{"forge-get", map[string]string{"owner": "me", "repo": "x"}, false},
 		{"forge-get", map[string]string{"owner": grant.Structured}, false},
@@ -57,7 +71,7 @@ func TestSet_Tool(t *testing.T) {
 		}
 		if tt.args["owner"] == grant.Structured && d.Suggest != "" {
 			t.Errorf("suggests %s", d.Suggest)
-		} else if !tt.want && d.Suggest != "" && !mustSet(t, d.Suggest).Tool(tt.name, tt.args).Allowed {
+		} else if !tt.want && d.Grant == nil && d.Suggest != "" && !mustSet(t, d.Suggest).Tool(tt.name, tt.args).Allowed {
 			t.Errorf("%s does not allow it", d.Suggest)
 		}
 	}
