@@ -2,6 +2,7 @@ package hostfuncs
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	switch {
 	case named && mode == "url":
 		o.Delete("requestedSchema")
-		e, err = prepareURL(o)
+		e, err = g.prepareURL(o)
 	case named && mode != "form":
 		err = askErrorf(runtime.KindInvalid, "the mode of an elicitation is form or url")
 	default:
@@ -66,7 +67,7 @@ func breaksLine(r rune) bool {
 }
 
 // prepareURL checks the address that the user is to open.
-func prepareURL(o rawjson.Object) (effect, error) {
+func (g *Gate) prepareURL(o rawjson.Object) (effect, error) {
 	text, ok := rawjson.String(o.Get("url"))
 	if !ok {
 		return effect{}, askErrorf(runtime.KindInvalid, "an elicitation of mode url needs a url")
@@ -76,18 +77,31 @@ func prepareURL(o rawjson.Object) (effect, error) {
 		return effect{}, err
 	}
 	o.Set("url", rawjson.AppendString(nil, u.String())) // as it was decided on, and no client reads otherwise
+	return g.sendTo(u), nil
+}
+
+// sendTo is a person sent to an address, which is canonical. It is of the same classes as one that is fetched: a browser
+// in the operator's network reaches what the host does not fetch for a plugin.
+func (g *Gate) sendTo(u *url.URL) effect {
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
 		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
-		forbid: func() string { return forbiddenURL(u) },
-	}, nil
-}
-
-func forbiddenURL(u *url.URL) string {
-	if u.User != nil {
-		return "an address that a person is sent to holds no user or password"
+		inside: func() bool { return g.policy.net.ForeseeShown(u.Hostname(), web.Reach{}) != nil },
+		reach: func(d grant.Decision) *refusal {
+			var address *web.AddressError
+			if !errors.As(g.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
+				return nil
+			}
+			no := &refusal{reason: g.notReached(address, d)}
+			switch own := g.policy.net.ClassOf(u.Hostname()); {
+			case own == web.Private || own == web.Loopback:
+				no.line = g.grants.Limits().Elicit(u).Suggest
+			case address.Class == web.Private:
+				no.line = g.grants.Limits().SuggestPrivatePage(u)
+			}
+			return no
+		},
 	}
-	return ""
 }
 
 // checkForm holds a form to what MCP lets a form be: an object of plain fields. Secrets are not asked

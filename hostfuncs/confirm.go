@@ -103,9 +103,6 @@ func (g *Gate) confirm(ctx context.Context, e effect) error {
 func (g *Gate) confirmation(e effect) json.RawMessage {
 	act, _ := g.shownTo(e)
 	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, act)
-	if data, err := e.body(); err == nil && len(data) > 0 {
-		text += fmt.Sprintf(", with a body of %d bytes", len(data))
-	}
 	return rawjson.Object{
 		{Key: "mode", Value: json.RawMessage(`"form"`)},
 		{Key: "message", Value: rawjson.AppendString(nil, text+"? Yes is for this one request.")},

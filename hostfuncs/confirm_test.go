@@ -50,7 +50,7 @@ func TestConfirm(t *testing.T) {
 			t.Error(a, err)
 		}
 	}
-	want := `"message":"Sallyport asks: may plugin demo POST ` + site + `/x, with a body of 5 bytes? Yes is for this one request."`
+	want := `"message":"Sallyport asks: may plugin demo POST ` + site + `/x, with a body of 5 bytes (SHA-256 9caa1a017da4f2a1b836d0b4826549f651f3318bca4569af1d12549a92a3e0b0)? Yes is for this one request."`
 	if len(p.rounds) != 2 || !strings.Contains(p.rounds[0], want) || sent != 2 {
 		t.Errorf("%d sent, asked %q", sent, p.rounds)
 	}

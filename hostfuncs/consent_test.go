@@ -121,11 +121,11 @@ func TestConsent(t *testing.T) {
 	f.refused(err, "no grant allows it; the operator has been asked", allows(q))
 	f.refused(err, "has been asked, and may allow with --want --always all of net: GET "+site+"/pages/**", allows(q))
 	if q.Plugin != "demo" || q.Digest != "sha256:1" || q.Principal != "stdio:1" || q.Effect != "GET "+site+"/pages/1" ||
-		q.Line != "net: GET "+site+"/pages/1" || q.Want != "net: GET "+site+"/pages/**" || q.Why != `to \x1b[2Jlook\n` {
+		q.Line != "net: GET "+site+"/pages/1?" || q.Want != "net: GET "+site+"/pages/**" || q.Why != `to \x1b[2Jlook\n` {
 		t.Errorf("%+v", q)
 	}
 	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(q))
-	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other") // never announced
+	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other?") // never announced
 	f.waiting()
 	f.allow(q.ID, store.Answer{})
 	for range 2 {
@@ -235,7 +235,7 @@ func TestConsent_askingLine(t *testing.T) {
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
 	f.refused(f.fetch(get(site+"/1")), "asks for a confirmation; the operator has been asked", allows(f.waiting()))
-	if q := f.waiting(); q.Want != "" || q.Line != "net: GET "+site+"/1" {
+	if q := f.waiting(); q.Want != "" || q.Line != "net: GET "+site+"/1?" {
 		t.Errorf("%+v", q)
 	}
 	f.allow(f.waiting().ID, store.Answer{})
@@ -563,7 +563,7 @@ func TestConsent_tenThousand(t *testing.T) {
 		t.Errorf("%d questions", len(all))
 	}
 	f.refused(f.fetch(get("http://loud.example/more")), "no grant allows it; nobody is asked, since 20 questions of this plugin wait or were refused",
-		"sallyport pending and sallyport grants list them, or the line net: GET http://loud.example/more")
+		"sallyport pending and sallyport grants list them, or the line net: GET http://loud.example/more?")
 	f.plugin.Name, f.plugin.Wants = "quiet", []hostfuncs.Want{{Grants: mustSet(t, "net: GET http://quiet.example/**")}}
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
 }
@@ -580,7 +580,7 @@ func TestConsent_manyInOneCall(t *testing.T) {
 	for i := range 25 {
 		_, err = fetch(t, g, get(fmt.Sprintf("http://many%d.example/", i)))
 	}
-	f.refused(err, "nobody is asked, since one call asks 20 questions at most", "net: GET http://many24.example/")
+	f.refused(err, "nobody is asked, since one call asks 20 questions at most", "net: GET http://many24.example/?")
 }
 
 // last is the youngest question.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -32,8 +33,10 @@ type effect struct {
 	near func(grant.Decision) string
 	// forbid is a reason that no grant lifts, asked first; nil if there is none.
 	forbid func() string
-	// body is what a request sends, which a question is about too; nil if the effect has none.
-	body func() ([]byte, error)
+	// header are the fields that the guest wrote of a request, and body is what it sends, which a question is about
+	// too; nil if the effect has none.
+	header http.Header
+	body   func() ([]byte, error)
 	// inside reports, for net, whether the address itself says that it is of this machine or its network; a name
 	// does not, wherever it leads, and so nobody who allows it means that. Nil: the effect has no address.
 	inside func() bool
@@ -147,8 +150,8 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 // suggested is the line that would allow an effect that is refused; empty if none would, or if it leads where nobody
 // should go by a suggestion: to the metadata of a cloud, for one.
 func (g *Gate) suggested(e effect, d grant.Decision) string {
-	if no := g.beyond(e, grant.Decision{}); no != nil && no.line == "" {
-		return ""
+	if no := g.beyond(e, grant.Decision{}); no != nil && d.Suggest != "" {
+		return no.line
 	}
 	return d.Suggest
 }

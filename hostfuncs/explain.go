@@ -83,9 +83,7 @@ func (g *Gate) other(act string) (effect, bool) {
 	}
 	if text, ok := strings.CutPrefix(act, "send the client's user to "); ok {
 		if u, err := web.ParseURL(text, nil); err == nil {
-			e.family, e.decide = "elicitation", func(s *grant.Set) grant.Decision { return s.Elicit(u) }
-			e.forbid = func() string { return forbiddenURL(u) }
-			return e, true
+			return g.sendTo(u), true
 		}
 	}
 	return e, false

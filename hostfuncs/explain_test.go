@@ -32,7 +32,9 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 		{"net: GET http://**/**", "http://192.168.1.1/x", "192.168.1.1 is a private address, which no grant names"},
 		{"net: GET http://10.0.0.1/**", "http://10.0.0.1/x", ""},
 		{"net: GET http://localhost/**", "http://localhost/x", ""},
-		{"net: GET http://169.254.169.254/x", "http://169.254.169.254/x", ""},
+		{"net: GET http://169.254.169.254/x", "http://169.254.169.254/x", "169.254.169.254 is a link-local address, which takes private: true in its line"},
+		{"net: GET http://169.254.169.254/x {private: true}", "http://169.254.169.254/x", ""},
+		{"net: GET http://100.100.100.200/x", "http://100.100.100.200/x", "100.100.100.200 is a metadata address, which takes private: true in its line"},
 		{"net: GET http://*.example/x", "http://10.0.0.1/x", "no grant allows it"},
 	} {
 		w := newOutside(t)

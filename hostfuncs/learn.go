@@ -23,8 +23,9 @@ func (g *Gate) learn(e effect, allowed bool) {
 	if allowed {
 		by = g.allowing(e)
 	}
-	for _, line := range g.proposed(e, by) {
-		if g.covers(line, e) && g.stays(line, by) {
+	private := allowed && e.decide(g.grants).Private
+	for _, line := range g.proposed(e, by, private) {
+		if g.covers(line, e, private) && g.stays(line, by) {
 			g.needs(g.redact(line), allowed)
 			return
 		}
@@ -39,8 +40,9 @@ func (g *Gate) named(e effect) bool {
 }
 
 // proposed are lines that may cover an effect, the narrowest first. The one thing itself, that follows no argument,
-// comes after the lines that allow it as they are written, if those differ from call to call or are bounded.
-func (g *Gate) proposed(e effect, by []allowing) (lines []string) {
+// comes after the lines that allow it as they are written, if those differ from call to call, are bounded, or let its host
+// be in a private network.
+func (g *Gate) proposed(e effect, by []allowing, private bool) (lines []string) {
 	arguments := rawjson.Get(g.call.Params, "arguments")
 	var last []string
 	if e.propose != nil {
@@ -50,7 +52,7 @@ func (g *Gate) proposed(e effect, by []allowing) (lines []string) {
 		lines, last = lines[:len(lines)-1], lines[len(lines)-1:]
 	}
 	for _, a := range by {
-		if grant.NewSet(a.written).Varies() || len(last) == 0 || !g.stays(last[0], []allowing{a}) {
+		if private || grant.NewSet(a.written).Varies() || len(last) == 0 || !g.stays(last[0], []allowing{a}) {
 			lines = append(lines, a.written.String())
 		}
 	}
@@ -84,14 +86,14 @@ func (g *Gate) stays(line string, by []allowing) bool {
 }
 
 // covers reports whether a line would let an effect happen in this call: no other line denies it, every ceiling
-// reaches it, and an address that has to be named is.
-func (g *Gate) covers(line string, e effect) bool {
+// reaches it, and an address that has to be named is; if private, its host may be in a private network.
+func (g *Gate) covers(line string, e effect, private bool) bool {
 	parsed, err := grant.ParseLine(line)
 	if err != nil {
 		return false
 	}
 	d := e.decide(g.policy.bound(g.grants.Limits().With(g.policy.at(parsed)...), g.call))
-	return d.Allowed && g.beyond(e, d) == nil
+	return d.Allowed && (d.Private || !private) && g.beyond(e, d) == nil
 }
 
 // needs counts a line.

@@ -48,7 +48,7 @@ func TestLearn_notesLines(t *testing.T) {
 	addresses := []string{"http://site.example/repos/me/x", "http://site.example/repos/me/x", "http://other.example/k?key=plain-value&n=1"}
 	line, receipt := learning(t, true, []string{"net: GET http://site.example/**"}, addresses...)
 	for _, want := range []string{
-		`{"line":"net: GET http://site.example/repos/{args.owner}/x","used":2}`, `{"line":"net: GET http://other.example/k?key={args.key}\u0026n","refused":1}`,
+		`{"line":"net: GET http://site.example/repos/{args.owner}/x?","used":2}`, `{"line":"net: GET http://other.example/k?key={args.key}\u0026n","refused":1}`,
 	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("the log lacks %s:\n%s", want, line)
@@ -124,14 +124,15 @@ func TestLearn_linesThatWork(t *testing.T) {
 	log := audit.New(dir, audit.Options{})
 	w := newOutside(t)
 	w.zone.names["intra.example"] = [][]string{{"10.0.0.1"}}
+	w.zone.names["other.example"], w.zone.names["third.example"] = [][]string{{"10.0.0.2"}}, [][]string{{"10.0.0.3"}}
 	w.zone.names["loop.example"] = [][]string{{"127.0.0.1"}}
 	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
-	grants := mustSet(t, "net: GET {args.page:url}", "net: GET http://intra.example/**", "deny: net: GET http://site.example/no/**").
-		Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**"))
+	grants := mustSet(t, "net: GET {args.page:url}", "net: GET http://intra.example/** {private: true}", "deny: net: GET http://site.example/no/**").
+		Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**", "net: GET http://intra.example/** {private: true}", "net: GET http://other.example/x {private: true}"))
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: grants})
 	for _, page := range []string{
 		"http://site.example/yes", "http://site.example/no/x", "https://site.example/beyond", "http://127.0.0.1/x", "http://169.254.169.254/x",
-		"http://intra.example/x", "http://loop.example/x",
+		"http://intra.example/x", "http://loop.example/x", "http://other.example/x", "http://third.example/x",
 	} {
 		args := `{"page":"` + page + `"}`
 		g := p.NewGate(hostfuncs.Call{
@@ -159,8 +160,9 @@ func TestLearn_linesThatWork(t *testing.T) {
 	}
 	want := []string{
 		`net: GET {args.page:url} {within: ["http://site.example/**"]} 1 0`,
-		`net: GET http://127.0.0.1/x 0 1`,
-		`net: GET {args.page:url} {within: ["http://intra.example/**"]} 1 0`,
+		`net: GET http://127.0.0.1/x? 0 1`,
+		`net: GET http://intra.example/** {private: true} 1 0`,
+		`"net: GET http://other.example/x? {private: true}" 0 1`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("learnt\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -48,8 +48,8 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 	if err != nil {
 		return nil, err
 	}
-	if key != "" && r.Header.Get(idempotencyKey) == "" {
-		r.Header.Set(idempotencyKey, key)
+	if r.Header.Get(idempotencyKey) == "" {
+		r.Key = key
 	}
 	if g.call.ReadOnly && !web.Safe(r.Method) {
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
@@ -109,7 +109,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 		var address *web.AddressError
 		if errors.As(err, &address) {
 			found = address.Addr
-			return g.outOfReach(r, address)
+			return g.outOfReach(r, address, d)
 		}
 		return err
 	}
@@ -128,6 +128,7 @@ func (g *Gate) request(r *web.Request) effect {
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
 		reach:  func(d grant.Decision) *refusal { return g.unreached(r, d, netip.Addr{}) },
+		header: r.Header,
 		body:   func() ([]byte, error) { return r.Body.Bytes(web.MaxBody) },
 		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != web.Public },
 	}
@@ -166,8 +167,11 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	var put []string // the secrets in it
 	ctx, begin, recant := g.onTheWay(ctx, r)
 	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
-		Named: d.Named, Proxy: proxy,
+		Reach: reachOf(d), Proxy: proxy,
 		Prepare: func(out *http.Request) (secret bool, err error) {
+			if r.Key != "" {
+				out.Header.Set(idempotencyKey, r.Key)
+			}
 			g.trace().own.Header(out.Header, g.policy.host.upstream)
 			if put, err = g.inject(out, r, data); err == nil {
 				err = begin()
@@ -216,25 +220,41 @@ func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
 // says itself what it is, a name by the address that it was found to have.
 func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *refusal {
 	var address *web.AddressError
-	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), d.Named, found), &address) {
+	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), reachOf(d), found), &address) {
 		return nil
 	}
-	return g.outOfReach(r, address)
+	return g.outOfReach(r, address, d)
+}
+
+// reachOf is what a decision says about where a host may lead.
+func reachOf(d grant.Decision) web.Reach {
+	return web.Reach{Named: d.Named, Private: d.Named && d.Private}
 }
 
 // outOfReach refuses an address, with the line that would allow it if an operator might want to: one that names the
-// host for a private network, the address for this machine.
-func (g *Gate) outOfReach(r *web.Request, address *web.AddressError) *refusal {
-	no := &refusal{reason: address.Error() + ", which no grant names"}
+// host and says private: true for a private network, the address for this machine.
+func (g *Gate) outOfReach(r *web.Request, address *web.AddressError, d grant.Decision) *refusal {
+	no := &refusal{reason: g.notReached(address, d)}
 	at := r.URL
-	switch {
-	case address.Class == web.Loopback && g.policy.net.ClassOf(at.Hostname()) != web.Loopback:
+	switch own := g.policy.net.ClassOf(at.Hostname()); {
+	case address.Class == web.Private && own != web.Private:
+		no.line = g.grants.Limits().SuggestPrivate(r.Method, at)
+		return no
+	case address.Class == web.Loopback && own != web.Loopback:
 		at = address.At(at)
 	case address.Class != web.Loopback && address.Class != web.Private:
 		return no
 	}
 	no.line = g.grants.Limits().Net(r.Method, at).Suggest
 	return no
+}
+
+// notReached says why an address is not reached by what was decided.
+func (g *Gate) notReached(address *web.AddressError, d grant.Decision) string {
+	if d.Named && (address.Class == web.Private || g.policy.net.ClassOf(address.Host) == address.Class && address.Class != web.Loopback) {
+		return address.Error() + ", which takes private: true in its line"
+	}
+	return address.Error() + ", which no grant names"
 }
 
 // unsent says why there is no answer. What was never sent is not counted.

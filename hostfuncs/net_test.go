@@ -199,12 +199,12 @@ func TestFetch_Denied(t *testing.T) {
 	)}).NewGate(hostfuncs.Call{ID: "c1", Client: l})
 	defer g.Close()
 	tests := []struct{ params, message, hint string }{
-		{get(s.URL + "/v1/x"), `plugin "demo" may not GET ` + s.URL + `/v1/x: no grant allows it`, "net: GET " + s.URL + "/v1/x"},
-		{get("https://api.example.com/v1/../v2/*"), `plugin "demo" may not GET https://api.example.com/v2/*: no grant allows it`, "net: GET https://api.example.com/v2/%2A"},
+		{get(s.URL + "/v1/x"), `plugin "demo" may not GET ` + s.URL + `/v1/x: no grant allows it`, "net: GET " + s.URL + "/v1/x?"},
+		{get("https://api.example.com/v1/../v2/*"), `plugin "demo" may not GET https://api.example.com/v2/*: no grant allows it`, "net: GET https://api.example.com/v2/%2A?"},
 		{`{"method":"DELETE","url":"https://api.example.com/v1/x?k=v"}`, `plugin "demo" may not DELETE https://api.example.com/v1/x?k=v: no grant allows it`, "net: DELETE https://api.example.com/v1/x?k=v"},
 		{get(s.URL + "/secret/x"), `plugin "demo" may not GET ` + s.URL + `/secret/x: a grant denies it`, ""},
 		{`{"method":"POST","url":"` + s.URL + `/ask"}`, `plugin "demo" may not POST ` + s.URL + `/ask: a grant asks for a confirmation`, ""},
-		{get("https://bücher.example/"), `plugin "demo" may not GET https://xn--bcher-kva.example/: no grant allows it`, "net: GET https://xn--bcher-kva.example/"},
+		{get("https://bücher.example/"), `plugin "demo" may not GET https://xn--bcher-kva.example/: no grant allows it`, "net: GET https://xn--bcher-kva.example/?"},
 	}
 	for _, tt := range tests {
 		_, err := fetch(t, g, tt.params)
@@ -327,7 +327,7 @@ func TestFetch_RedirectIsCheckedAgain(t *testing.T) {
 		message string
 		hint    string
 	}{
-		{other.URL + "/x", runtime.KindDenied, `plugin "demo" may not GET ` + other.URL + `/x (where ` + s.URL + `/a redirects): no grant allows it`, "net: GET " + other.URL + "/x"},
+		{other.URL + "/x", runtime.KindDenied, `plugin "demo" may not GET ` + other.URL + `/x (where ` + s.URL + `/a redirects): no grant allows it`, "net: GET " + other.URL + "/x?"},
 		{"file:///etc/passwd", runtime.KindInvalid, s.URL + `/a redirects to what is no address: scheme "file" is not allowed: use http or https`, ""},
 		{"http://me@" + strings.TrimPrefix(s.URL, "http://"), runtime.KindInvalid, s.URL + `/a redirects to what is no address: user information in an address is not allowed: use a header`, ""},
 		{"/loop", runtime.KindLimit, "more than 10 redirects, the last to " + s.URL + "/loop", ""},
@@ -369,6 +369,7 @@ func TestFetch_Addresses(t *testing.T) {
 		"mapped.example":    {{"::ffff:127.0.0.1"}},
 		"loop.example":      {{"127.0.0.1"}},
 		"cloud.example":     {{"169.254.169.254"}},
+		"alibaba.example":   {{"100.100.100.200"}},
 		"localhost":         {{"127.0.0.1"}},
 		"nothing.example":   {{}},
 		"nat64.example":     {{"64:ff9b::7f00:1"}},
@@ -380,19 +381,27 @@ func TestFetch_Addresses(t *testing.T) {
 		{"net: GET http://**/", "http://some.example/", "93.184.216.35:80", "", ""},
 		{"net: GET http://dead.example/", "http://dead.example/", "192.0.9.1:80 93.184.216.36:80", "", ""},
 		{"net: GET http://93.184.216.34/", "http://93.184.216.34/", "93.184.216.34:80", "", ""},
-		{"net: GET http://**/", "http://private.example/", "", "private.example leads to a private address, which no grant names", "net: GET http://private.example/"},
-		{"net: GET http://private.example/", "http://private.example/", "10.0.0.1:80", "", ""},
-		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
-		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
-		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/"},
-		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant names", "net: GET http://localhost/"},
+		{"net: GET http://**/", "http://private.example/", "", "private.example leads to a private address, which no grant names", `"net: GET http://private.example/? {private: true}"`},
+		{"net: GET http://private.example/", "http://private.example/", "", "private.example leads to a private address, which takes private: true in its line", `"net: GET http://private.example/? {private: true}"`},
+		{"net: GET http://private.example/ {private: true}", "http://private.example/", "10.0.0.1:80", "", ""},
+		{"net: GET http://10.0.0.1/", "http://10.0.0.1/", "10.0.0.1:80", "", ""},
+		{"net: GET http://loop.example/ {private: true}", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/?"},
+		{"net: GET http://cloud.example/ {private: true}", "http://cloud.example/", "", "cloud.example leads to a link-local address, which no grant names", ""},
+		{"net: GET http://alibaba.example/ {private: true}", "http://alibaba.example/", "", "alibaba.example leads to a metadata address, which no grant names", ""},
+		{"net: GET http://100.100.100.200/ {private: true}", "http://100.100.100.200/", "100.100.100.200:80", "", ""},
+		{"net: GET http://100.100.100.200/", "http://100.100.100.200/", "", "100.100.100.200 is a metadata address, which takes private: true in its line", ""},
+		{"net: GET http://*.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/?"},
+		{"net: GET http://loop.example/", "http://loop.example/", "", "loop.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/?"},
+		{"net: GET http://**/", "http://mapped.example/", "", "mapped.example leads to a loopback address, which no grant names", "net: GET http://127.0.0.1/?"},
+		{"net: GET http://**/", "http://localhost/", "", "localhost leads to a loopback address, which no grant names", "net: GET http://localhost/?"},
 		{"net: GET http://localhost/", "http://localhost/", "127.0.0.1:80", "", ""},
-		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant names", "net: GET http://127.0.0.1" + port + "/"},
+		{"net: GET http://**" + port + "/", "http://127.0.0.1" + port + "/", "", "127.0.0.1 is a loopback address, which no grant names", "net: GET http://127.0.0.1" + port + "/?"},
 		{"net: GET http://127.0.0.1" + port + "/", "http://127.0.0.1" + port + "/", "127.0.0.1" + port, "", ""},
 		{"net: GET http://cloud.example/", "http://cloud.example/", "", "cloud.example leads to a link-local address, which no grant names", ""},
 		{"net: GET http://**/", "http://169.254.169.254/", "", "169.254.169.254 is a link-local address, which no grant names", ""},
-		{"net: GET http://169.254.169.254/", "http://169.254.169.254/", "169.254.169.254:80", "", ""},
-		{"net: GET http://**/", "http://[::1]/", "", "::1 is a loopback address, which no grant names", "net: GET http://[::1]/"},
+		{"net: GET http://169.254.169.254/", "http://169.254.169.254/", "", "169.254.169.254 is a link-local address, which takes private: true in its line", ""},
+		{"net: GET http://169.254.169.254/ {private: true}", "http://169.254.169.254/", "169.254.169.254:80", "", ""},
+		{"net: GET http://**/", "http://[::1]/", "", "::1 is a loopback address, which no grant names", "net: GET http://[::1]/?"},
 		{"net: GET http://**/", "http://[::ffff:8.8.8.8]/", "", "::ffff:8.8.8.8 is a translated address, which no grant names", ""},
 		{"net: GET http://nat64.example/", "http://nat64.example/", "", "nat64.example leads to a translated address, which no grant names", ""},
 		{"net: GET http://sixtofour.example/", "http://sixtofour.example/", "", "sixtofour.example leads to a translated address, which no grant names", ""},
@@ -437,7 +446,7 @@ func TestFetch_Rebinding(t *testing.T) {
 	if r := g.Receipt(); len(r.Effects) != 1 || r.Effects[0].Count != 1 || len(r.Denials) != 1 {
 		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
 	}
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/?")
 	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
 		t.Errorf("dialed %v after asking %v", w.dialed, z.asked)
 	}
@@ -451,7 +460,7 @@ func TestFetch_PooledConnections(t *testing.T) {
 	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
 	h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial}})
 	defer h.Close()
-	one := h.Plugin(hostfuncs.Plugin{Name: "one", Grants: mustSet(t, "net: GET http://host.example/named", "net: GET http://**/**")})
+	one := h.Plugin(hostfuncs.Plugin{Name: "one", Grants: mustSet(t, "net: GET http://host.example/named {private: true}", "net: GET http://**/**")})
 	two := h.Plugin(hostfuncs.Plugin{Name: "two", Grants: mustSet(t, "net: GET http://**/**")})
 	g := one.NewGate(hostfuncs.Call{})
 	defer g.Close()
@@ -730,7 +739,7 @@ func TestFetch_NamedElsewhere(t *testing.T) {
 		"net: GET http://127.0.0.1:8081/x":        ": 127.0.0.1 is a loopback address, which a line has to name, with its port",
 	} {
 		_, err := fetch(t, newGate(t, nil, "net: GET http://**", line), get(target))
-		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+why, "net: GET "+target)
+		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+why, "net: GET "+target+"?")
 	}
 }
 
@@ -747,8 +756,8 @@ func TestFetch_StarsNeverMeanThisMachine(t *testing.T) {
 		"https://a.example/":      "",
 	} {
 		_, err := fetch(t, g, get(target))
-		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+want, "net: GET "+target)
+		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+target+": no grant allows it"+want, "net: GET "+target+"?")
 	}
 	_, err := fetch(t, g, get("http://127.0.0.1/x"))
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x?")
 }

@@ -93,7 +93,7 @@ func TestProxy(t *testing.T) {
 	_, err = fetch(t, g, get("http://cloud.example/x"))
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://cloud.example/x: cloud.example leads to a link-local address, which no grant names`, "")
 	_, err = fetch(t, g, get("http://127.0.0.1/x"))
-	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x")
+	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x?")
 	if len(p.asked) != 1 {
 		t.Errorf("the proxy was asked %q", p.asked)
 	}

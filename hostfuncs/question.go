@@ -4,7 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -46,11 +50,35 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why strin
 	return q, "", true
 }
 
-// shownTo is an effect as a person is asked about it. It is not whole if it is too long: then nobody is asked, since
-// nobody agrees to what is not shown.
+// shownTo is an effect as a person is asked about it, with all that a request sends: a body by its size and digest. It is
+// not whole if it is too long: then nobody is asked, since nobody agrees to what is not shown.
 func (g *Gate) shownTo(e effect) (text string, whole bool) {
-	text = g.redact(printable(e.act))
+	text = e.act
+	if e.body != nil {
+		data, err := e.body()
+		if err != nil {
+			return printable(cut(text, maxShown)), false
+		}
+		if len(data) > 0 {
+			text += fmt.Sprintf(", with a body of %d bytes (SHA-256 %x)", len(data), sha256.Sum256(data))
+		}
+	}
+	if fields := fieldsOf(e.header); len(fields) > 0 {
+		text += ", with the header " + strings.Join(fields, ", ")
+	}
+	text = g.redact(printable(text))
 	return text, len(text) <= maxShown
+}
+
+// fieldsOf are the fields of a request in one order, each as a quoted text.
+func fieldsOf(h http.Header) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			all = append(all, strconv.Quote(name+": "+v))
+		}
+	}
+	return all
 }
 
 // announced finds the want that covers an effect, under the ceilings of the call.
@@ -73,11 +101,11 @@ func (g *Gate) announced(e effect) (Want, bool) {
 	return g.policy.wants[i], true
 }
 
-// binding names one effect to the byte: what an answer for once is for. It is empty if the effect cannot be
-// named.
+// binding names one effect to the byte, with the fields and the body of a request: what an answer for once is for. It is
+// empty if the effect cannot be named.
 func binding(e effect) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00", e.family, e.act)
+	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.header))
 	if e.body != nil {
 		data, err := e.body()
 		if err != nil {

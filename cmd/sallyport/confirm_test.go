@@ -37,7 +37,8 @@ func TestConfirm_inTheClient(t *testing.T) {
 			t.Errorf("%v %v", r, err)
 		}
 	}
-	if len(asked) != 3 || asked[0] != "Sallyport asks: may plugin fetch GET "+site.URL+"/x? Yes is for this one request." {
+	if len(asked) != 3 || asked[0] != "Sallyport asks: may plugin fetch GET "+site.URL+`/x, with the header "Accept: text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, `+
+		`text/plain;q=0.8, */*;q=0.5", "User-Agent: sallyport-fetch/1.0"? Yes is for this one request.` {
 		t.Errorf("%q", asked)
 	}
 }

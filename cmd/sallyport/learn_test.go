@@ -172,7 +172,7 @@ plugins:
 	eventually(t, "the calls are in the log", func() bool { return strings.Contains(said(first, "fetch"), "net: GET") })
 	for plugin, want := range map[string][]string{
 		"files": {"- fs: write {workspace}/{args.path:path}\n", "# no line is suggested for read " + work + "/private/x: line 8 denies it\n", "# no line is suggested for read /etc/hostname: max_grants does not reach it\n"},
-		"fetch": {"- net: GET " + site.URL + "/v1/x\n"},
+		"fetch": {"- net: GET " + site.URL + "/v1/x?\n"},
 	} {
 		got := said(first, plugin)
 		for _, w := range want {

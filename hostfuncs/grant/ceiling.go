@@ -57,6 +57,7 @@ func (d *Decision) lower(c *Decision) {
 	if c.Ask && d.Allowed {
 		d.Allowed, d.Ask, d.Grant = false, true, c.Grant
 	}
+	d.Private = d.Private && c.Private
 	d.Body, d.Quota = least(d.Body, c.Body), least(d.Quota, c.Quota)
 	d.Files = int(least(int64(d.Files), int64(c.Files)))
 	d.Calls, d.Tokens, d.Size = min(d.Calls, c.Calls), min(d.Tokens, c.Tokens), min(d.Size, c.Size)

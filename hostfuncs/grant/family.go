@@ -190,6 +190,18 @@ func suggestElicit(u *url.URL) string {
 	return notation.Paste(Grant{Family: Elicitation, url: &r}.String())
 }
 
+// SuggestPrivatePage is the narrowest line for one address of a private network that a person is sent to; empty if no
+// line would allow it.
+func (s *Set) SuggestPrivatePage(u *url.URL) string {
+	r := ruleFor("GET", u)
+	r.private = true
+	g := Grant{Family: Elicitation, url: &r}
+	if d := s.With(g).Elicit(u); !d.Allowed || !d.Private {
+		return ""
+	}
+	return notation.Paste(g.String())
+}
+
 // given decides about a family whose lines say how much, not what.
 func (s *Set) given(f Family) Decision {
 	d := s.decide(f, func(*Grant) bool { return true })

@@ -142,8 +142,10 @@ type Decision struct {
 	// line must spell out. With Beyond it says that of lines of a ceiling, for net too, where one has to name an
 	// address of this machine or its network.
 	SpellOut bool
-	// Named says, for net, that a line which allows it spells the host out.
+	// Named says, for net and for addresses that a person is sent to, that a line which allows it spells the host out.
 	Named bool
+	// Private says, with Named, that such a line lets the host be in a private network.
+	Private bool
 	// Beyond says that a ceiling does not cover it, whatever the lines do.
 	Beyond bool
 	// Wild says, for net, that no line covers the address or names its host and port, but that a line with stars in
@@ -193,11 +195,13 @@ func (d *Decision) add(g *Grant) {
 		d.Allowed, d.Ask, d.Grant, d.Body = true, false, g, g.net.body
 		d.Direct, d.Quota, d.Files = g.fs.direct, g.fs.quota, g.fs.files
 	}
-	if g.net.named() && !d.Named {
+	rule := g.rule()
+	if rule.named() && !d.Named {
 		d.Grant = g // which decides where an address has to be named
 	}
 	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
-	d.Named, d.Idempotent = d.Named || g.net.named(), d.Idempotent || g.net.idempotent
+	d.Named, d.Idempotent = d.Named || rule.named(), d.Idempotent || g.net.idempotent
+	d.Private = d.Private || rule.named() && rule.private
 	if g.net.body == 0 || d.Body == 0 {
 		d.Body = 0
 		return

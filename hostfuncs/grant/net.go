@@ -2,6 +2,7 @@ package grant
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
@@ -17,6 +18,8 @@ type netRule struct {
 	query   []param // only these, if limited
 	limited bool    // a ? was written
 	body    int64   // largest request body; 0 if the line does not say
+
+	private bool // the host is in a private network, or is an address that a machine keeps for itself
 
 	idempotent bool // a request may be sent again when nobody knows what came of it
 
@@ -37,6 +40,19 @@ type param struct {
 
 // named reports whether the line spells its host out.
 func (r *netRule) named() bool { return len(r.host) > 0 && r.host.spelled() }
+
+// namesHost reports whether the line, or one of the places that it is cut to, spells a host out.
+func (r *netRule) namesHost() bool {
+	return r.named() || r.url != nil && slices.ContainsFunc(r.within, func(w netRule) bool { return w.named() })
+}
+
+// rule is what the line says of addresses, for requests or for a person to open.
+func (g *Grant) rule() *netRule {
+	if g.url != nil {
+		return g.url
+	}
+	return &g.net
+}
 
 // maxSegments bounds a pattern: its cost for each comparison grows with it.
 const maxSegments = 128

@@ -2,6 +2,7 @@ package grant_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
@@ -120,7 +121,7 @@ func TestSet_Net_Decision(t *testing.T) {
 	if d = s.Net("GET", mustURL(t, "https://a.example/admin/x")); d.Allowed || !d.Grant.Deny || d.Suggest != "" {
 		t.Errorf("deny: %+v", d)
 	}
-	if d = (*grant.Set)(nil).Net("GET", mustURL(t, "https://a.example/")); d.Allowed || d.Suggest != "net: GET https://a.example/" {
+	if d = (*grant.Set)(nil).Net("GET", mustURL(t, "https://a.example/")); d.Allowed || d.Suggest != "net: GET https://a.example/?" {
 		t.Errorf("nothing granted: %+v", d)
 	}
 }
@@ -149,10 +150,10 @@ func TestSet_Net_DenyFolds(t *testing.T) {
 
 func TestSet_Net_SuggestIsNarrow(t *testing.T) {
 	tests := []struct{ url, want string }{
-		{"https://api.example.com/v1/x", "net: GET https://api.example.com/v1/x"},
+		{"https://api.example.com/v1/x", "net: GET https://api.example.com/v1/x?"},
 		{"https://api.example.com/*/%2f?q=*&r=a%20b&r", "net: GET https://api.example.com/%2A/%2F?q=%2A&r=a+b&r="},
-		{"http://[::1]:8080/**", "net: GET http://[::1]:8080/%2A%2A"},
-		{"https://a/%7Bargs.x%7D", "net: GET https://a/%7Bargs.x%7D"},
+		{"http://[::1]:8080/**", "net: GET http://[::1]:8080/%2A%2A?"},
+		{"https://a/%7Bargs.x%7D", "net: GET https://a/%7Bargs.x%7D?"},
 	}
 	for _, tt := range tests {
 		u := mustURL(t, tt.url)
@@ -189,4 +190,53 @@ func FuzzSuggest(f *testing.F) {
 			t.Fatalf("%q is not allowed by %q", u, s)
 		}
 	})
+}
+
+// A line lets its host be in a private network if it says so and spells the host out, and below ceilings that do.
+func TestSet_Net_Private(t *testing.T) {
+	const wiki = "net: GET https://wiki.example/**"
+	for _, tt := range []struct {
+		lines, ceiling []string
+		want           bool
+	}{
+		{[]string{wiki}, nil, false},
+		{[]string{wiki + " {private: true}"}, nil, true},
+		{[]string{wiki + " {private: false}"}, nil, false},
+		{[]string{"net: GET https://**", wiki + " {private: true}"}, nil, true},
+		{[]string{wiki + " {private: true}"}, []string{"net: GET https://**"}, false},
+		{[]string{wiki + " {private: true}"}, []string{wiki}, false},
+		{[]string{wiki + " {private: true}"}, []string{"net: GET https://**", wiki + " {private: true}"}, true},
+	} {
+		s := mustSet(t, tt.lines...)
+		if tt.ceiling != nil {
+			s = s.Under(mustSet(t, tt.ceiling...))
+		}
+		u := mustURL(t, "https://wiki.example/x")
+		if d := s.Net("GET", u); !d.Allowed || d.Private != tt.want {
+			t.Errorf("%v under %v: %+v", tt.lines, tt.ceiling, d)
+		}
+		line := s.Limits().SuggestPrivate("GET", u)
+		if can := tt.ceiling == nil || len(tt.ceiling) == 2; (line == `"`+"net: GET https://wiki.example/x? {private: true}"+`"`) != can {
+			t.Errorf("%v under %v: suggested %q", tt.lines, tt.ceiling, line)
+		}
+	}
+	for line, want := range map[string]string{
+		"net: GET https://*.example/** {private: true}":                                "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
+		"net: GET https://{args.x}.example/** {private: true}":                         "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
+		"net: GET {args.x:url} {private: true}":                                        "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
+		"net: GET {args.x:url} {private: true, within: [\"https://wiki.example/**\"]}": "",
+		"net: GET https://a.example/ {private: maybe}":                                 "private is true or false: whether the host may be in a private network",
+		"elicitation {private: true}":                                                  `elicitation alone allows forms; for an address write such as "elicitation: {url: https://accounts.example.com/**}"`,
+		"elicitation: {url: https://router/**} {private: true}":                        "",
+		"elicitation: {url: https://**} {private: true}":                               "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
+	} {
+		g, err := grant.ParseLine(line)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		} else if err == nil {
+			if again, err := grant.ParseLine(g.String()); err != nil || again.String() != g.String() || !strings.Contains(g.String(), "private: ") {
+				t.Errorf("%s is written %s", line, g)
+			}
+		}
+	}
 }

@@ -105,7 +105,9 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 	if !d.Beyond && (d.Grant == nil || !d.Grant.Deny) && !s.ceilingsName(method, u) {
 		return Decision{Beyond: true, SpellOut: true}
 	}
-	d.Named = d.Named || d.Allowed && s.withinNames(u)
+	if d.Allowed {
+		s.withinNames(&d, u)
+	}
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
 		d.Wild = s.wild(method, u)
@@ -144,6 +146,18 @@ func (s *Set) wild(method string, u *url.URL) (wild bool) {
 	return wild
 }
 
+// SuggestPrivate is the narrowest line for one request to a host that leads into a private network; empty if no line
+// would allow it.
+func (s *Set) SuggestPrivate(method string, u *url.URL) string {
+	rule := ruleFor(method, u)
+	rule.private = true
+	g := Grant{Family: Net, net: rule}
+	if d := s.With(g).Net(method, u); !d.Allowed || !d.Private {
+		return ""
+	}
+	return notation.Paste(g.String())
+}
+
 // suggestNet writes the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
 	line := notation.Paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
@@ -156,7 +170,7 @@ func suggestNet(method string, u *url.URL) string {
 
 // ruleFor is the rule that covers one address and no other.
 func ruleFor(method string, u *url.URL) netRule {
-	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: u.RawQuery != ""}
+	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: true}
 	r.port, _ = canonical.Port(u.Scheme, u.Port(), false)
 	r.host = literals(hostSteps(u.Hostname()))
 	r.path = literals(pathSubject(u).steps)

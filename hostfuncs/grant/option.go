@@ -32,6 +32,7 @@ func options() map[string]option {
 		"within":     {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
 		"redirects":  {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
 		"idempotent": {[]Family{Net}, (*Grant).readIdempotent, (*Grant).writeIdempotent},
+		"private":    {[]Family{Net, Elicitation}, (*Grant).readPrivate, (*Grant).writePrivate},
 		"mode":       {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
 	}
 }
@@ -90,6 +91,8 @@ func (g *Grant) check() error {
 		return failf(g.Line, "{roots} come from the client: write within: [~/work], the folders that they are cut to")
 	case g.Family == FS && g.fs.base != roots && len(g.fs.within) > 0:
 		return failf(g.Line, "within is for a line with {roots}: remove it")
+	case g.rule().private && !g.rule().namesHost():
+		return failf(g.Line, "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}")
 	case g.Family == Net && g.net.url == nil && (len(g.net.within) > 0 || g.net.public):
 		return failf(g.Line, "within and redirects are for a line with {args.NAME:url}: remove them")
 	}
@@ -241,6 +244,24 @@ func (g *Grant) readIdempotent(n Node) error {
 	}
 	g.net.idempotent = n.Value == "true"
 	return nil
+}
+
+func (g *Grant) readPrivate(n Node) error {
+	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+		return failf(n.Line, "private is true or false: whether the host may be in a private network")
+	}
+	if g.Family == Elicitation && g.url == nil {
+		return failf(n.Line, "private is for addresses, and this line allows forms: remove it")
+	}
+	g.rule().private = n.Value == "true"
+	return nil
+}
+
+func (g *Grant) writePrivate() string {
+	if g.rule().private {
+		return "true"
+	}
+	return ""
 }
 
 func (g *Grant) writeIdempotent() string {

@@ -18,14 +18,25 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	if follow.Grant == nil {
 		return d
 	}
-	follow.Named = s.withinNames(u)
+	follow.Named, follow.Private = false, false
+	s.withinNames(&follow, u)
 	return follow
 }
 
-// withinNames reports whether a place that an address of the call is cut to spells the host of u out.
-func (s *Set) withinNames(u *url.URL) bool {
-	return slices.ContainsFunc(s.all(), func(g Grant) bool {
-		return g.net.origin && !g.Deny && slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
+// withinNames notes in a decision if a place that an address of the call is cut to spells the host of u out.
+func (s *Set) withinNames(d *Decision, u *url.URL) {
+	for _, g := range s.all() {
+		names := g.net.origin && !g.Deny && slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
+		d.Named, d.Private = d.Named || names, d.Private || names && g.net.private && s.ceilingsLetIn(u)
+	}
+}
+
+// ceilingsLetIn reports whether every ceiling lets the host of an address be in a private network.
+func (s *Set) ceilingsLetIn(u *url.URL) bool {
+	return !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
+		return !slices.ContainsFunc(c.all(), func(g Grant) bool {
+			return g.Family == Net && !g.Deny && g.net.private && g.net.covers(g.net.methods[0], u)
+		})
 	})
 }
 

@@ -52,7 +52,7 @@ func (r *fsRule) absolute(p Places) (pattern, bool) {
 }
 
 func (r *netRule) spans(o *netRule, methods []string) bool {
-	if slices.ContainsFunc(methods, func(m string) bool { return !slices.Contains(r.methods, m) }) || o.idempotent && !r.idempotent {
+	if slices.ContainsFunc(methods, func(m string) bool { return !slices.Contains(r.methods, m) }) || o.idempotent && !r.idempotent || o.private && !r.private {
 		return false
 	}
 	if o.url != nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ const (
 	Multicast Class = "multicast"  // many machines at once
 	Special   Class = "special"    // reserved, for examples and measurements, unspecified
 	Embedded  Class = "translated" // an IPv4 address inside an IPv6 one
-	Metadata  Class = "metadata"   // public by number, but answered by the cloud
+	Metadata  Class = "metadata"   // where a cloud tells a machine about itself, beyond link-local
 )
 
 // block is a range of addresses with one use.
@@ -32,11 +33,13 @@ func blocks() []block {
 	return []block{
 		{"0.0.0.0/8", Special},
 		{"10.0.0.0/8", Private},
+		{"100.100.100.200/32", Metadata}, // Alibaba Cloud
 		{"100.64.0.0/10", Private},
 		{"127.0.0.0/8", Loopback},
-		{"168.63.129.16/32", Metadata},
+		{"168.63.129.16/32", Metadata}, // Azure
 		{"169.254.0.0/16", LinkLocal},
 		{"172.16.0.0/12", Private},
+		{"192.0.0.192/32", Metadata}, // Oracle Cloud, Classic
 		{"192.0.0.0/24", Special},
 		{"192.0.2.0/24", Special},
 		{"192.88.99.0/24", Special},
@@ -51,7 +54,10 @@ func blocks() []block {
 		{"::/96", Special},
 		{"64:ff9b::/96", Embedded},
 		{"64:ff9b:1::/48", Embedded},
-		{"fd00:ec2::/32", Metadata},
+		{"fd00:c1::a9fe:a9fe/128", Metadata}, // Oracle Cloud
+		{"fd00:42::42/128", Metadata},        // Scaleway
+		{"fd00:ec2::/32", Metadata},          // AWS
+		{"fd20:ce::254/128", Metadata},       // Google Cloud
 		{"fc00::/7", Private},
 		{"fe80::/10", LinkLocal},
 		{"fec0::/10", Private},
@@ -107,6 +113,21 @@ func (t table) classOf(host string) Class {
 // isLocalhost reports whether a name means this machine by definition (RFC 6761, section 6.3).
 func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// isLocalName reports whether a name is looked up in the network that it is said in: it has one label, or an ending that
+// no registry sells.
+func isLocalName(host string) bool {
+	if isLocalhost(host) {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last == host || strings.HasSuffix(host, ".home.arpa") || slices.Contains([]string{
+		"local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private",
+	}, last)
 }
 
 // holds is Contains for addresses that may be IPv4 in IPv6, which it takes as what they are written.

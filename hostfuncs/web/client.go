@@ -63,7 +63,7 @@ type Client struct {
 
 // use is what connections are made for: those of two uses are never shared.
 type use struct {
-	named bool // a grant spells the host out
+	reach Reach
 	once  bool // one request, which may change something
 }
 
@@ -82,25 +82,35 @@ func NewClient(o Options) *Client {
 		o.MaxResponse = MaxResponse
 	}
 	c := &Client{o: o, ranges: newTable(), transports: map[use]*http.Transport{}}
-	for _, u := range []use{{}, {named: true}, {once: true}, {named: true, once: true}} {
-		c.transports[u] = c.newTransport(u)
+	for _, r := range []Reach{{}, {Named: true}, {Named: true, Private: true}} {
+		for _, once := range []bool{false, true} {
+			c.transports[use{r, once}] = c.newTransport(use{r, once})
+		}
 	}
 	return c
 }
 
-func (c *Client) dialer(named bool) *dialer {
-	return &dialer{resolver: c.o.Resolver, open: c.o.Dial, ranges: c.ranges, tls: c.o.TLS, named: named}
+func (c *Client) dialer(r Reach) *dialer {
+	return &dialer{resolver: c.o.Resolver, open: c.o.Dial, ranges: c.ranges, tls: c.o.TLS, reach: r}
 }
 
 // Foresee says what a connection to a host would be refused for, nil if nothing is known that forbids it. Nothing
-// is looked up: found is the address that the host was seen to lead to, the zero Addr if it was not seen. named is
-// as in Exchange. The error is an *AddressError.
-func (c *Client) Foresee(host string, named bool, found netip.Addr) error {
-	return c.dialer(named).foresee(host, found)
+// is looked up: found is the address that the host was seen to lead to, the zero Addr if it was not seen. The error is an
+// *AddressError.
+func (c *Client) Foresee(host string, r Reach, found netip.Addr) error {
+	return c.dialer(r).foresee(host, found)
+}
+
+// ForeseeShown is Foresee for an address that a person's browser opens, which finds names of its own network as well.
+func (c *Client) ForeseeShown(host string, r Reach) error {
+	if isLocalName(host) && !(r.Named && r.Private) {
+		return &AddressError{Host: host, Class: Private}
+	}
+	return c.Foresee(host, r, netip.Addr{})
 }
 
 func (c *Client) newTransport(u use) *http.Transport {
-	d := c.dialer(u.named)
+	d := c.dialer(u.reach)
 	t := &http.Transport{
 		Proxy:                  nil, // the dialer asks it for a tunnel to the address that was checked
 		DialContext:            d.dial,
@@ -162,7 +172,7 @@ func (c *Client) acquire() (release func(), err error) {
 
 // Exchange is what the caller of Do wants to decide and to see. No function is nil.
 type Exchange struct {
-	Named bool     // a grant spells out the host, so that it may be one of a private network
+	Reach Reach
 	Proxy *url.URL // nil is none
 	// Prepare has the last word on what goes out, and says whether it is a secret.
 	Prepare func(out *http.Request) (secret bool, err error)
@@ -200,7 +210,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	if secret {
 		out.Header.Set("Accept-Encoding", "identity") // what is encoded cannot be looked through
 	}
-	res, err := c.transports[use{named: x.Named, once: !Safe(r.Method)}].RoundTrip(out)
+	res, err := c.transports[use{x.Reach, !Safe(r.Method)}].RoundTrip(out)
 	if err != nil {
 		if cause := context.Cause(out.Context()); cause == errGoingAway {
 			err = cause

@@ -26,7 +26,13 @@ type dialer struct {
 	open     func(ctx context.Context, network, address string) (net.Conn, error)
 	ranges   table
 	tls      *tls.Config // for proxies
-	named    bool        // for hosts that a grant spells out
+	reach    Reach
+}
+
+// Reach is what the grant of a request says about where its host may lead.
+type Reach struct {
+	Named   bool // it spells the host out
+	Private bool // it says that this host is in a private network, or one of a machine's own
 }
 
 // AddressError says that a host has no address that may be reached.
@@ -103,7 +109,7 @@ func (d *dialer) spelled(host string) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, nil
 	}
-	return d.check(host, []netip.Addr{a}, d.named)
+	return d.check(host, []netip.Addr{a}, d.reach.Named)
 }
 
 // foresee checks a host as far as it is known without a resolver: an address, a name of this machine, and any name
@@ -128,7 +134,7 @@ func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Add
 	refused := &AddressError{Host: host, Class: Special}
 	for _, a := range addrs {
 		c := d.ranges.classify(a)
-		if exact || d.lifts(host, c) {
+		if exact && d.liftsExact(c) || d.lifts(host, c) {
 			allowed = append(allowed, a)
 		} else if !refused.Addr.IsValid() {
 			refused.Addr, refused.Class = a, c
@@ -143,17 +149,23 @@ func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Add
 	return allowed, nil
 }
 
+// liftsExact reports whether an address that a grant spells out may be reached: of a private network or of this machine
+// it may, and where else nobody means to go only if the grant says so.
+func (d *dialer) liftsExact(c Class) bool {
+	return c == Public || c == Private || c == Loopback || d.reach.Private
+}
+
 // lifts reports whether a name may lead to addresses of a class. A name that a grant spells out may be
-// one of a private network. Loopback needs its own name or address in the grant, and so does all else:
-// whoever owns a name's zone can make it mean any address, and that is not the operator.
+// one of a private network if the grant says so. Loopback needs its own name or address in the grant, and so does all
+// else: whoever owns a name's zone can make it mean any address, and that is not the operator.
 func (d *dialer) lifts(host string, c Class) bool {
 	switch c {
 	case Public:
 		return true
 	case Private:
-		return d.named
+		return d.reach.Named && d.reach.Private
 	case Loopback:
-		return d.named && isLocalhost(host)
+		return d.reach.Named && isLocalhost(host)
 	}
 	return false
 }

@@ -30,6 +30,7 @@ type Request struct {
 	URL    *url.URL // canonical
 	Header http.Header
 	Body   *Payload // nil if there is none
+	Key    string   // the host's name for the request, of which a redirect knows nothing; empty if it has none
 	Origin *url.URL // the first URL, if a redirect led here
 	From   string   // the address that redirected here
 	Via    string   // what Target adds to the address, such as " via proxy"
