@@ -10,7 +10,7 @@ ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 10s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec escape-guest bench challenges conformance clients browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles escape-guest bench challenges conformance clients browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -48,7 +48,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go and make
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec clients browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles clients browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
@@ -81,6 +81,9 @@ goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
 
 spec: ## the WebAssembly specification's own tests, of both versions, with modules as they are and rewritten
 	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2
+
+oracles: $(STRICT) ## the bundled plugins beside other implementations: Python's zoneinfo, git
+	cd plugins && ../$(STRICT) -tags oracle ./... -run Oracle -v
 
 # The guest in C of the escape tests is committed; SHA256SUMS ties it to its source, and a test holds that.
 escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev-wasm32

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -30,18 +31,24 @@ func main() {
 		fmt.Fprintln(os.Stderr, "strict:", err)
 		os.Exit(2)
 	}
-	verdict := report(out, os.Stdout, runtime.GOOS == "linux")
+	verdict := report(out, os.Stdout, options{strict: runtime.GOOS == "linux", verbose: slices.Contains(os.Args, "-v")})
 	if err := cmp.Or(c.Wait(), verdict); err != nil {
 		fmt.Fprintln(os.Stderr, "strict:", err)
 		os.Exit(1)
 	}
 }
 
+// options say how a run is reported.
+type options struct {
+	strict  bool // a skip is a failure
+	verbose bool // the output of tests that pass is printed too
+}
+
 // event is a line of go test -json.
 type event struct{ Action, Package, Test, Output string }
 
 // report prints the events of a run, and returns an error if it shows less than it seems to.
-func report(in io.Reader, out io.Writer, strict bool) error {
+func report(in io.Reader, out io.Writer, o options) error {
 	ran, skipped := 0, 0
 	said := map[string]string{} // the output of tests that run
 	lines := bufio.NewScanner(in)
@@ -67,7 +74,7 @@ func report(in io.Reader, out io.Writer, strict bool) error {
 		}
 		if e.Test != "" {
 			ran++
-			skipped += end(e, said[name], out)
+			skipped += end(e, said[name], out, o.verbose)
 			delete(said, name)
 		}
 	}
@@ -79,15 +86,19 @@ func report(in io.Reader, out io.Writer, strict bool) error {
 		return lines.Err()
 	case ran == 0:
 		return fmt.Errorf("no test ran")
-	case skipped > 0 && strict:
+	case skipped > 0 && o.strict:
 		return fmt.Errorf("%d tests were skipped, and a skip is a failure", skipped)
 	}
 	return nil
 }
 
 // end prints a test that failed or was skipped, and returns 1 for the latter.
-func end(e event, said string, out io.Writer) (skipped int) {
+func end(e event, said string, out io.Writer, verbose bool) (skipped int) {
 	switch e.Action {
+	case "pass":
+		if verbose {
+			fmt.Fprint(out, said)
+		}
 	case "fail":
 		fmt.Fprint(out, said)
 	case "skip":

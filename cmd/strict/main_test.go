@@ -31,13 +31,13 @@ func TestReport(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := report(&in, &out, c.strict)
+		err := report(&in, &out, options{strict: c.strict, verbose: name == "verbose"})
 		if fmt.Sprint(err) != c.err || out.String() != c.out {
 			t.Errorf("%s: %v and\n%swant %s and\n%s", name, err, out.String(), c.err, c.out)
 		}
 	}
 	var out bytes.Buffer
-	if err := report(strings.NewReader("# p\nbroken.go:1:1\n"), &out, true); err == nil || out.String() != "# p\nbroken.go:1:1\n" {
+	if err := report(strings.NewReader("# p\nbroken.go:1:1\n"), &out, options{strict: true}); err == nil || out.String() != "# p\nbroken.go:1:1\n" {
 		t.Errorf("a build that fails: %v, %q", err, out.String())
 	}
 }

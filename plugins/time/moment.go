@@ -27,7 +27,7 @@ func show(t time.Time) moment {
 	year, week := t.ISOWeek()
 	return moment{
 		Time: t.Format(time.RFC3339), Zone: t.Location().String(), Weekday: t.Weekday().String(),
-		Offset: t.Format("-07:00"), Abbrev: abbrev, DST: t.IsDST(), Unix: t.Unix(),
+		Offset: t.Format("-07:00"), Abbrev: abbrev, DST: isSummer(t), Unix: t.Unix(),
 		Week: fmt.Sprintf("%d-W%02d", year, week),
 	}
 }
@@ -36,8 +36,14 @@ func show(t time.Time) moment {
 var (
 	dateForms  = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 	clockForms = []string{"15:04:05", "15:04", "3:04PM", "3PM", "3:04 PM", "3 PM"}
-	zoneForms  = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", time.RFC1123Z, time.RFC1123}
+	zoneForms  = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", time.RFC1123Z}
+	mailForm   = "Mon, 02 Jan 2006 15:04:05"
 )
+
+// mailZones are the zones that RFC 5322 §4.3 names, in hours from UTC. Other letters say nothing.
+func mailZones() map[string]int {
+	return map[string]int{"GMT": 0, "UT": 0, "UTC": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+}
 
 // parse reads a time; one without a zone is in loc. The note says what is odd about it, if anything.
 func parse(s string, loc *time.Location, now time.Time) (t time.Time, note string, err error) {
@@ -50,55 +56,125 @@ func parse(s string, loc *time.Location, now time.Time) (t time.Time, note strin
 	}
 	for _, form := range zoneForms {
 		if t, err := time.Parse(form, s); err == nil {
-			return t, "", nil
+			return t, "", inCalendar(t)
+		}
+	}
+	if i := strings.LastIndexByte(s, ' '); i > 0 {
+		if t, err := time.Parse(mailForm, s[:i]); err == nil {
+			t, err := inMailZone(t, s[i+1:])
+			return t, "", err
 		}
 	}
 	return parseLocal(s, loc, now)
 }
 
-// lastUnix is the last second that RFC 3339 can write: the end of the year 9999.
-const lastUnix = 253402300799
+// inMailZone is the moment when the clocks of a zone of RFC 5322 show wall.
+func inMailZone(wall time.Time, zone string) (time.Time, error) {
+	hours, ok := mailZones()[strings.ToUpper(zone)]
+	if !ok {
+		return wall, fmt.Errorf("%q names more than one zone, or none; write an offset such as +0100 in its place", zone)
+	}
+	if hours == 0 {
+		return wall, nil
+	}
+	return wall.Add(-time.Duration(hours) * time.Hour).In(time.FixedZone(strings.ToUpper(zone), hours*3600)), nil
+}
+
+// The first and last second of the years 1 to 9999 in UTC.
+const (
+	firstUnix = -62135596800
+	lastUnix  = 253402300799
+)
 
 func unix(n int64, loc *time.Location) (time.Time, string, error) {
-	if n > lastUnix || n < -lastUnix {
-		return time.Time{}, "", fmt.Errorf("%d is too far away for a time in seconds", n)
+	if n > lastUnix || n < firstUnix {
+		return time.Time{}, "", fmt.Errorf("%d is too far away for a time in seconds: it is outside of the years 1 to 9999", n)
 	}
-	return time.Unix(n, 0).In(loc), "", nil
+	t := time.Unix(n, 0).In(loc)
+	return t, "", inCalendar(t)
+}
+
+// inCalendar is an error for a time that RFC 3339 cannot write where it is.
+func inCalendar(t time.Time) error {
+	if y := t.Year(); y < 1 || y > 9999 {
+		return fmt.Errorf("that is in the year %d of %s, outside of 1 to 9999", y, t.Location())
+	}
+	return nil
 }
 
 func parseLocal(s string, loc *time.Location, now time.Time) (time.Time, string, error) {
 	for _, form := range dateForms {
 		if wall, err := time.Parse(form, s); err == nil {
-			return atWall(wall, loc)
+			t, note := atWall(wall, loc)
+			return t, note, inCalendar(t)
 		}
 	}
 	year, month, day := now.In(loc).Date()
 	for _, form := range clockForms {
 		if wall, err := time.Parse(form, strings.ToUpper(s)); err == nil {
-			return atWall(time.Date(year, month, day, wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC), loc)
+			t, note := atWall(time.Date(year, month, day, wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC), loc)
+			return t, note, nil
 		}
 	}
 	return time.Time{}, "", fmt.Errorf("%q is not a time that I can read; write 2026-03-29T14:30:00+02:00, 2026-03-29 14:30, 14:30, now or seconds since 1970", s)
 }
 
-// atWall is the moment when the clocks in loc show wall. They show some times twice, of which the first is
-// meant, and some never.
-func atWall(wall time.Time, loc *time.Location) (time.Time, string, error) {
-	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, loc)
+// atWall is the moment when the clocks in loc show wall, a time of UTC. They show some times twice, of which the first is
+// meant, and some never: then it is as much after the change as wall is.
+func atWall(wall time.Time, loc *time.Location) (time.Time, string) {
 	const form = "2006-01-02 15:04:05"
-	if t.Format(form) != wall.Format(form) {
-		note := fmt.Sprintf("the clocks in %s skip %s; %s is meant", loc, wall.Format(form), t.Format(time.RFC3339))
-		return t, note, nil
+	before, after := offsets(wall, loc)
+	first, second := wall.Add(-before).In(loc), wall.Add(-after).In(loc) // the clocks before a change, and after it
+	switch ok1, ok2 := shows(first, wall), shows(second, wall); {
+	case !ok1 && !ok2:
+		return first, fmt.Sprintf("the clocks in %s skip %s; %s is meant", loc, wall.Format(form), first.Format(time.RFC3339))
+	case !ok1:
+		return second, ""
+	case !ok2 || first.Equal(second):
+		return first, ""
 	}
-	for _, shift := range []time.Duration{-time.Hour, time.Hour, -30 * time.Minute, 30 * time.Minute} {
-		if other := t.Add(shift); other.Format(form) == wall.Format(form) {
-			if other.Before(t) {
-				t, other = other, t
-			}
-			note := fmt.Sprintf("the clocks in %s show %s twice; this is %s, the other is %s",
-				loc, wall.Format(form), t.Format(time.RFC3339), other.Format(time.RFC3339))
-			return t, note, nil
+	return first, fmt.Sprintf("the clocks in %s show %s twice; this is %s, the other is %s",
+		loc, wall.Format(form), first.Format(time.RFC3339), second.Format(time.RFC3339))
+}
+
+// shows tells whether the clocks show wall at t.
+func shows(t, wall time.Time) bool { return wallOf(t).Equal(wall) }
+
+// offsets are those from UTC before and after the change of the clocks that is nearest to wall, or the one offset if none
+// is near.
+func offsets(wall time.Time, loc *time.Location) (before, after time.Duration) {
+	at := wall.In(loc)
+	at = wall.Add(-offset(at)).In(loc)
+	start, end := at.ZoneBounds()
+	const near = 26 * time.Hour // no change is larger
+	switch {
+	case !start.IsZero() && at.Sub(start) < near && (end.IsZero() || at.Sub(start) <= end.Sub(at)):
+		return offset(start.Add(-1)), offset(start)
+	case !end.IsZero() && end.Sub(at) < near:
+		return offset(end.Add(-1)), offset(end)
+	}
+	return offset(at), offset(at)
+}
+
+func offset(t time.Time) time.Duration {
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// isSummer tells whether the clocks are ahead of those in winter. The data base calls winter the exception for a few zones, such
+// as Europe/Dublin; a month of other clocks, as in Morocco, is no winter.
+func isSummer(t time.Time) bool {
+	start, end := t.ZoneBounds()
+	for _, beside := range []time.Time{start.Add(-1), end} {
+		if beside.IsZero() || beside.Add(1).IsZero() || beside.IsDST() == t.IsDST() {
+			continue
 		}
+		if t.IsDST() {
+			return offset(t) > offset(beside)
+		}
+		from, to := beside.ZoneBounds()
+		const season = 60 * 24 * time.Hour // a period ends with the year where only rules tell it
+		return offset(t) > offset(beside) && !from.IsZero() && !to.IsZero() && to.Sub(from) > season
 	}
-	return t, "", nil
+	return t.IsDST()
 }

@@ -35,25 +35,45 @@ func between(a, b time.Time) period {
 		p.negative = true
 		return p
 	}
+	b = b.In(a.Location())
 	months := int64(b.Year()-a.Year())*12 + int64(b.Month()-a.Month())
-	for months > 0 && plusMonths(a, months).After(b) {
+	for months > 0 && later(a, months, 0).After(b) {
 		months--
 	}
-	t := plusMonths(a, months)
-	days := int64(b.Sub(t)/(24*time.Hour)) + 1
-	for days > 0 && t.AddDate(0, 0, int(days)).After(b) {
+	days := int64(b.Sub(later(a, months, 0))/(24*time.Hour)) + 1
+	for days > 0 && later(a, months, days).After(b) {
 		days--
 	}
-	p := exact(b.Unix() - t.AddDate(0, 0, int(days)).Unix())
-	p.days += days
-	p.years, p.months = months/12, months%12
-	return p
+	rest := b.Unix() - later(a, months, days).Unix() // more than a day where clocks go back
+	return period{years: months / 12, months: months % 12, days: days, hours: rest / 3600, minutes: rest / 60 % 60, secs: rest % 60}
 }
 
-// plusMonths adds months and stays in the month: January 31 and one month is the last of February.
+// later adds months and then days on the wall clock of t's zone.
+func later(t time.Time, months, days int64) time.Time {
+	t, _ = laterNoted(t, months, days)
+	return t
+}
+
+// laterNoted is later with a note of what is odd about the time. A sum of nothing is the same moment, also in an hour that the
+// clocks show twice.
+func laterNoted(t time.Time, months, days int64) (time.Time, string) {
+	if months == 0 && days == 0 {
+		return t, ""
+	}
+	wall := plusMonths(wallOf(t), months).AddDate(0, 0, int(days))
+	return atWall(wall, t.Location())
+}
+
+// wallOf is the time that the clocks show, as a time of UTC, where none is skipped.
+func wallOf(t time.Time) time.Time {
+	year, month, day := t.Date()
+	return time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// plusMonths adds months to a time of UTC and stays in the month: January 31 and one month is the last of February.
 func plusMonths(t time.Time, months int64) time.Time {
 	year, month, day := t.Date()
-	first := time.Date(year, month+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	first := time.Date(year, month+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(day, last)-1)
 }
@@ -68,11 +88,7 @@ func (p period) addTo(t time.Time) (time.Time, string, error) {
 	if months > 12*10000 || months < -12*10000 || days > 366*10000 || days < -366*10000 {
 		return t, "", fmt.Errorf("the duration is longer than 10000 years")
 	}
-	end := plusMonths(t, months).AddDate(0, 0, int(days))
-	note := ""
-	if end.Hour() != t.Hour() || end.Minute() != t.Minute() {
-		note = fmt.Sprintf("the clocks in %s skip that time; the result is the hour after", t.Location())
-	}
+	end, note := laterNoted(t, months, days)
 	seconds := sign * (p.hours*3600 + p.minutes*60 + p.secs)
 	if seconds > lastUnix || seconds < -lastUnix {
 		return t, "", fmt.Errorf("the duration is longer than 10000 years")

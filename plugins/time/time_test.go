@@ -58,6 +58,79 @@ func TestParse_clockChanges(t *testing.T) {
 	}
 }
 
+// Times and sums around odd changes of the clocks.
+func TestAdd_clockChanges(t *testing.T) {
+	for _, c := range [][5]string{
+		{"Australia/Sydney", "2028-10-15 02:30", "PT0S", "2028-10-15T02:30:00+11:00", ""}, // the clocks skip 02:30 on the 1st of that month
+		{"America/New_York", "2026-11-01T01:30:00-05:00", "PT0S", "2026-11-01T01:30:00-05:00", ""},
+		{"America/New_York", "2026-10-31 01:30", "P1D", "2026-11-01T01:30:00-04:00", "twice"},
+		{"America/New_York", "2026-03-07 02:30", "P1D", "2026-03-08T03:30:00-04:00", "skip"},
+		{"Pacific/Apia", "2011-12-29 12:00", "P1D", "2011-12-31T12:00:00+14:00", "skip"},
+		{"Antarctica/Troll", "2026-10-24 02:00", "P1D", "2026-10-25T02:00:00+02:00", "twice"}, // two hours
+		{"Australia/Lord_Howe", "2026-10-04 02:15", "PT0S", "2026-10-04T02:45:00+11:00", ""},
+	} {
+		loc, err := zone(c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, _, err := parse(c[1], loc, time.Now())
+		p, err2 := parsePeriod(c[2])
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		end, note, err := p.addTo(start.In(loc))
+		if err != nil || end.Format(time.RFC3339) != c[3] || !strings.Contains(note, c[4]) || c[4] == "" && note != "" {
+			t.Errorf("%s %s + %s: %s %q %v, want %s %q", c[0], c[1], c[2], end.Format(time.RFC3339), note, err, c[3], c[4])
+		}
+	}
+}
+
+func TestParse_mail(t *testing.T) {
+	for in, want := range map[string]string{
+		"Mon, 02 Jan 2006 15:04:05 EST": "2006-01-02T15:04:05-05:00",
+		"Mon, 02 Jan 2006 15:04:05 pdt": "2006-01-02T15:04:05-07:00",
+		"Mon, 02 Jan 2006 15:04:05 GMT": "2006-01-02T15:04:05Z",
+		"Mon, 02 Jan 2006 15:04:05 IST": `"IST" names more than one zone, or none`,
+		"@-99999999999":                 "outside of the years 1 to 9999",
+		"@253402300799":                 "that is in the year 10000 of Asia/Tokyo",
+	} {
+		loc, err := zone("Asia/Tokyo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := parse(in, loc, time.Now())
+		if err == nil && got.Format(time.RFC3339) != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %s, %v, want %s", in, got.Format(time.RFC3339), err, want)
+		}
+	}
+}
+
+// Summer is when clocks are ahead, also where the data base calls winter the exception.
+func TestIsSummer(t *testing.T) {
+	for _, c := range []struct {
+		zone        string
+		june, north bool
+	}{{"Europe/Dublin", true, false}, {"Europe/Berlin", true, false}, {"Australia/Sydney", false, true}, {"Asia/Tokyo", false, false}, {"Africa/Casablanca", false, false}} {
+		loc, err := zone(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		june, december := time.Date(2026, 6, 20, 12, 0, 0, 0, loc), time.Date(2026, 12, 20, 12, 0, 0, 0, loc)
+		if isSummer(june) != c.june || isSummer(december) != c.north {
+			t.Errorf("%s: June %v, December %v", c.zone, isSummer(june), isSummer(december))
+		}
+	}
+}
+
+func TestDifference_hourThatHappensTwice(t *testing.T) {
+	h := sallyporttest.New(t, plugin)
+	var d differenceResult
+	h.Call("difference", `{"from":"2026-11-01T01:30:00-04:00","to":"2026-11-01T01:30:00-05:00","zone":"America/New_York"}`).Into(&d)
+	if d.Seconds != 3600 || d.Calendar != "PT1H" || d.Text != "1 hour" {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestZone(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "UTC", "utc": "UTC", "europe/berlin": "Europe/Berlin", "America/New York": "America/New_York",
@@ -215,7 +288,7 @@ func TestTools_errors(t *testing.T) {
 		{"convert", `{"time":"now","to":["Nowhere"]}`, "there is no time zone"},
 		{"difference", `{"from":"soon","to":"later"}`, "\"later\" is not a time"},
 		{"add", `{"duration":"a while"}`, "not a duration that I can read"},
-		{"add", `{"duration":"9999 years"}`, "outside 1 to 9999"},
+		{"add", `{"duration":"9999 years"}`, "outside of 1 to 9999"},
 		{"add", `{"duration":"99999999 years"}`, "longer than 10000 years"},
 		{"add", `{"duration":"999999999999 hours"}`, "longer than 10000 years"},
 	} {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
@@ -32,6 +31,9 @@ func inZones(t time.Time, names []string) ([]moment, error) {
 	for i, name := range names {
 		loc, err := zone(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := inCalendar(t.In(loc)); err != nil {
 			return nil, err
 		}
 		all[i] = show(t.In(loc))
@@ -135,8 +137,8 @@ func add(_ *sallyport.Call, a addArgs) (addResult, error) {
 	if err != nil {
 		return addResult{}, err
 	}
-	if y := end.Year(); y < 1 || y > 9999 {
-		return addResult{}, fmt.Errorf("the result is in the year %d, outside 1 to 9999", y)
+	if err := inCalendar(end); err != nil {
+		return addResult{}, err
 	}
 	return addResult{show(t), show(end), join(note, note2)}, nil
 }
