@@ -8,9 +8,10 @@ PLUGINS  := time fetch files git conformance
 WASM     := $(PLUGINS:%=build/plugins/%.wasm)
 ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 10s
+ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles escape-guest bench challenges conformance clients browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles decoders escape-guest bench challenges conformance clients browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -48,7 +49,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go and make
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles clients browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
@@ -67,7 +68,7 @@ portable: plugins ## every package of the host without what only Linux has
 	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)
 
 # Two at a time, with one worker each. Whatever a target finds is printed and left in its testdata.
-fuzz: ## each fuzz target for FUZZTIME
+fuzz: $(ORACLE) ## each fuzz target for FUZZTIME
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z_0-9]*' . | sort -u | \
 	  sed -E 's|/[^/]*_test.go:[0-9]+:func | |' | xargs -P2 -L1 .ci/fuzz $(FUZZTIME)
 
@@ -84,6 +85,15 @@ spec: ## the WebAssembly specification's own tests, of both versions, with modul
 
 oracles: $(STRICT) ## the bundled plugins beside other implementations: Python's zoneinfo, git
 	cd plugins && ../$(STRICT) -tags oracle ./... -run Oracle -v
+
+# A second decoder and validator, wasmtime's, as a process that the tests ask.
+$(ORACLE): runtime/wasmbin/rewrite/testdata/oracle/Cargo.toml runtime/wasmbin/rewrite/testdata/oracle/Cargo.lock runtime/wasmbin/rewrite/testdata/oracle/src/main.rs
+	@command -v cargo >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends cargo; } >/dev/null
+	cd runtime/wasmbin/rewrite/testdata/oracle && cargo build --quiet --release --locked --target-dir ../../../../../build/oracle
+	@touch $@
+
+decoders: $(ORACLE) ## instructions, operands and validity of modules against a second decoder and validator
+	go test -tags decoders ./runtime/wasmbin/rewrite -run TestDecoders -count=1 -v
 
 # The guest in C of the escape tests is committed; SHA256SUMS ties it to its source, and a test holds that.
 escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev-wasm32

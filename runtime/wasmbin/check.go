@@ -34,7 +34,9 @@ type checker struct {
 	in    Instruction
 	work  int     // to compile the functions walked so far
 	leaf  []int32 // of Checked
-	out   []byte  // the module anew
+
+	segments int    // of data
+	out      []byte // the module anew
 }
 
 // over notes that something is over its limit.
@@ -152,6 +154,7 @@ func (c *checker) entries(r *reader, out []byte, n int, expressions bool) []byte
 
 func (c *checker) data(r *reader, out []byte) []byte {
 	n := r.count(2)
+	c.segments = n
 	c.overInt("the number of data segments", n, c.l.Segments)
 	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {

@@ -9,7 +9,8 @@ const (
 	unknown  immediate = iota
 	none               // nothing
 	index              // an index, a label, a function
-	twoIndex           // two indices, a type and a table, or alignment and offset
+	twoIndex           // a type and a table
+	access             // alignment and offset
 	blockSig           // a block type
 	branches           // a vector of labels and a default
 	types              // a vector of one value type
@@ -41,9 +42,9 @@ var opcodes = func() (t [256]immediate) {
 	set(0x11, 0x11, twoIndex) // call_indirect
 	set(0x1a, 0x1b, none)     // drop, select
 	set(0x1c, 0x1c, types)
-	set(0x20, 0x26, index)    // variables and tables
-	set(0x28, 0x3e, twoIndex) // loads and stores
-	set(0x3f, 0x40, oneByte)  // memory.size, memory.grow
+	set(0x20, 0x26, index)   // variables and tables
+	set(0x28, 0x3e, access)  // loads and stores
+	set(0x3f, 0x40, oneByte) // memory.size, memory.grow
 	set(0x41, 0x41, leb32)
 	set(0x42, 0x42, leb64)
 	set(0x43, 0x43, four)
@@ -175,6 +176,8 @@ func (f *function) instruction() {
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
 		f.open(in)
+	case 0x05:
+		f.orElse()
 	case 0x0b:
 		f.end()
 	case 0x0c, 0x0d: // br, br_if

@@ -2,7 +2,7 @@ package wasmbin
 
 // label is an open block.
 type label struct {
-	op    byte // 0x02 block, 0x03 loop, 0x04 if
+	op    byte // 0x02 block, 0x03 loop, 0x04 if, 0x05 its else
 	arity int  // values that a branch to it carries
 }
 
@@ -38,6 +38,14 @@ func (f *function) open(in *Instruction) {
 	f.over("the nesting", f.nesting.now, f.c.l.Nesting)
 }
 
+func (f *function) orElse() {
+	last := &f.labels[len(f.labels)-1]
+	if last.op != 0x04 {
+		f.r.fail(ErrMalformed, "function %d has an else without an if before offset %d", f.number, f.r.offset())
+	}
+	last.op = 0x05
+}
+
 func (f *function) end() {
 	last := f.labels[len(f.labels)-1]
 	f.labels = f.labels[:len(f.labels)-1]
@@ -49,7 +57,7 @@ func (f *function) nest(op byte, n int) {
 	switch op {
 	case 0x03:
 		f.loops.add(n)
-	case 0x04:
+	case 0x04, 0x05:
 		f.ifs.add(n)
 	}
 }

@@ -103,6 +103,8 @@ func (r *reader) next(in *Instruction) {
 		in.X = r.u32()
 	case twoIndex:
 		in.X, in.Y = r.u32(), r.u32()
+	case access:
+		r.access(in)
 	case blockSig:
 		r.blockType(in)
 	case branches:
@@ -204,13 +206,21 @@ func (r *reader) simd(in *Instruction) {
 	case op > 255 || simdGaps[op]:
 		r.unsupported(in, "instruction 0xfd %d", op)
 	case op <= 11, op == 92, op == 93: // loads and stores
-		in.X, in.Y = r.u32(), r.u32()
+		r.access(in)
 	case op == 12, op == 13: // v128.const, i8x16.shuffle
 		copy(in.Wide[:], r.bytes(16))
 	case op >= 21 && op <= 34: // lanes
 		in.Lane = r.u8()
 	case op >= 84 && op <= 91: // loads and stores of a lane
-		in.X, in.Y, in.Lane = r.u32(), r.u32(), r.u8()
+		r.access(in)
+		in.Lane = r.u8()
+	}
+}
+
+// access reads the alignment and the offset of an access to memory.
+func (r *reader) access(in *Instruction) {
+	if in.X, in.Y = r.u32(), r.u32(); in.X > 4 {
+		r.fail(ErrMalformed, "an alignment of 2^%d at offset %d", in.X, r.base+in.Begin)
 	}
 }
 

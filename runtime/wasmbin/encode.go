@@ -9,7 +9,7 @@ func (in *Instruction) Append(out []byte) []byte {
 		return append(out, in.Op)
 	case index:
 		return appendU32(append(out, in.Op), in.X)
-	case twoIndex:
+	case twoIndex, access:
 		return appendU32(appendU32(append(out, in.Op), in.X), in.Y)
 	case blockSig:
 		if in.Typed {

@@ -55,6 +55,9 @@ func (c *checker) write() {
 	}
 	c.section(sectionCode, code)
 	c.section(sectionData, c.read(sectionData, c.data))
+	if n := c.b.dataCount; n >= 0 && n != int64(c.segments) {
+		c.note(fmt.Errorf("%w: %d data segments are announced but there are %d", ErrMalformed, n, c.segments))
+	}
 }
 
 // read returns what f makes of a section.

@@ -61,6 +61,8 @@ func (a *analysis) instruction() {
 		a.costs[slot] += tableCost
 		a.run += hostCallRun
 		a.knownType(in.X)
+	case 0x1c: // select of a type
+		a.add(typed, 0, uint32(in.Type))
 	case 0x20, 0x21, 0x22: // local.get, set, tee
 		if in.X >= a.f.locals {
 			a.malformed("a function names local %d of %d", in.X, a.f.locals)

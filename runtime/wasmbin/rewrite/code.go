@@ -152,6 +152,10 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 			c.refillIf(c.pushTemp)
 		}
 		return e.end
+	case typed:
+		c.out = append(c.out, c.f.body[from:e.end]...)
+		c.assert(byte(e.arg))
+		return e.end
 	case pay:
 		c.out = append(c.out, c.f.body[from:e.at]...)
 		c.payFor(e.at, e.shift)
@@ -175,6 +179,13 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 		c.out = append(c.out, opReturn)
 	}
 	return e.end
+}
+
+// assert has the engine's validator look at the type of the value on the top of the stack, which it does not for a select that
+// names one: an empty block takes it and gives it back.
+func (c *coder) assert(typ byte) {
+	c.out = wasmbin.AppendS64(append(c.out, opBlock), int64(c.typeOf(string([]byte{typ}), string([]byte{typ}))))
+	c.out = append(c.out, opEnd)
 }
 
 // load pushes the fuel, at a place in the body.

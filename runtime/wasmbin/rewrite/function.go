@@ -45,6 +45,7 @@ const (
 	leave // return
 	pay   // by the number on the top of the stack
 	pause // before an instruction in a long straight part
+	typed // a select that names its type
 )
 
 // straight is which of rewriter.costs is that of a function's own straight part.

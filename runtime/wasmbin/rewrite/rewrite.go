@@ -106,7 +106,6 @@ type rewriter struct {
 	imported struct{ globals []wasmbin.Import } // in the index space of globals
 	globals  []global                           // that the module defines
 	hasMem   bool
-	segments int // data segments
 
 	start       int64   // the start function, or -1
 	declared    bool    // the start function's reference is taken outside of code

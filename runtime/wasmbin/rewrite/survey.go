@@ -23,7 +23,6 @@ func (w *rewriter) survey() {
 			w.hasMem, w.info.Shared = true, true
 		}
 	}
-	counted := -1
 	for _, s := range w.b.Sections() {
 		d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
 		switch s.ID {
@@ -31,15 +30,8 @@ func (w *rewriter) survey() {
 			w.readGlobals(d)
 		case sectionStart:
 			w.readStart(d)
-		case sectionData:
-			w.segments = d.Count(2)
-		case sectionDataCount:
-			counted = int(d.U32())
 		}
 		w.note(d.Err())
-	}
-	if w.err == nil && counted >= 0 && counted != w.segments {
-		w.malformed("%d data segments are announced but there are %d", counted, w.segments)
 	}
 	if w.err == nil {
 		w.plan()

@@ -1,0 +1,51 @@
+//! A second decoder and validator of WebAssembly, for tests. Each request on standard input is a letter, a length of four
+//! bytes and a module; each answer is a length and a text.
+//!
+//!   v  whether the module is valid: nothing, or the reason why not
+//!   d  each instruction of its code, a line each: offset, operator with operands; "function" before each body;
+//!      a problem ends the answer with "error" and the reason
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use wasmparser::{Parser, Payload, Validator, WasmFeatures};
+
+fn decode(wasm: &[u8], out: &mut String) -> wasmparser::Result<()> {
+    let mut parser = Parser::new(0);
+    parser.set_features(WasmFeatures::WASM2);
+    for payload in parser.parse_all(wasm) {
+        if let Payload::CodeSectionEntry(body) = payload? {
+            writeln!(out, "function").unwrap();
+            for local in body.get_locals_reader()? {
+                local?;
+            }
+            let mut ops = body.get_operators_reader()?;
+            while !ops.eof() {
+                let (op, at) = ops.read_with_offset()?;
+                writeln!(out, "{at} {op:?}").unwrap();
+            }
+            ops.finish()?;
+        }
+    }
+    Ok(())
+}
+
+fn main() -> io::Result<()> {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut head = [0u8; 5];
+    while input.read_exact(&mut head).is_ok() {
+        let mut wasm = vec![0; u32::from_le_bytes(head[1..].try_into().unwrap()) as usize];
+        input.read_exact(&mut wasm)?;
+        let mut text = String::new();
+        if head[0] == b'v' {
+            if let Err(e) = Validator::new_with_features(WasmFeatures::WASM2).validate_all(&wasm) {
+                text = e.to_string();
+            }
+        } else if let Err(e) = decode(&wasm, &mut text) {
+            writeln!(text, "error {e}").unwrap();
+        }
+        output.write_all(&(text.len() as u32).to_le_bytes())?;
+        output.write_all(text.as_bytes())?;
+        output.flush()?;
+    }
+    Ok(())
+}
