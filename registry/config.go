@@ -16,7 +16,8 @@ import (
 // Config is what the operator says about one plugin. The zero value publishes the file of the
 // plugin's name in the folder, with no grants.
 type Config struct {
-	Source   string         // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm there
+	Source   string         // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm or NAME.json there
+	Digest   string         // the only bytes that may serve, "sha256:" and hex; "" is the bytes that were approved
 	Disabled bool           // do not load it
 	Prefix   *bool          // false publishes bare names; nil is true
 	Only     []string       // publish nothing else: local names, URIs and templates; empty is all
@@ -62,10 +63,15 @@ func (c Config) remote() bool { return strings.Contains(c.Source, "://") }
 // checkConfigs checks all names, so that a wrong configuration changes nothing.
 func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	checked := make(map[string]Config, len(configs))
+	folded := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
 		if err := names.Check(name); err != nil {
 			return nil, err
 		}
+		if other := folded[fold(name)]; other != "" {
+			return nil, fmt.Errorf("the plugins %q and %q have one name: leave one out", other, name)
+		}
+		folded[fold(name)] = name
 		c := configs[name].clone()
 		if c.remote() {
 			return nil, fmt.Errorf("plugin %q: source %s is not available yet; save the file and give its path", name, c.Source)
@@ -74,6 +80,9 @@ func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	}
 	return checked, nil
 }
+
+// fold is a name as it is told from others: some file systems and some readers take two cases for one.
+func fold(name string) string { return strings.ToLower(name) }
 
 func loggerOr(l *slog.Logger) *slog.Logger {
 	if l == nil {

@@ -75,11 +75,17 @@ func (r *Registry) readingManifests() bool {
 	return false
 }
 
-// ownPlugin tells whether the operator knows a module in the folder by another name than its
-// manifest's: then it stays that plugin too.
+// ownPlugin tells whether a module in the folder stays a plugin of its own, whatever a manifest says: it was approved as
+// one, or the operator knows it by another name than the manifest's.
 func (r *Registry) ownPlugin(path, manifest string) bool {
 	name, err := names.OfFile(path)
-	if err != nil || name == manifest {
+	if err != nil {
+		return false
+	}
+	if r.pinnedFile(name, path) {
+		return true
+	}
+	if name == manifest {
 		return false
 	}
 	_, configured := r.configs[name]
@@ -90,7 +96,7 @@ func (r *Registry) ownPlugin(path, manifest string) bool {
 // manifest's values and its lower limits. If the configuration names another file, the module is that.
 func (r *Registry) extismPlan(name, path string, c Config) *plan {
 	f := r.files[path]
-	p := &plan{name: name, path: path, config: c, extism: f}
+	p := &plan{name: name, path: path, config: c, own: c, extism: f}
 	if f == nil || f.extism == nil {
 		if f != nil {
 			p.err = f.err
@@ -100,6 +106,7 @@ func (r *Registry) extismPlan(name, path string, c Config) *plan {
 		}
 		return p
 	}
+	p.told = f.extism.Manifest
 	module := f.extism.Module
 	if own := r.sourcePath(c); own != "" && own != path {
 		module = own
@@ -146,11 +153,14 @@ func (p *plan) isThere() bool {
 }
 
 // missing is why a plugin has no file.
-func (p *plan) missing() error {
+func (r *Registry) missing(p *plan) error {
 	if p.extism != nil && p.extism.extism != nil && p.extism.extism.Module != "" {
 		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.extism.extism.Module))
 	}
-	return fmt.Errorf("there is no file %s", filepath.Base(p.path))
+	if n := len(p.config.Grants.Grants()); n > 0 {
+		return fmt.Errorf("there is no file %s in %s, so its grants match nothing", filepath.Base(p.path), filepath.Dir(p.path))
+	}
+	return fmt.Errorf("there is no file %s in %s", filepath.Base(p.path), filepath.Dir(p.path))
 }
 
 // extismWarnings is what is to be said about a plugin's manifest.

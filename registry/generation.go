@@ -96,9 +96,9 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		o.Code, o.Publish.Skill = p.code.Serve, p.code.Skill
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
-		g.wants = fit.Wants(p.wants(g.module), g.manifest)
+		g.wants = fit.Wants(p.wants(g.module, p.told), g.manifest)
 		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
-		o.Module = g.module
+		o.Module, o.Admit = g.module, r.admission(p)
 		if g.pinned != nil {
 			o.Publish.Approved = func(key string) bool { return g.pinned[key] == g.module.Hashes()[key] }
 		}

@@ -3,13 +3,16 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -17,8 +20,12 @@ import (
 // the host waits for a list of tools, and a folder may have hundreds of megabytes. Later ones are copied at once.
 const keepDelay = 300 * time.Millisecond
 
+// keepAtEnd is how long Close waits for bytes to be kept: a client that only looks whether the host answers ends it soon.
+const keepAtEnd = 2 * time.Second
+
 // keeper keeps approved bytes, one file after the other, and writes the lock file when none is left.
 type keeper struct {
+	over atomic.Bool     // the host ends: no more are kept
 	mu   sync.Mutex      // of whoever is at work
 	seen map[string]bool // by name and digest, what was begun; Registry.mu guards it
 	open int             // what was begun and has not ended; Registry.mu guards it
@@ -29,7 +36,7 @@ type keeper struct {
 func (r *Registry) keep(p *plan) {
 	l := r.opts.Lock
 	key := p.name + "\x00" + p.module.Digest
-	if r.keeper.seen[key] || p.pin.Imports != nil && l.Keeps(p.module.Digest) && !r.newDefinitions(p) {
+	if r.keeper.seen[key] || p.pin.Imports != nil && l.KeepsAll(*p.pin) && !l.Unsaved(p.name) {
 		return
 	}
 	if r.keeper.seen == nil {
@@ -37,7 +44,7 @@ func (r *Registry) keep(p *plan) {
 	}
 	r.keeper.seen[key] = true
 	r.keeper.open++
-	m, terms, name := p.module, p.terms(p.module), p.name
+	m, terms, name := p.module, p.terms(p.module, p.told), p.name
 	delay := keepDelay
 	if r.keeper.soon {
 		delay = 0
@@ -45,27 +52,24 @@ func (r *Registry) keep(p *plan) {
 	m.Retain()
 	r.work.Go(func() {
 		defer m.Release()
-		if err := r.keepBytes(name, m, terms, delay); err != nil {
-			r.log.Warn("the approved bytes of a plugin are not kept: without its file it cannot serve", "plugin", name, "error", err)
+		defer r.savePins()
+		select {
+		case <-r.stop.Done(): // which leaves a little time, see Close
+		case <-time.After(delay):
 		}
-		r.savePins()
+		r.keeper.mu.Lock()
+		defer r.keeper.mu.Unlock()
+		if r.keeper.over.Load() {
+			return // the next run does it
+		}
+		if err := r.keepBytes(name, m, terms); err != nil {
+			r.log.Warn("the bytes of a plugin are not kept, so they are not pinned", "plugin", name, "error", err)
+		}
 	})
 }
 
-// newDefinitions reports whether a plan has definitions that were pinned just now. r.mu must be held.
-func (r *Registry) newDefinitions(p *plan) bool { return r.opts.Lock.Unsaved(p.name) }
-
 // keepBytes reads the bytes of a module once more.
-func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms, delay time.Duration) error {
-	select {
-	case <-r.stop.Done():
-	case <-time.After(delay):
-	}
-	r.keeper.mu.Lock()
-	defer r.keeper.mu.Unlock()
-	if r.stop.Err() != nil {
-		return nil // the next run does it
-	}
+func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
 		return err
@@ -73,8 +77,9 @@ func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms, de
 	if terms.Imports, err = importsOf(wasm); err != nil {
 		return err
 	}
-	r.opts.Lock.Trust(name, terms.Pin(""))
-	if r.opts.Lock.Keeps(m.Digest) {
+	pin := terms.Pin("")
+	r.opts.Lock.Trust(name, pin)
+	if r.opts.Lock.KeepsAll(pin) {
 		return nil
 	}
 	return r.opts.Lock.Keep(wasm, terms)
@@ -90,7 +95,33 @@ func (r *Registry) savePins() {
 		return
 	}
 	if err := r.opts.Lock.Save(context.Background()); err != nil {
-		r.log.Error("what was seen first could not be written down", "file", r.opts.Lock.File(), "error", err)
+		r.log.Error("the plugins seen first could not be pinned", "file", r.opts.Lock.File(), "error", err)
+	}
+}
+
+// admission pins the bytes of a plan that is seen first before its first call: its grants belong to the bytes that had
+// them first, also if this host is killed a moment later. nil is that they are pinned. r.mu must be held.
+func (r *Registry) admission(p *plan) func(context.Context) error {
+	l := r.opts.Lock
+	if p.pin == nil || l == nil || l.ReadOnly() || !l.Unsaved(p.name) {
+		return nil
+	}
+	name, m, terms := p.name, p.module, p.terms(p.module, p.told)
+	return func(ctx context.Context) error {
+		err := r.keepBytes(name, m, terms)
+		if err == nil {
+			err = l.Save(ctx)
+		}
+		if pin, _ := l.Pin(name); pin.Digest != m.Digest {
+			r.work.Go(r.assemble)
+			return &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf(
+				"plugin %q is held: another host has pinned other bytes of that name, and sallyport list says which", name)}
+		}
+		if err != nil && ctx.Err() == nil { // a state folder that cannot be written holds nothing up
+			r.log.Error("a plugin runs that could not be pinned", "plugin", name, "file", l.File(), "error", err)
+			return nil
+		}
+		return err
 	}
 }
 
@@ -134,7 +165,7 @@ func (r *Registry) compare(p *plan) {
 		r.keeper.seen = map[string]bool{}
 	}
 	r.keeper.seen[key] = true
-	terms, file := p.terms(m), pin.File
+	terms, file := p.terms(m, p.newest()), p.path
 	m.Retain()
 	r.work.Go(func() {
 		defer m.Release()

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,10 +28,14 @@ type plan struct {
 	held   error // why it may not serve
 	extism *file // the Extism manifest that names file; nil if there is none
 
+	own  Config               // the operator's word, before a manifest narrowed it
+	told *extismfile.Manifest // the manifest that holds; nil for none
+
 	module  *module.Module // what may serve; nil: nothing can, or not yet
 	pin     *lock.Pin      // what was approved; nil: nothing need be
-	waits   string         // the digest of what is held in the place of module; "" is none
-	waiting string         // the same in words
+	rival   bool           // held, since another file was approved under its name
+	waits   string         // the digest of bytes that are held in the place of module; "" is none
+	waiting string         // why something is held in its place
 	kept    string         // the file that module comes from, where that is not the plugin's own
 }
 
@@ -58,6 +63,9 @@ func (r *Registry) plans() []*plan {
 	})
 	r.hold(plans)
 	for _, p := range plans {
+		if p.extism == nil {
+			p.own = p.config
+		}
 		if p.file != nil {
 			p.module = p.file.module
 		}
@@ -127,36 +135,79 @@ func (r *Registry) folderPlans() []*plan {
 		plans = append(plans, p)
 	}
 	for name, c := range r.configs {
-		if _, code := r.code[name]; c.Source == "" && !named[name] && !code && !manifests[name] {
+		if _, code := r.code[name]; c.Source == "" && !named[name] && !code && !manifests[name] && !r.ofAnotherFolder(name) {
 			plans = append(plans, &plan{name: name, path: filepath.Join(r.opts.Dir, name+".wasm"), config: c})
 		}
 	}
 	return plans
 }
 
-// hold keeps all plugins back that claim one name, but for the one that was approved under it.
+// ofAnotherFolder reports whether a plugin of the settings is one of another folder of this state folder.
+func (r *Registry) ofAnotherFolder(name string) bool {
+	if r.opts.Lock == nil {
+		return false
+	}
+	pin, _ := r.opts.Lock.Pin(name)
+	if pin.Folder == "" || pin.Folder == r.opts.Dir {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(pin.Folder, pin.File))
+	return err == nil
+}
+
+// hold keeps plugins back that claim one name, also in another case: all but the one that was approved under it. A file
+// whose name only becomes the plugin's has no part in a name that stands for another file.
 func (r *Registry) hold(plans []*plan) {
 	byName := map[string][]*plan{}
 	for _, p := range plans {
-		if p.err == nil && !p.config.Disabled {
-			byName[p.name] = append(byName[p.name], p)
+		if p.err == nil && p.held == nil && !p.config.Disabled {
+			byName[fold(p.name)] = append(byName[fold(p.name)], p)
 		}
 	}
-	for name, same := range byName {
-		if len(same) < 2 {
-			continue
-		}
-		var where []string
+	for _, same := range byName {
+		approved := r.approvedFile(same)
+		exact := slices.DeleteFunc(slices.Clone(same), func(p *plan) bool { return !r.exact(p) })
 		for _, p := range same {
-			where = append(where, p.where())
-		}
-		for _, p := range same {
-			if r.approvedFile(same) == p {
-				continue
+			switch {
+			case p == approved:
+			case approved != nil:
+				p.rival = true
+				p.held = fmt.Errorf("%s was approved as the plugin %s, and serves; %s shows what %s would change",
+					approved.where(), approved.name, r.approveCommand(approved.name), p.where())
+			case !r.exact(p) && (len(exact) > 0 || r.configured(p)):
+				p.held = fmt.Errorf("the plugin %s is the file %s.wasm: rename %s, or give it its own key and source in sallyport.yaml",
+					p.name, p.name, p.where())
+			case r.exact(p) && len(exact) > 1, len(exact) == 0 && len(same) > 1:
+				p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", p.name, files(same))
 			}
-			p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", name, strings.Join(where, ", "))
 		}
 	}
+}
+
+// exact reports whether a plan's file is the one that its name stands for.
+func (r *Registry) exact(p *plan) bool {
+	base := filepath.Base(p.path)
+	return p.path == "" || r.opts.Files != nil || document.Is(p.path) || base == p.name+".wasm" || base == p.name+".json" ||
+		r.sourcePath(r.configs[p.name]) == p.path
+}
+
+// configured reports whether the settings name the plugin of a plan, in whatever case.
+func (r *Registry) configured(p *plan) bool {
+	for name := range r.configs {
+		if fold(name) == fold(p.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// files names the files of plans.
+func files(plans []*plan) string {
+	var where []string
+	for _, p := range plans {
+		where = append(where, p.where())
+	}
+	return strings.Join(where, ", ")
 }
 
 func (p *plan) where() string {

@@ -44,6 +44,9 @@ type Options struct {
 	Dialects []Dialect
 	// Lock says which bytes of each plugin may serve; nil lets all of them.
 	Lock *lock.Lock
+	// Typed stands behind the plugin's name in the commands that are told to a person: the folder and flags that lead to
+	// this registry's plugins; "" is none.
+	Typed string
 	// State is the folder of the cache of digests and manifests; it is made with mode 0700. Empty
 	// caches nothing between runs.
 	State string
@@ -219,6 +222,7 @@ func (r *Registry) Close(ctx context.Context) error {
 		return nil
 	}
 	r.cancel()
+	defer time.AfterFunc(keepAtEnd, func() { r.keeper.over.Store(true) }).Stop()
 	r.notes.Close()
 	r.retireAll()
 	err := r.wait(ctx)

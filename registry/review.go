@@ -19,7 +19,8 @@ type Review struct {
 	After    lock.Terms // what is there
 	Rejected bool       // it was answered no before
 
-	raw []byte // of the file
+	raw  []byte // of the file
+	path string
 }
 
 // ErrNothingWaits is why there is nothing to review.
@@ -37,12 +38,12 @@ func (r *Registry) Review(name string) (*Review, error) {
 	}
 	l := r.opts.Lock
 	pin, _ := l.Pin(name)
-	v := &Review{Name: name, File: filepath.Base(p.path)}
+	v := &Review{Name: name, File: filepath.Base(p.path), path: p.path}
 	if v.After, v.raw, err = r.agreed(p); err != nil {
 		return nil, err
 	}
 	v.Rejected, v.Before = pin.Refused(v.After.Digest), approvedTerms(l, pin, v.After)
-	if after := v.After.Pin(v.File); pin.Digest == v.After.Digest && after.SameInterface(pin) {
+	if after := v.After.Pin(v.path); pin.Digest == v.After.Digest && after.SameInterface(pin) {
 		return nil, fmt.Errorf("plugin %q: %w: its file is the one that was approved", name, ErrNothingWaits)
 	}
 	return v, nil
@@ -54,7 +55,7 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 	defer r.mu.Unlock()
 	var found *plan
 	for _, p := range r.plans() {
-		if p.name == name && (found == nil || p.pin != nil) {
+		if p.name == name && (found == nil || p.urgent() > found.urgent()) {
 			found = p
 		}
 	}
@@ -63,12 +64,27 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 		return nil, fmt.Errorf("%w %q", ErrNoPlugin, name)
 	case found.err != nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.err)
-	case found.pin == nil && found.held != nil:
+	case found.config.Digest != "" && found.waits != "":
+		return nil, fmt.Errorf("plugin %q: %s", name, found.waiting)
+	case found.pin == nil && found.held != nil && !found.rival:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.held)
-	case found.pin == nil || found.file == nil || found.file.module == nil && found.file.text == nil:
+	case found.pin == nil && !found.rival || found.file == nil || found.file.module == nil && found.file.text == nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, ErrNothingWaits)
 	}
 	return found, nil
+}
+
+// urgent orders the plans of one name by how much they want an answer.
+func (p *plan) urgent() int {
+	switch {
+	case p.pin != nil && p.waits != "":
+		return 3
+	case p.rival:
+		return 2
+	case p.pin != nil:
+		return 1
+	}
+	return 0
 }
 
 // approvedTerms are what was approved, as far as it is known in words: a definition whose text was not kept is
@@ -94,5 +110,5 @@ func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
 	if err := l.Keep(v.raw, v.After); err != nil {
 		return err
 	}
-	return l.Approve(ctx, v.Name, v.After.Pin(v.File))
+	return l.Approve(ctx, v.Name, v.After.Pin(v.path))
 }

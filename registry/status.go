@@ -40,6 +40,7 @@ type Status struct {
 	Wants, Grants []string `json:"-"`
 	// Ceilings are the max_grants that hold for it, as lines: those of the file, then its own.
 	Ceilings [][]string `json:"-"`
+	Pinned   bool       `json:"-"`                 // bytes of that name were approved or seen first, and are in the lock file
 	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
 	Keeps    string     `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
 	Updates  string     `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
@@ -66,12 +67,12 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.fail(StateHeld, p.held)
 	case p.path == "":
 		s.Dialect = "go"
+	case p.waiting != "" && g != nil:
+		s.Error = p.waiting
 	case p.file == nil && p.isThere():
 		s.State = StateLoading
 	case p.file == nil:
-		s.fail(StateFailed, p.missing())
-	case p.waits != "" && g != nil:
-		s.Error = p.waiting
+		s.fail(StateFailed, r.missing(p))
 	case p.waits != "" && p.file.err == nil:
 		s.State = StateLoading
 	case p.file.err != nil && g == nil:
@@ -80,6 +81,13 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.Error = fmt.Sprintf("the new file does not serve, the old one does: %v", p.file.err)
 	case g == nil:
 		s.State = StateLoading
+	}
+	for _, line := range p.config.Grants.Grants() {
+		s.Grants = append(s.Grants, line.String())
+	}
+	if l := r.opts.Lock; l != nil {
+		pin, _ := l.Pin(p.name)
+		s.Pinned = pin.Digest != "" && !(l.ReadOnly() && l.Unsaved(p.name))
 	}
 	if g != nil {
 		s.describe(g)
@@ -95,9 +103,6 @@ func (s *Status) describe(g *generation) {
 	s.Version = g.manifest.Version
 	for _, w := range g.wants {
 		s.Wants = append(s.Wants, strings.TrimSpace(w.Grants.String()))
-	}
-	for _, line := range g.config.Grants.Grants() {
-		s.Grants = append(s.Grants, line.String())
 	}
 	for _, c := range g.config.Grants.Ceilings() {
 		lines := []string{}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -15,6 +16,13 @@ func (r *Registry) trustText(p *plan) {
 	l, digest := r.opts.Lock, p.text.Digest
 	pin, _ := l.Pin(p.name)
 	p.pin = &pin
+	if want := p.config.Digest; want != "" && want != digest {
+		p.waits, p.waiting = digest, fmt.Sprintf("its bytes are %s, and digest: of the settings names %s: put that file there, or change the line", digest, want)
+		p.text, p.code, p.held = nil, nil, errors.New(p.waiting)
+		return
+	} else if want != "" {
+		return
+	}
 	switch {
 	case pin.Digest == digest:
 		l.Keeps(digest) // it is in use
@@ -22,7 +30,7 @@ func (r *Registry) trustText(p *plan) {
 	case pin.Digest == "" && !l.Locked() && !pin.Refused(digest):
 		return
 	}
-	p.waits, p.waiting = digest, waiting(p.name, pin, digest)
+	p.waits, p.waiting = digest, r.waiting(p.name, pin, digest)
 	if p.text = r.approvedText(p, pin.Digest); p.text == nil {
 		p.code, p.held = nil, errors.New(p.waiting)
 		return
@@ -62,7 +70,7 @@ func (r *Registry) agreed(p *plan) (t lock.Terms, raw []byte, err error) {
 	if raw, err = r.bytesOf(p.file.module); err != nil {
 		return t, nil, err
 	}
-	t = p.terms(p.file.module)
+	t = p.terms(p.file.module, p.newest())
 	t.Imports, err = importsOf(raw)
 	return t, raw, err
 }

@@ -80,18 +80,46 @@ func (f *lockedFolder) approve(r *Registry, name string) {
 	}
 }
 
-// heldUntilApproved waits until nothing of a plugin serves, and approves it.
-func (f *lockedFolder) heldUntilApproved(r *Registry, name string) {
+// valueOf is a value of a plugin's configuration, as its calls have it.
+func valueOf(r *Registry, name, key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.plugins {
+		if p.now.name == name {
+			return p.now.config.Values[key]
+		}
+	}
+	return ""
+}
+
+// waitsUntilApproved waits until a change of a plugin is held, sees that what was approved serves with its value, and
+// approves the change.
+func (f *lockedFolder) waitsUntilApproved(r *Registry, name, before, after string) {
 	f.t.Helper()
-	eventually(f.t, "it is held", func() bool {
-		s := status(r, name)
-		return s.State == StateHeld && strings.Contains(s.Error, "sallyport approve "+name)
-	})
-	if has(r, name+"-say") {
-		f.t.Error("its tool is published")
+	held := func(r *Registry) func() bool {
+		return func() bool {
+			for _, s := range r.Plugins() {
+				if s.Name == name && strings.Contains(s.Error, "sallyport approve "+name) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	eventually(f.t, "it is held", held(r))
+	again := f.start(lock.Options{ReadOnly: true})
+	eventually(f.t, "it is held after a new start", held(again))
+	for _, r := range []*Registry{r, again} {
+		wantSays(f.t, r, name+"-say", "honest")
+		if got := valueOf(r, name, "to"); got != before {
+			f.t.Errorf("it is told %q, want %q", got, before)
+		}
 	}
 	f.approve(r, name)
 	wantSays(f.t, r, name+"-say", "honest")
+	if got := valueOf(r, name, "to"); got != after {
+		f.t.Errorf("it is told %q, want %q", got, after)
+	}
 }
 
 func wantSays(t testing.TB, r *Registry, tool, want string) {
@@ -386,12 +414,22 @@ func TestTheApprovedFileKeepsItsName(t *testing.T) {
 
 // TestAnotherManifestIsHeld changes what an Extism manifest says, and leaves the code as it was.
 func TestAnotherManifestIsHeld(t *testing.T) {
-	for _, change := range []string{`"config":{"to":"https://evil.example"}`, `"config":{"to":"https://good.example"},"allowed_hosts":["*"]`} {
+	const good = "https://good.example"
+	for change, after := range map[string]string{
+		`"config":{"to":"https://evil.example"}`:                       "https://evil.example",
+		`"config":{"to":"https://good.example"},"allowed_hosts":["*"]`: good,
+		`"config":{"to":"https://good.example"},"timeout_ms":1`:        good,
+	} {
 		f := newLockedFolder(t)
 		writeFile(t, f.dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],"config":{"to":"https://good.example"}}`))
 		r := f.trusted("code.wasm", "p")
 		writeFile(t, f.dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],`+change+`}`))
-		f.heldUntilApproved(r, "p")
+		if strings.Contains(change, "timeout") { // under which nothing could be called
+			eventually(t, "it is held", func() bool { return strings.Contains(status(r, "p").Error, "sallyport approve p") })
+			wantSays(t, r, "p-say", "honest")
+			continue
+		}
+		f.waitsUntilApproved(r, "p", good, after)
 	}
 }
 
@@ -403,7 +441,7 @@ func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
 		f := newLockedFolder(t)
 		r := f.trusted("p.wasm", "p")
 		writeFile(t, f.dir, "p.json", []byte(with))
-		f.heldUntilApproved(r, "p")
+		f.waitsUntilApproved(r, "p", "", "https://evil.example")
 	})
 	t.Run("taken away", func(t *testing.T) {
 		f := newLockedFolder(t)
@@ -412,8 +450,56 @@ func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
 		if err := os.Remove(filepath.Join(f.dir, "p.json")); err != nil {
 			t.Fatal(err)
 		}
-		f.heldUntilApproved(r, "p")
+		f.waitsUntilApproved(r, "p", "https://evil.example", "")
 	})
+}
+
+// A manifest that is put into the folder takes no approved plugin away, whatever it names, and neither does one that
+// was approved and cannot be used any more.
+func TestAManifestTakesNoApprovedPluginDown(t *testing.T) {
+	for name, manifest := range map[string]string{
+		"evil.json": `{"wasm":[{"path":"time.wasm"}]}`,
+		"time.json": `{"wasm":[{"path":"time.wasm"}],"memory":{"max_pages":1}}`,
+		"TIME.json": `{"wasm":[{"path":"time.wasm"}]}`,
+		"Time.json": `{"wasm":[{"path":"https://evil.example/x.wasm"}]}`,
+	} {
+		f := newLockedFolder(t)
+		r := f.trusted("time.wasm", "time")
+		writeFile(t, f.dir, name, []byte(manifest))
+		eventually(t, name+" is read", func() bool {
+			for _, s := range r.Plugins() {
+				if filepath.Base(s.File) == name && s.State != StateLoading {
+					return true
+				}
+			}
+			return false
+		})
+		for _, r := range []*Registry{r, f.start(lock.Options{})} {
+			eventually(t, name+": it serves", func() bool { return has(r, "time-say") })
+			wantSays(t, r, "time-say", "honest")
+		}
+	}
+	for what, manifest := range map[string]string{
+		"another hash":   `{"wasm":[{"path":"p.wasm","hash":"` + strings.Repeat("00", 32) + `"}],"config":{"to":"x"}}`,
+		"outside":        `{"wasm":[{"path":"/elsewhere/p.wasm"}],"config":{"to":"x"}}`,
+		"another module": `{"wasm":[{"path":"q.wasm"}],"config":{"to":"x"}}`,
+		"no JSON":        `{`,
+	} {
+		f := newLockedFolder(t)
+		writeFile(t, f.dir, "p.json", []byte(`{"wasm":[{"path":"p.wasm"}],"config":{"to":"here"}}`))
+		r := f.trusted("p.wasm", "p")
+		evil().write(t, f.dir, "q.wasm")
+		writeFile(t, f.dir, "p.json", []byte(manifest))
+		eventually(t, what+" is told", func() bool { s := status(r, "p"); return s.Error != "" || len(s.Warnings) > 0 })
+		again := f.start(lock.Options{})
+		for _, r := range []*Registry{r, again} {
+			eventually(t, what+": it serves", func() bool { return has(r, "p-say") })
+			wantSays(t, r, "p-say", "honest")
+			if got := valueOf(r, "p", "to"); got != "here" {
+				t.Errorf("%s: it is told %q", what, got)
+			}
+		}
+	}
 }
 
 func TestReview(t *testing.T) {

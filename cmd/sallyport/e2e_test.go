@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -43,8 +45,22 @@ func program(t *testing.T, config string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, append(args, "--config", file, "--state", filepath.Join(sharedState(t), "state"))...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+dir)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+dir, lockVariable+"="+sharedLock(t, args))
 	return cmd
+}
+
+// lockVariable names the lock file.
+const lockVariable = "SALLYPORT_LOCK"
+
+// sharedLock is the lock file of a plugin folder in the shared state folder, where many tests have plugins of one name.
+func sharedLock(t *testing.T, args []string) string {
+	of := t.Name()
+	for _, a := range args {
+		if info, err := os.Stat(a); err == nil && info.IsDir() {
+			of = a
+		}
+	}
+	return filepath.Join(sharedState(t), "locks", fmt.Sprintf("%x.lock", sha256.Sum256([]byte(of))))
 }
 
 // sharedState is one state folder for all tests, so that each plugin is compiled once.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,7 @@ func ownState(c *exec.Cmd, state string) {
 			c.Args[i+1] = state
 		}
 	}
+	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, lockVariable+"=") })
 }
 
 // compiledState is a state folder of its own in which the plugins of a folder are compiled, which is done once for all

@@ -27,7 +27,10 @@ func newList(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [DIR]",
 		Short: "print the plugins of a folder, and why some do not load",
-		Args:  words(0, 1),
+		Long: `Print the plugins of a folder, and why some do not load. The folder is loaded as serve does it, and nothing is
+written: a plugin that is seen here first is not pinned by that. serve pins its bytes, to the name of its file, when it
+serves them first; until then the list says that its grants wait for them.`,
+		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))
 			if err != nil {
@@ -47,7 +50,8 @@ func newList(std stdio) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	addLockFlags(c)
+	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
+	c.Flags().Bool("locked", false, "say what serve --locked would hold")
 	return c
 }
 
@@ -91,6 +95,9 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		if p.Error != "" {
 			voice.Indent(w, p.Error)
 		}
+		if text := waitingGrants(p); text != "" {
+			voice.Indent(w, text)
+		}
 		if p.Updates != "" {
 			voice.Indent(w, beforehand(p.Updates))
 		}
@@ -102,6 +109,18 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		}
 	}
 	return nil
+}
+
+// waitingGrants says that the grants of a plugin belong to no bytes yet.
+func waitingGrants(p registry.Status) string {
+	if len(p.Grants) == 0 || p.Pinned {
+		return ""
+	}
+	grants := "its " + voice.Count(len(p.Grants), "grant")
+	if p.Digest == "" {
+		return grants + " wait for a file of that name: the first one that serve finds is pinned, and has them; digest: in its settings names its bytes beforehand"
+	}
+	return grants + " wait: nothing is pinned under its name yet; serve pins these bytes (" + p.Digest + "), and digest: in its settings names them beforehand"
 }
 
 // keeps says what a plugin finds of its earlier calls.

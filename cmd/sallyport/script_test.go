@@ -23,6 +23,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PLUGINS", plugins)
 			e.Setenv("GUESTS", guests)
 			e.Setenv("SALLYPORT_STATE", state)
+			e.Setenv(lockVariable, filepath.Join(e.WorkDir, ".config", "sallyport.lock"))
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
 			return nil

@@ -11,8 +11,13 @@
 //
 //	l, err := lock.Open(lock.Options{File: "sallyport.lock", Keep: keep})
 //	if pin, ok := l.Pin("notes"); ok && pin.Digest != digest { … held … }
-//	l.Trust("notes", terms.Pin("notes.wasm")) // at the first use
+//	l.Trust("notes", terms.Pin("/plugins/notes.wasm")) // at the first use
+//	err = l.Keep(wasm, terms)
 //	err = l.Save(ctx)
+//
+// A pin is in the file only when its bytes are kept: so "the approved ones serve" is true whenever it is said, also
+// after a process was killed between the two. One file serves all plugin folders of a state folder, since a plugin's name
+// means the same bytes in each of them.
 //
 // Any number of processes use one file: each change reads it, changes one thing and replaces it whole, under
 // a lock of the operating system. A file that cannot be read is an error and is never written over.

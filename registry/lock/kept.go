@@ -33,8 +33,10 @@ func (l *Lock) KeptFile(digest string) string {
 
 // Keeps reports whether bytes of a digest are kept, and notes that they are in use. Whoever reads them checks
 // their digest.
-func (l *Lock) Keeps(digest string) bool {
-	file := l.KeptFile(digest)
+func (l *Lock) Keeps(digest string) bool { return l.inUse(l.KeptFile(digest)) }
+
+// inUse reports whether a file is kept, and notes that it is in use.
+func (l *Lock) inUse(file string) bool {
 	info, err := os.Stat(file)
 	if err != nil {
 		return false
@@ -45,11 +47,50 @@ func (l *Lock) Keeps(digest string) bool {
 	return true
 }
 
-// Keep keeps the bytes of a plugin and what it said of itself. The terms must be those of the bytes.
+// Manifest is the definition that holds the words of a plugin's Extism manifest. It is kept by itself: plugins of
+// several names may be the same bytes with other values.
+const Manifest = "manifest"
+
+// KeptManifest returns a manifest that is kept, by its hash.
+func (l *Lock) KeptManifest(hash string) (json.RawMessage, error) {
+	file := l.manifestFile(hash)
+	if file == "" {
+		return nil, fs.ErrNotExist
+	}
+	l.inUse(file)
+	raw, err := readBounded(file, maxTerms)
+	if err == nil && Hash(raw) != hash {
+		err = errors.New("it was changed")
+	}
+	return raw, err
+}
+
+func (l *Lock) manifestFile(hash string) string {
+	file := l.KeptFile(hash)
+	if file == "" {
+		return ""
+	}
+	return strings.TrimSuffix(file, ".wasm") + manifestSuffix
+}
+
+const manifestSuffix = ".manifest"
+
+// KeepsAll reports whether the bytes of a pin are kept, and the manifest that belongs to it.
+func (l *Lock) KeepsAll(p Pin) bool {
+	hash := p.Definitions[Manifest]
+	return l.Keeps(p.Digest) && (hash == "" || l.inUse(l.manifestFile(hash)))
+}
+
+// Keep keeps the bytes of a plugin and its terms, which must be those of the bytes.
 func (l *Lock) Keep(wasm []byte, t Terms) error {
 	file := l.KeptFile(t.Digest)
 	if file == "" || l.o.ReadOnly {
 		return nil
+	}
+	if said := t.Definitions[Manifest]; said != nil {
+		if err := replace(l.manifestFile(Hash(said)), said, 0o600); err != nil {
+			return err
+		}
 	}
 	raw, err := json.Marshal(t)
 	if err != nil {
@@ -92,7 +133,8 @@ func (l *Lock) expire() {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && strings.HasSuffix(e.Name(), ".wasm") && time.Since(info.ModTime()) > keepFor {
+		kept := strings.HasSuffix(e.Name(), ".wasm") || strings.HasSuffix(e.Name(), manifestSuffix)
+		if err == nil && kept && time.Since(info.ModTime()) > keepFor {
 			path := filepath.Join(l.o.Keep, e.Name())
 			os.Remove(path)
 			os.Remove(strings.TrimSuffix(path, ".wasm") + ".json")

@@ -16,7 +16,7 @@ type Options struct {
 	Keep string // the folder for approved bytes; "" keeps none
 	// Locked trusts nothing that is not in the file.
 	Locked bool
-	// ReadOnly leaves the file and the folder as they are: what is seen first is trusted for this run alone.
+	// ReadOnly leaves the file and the folder as they are: the bytes seen first are trusted for this run alone.
 	ReadOnly bool
 }
 
@@ -26,14 +26,14 @@ type Lock struct {
 
 	mu    sync.Mutex
 	pins  map[string]Pin
-	fresh map[string]Pin // trusted by this process, and not in the file yet
-	seen  os.FileInfo    // of the file that was read; nil if there was none
-	news  bool           // a change of the file was taken in that Refresh has not told
+	fresh map[string]note // trusted by this process, and not in the file yet
+	seen  os.FileInfo     // of the file that was read; nil if there was none
+	news  bool            // a change of the file was taken in that Refresh has not told
 }
 
 // Open reads a lock file. Errors are *FileError.
 func Open(o Options) (*Lock, error) {
-	l := &Lock{o: o, fresh: map[string]Pin{}}
+	l := &Lock{o: o, fresh: map[string]note{}}
 	l.seen = stat(o.File)
 	pins, err := read(o.File)
 	if err != nil {
@@ -57,6 +57,9 @@ func (l *Lock) File() string { return l.o.File }
 // Locked reports whether nothing is trusted that is not in the file.
 func (l *Lock) Locked() bool { return l.o.Locked }
 
+// ReadOnly reports whether the file stays as it is.
+func (l *Lock) ReadOnly() bool { return l.o.ReadOnly }
+
 // Pin is what is known of a plugin; false if it was never seen. The caller must not change it.
 func (l *Lock) Pin(name string) (Pin, bool) {
 	l.mu.Lock()
@@ -65,30 +68,47 @@ func (l *Lock) Pin(name string) (Pin, bool) {
 	return p, ok
 }
 
-// Trust pins a plugin that is seen for the first time, or definitions of it that are, for this process; Save
-// writes it down. What is pinned stays: Trust never replaces anything. A lock that is Locked trusts nothing.
+// note is a pin that is to be written.
+type note struct {
+	Pin
+	ordered bool // the operator's settings name its digest
+}
+
+// Trust pins a plugin that is seen for the first time, or new definitions of it, for this process; Save
+// writes it. A pin stays: Trust never replaces one. A lock that is Locked trusts nothing.
 func (l *Lock) Trust(name string, p Pin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.o.Locked {
-		return
-	}
-	if next, changed := trusted(l.pins[name], p); changed {
-		l.pins[name] = next
-		l.fresh[name] = next
+	if !l.o.Locked {
+		l.note(name, note{Pin: p})
 	}
 }
 
-// trusted adds to a pin what it does not know yet.
-func trusted(have, seen Pin) (next Pin, changed bool) {
-	if have.Digest == "" && !have.Refused(seen.Digest) {
+// Order pins a plugin to bytes that the operator's settings name, in place of all that was pinned; Save writes it.
+func (l *Lock) Order(name string, p Pin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note(name, note{Pin: p, ordered: true})
+}
+
+func (l *Lock) note(name string, n note) {
+	if next, changed := n.over(l.pins[name]); changed {
+		l.pins[name] = next
+		l.fresh[name] = note{Pin: next, ordered: n.ordered || l.fresh[name].ordered}
+	}
+}
+
+// over adds to a pin what it does not have yet.
+func (n note) over(have Pin) (next Pin, changed bool) {
+	seen := n.Pin
+	if have.Digest == "" && !have.Refused(seen.Digest) || n.ordered && have.Digest != seen.Digest {
 		seen.Rejected = have.Rejected
 		return seen, true
 	}
 	if have.Digest != seen.Digest {
 		return have, false
 	}
-	if have.Imports == nil && seen.Imports != nil { // they are known only once the file was read
+	if have.Imports == nil && seen.Imports != nil { // which are known only once the file was read
 		have.Imports, changed = seen.Imports, true
 	}
 	for name := range seen.Definitions {
@@ -102,7 +122,7 @@ func trusted(have, seen Pin) (next Pin, changed bool) {
 	return have, changed
 }
 
-// Unsaved reports whether something of a plugin was trusted that Save has not written down.
+// Unsaved reports whether a pin of a plugin, or a part of it, is not written yet.
 func (l *Lock) Unsaved(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,27 +130,35 @@ func (l *Lock) Unsaved(name string) bool {
 	return ok
 }
 
-// Save writes down what Trust noted. Where the file says something else by now, the file is right.
+// Save writes the pins of all bytes that are kept: a pin without its bytes could only hold a plugin back, and never
+// have the approved ones serve. Where the file has another pin by now, that one holds.
 func (l *Lock) Save(ctx context.Context) error {
+	if l.o.ReadOnly {
+		return nil
+	}
 	l.mu.Lock()
-	fresh := l.fresh
-	l.fresh = map[string]Pin{}
+	ready := map[string]note{}
+	for name, n := range l.fresh {
+		if l.o.Keep == "" || l.KeepsAll(n.Pin) {
+			ready[name] = n
+		}
+	}
 	l.mu.Unlock()
-	if len(fresh) == 0 || l.o.ReadOnly {
+	if len(ready) == 0 {
 		return nil
 	}
 	return l.update(ctx, func(pins map[string]Pin) {
-		for name, p := range fresh {
-			if next, changed := trusted(pins[name], p); changed {
+		for name, n := range ready {
+			if next, changed := n.over(pins[name]); changed {
 				pins[name] = next
 			}
 		}
-	})
+	}, ready)
 }
 
 // Approve records that an operator agrees to a plugin as it is; what was agreed to before is forgotten.
 func (l *Lock) Approve(ctx context.Context, name string, p Pin) error {
-	return l.update(ctx, func(pins map[string]Pin) { pins[name] = p })
+	return l.update(ctx, func(pins map[string]Pin) { pins[name] = p }, nil)
 }
 
 // Replace is Approve if the plugin is still pinned to another digest, which it gives: for changes that the
@@ -140,16 +168,16 @@ func (l *Lock) Replace(ctx context.Context, name, before string, p Pin) error {
 		if pins[name].Digest == before {
 			pins[name] = p
 		}
-	})
+	}, nil)
 }
 
 // Reject records that an operator does not want these bytes; what was agreed to before stays.
 func (l *Lock) Reject(ctx context.Context, name, digest string) error {
-	return l.update(ctx, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) })
+	return l.update(ctx, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) }, nil)
 }
 
-// update changes the file as it is now. Processes take turns.
-func (l *Lock) update(ctx context.Context, change func(map[string]Pin)) error {
+// update changes the file as it is now, after which the written notes are in it. Processes take turns.
+func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]note) error {
 	if l.o.ReadOnly {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -177,9 +205,17 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin)) error {
 		return err
 	}
 	l.mu.Lock()
-	l.news = l.news || !reflect.DeepEqual(l.pins, pins) // another process was here since
+	for name, n := range written {
+		if reflect.DeepEqual(l.fresh[name], n) {
+			delete(l.fresh, name)
+		}
+	}
+	before := l.pins
 	l.mu.Unlock()
 	l.take(pins, stat(l.o.File))
+	l.mu.Lock()
+	l.news = l.news || !reflect.DeepEqual(before, pins) // another process was here since
+	l.mu.Unlock()
 	return nil
 }
 
@@ -187,8 +223,8 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin)) error {
 func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for name, p := range l.fresh {
-		if next, changed := trusted(pins[name], p); changed {
+	for name, n := range l.fresh {
+		if next, changed := n.over(pins[name]); changed {
 			pins[name] = next
 		}
 	}

@@ -36,6 +36,15 @@ func options(t testing.TB) Options {
 	return Options{File: filepath.Join(dir, "sub", "sallyport.lock"), Keep: filepath.Join(dir, "approved")}
 }
 
+// trust trusts a plugin whose bytes are kept.
+func trust(t *testing.T, l *Lock, name string, seen Terms) {
+	t.Helper()
+	if err := l.Keep([]byte("bytes"), seen); err != nil {
+		t.Error(err)
+	}
+	l.Trust(name, seen.Pin(name+".wasm"))
+}
+
 func wantDigest(t *testing.T, l *Lock, name, want string) {
 	t.Helper()
 	if p, _ := l.Pin(name); p.Digest != want {
@@ -49,9 +58,21 @@ func TestTrustOnFirstUse(t *testing.T) {
 	l.Trust("a", terms(1, "x").Pin("a.wasm"))
 	l.Trust("a", terms(2, "x").Pin("a.wasm"))
 	wantDigest(t, l, "a", digest(1))
-	wantDigest(t, open(t, o), "a", "") // nothing is written yet
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	wantDigest(t, open(t, o), "a", "") // its bytes are not kept yet
+	if !l.Unsaved("a") {
+		t.Error("a pin counts as written that is not")
+	}
+	if err := l.Keep([]byte("bytes"), terms(1, "x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l.Unsaved("a") {
+		t.Error("a pin that is written counts as none")
 	}
 	again := open(t, o)
 	wantDigest(t, again, "a", digest(1))
@@ -130,8 +151,8 @@ func TestRejectedAreBounded(t *testing.T) {
 func TestWhatAnotherProcessPinnedFirstHolds(t *testing.T) {
 	o := options(t)
 	a, b := open(t, o), open(t, o)
-	a.Trust("p", terms(1).Pin("p.wasm"))
-	b.Trust("p", terms(2).Pin("p.wasm"))
+	trust(t, a, "p", terms(1))
+	trust(t, b, "p", terms(2))
 	for _, l := range []*Lock{a, b} {
 		if err := l.Save(t.Context()); err != nil {
 			t.Fatal(err)
@@ -162,7 +183,7 @@ func TestRefreshSeesAnswers(t *testing.T) {
 func TestRefreshTellsWhatSaveFound(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
-	l.Trust("a", terms(1, "x").Pin("a.wasm"))
+	trust(t, l, "a", terms(1, "x"))
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +193,7 @@ func TestRefreshTellsWhatSaveFound(t *testing.T) {
 	if err := open(t, o).Approve(t.Context(), "a", terms(2, "x").Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	l.Trust("b", terms(3, "x").Pin("b.wasm"))
+	trust(t, l, "b", terms(3, "x"))
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +202,27 @@ func TestRefreshTellsWhatSaveFound(t *testing.T) {
 		if changed, err := l.Refresh(); changed != want || err != nil {
 			t.Errorf("changed %v, %v, want %v", changed, err, want)
 		}
+	}
+}
+
+// The operator's settings replace a pin, and also one that another process has written meanwhile.
+func TestOrder(t *testing.T) {
+	o := options(t)
+	l := open(t, o)
+	if err := open(t, o).Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Keep([]byte("bytes"), terms(2)); err != nil {
+		t.Fatal(err)
+	}
+	l.Order("p", terms(2).Pin("/there/p.wasm"))
+	wantDigest(t, l, "p", digest(2))
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, open(t, o), "p", digest(2))
+	if p, _ := open(t, o).Pin("p"); p.File != "p.wasm" || p.Folder != "/there" {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -207,7 +249,7 @@ func TestManyProcesses(t *testing.T) {
 	for i := range n {
 		l := open(t, o)
 		all.Go(func() {
-			l.Trust(fmt.Sprintf("p%d", i), terms(i+1).Pin("p.wasm"))
+			trust(t, l, fmt.Sprintf("p%d", i), terms(i+1))
 			if err := l.Save(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -252,7 +294,7 @@ func TestBrokenFileIsAnErrorAndStays(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := open(t, o)
-			l.Trust("b", terms(2).Pin("b.wasm"))
+			trust(t, l, "b", terms(2))
 			l.o.File = file
 			_, err := Open(Options{File: file})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file) {

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Terms are what an operator agrees to: the code of a plugin and what it says about itself.
@@ -20,7 +22,8 @@ type Terms struct {
 
 // Pin is what the lock file holds of one plugin.
 type Pin struct {
-	File        string            `json:"file,omitempty"`   // the name of its file, without the folder
+	File        string            `json:"file,omitempty"`   // the name of its file
+	Folder      string            `json:"folder,omitempty"` // and the folder in which it was then
 	Digest      string            `json:"digest,omitempty"` // that was agreed to; "" is none yet
 	Imports     []string          `json:"imports,omitempty"`
 	Wants       []json.RawMessage `json:"wants,omitempty"`
@@ -28,10 +31,11 @@ type Pin struct {
 	Rejected    []string          `json:"rejected,omitempty"`    // digests that were answered no, the latest last
 }
 
-// Pin is the terms as the lock file holds them; file is the name of the plugin's file.
-func (t Terms) Pin(file string) Pin {
+// Pin is the terms as the lock file holds them; path is the plugin's file.
+func (t Terms) Pin(path string) Pin {
+	folder, file := filepath.Split(path)
 	return Pin{
-		File: file, Digest: t.Digest, Imports: slices.Clone(t.Imports), Wants: canonicalAll(t.Wants), Definitions: Hashes(t.Definitions),
+		File: file, Folder: strings.TrimSuffix(folder, string(filepath.Separator)), Digest: t.Digest, Imports: slices.Clone(t.Imports), Wants: canonicalAll(t.Wants), Definitions: Hashes(t.Definitions),
 	}
 }
 

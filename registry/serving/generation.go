@@ -27,6 +27,8 @@ type Options struct {
 	Code   Func
 	// Policy makes the gates of the calls; draining closes it.
 	Policy *hostfuncs.Policy
+	// Admit is asked before the first call, and again until it lets one in; nil lets all in.
+	Admit  func(ctx context.Context) error
 	Limits runtime.Limits // of a module; zero fields are the engine's defaults
 	State  runtime.State  // how long an instance lives; "" is what the plugin asks for, if it may have that
 }
@@ -41,6 +43,9 @@ type Generation struct {
 	policy  *hostfuncs.Policy
 	output  int // bytes of an answer that go to the caller at once; 0 is no bound
 	server  server
+
+	admit    func(ctx context.Context) error
+	admitted atomic.Bool // admit was asked, and let a call in
 
 	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides some
 
@@ -70,7 +75,7 @@ const reloadWait = 5 * time.Second
 
 // New returns a generation of a plugin, which serves calls once Replace has it.
 func New(p *Plugin, o Options) *Generation {
-	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, state: o.State, idle: make(chan struct{})}
+	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, admit: o.Admit, state: o.State, idle: make(chan struct{})}
 	if o.Module == nil {
 		g.server = &codeServer{call: o.Code, policy: o.Policy}
 	} else {
@@ -193,12 +198,27 @@ func (g *Generation) once(ctx context.Context, c catalogue.Call, r catalogue.Req
 	if !g.offer.Load().Publishes(r) {
 		return nil, gone(g.plugin.Name, r.What())
 	}
+	if err := g.mayServe(ctx); err != nil {
+		return nil, err
+	}
 	answer, err := g.server.serve(ctx, c, r, g.changed)
 	if err == nil && r.Kind != manifest.Tool && g.output > 0 && len(answer) > g.output {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit,
 			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(answer), g.output)}
 	}
 	return answer, err
+}
+
+// mayServe asks Admit until it lets a call in.
+func (g *Generation) mayServe(ctx context.Context) error {
+	if g.admit == nil || g.admitted.Load() {
+		return nil
+	}
+	err := g.admit(ctx)
+	if err == nil {
+		g.admitted.Store(true)
+	}
+	return err
 }
 
 // gone is the end of a call to an entry that is not published any more.

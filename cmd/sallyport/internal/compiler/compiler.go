@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"time"
 
@@ -55,6 +56,7 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, Command, cache)
+		cmd.Args[0] = os.Args[0] // the name it was started by, which a path to a descriptor is not
 		var reason, trace complaint
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &reason, &trace
 		err := cmd.Run()

@@ -205,6 +205,7 @@ func (h *Host) registryOptions(o Options) registry.Options {
 		r.Logger = logging.Quiet(s, h.log) // the command itself says what became of its file
 	} else {
 		r.Dir = s.Text("dir")
+		r.Typed = s.Typed()
 		r.Plugins = pluginConfigs(s)
 	}
 	return r

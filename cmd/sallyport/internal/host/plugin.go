@@ -41,6 +41,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 	prefix := p.Prefix
 	return registry.Config{
 		Source:   p.Source,
+		Digest:   p.Digest,
 		Disabled: p.Disabled,
 		Prefix:   &prefix,
 		Only:     p.Only,

@@ -1,15 +1,10 @@
 package settings
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"path/filepath"
-	"strings"
-)
+import "path/filepath"
 
 // Where things are in the state folder, which each of these is below unless the operator names a place:
 //
-//	sallyport.log  tokens  token  state-keys  audit/  compiled/  approved/  locks/<folder>/sallyport.lock
+//	sallyport.log  tokens  token  state-keys  audit/  compiled/  approved/  sallyport.lock
 
 func (s *Settings) inState(names ...string) string {
 	return filepath.Join(append([]string{s.Text("state")}, names...)...)
@@ -41,23 +36,12 @@ func (s *Settings) TokensFile() string {
 	return s.inState("tokens")
 }
 
-// LockFile is the lock file: the one that was named, or one for the plugin folder. It never lies in that folder by
-// itself: what arrives with a plugin approves nothing.
+// LockFile is the lock file: the one that was named, or the one of the state folder, for all plugin folders together. A
+// plugin's name means the same bytes in each of them, since its grants and answers belong to both. It never lies in a
+// plugin folder by itself: a file that arrives with a plugin approves nothing.
 func (s *Settings) LockFile() string {
 	if file := s.Text("lock"); file != "" {
 		return file
 	}
-	dir := s.Text("dir")
-	sum := sha256.Sum256([]byte(dir))
-	return s.inState("locks", plainName(filepath.Base(dir))+"-"+hex.EncodeToString(sum[:4]), "sallyport.lock")
-}
-
-// plainName is what of a folder's name any file system can have in another name.
-func plainName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, name[:min(len(name), 40)])
+	return s.inState("sallyport.lock")
 }

@@ -19,6 +19,7 @@ type Plugin struct {
 	Name     string // its key
 	Line     int
 	Source   string // a file; "" is NAME.wasm in the plugin folder
+	Digest   string // the only bytes that may serve, "sha256:" and hex; "" is the approved ones
 	Disabled bool
 	Prefix   bool     // publish tools as NAME-tool; true unless written otherwise
 	Only     []string // publish nothing else; nil is everything
@@ -127,6 +128,8 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	switch k.Value {
 	case "source":
 		p.Source, err = scalar(v, what)
+	case "digest":
+		p.Digest, err = digest(v, what)
 	case "disabled":
 		p.Disabled, err = boolean(v, what)
 	case "prefix":
@@ -154,7 +157,7 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
 	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
+		err = at(k.Line, "unknown key %q in plugin %s; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }
@@ -228,6 +231,17 @@ func oneOf(n *yaml.Node, what string, words ...string) (string, error) {
 func special(n *yaml.Node, what, usual, other string) (bool, error) {
 	text, err := oneOf(n, what, usual, other)
 	return text == other, err
+}
+
+// digestText is a SHA-256 as inspect and the log write it.
+var digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func digest(n *yaml.Node, what string) (string, error) {
+	text, err := scalar(n, what)
+	if err == nil && !digestText.MatchString(text) {
+		err = at(n.Line, "%s: %q is no digest: write sha256: and 64 hex digits, as sallyport inspect prints them", what, text)
+	}
+	return text, err
 }
 
 func boolean(n *yaml.Node, what string) (bool, error) {

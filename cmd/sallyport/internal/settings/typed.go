@@ -24,6 +24,26 @@ func (s *Settings) Flags() string {
 	return strings.Join(flags, " ")
 }
 
+// Typed are Flags and all else that leads a command to the plugin folder and the lock file of these settings.
+func (s *Settings) Typed() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	var words []string
+	given := func(key string) bool { from := s.Source(key); return from == FromFlag || from == FromEnv }
+	if given("dir") {
+		words = append(words, typedPath(s.Text("dir"), home))
+	}
+	if flags := s.Flags(); flags != "" {
+		words = append(words, flags)
+	}
+	if given("lock") {
+		words = append(words, "--lock", typedPath(s.Text("lock"), home))
+	}
+	return strings.Join(words, " ")
+}
+
 func isDefaultFile(file string) bool {
 	usual, err := DefaultFile()
 	return err == nil && file == usual

@@ -1,0 +1,205 @@
+package registry
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+// A host that only answered with its list, and ended, has pinned what it listed and kept the bytes: the next one serves
+// them when the file holds others.
+func TestIdentity_ofAShortLife(t *testing.T) {
+	f := newLockedFolder(t)
+	honest().write(t, f.dir, "p.wasm")
+	r := f.start(lock.Options{})
+	if !has(r, "p-say") {
+		t.Fatal("it is not listed")
+	}
+	closeNow(t, r)
+	l := f.lock(lock.Options{})
+	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || pin.Folder != f.dir || pin.File != "p.wasm" || !l.Keeps(pin.Digest) {
+		t.Errorf("%+v", pin)
+	}
+	evil().write(t, f.dir, "p.wasm")
+	r = f.start(lock.Options{})
+	wantSays(t, r, "p-say", "honest")
+	if s := status(r, "p"); !strings.Contains(s.Error, "and the approved ones (") || !strings.Contains(s.Error, ") serve") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// The first call of a plugin finds it pinned, and its bytes kept, also where nobody had the time for that yet: a host may
+// be killed in the middle of the call.
+func TestIdentity_beforeTheFirstCall(t *testing.T) {
+	f := newLockedFolder(t)
+	honest().write(t, f.dir, "p.wasm")
+	r := f.start(lock.Options{})
+	r.keeper.over.Store(true) // nothing is kept beside the calls
+	l := f.lock(lock.Options{})
+	if pin, known := l.Pin("p"); known {
+		t.Fatalf("it is pinned too early for this test: %+v", pin)
+	}
+	wantSays(t, r, "p-say", "honest")
+	l = f.lock(lock.Options{})
+	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || !l.Keeps(pin.Digest) {
+		t.Errorf("%+v", pin)
+	}
+}
+
+// A pin that is in the lock file has its bytes kept, and none is told to serve that is not.
+func TestIdentity_noFalseWord(t *testing.T) {
+	f := newLockedFolder(t)
+	closeNow(t, f.trusted("p.wasm", "p"))
+	if err := os.Remove(f.lock(lock.Options{}).KeptFile(digestOf(honest()))); err != nil {
+		t.Fatal(err)
+	}
+	evil().write(t, f.dir, "p.wasm")
+	r := f.start(lock.Options{})
+	if s := status(r, "p"); s.State != StateHeld || strings.Contains(s.Error, "serve") || !strings.Contains(s.Error, "are not kept any more; sallyport approve p") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Another file of a pinned name is held in whatever folder, and the pinned bytes serve there.
+func TestIdentity_inAnotherFolder(t *testing.T) {
+	f := newLockedFolder(t)
+	closeNow(t, f.trusted("p.wasm", "p"))
+	first := f.dir
+	f.dir = t.TempDir()
+	f.options.Dir = f.dir
+	evil().write(t, f.dir, "p.wasm")
+	r := f.start(lock.Options{})
+	wantSays(t, r, "p-say", "honest")
+	if s := status(r, "p"); s.Waits != digestOf(evil()) || !strings.Contains(s.Error, ", from "+filepath.Join(first, "p.wasm")+") serve; sallyport approve p ") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Of two hosts that see other bytes of one name first, at once, one pins its own; the other refuses its first call, and
+// serves what was pinned from then on.
+func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
+	f := newLockedFolder(t)
+	g := newLockedFolder(t)
+	g.options.State = f.options.State
+	honest().write(t, f.dir, "p.wasm")
+	evil().write(t, g.dir, "p.wasm")
+	with := g.options
+	with.Lock = g.lock(lock.Options{}) // before the other writes
+	r := f.start(lock.Options{})
+	wantSays(t, r, "p-say", "honest")
+	closeNow(t, r)
+	r = open(t, with)
+	tool, ok := r.Snapshot().Tool("p-say")
+	if !ok {
+		t.Fatal("it is not listed")
+	}
+	if got, err := textOf(tool.Call(t.Context(), catalogue.Call{ID: "1"})); err == nil || !strings.Contains(err.Error(), `plugin "p" is held: another host has pinned other bytes`) {
+		t.Errorf("%q, %v", got, err)
+	}
+	eventually(t, "it is held", func() bool { return status(r, "p").Waits == digestOf(evil()) && has(r, "p-say") })
+	wantSays(t, r, "p-say", "honest")
+}
+
+// The settings name the only bytes that may serve: from the first start, also where nothing else is trusted, and whatever
+// was pinned before.
+func TestIdentity_digest(t *testing.T) {
+	f := newLockedFolder(t)
+	honest().write(t, f.dir, "p.wasm")
+	f.options.Plugins = map[string]Config{"p": {Digest: digestOf(honest())}}
+	r := f.start(lock.Options{Locked: true})
+	wantSays(t, r, "p-say", "honest")
+	closeNow(t, r)
+	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) {
+		t.Errorf("%+v", pin)
+	}
+
+	evil().write(t, f.dir, "p.wasm")
+	r = f.start(lock.Options{})
+	want := "its bytes are " + digestOf(evil()) + ", and digest: of the settings names " + digestOf(honest()) + ": put that file there, or change the line"
+	if s := status(r, "p"); s.Error != want || s.State != StateLoaded {
+		t.Errorf("%+v", s)
+	}
+	wantSays(t, r, "p-say", "honest") // which are kept
+	if _, err := r.Review("p"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	closeNow(t, r)
+
+	f.options.Plugins = map[string]Config{"p": {Digest: digestOf(evil()), Updates: UpdatesDev}}
+	r = f.start(lock.Options{})
+	wantSays(t, r, "p-say", "evil")
+	closeNow(t, r)
+
+	f.options.Plugins = map[string]Config{"p": {Digest: "sha256:" + strings.Repeat("00", 32), Updates: UpdatesDev}}
+	r = f.start(lock.Options{})
+	if s := status(r, "p"); s.State != StateHeld || !strings.Contains(s.Error, "digest: of the settings names sha256:00") || has(r, "p-say") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// One file name belongs to a name of the settings. Others that only become it are held, alone or beside it, and so are
+// two that differ in case.
+func TestIdentity_fileNames(t *testing.T) {
+	for _, test := range []struct {
+		files, keys string
+		serves      string // files
+		says        string // of one that is held
+	}{
+		{files: "my_tool.wasm", keys: "my_tool", serves: "my_tool.wasm"},
+		{files: "my-tool.wasm", serves: "my-tool.wasm"},
+		{files: "my-tool.wasm", keys: "my_tool", says: "the plugin my_tool is the file my_tool.wasm: rename my-tool.wasm"},
+		{files: "my.tool.wasm", keys: "my_tool", says: "rename my.tool.wasm"},
+		{files: "my tool.wasm", keys: "my_tool", says: "rename my tool.wasm"},
+		{files: "my_tool.WASM", keys: "my_tool", says: "rename my_tool.WASM"},
+		{files: "my_tool.wasm my-tool.wasm", keys: "my_tool", serves: "my_tool.wasm", says: "rename my-tool.wasm"},
+		{files: "my_tool.wasm my-tool.wasm", serves: "my_tool.wasm", says: "rename my-tool.wasm"},
+		{files: "my.tool.wasm my-tool.wasm", says: `more than one plugin is named "my_tool": my-tool.wasm, my.tool.wasm`},
+		{files: "TIME.wasm time.wasm", says: "more than one plugin is named"},
+		{files: "TIME.wasm time.wasm", keys: "time", says: "more than one plugin is named"},
+		{files: "TIME.wasm", keys: "time", says: "more than one plugin is named"},
+	} {
+		for range 2 {
+			dir := t.TempDir()
+			for _, file := range strings.Fields(strings.ReplaceAll(test.files, "my tool", "my\x00tool")) {
+				honest().write(t, dir, strings.ReplaceAll(file, "\x00", " "))
+			}
+			o := options(t, dir)
+			o.Plugins = map[string]Config{}
+			for _, key := range strings.Fields(test.keys) {
+				o.Plugins[key] = Config{}
+			}
+			r := open(t, o)
+			var serves, says []string
+			for _, s := range r.Plugins() {
+				if s.State == StateLoaded && s.Dialect != "go" {
+					serves = append(serves, filepath.Base(s.File))
+				} else {
+					says = append(says, s.Error)
+				}
+			}
+			slices.Sort(serves)
+			if strings.Join(serves, " ") != test.serves || !strings.Contains(strings.Join(says, "\n"), test.says) {
+				t.Errorf("%s with %q: %q serve, said %q", test.files, test.keys, serves, says)
+			}
+		}
+	}
+	if _, err := checkConfigs(map[string]Config{"time": {}, "Time": {}}); err == nil || !strings.Contains(err.Error(), `"Time" and "time" have one name`) {
+		t.Errorf("two keys: %v", err)
+	}
+}
+
+// The command that a held plugin names is whole: it leads to this folder and these settings.
+func TestIdentity_typed(t *testing.T) {
+	f := newLockedFolder(t)
+	f.options.Typed = "'/srv/my plugins' --config /etc/s.yaml"
+	r := f.trusted("p.wasm", "p")
+	evil().write(t, f.dir, "p.wasm")
+	eventually(t, "it is held", func() bool {
+		return strings.Contains(status(r, "p").Error, "serve; sallyport approve p '/srv/my plugins' --config /etc/s.yaml shows the difference")
+	})
+}
