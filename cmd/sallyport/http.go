@@ -37,6 +37,8 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 		TLSKey:      s.Text("http.tls_key"),
 		BehindProxy: s.Bool("http.behind_proxy"),
 		Rate:        streamable.Rate{PerSecond: float64(s.Count("http.rate"))},
+		Connections: s.Count("http.connections"),
+		Bodies:      int(s.Bytes("http.bodies")),
 		Logger:      log,
 	}
 	tokens, err := httpTokens(s)

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// maxOfOne is how many sessions of one caller there are, as many as a plugin has instances for; the one
-	// unused for longest gives way.
+	// maxOfOne is how many sessions of one caller there are; the one unused for longest gives way.
 	maxOfOne = 64
 	// maxOfAll is how many there are of all callers.
 	maxOfAll = 4 << 10

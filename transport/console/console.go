@@ -32,6 +32,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
 const (
@@ -39,6 +40,8 @@ const (
 	// stay on this machine.
 	readTime  = 10 * time.Second
 	writeTime = 30 * time.Second
+	// maxConnections bounds those that are open at once: a newcomer takes the place of the oldest.
+	maxConnections = 64
 	// maxHeader bounds the header of a request, in bytes.
 	maxHeader = 16 << 10
 )
@@ -136,7 +139,7 @@ func (c *Console) Listen(addr string) (url string, err error) {
 	c.url, c.ended = "http://"+at+"/#"+c.token, make(chan struct{})
 	go func(s *http.Server, ended chan struct{}) {
 		defer close(ended)
-		_ = s.Serve(l) // it ends with Close
+		_ = s.Serve(listener.NewPlaces(maxConnections).Listen(l)) // it ends with Close
 	}(c.server, c.ended)
 	return c.url, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -285,5 +286,27 @@ func TestConsole_listensOnce(t *testing.T) {
 	}
 	if _, err := http.Get("http://" + u.Host); err == nil {
 		t.Error("it goes on after its end")
+	}
+}
+
+// Connections that rest keep nobody off the page.
+func TestConsole_strangers(t *testing.T) {
+	d := newDesk(t)
+	var first net.Conn
+	for range 300 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(d.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if first == nil {
+			first = c
+		}
+	}
+	if code, _, _ := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token); code != http.StatusOK {
+		t.Errorf("the page's own request: %d", code)
+	}
+	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("the oldest is open still: %d, %v", n, err)
 	}
 }

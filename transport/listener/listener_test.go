@@ -1,11 +1,11 @@
 package listener
 
 import (
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -58,7 +58,7 @@ func TestUnix(t *testing.T) {
 	if _, err := Unix(path); err == nil || err.Error() != path+" is in use by another process" {
 		t.Errorf("got %v", err)
 	}
-	uid, ok := User(accepted(t, Limit(ln, 2)))
+	uid, ok := Of(accepted(t, NewPlaces(2).Listen(ln))).User()
 	if want := strconv.Itoa(os.Geteuid()); !ok || runtime.GOOS != "windows" && uid != want {
 		t.Errorf("user %q, %v, want %q", uid, ok, want)
 	}
@@ -77,46 +77,114 @@ func TestUnix_SomethingInTheWay(t *testing.T) {
 	}
 }
 
-// So many connections are open at once, and no more; closing one makes room, and closing the listener ends the wait.
-func TestLimit(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// host is one end of a connection from an address.
+type host struct {
+	net.Conn
+	from   string
+	closed bool
+}
+
+func (h *host) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(h.from), Port: 1} }
+func (h *host) Close() error         { h.closed = true; return nil }
+
+// crowd is connections in front of places.
+type crowd struct {
+	t      *testing.T
+	places *Places
+	said   []string
+	now    int
+}
+
+func newCrowd(t *testing.T, n int) *crowd {
+	c := &crowd{t: t, places: NewPlaces(n)}
+	c.places.Full = func(what string) { c.said = append(c.said, what) }
+	return c
+}
+
+// come has n connections come from an address.
+func (c *crowd) come(from string, n int) (all []*Conn) {
+	for range n {
+		all = append(all, c.places.stranger(&host{from: from}))
 	}
-	ln := Limit(tcp, 1)
-	first := accepted(t, ln)
-	if _, ok := User(first); ok {
-		t.Error("who is at the other end of an internet address is known")
-	}
-	next := make(chan error, 1)
-	go func() {
-		c, err := ln.Accept()
-		if err == nil {
-			c.Close()
+	return all
+}
+
+// known makes connections a caller's, which then rest, each a little later than the one before.
+func (c *crowd) known(caller string, all []*Conn) {
+	c.t.Helper()
+	for _, x := range all {
+		if !x.Known(caller) {
+			c.t.Fatalf("there is no room for %s", caller)
 		}
-		next <- err
-	}()
-	there, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+		c.now++
+		x.rested = time.Unix(int64(c.now), 0)
 	}
-	defer there.Close()
-	select {
-	case err := <-next:
-		t.Fatalf("a second connection beside the only one that may be: %v", err)
-	case <-time.After(20 * time.Millisecond):
+}
+
+func open(all []*Conn) (n int) {
+	for _, x := range all {
+		if !x.Conn.(*host).closed {
+			n++
+		}
 	}
-	first.Close()
-	if err := <-next; err != nil {
-		t.Error(err)
+	return n
+}
+
+// A newcomer always has a place: the oldest stranger of the address with most gives way, and no caller.
+func TestPlaces_strangers(t *testing.T) {
+	c := newCrowd(t, 16)
+	callers := c.come("192.0.2.1", 3)
+	c.known("token:a", callers)
+	other := c.come("192.0.2.2", 1)
+	idle := c.come("2001:db8::1", 100)
+	same := c.come("2001:db8::2", 100) // of the same /64
+	if open(callers) != 3 || open(other) != 1 || open(idle) != 0 || open(same) != 3 || open(same[97:]) != 3 {
+		t.Errorf("%d callers, %d of another address, %d and %d idle", open(callers), open(other), open(idle), open(same))
 	}
-	accepted(t, ln)
-	go func() {
-		_, err := ln.Accept()
-		next <- err
-	}()
-	ln.Close()
-	if err := <-next; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("after it was closed: %v", err)
+	if len(c.said) == 0 || c.said[0] != "the places of connections that have brought no token are all taken, most by 2001:db8::/64" {
+		t.Error(c.said)
+	}
+	if same[99].Close(); c.places.new.Len() != 3 {
+		t.Errorf("%d strangers", c.places.new.Len())
+	}
+}
+
+// Where the callers' places are taken, who has most of those that rest gives one to a caller with fewer.
+func TestPlaces_callers(t *testing.T) {
+	c := newCrowd(t, 16) // 12 for callers
+	var many, few []*Conn
+	for range 10 {
+		many = append(many, c.come("192.0.2.1", 1)...)
+		c.known("token:many", many[len(many)-1:])
+	}
+	few = c.come("192.0.2.1", 2)
+	c.known("token:few", few)
+	many[0].Busy(true)
+	few = append(few, c.come("192.0.2.1", 1)...)
+	c.known("token:few", few[2:])
+	if many[1].Conn.(*host).closed == false || open(many) != 9 || open(few) != 3 {
+		t.Errorf("%d and %d are left", open(many), open(few))
+	}
+	more := c.come("192.0.2.1", 1)
+	c.known("token:many", more) // in place of its own
+	if open(many) != 8 || open(few) != 3 {
+		t.Errorf("%d and %d are left", open(many), open(few))
+	}
+	for _, x := range slices.Concat(many, more, few) {
+		x.Busy(true)
+	}
+	if x := c.come("192.0.2.1", 1)[0]; x.Known("token:few") {
+		t.Error("there is room where nothing rests")
+	} else if x.IsKnown() {
+		t.Error("it is known without a place")
+	}
+	if few[0].Known("token:many"); few[0].caller != "token:many" || len(c.places.known) != 12 {
+		t.Errorf("%s, of %d", few[0].caller, len(c.places.known))
+	}
+	for _, x := range slices.Concat(many, more, few) {
+		x.Close()
+	}
+	if len(c.places.known) != 0 {
+		t.Errorf("%d are left", len(c.places.known))
 	}
 }

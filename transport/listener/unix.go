@@ -77,15 +77,3 @@ type peerConn struct {
 	net.Conn
 	uid string
 }
-
-// User is the user at the other end of a connection that a listener of Unix accepted; false for others.
-func User(c net.Conn) (uid string, ok bool) {
-	if limited, is := c.(*limitedConn); is {
-		c = limited.Conn
-	}
-	p, ok := c.(*peerConn)
-	if !ok {
-		return "", false
-	}
-	return p.uid, true
-}

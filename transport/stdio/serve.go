@@ -19,9 +19,9 @@ const (
 	MaxMessage = 16 << 20
 	// maxBytes bounds the messages of all calls in flight together, 64 MiB, for the same reason.
 	maxBytes = 4 * MaxMessage
-	// defaultConcurrency is far over what plugins run at once, so that their own queues decide,
-	// and small enough that a flood waits in the pipe.
-	defaultConcurrency = 128
+	// defaultConcurrency is as many as one client may have in flight: calls that wait for their turns keep nobody
+	// from being heard who cancels them. A flood waits in the pipe.
+	defaultConcurrency = protocol.MaxInFlight
 	// defaultDrain is how long calls may go on after the end of input: a client that closed the
 	// pipe commonly kills us some seconds later.
 	defaultDrain = 5 * time.Second
@@ -35,7 +35,7 @@ type Options struct {
 	Principal string
 	// MaxMessage is the longest message read, in bytes; 0 means 16 MiB.
 	MaxMessage int
-	// Concurrency is how many requests run at once, at least 2; 0 means 128. At the limit
+	// Concurrency is how many requests run at once, at least 2; 0 means protocol.MaxInFlight. At the limit
 	// nothing more is read.
 	Concurrency int
 	// Drain is how long calls in flight may go on once reading ended; 0 means 5 s, negative

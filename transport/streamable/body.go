@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,10 +15,10 @@ const (
 	// bodyTimeout is how long a body may take: 16 MiB at half a megabyte a second. It is held for
 	// refused requests too, whose bodies the HTTP server reads to keep the connection.
 	bodyTimeout = 30 * time.Second
+	// strangerTimeout is how long the rest of a body may take whose request was refused before a token was accepted.
+	strangerTimeout = 2 * time.Second
 	// freeBody is the size up to which a body costs nothing of the memory for all.
 	freeBody = 64 << 10
-	// maxBodies is the memory for all larger bodies together, 256 MiB: as many as 16 of the largest.
-	maxBodies = 256 << 20
 )
 
 // contentType wants JSON, as it is.
@@ -111,11 +110,15 @@ func (x *exchange) read() *refusal {
 	}
 }
 
-// growBody doubles the room for the body, if there is memory for it.
+// growBody doubles the room for the body, if there is memory for it; for no more than is announced, or may come.
 func (x *exchange) growBody() bool {
-	size := 2 * cap(x.body)
+	most := x.h.options.MaxMessage
+	if announced := x.r.ContentLength; announced >= int64(len(x.body)) {
+		most = int(announced)
+	}
+	size := min(2*cap(x.body), most+1)
 	if size > freeBody {
-		if !x.h.bodies.take(size - x.borrowed) {
+		if !x.h.bodies.take(x.principal, size-x.borrowed) {
 			return false
 		}
 		x.borrowed = size
@@ -136,16 +139,3 @@ func unread(err error) *refusal {
 	}
 	return refuse(http.StatusBadRequest, "the body ended early").with("Connection", "close")
 }
-
-// budget is an amount that many share.
-type budget struct{ left atomic.Int64 }
-
-func (b *budget) take(n int) bool {
-	if b.left.Add(int64(-n)) >= 0 {
-		return true
-	}
-	b.left.Add(int64(n))
-	return false
-}
-
-func (b *budget) giveBack(n int) { b.left.Add(int64(n)) }

@@ -22,7 +22,8 @@ type Handler struct {
 	addresses  *ratelimit.Limiter
 	principals *ratelimit.Limiter
 	sessions   *sessions
-	bodies     budget
+	bodies     *budget // bytes of large messages
+	requests   *budget // in flight
 	versions   versions
 
 	bodyTimeout, keepAlive time.Duration
@@ -76,7 +77,8 @@ func newHandler(srv server, o *Options) *Handler {
 	for _, origin := range o.Origins {
 		h.origins = append(h.origins, normalOrigin(origin))
 	}
-	h.bodies.left.Store(maxBodies)
+	h.bodies = newBudget(o.Bodies, max(o.Bodies/4, 2*o.MaxMessage), newNotice(o.Logger, "http.bodies"))
+	h.requests = newBudget(o.Connections, max(o.Connections/2, 1), newNotice(o.Logger, "http.connections"))
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.quiet, h.hush = context.WithCancel(h.ctx)
 	return h
@@ -103,9 +105,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // the connection may have an older one
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if f := x.serve(); f != nil {
+		if x.principal == "" { // a stranger has one try, and little time
+			f.close = true
+			x.rc.SetReadDeadline(time.Now().Add(min(h.bodyTimeout, strangerTimeout)))
+		}
 		f.write(w)
 	}
-	h.bodies.giveBack(x.borrowed)
+	h.bodies.giveBack(x.principal, x.borrowed)
+	if x.placed {
+		h.requests.giveBack(x.principal, 1)
+	}
 }
 
 // exchange is one HTTP request and its response.
@@ -116,7 +125,8 @@ type exchange struct {
 	rc        *http.ResponseController
 	principal string
 	body      []byte
-	borrowed  int // of Handler.bodies
+	borrowed  int  // of Handler.bodies
+	placed    bool // among Handler.requests
 }
 
 // checks runs them in order until one refuses.
@@ -140,7 +150,7 @@ func (x *exchange) serve() *refusal {
 	if x.r.Method == http.MethodOptions {
 		return x.preflight()
 	}
-	if f := checks(x.addressRate, x.authenticate, x.principalRate, x.open); f != nil {
+	if f := checks(x.addressRate, x.authenticate, x.place, x.principalRate, x.open); f != nil {
 		return f
 	}
 	if isOld {

@@ -2,15 +2,27 @@ package streamable
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
-type peerKey struct{}
+type connKey struct{}
 
-// withPeer notes the user at the other end of a unix socket.
-func withPeer(ctx context.Context, uid string) context.Context {
-	return context.WithValue(ctx, peerKey{}, uid)
+// withConn notes the connection that a request came on.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if placed := listener.Of(c); placed != nil {
+		return context.WithValue(ctx, connKey{}, placed)
+	}
+	return ctx
+}
+
+// conn is the connection that the request came on; nil if another listener than ours has it.
+func (x *exchange) conn() *listener.Conn {
+	c, _ := x.r.Context().Value(connKey{}).(*listener.Conn)
+	return c
 }
 
 const anonymous = "anonymous"
@@ -18,9 +30,11 @@ const anonymous = "anonymous"
 // authenticate finds out whose request it is.
 func (x *exchange) authenticate() *refusal {
 	// Behind a proxy the user at the other end of a socket is the proxy's, and not the caller.
-	if uid, ok := x.r.Context().Value(peerKey{}).(string); ok && !x.h.options.BehindProxy {
-		x.principal = "socket:" + uid
-		return nil
+	if c := x.conn(); c != nil && !x.h.options.BehindProxy {
+		if uid, ok := c.User(); ok {
+			x.principal = "socket:" + uid
+			return nil
+		}
 	}
 	if x.h.options.Tokens == nil {
 		if !x.h.local { // Check refuses such options: another listener than ours serves this handler
@@ -45,6 +59,21 @@ func (x *exchange) authenticate() *refusal {
 		return unauthorized("the token is not known", `, error="invalid_token"`)
 	}
 	x.principal = "token:" + name
+	return nil
+}
+
+// place gives the request's connection a place among those of callers, and the request one among those in flight.
+func (x *exchange) place() *refusal {
+	owner := x.principal
+	if x.h.options.BehindProxy {
+		owner = "the proxy"
+	}
+	if c := x.conn(); c != nil && !c.Known(owner) {
+		return refuse(http.StatusServiceUnavailable, "too many connections").with("Retry-After", "1").closing()
+	}
+	if x.placed = x.h.requests.take(x.principal, 1); !x.placed {
+		return refuse(http.StatusTooManyRequests, "too many requests at once").with("Retry-After", "1")
+	}
 	return nil
 }
 

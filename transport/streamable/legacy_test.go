@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"regexp"
@@ -159,13 +160,24 @@ func TestSessions_Bounded(t *testing.T) {
 	first, second := s.begin(alice("-")), s.begin(alice("-"))
 	s.want("first is used", "POST", legacyBody(1, "ping", "{}"), alice(first), 200, okBody)
 
-	r := s.want("bob takes none of hers", "POST", initializeBody, headers{"Authorization": "Bearer b"}, 503, errorBody("0", -32600, "too many sessions"))
+	bob := headers{"Authorization": "Bearer b"}
+	his := s.begin(bob)
+	s.want("second was unused for longer, and she had most", "POST", legacyBody(1, "ping", "{}"), alice(second), 404,
+		errorBody("1", -32600, "there is no such session (any more): begin with initialize"))
+	s.want("first is used again", "POST", legacyBody(1, "ping", "{}"), alice(first), 200, okBody)
+	third := s.begin(bob)
+	s.want("he has as many as she has, and takes none of hers", "POST", legacyBody(1, "ping", "{}"),
+		headers{"Authorization": "Bearer b", "Mcp-Session-Id": his}, 404, errorBody("1", -32600, "there is no such session (any more): begin with initialize"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	busy := []*bufio.Reader{s.open(ctx, "GET", "", alice(first)), s.open(ctx, "GET", "", headers{"Authorization": "Bearer b", "Mcp-Session-Id": third})}
+	for _, stream := range busy {
+		s.reads(stream, priming("0-0"))
+	}
+	r := s.want("none rests", "POST", initializeBody, bob, 503, errorBody("0", -32600, "too many sessions"))
 	if got := r.Header.Get("Retry-After"); got != "60" {
 		t.Errorf("Retry-After %q", got)
 	}
-	s.begin(alice("-"))
-	s.want("second was unused for longer", "POST", legacyBody(1, "ping", "{}"), alice(second), 404,
-		errorBody("1", -32600, "there is no such session (any more): begin with initialize"))
 	s.want("first is there", "POST", legacyBody(1, "ping", "{}"), alice(first), 200, okBody)
 	s.h.Close()
 	if f.connected.Load() != f.closed.Load() {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
 // addressRate comes before the token is looked at, so that guessing has its price.
@@ -29,23 +31,13 @@ func tooMany(wait time.Duration) *refusal {
 // seconds is a time as Retry-After has it.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
-// address is where the request comes from: an IPv4 address, or the /64 of an IPv6 address, which
-// is what one host has to itself.
+// address is where the request comes from, as Source has it.
 func (x *exchange) address() string {
 	host, _, _ := net.SplitHostPort(x.r.RemoteAddr)
 	if x.h.options.BehindProxy {
 		host = orDefault(lastForwarded(x.r.Header), host)
 	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if ip = ip.Unmap().WithZone(""); ip.Is6() {
-		if p, err := ip.Prefix(64); err == nil {
-			return p.String()
-		}
-	}
-	return ip.String()
+	return listener.Source(host)
 }
 
 // lastForwarded is what our own proxy appended; what stands before it anybody can write.

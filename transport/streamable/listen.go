@@ -45,7 +45,9 @@ func Listen(o *Options) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.ln = listener.Limit(ln, l.options.Connections)
+	places := listener.NewPlaces(l.options.Connections)
+	places.Full = newNotice(l.options.Logger, "http.connections").hit
+	l.ln = places.Listen(ln)
 	return l, nil
 }
 
@@ -124,16 +126,16 @@ func (l *Listener) server(ctx context.Context, h *Handler) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(l.options.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ConnContext:       connContext,
+		ConnContext:       withConn,
+		ConnState:         noteState,
 	}
 }
 
-// connContext keeps who is at the other end of a unix socket.
-func connContext(ctx context.Context, c net.Conn) context.Context {
-	if uid, ok := listener.User(c); ok {
-		return withPeer(ctx, uid)
+// noteState tells a connection whether it rests.
+func noteState(c net.Conn, state http.ConnState) {
+	if placed := listener.Of(c); placed != nil && (state == http.StateActive || state == http.StateIdle) {
+		placed.Busy(state == http.StateActive)
 	}
-	return ctx
 }
 
 func (l *Listener) run(srv *http.Server) error {

@@ -14,13 +14,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -157,7 +160,7 @@ func TestServe_DeadlinesDoNotStay(t *testing.T) {
 
 func TestServe_MemoryForBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
-	s.h.bodies.left.Store(200 << 10)
+	s.h.bodies.left = 200 << 10
 	big := callBody("quiet", strings.Repeat("x", 250<<10))
 	small := callBody("quiet", strings.Repeat("x", 50<<10))
 	extra := modernHeaders("tools/call", "quiet", nil)
@@ -168,42 +171,167 @@ func TestServe_MemoryForBodies(t *testing.T) {
 		}
 		s.want("small", "POST", small, extra, 200, doneBody)
 	}
-	s.h.bodies.left.Store(maxBodies)
+	s.h.bodies.left = defaultBodies
 	for range 3 {
 		s.want("big", "POST", big, extra, 200, doneBody)
 	}
-	if left := s.h.bodies.left.Load(); left != maxBodies {
-		t.Errorf("%d bytes are missing", maxBodies-left)
+	if left := s.h.bodies.left; left != defaultBodies || len(s.h.bodies.of) != 0 {
+		t.Errorf("%d bytes are missing: %v", defaultBodies-left, s.h.bodies.of)
 	}
 	s.end()
 }
 
-func TestServe_Connections(t *testing.T) {
-	s := serve(t, newFake(), &Options{Connections: 2})
-	first, second, third := s.dial(), s.dial(), s.dial()
-	request := "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	read := func(c net.Conn, wait time.Duration) error {
-		c.SetReadDeadline(time.Now().Add(wait))
-		_, err := c.Read(make([]byte, 1))
-		return err
-	}
-	for _, c := range []net.Conn{first, second} {
-		io.WriteString(c, request)
-		if err := read(c, patience); err != nil {
-			t.Fatal(err)
+// Strangers who rest, refused or silent, and a caller with many bodies that do not end, keep no other caller out.
+func TestServe_Strangers(t *testing.T) {
+	f, log := newFake(), &logged{}
+	s := serve(t, f, &Options{Tokens: tokens{"a": "alice", "e": "eve"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	for i := range 1100 {
+		c := s.dial()
+		if i%2 == 0 {
+			go io.WriteString(c, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		}
 	}
-	io.WriteString(third, request)
-	if err := read(third, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("a third connection is served: %v", err)
+	half := strings.Replace(rawHead, "\r\n", "\r\nAuthorization: Bearer e\r\n", 1) + "16000000\r\n\r\n" + strings.Repeat(" ", 1<<20)
+	for range 40 {
+		c := s.dial()
+		go io.WriteString(c, half)
 	}
-	first.Close()
-	if err := read(third, patience); err != nil {
-		t.Fatal(err)
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	alice := modernHeaders("tools/call", "echo", headers{"Authorization": "Bearer a"})
+	for i := range 200 {
+		text := "hi"
+		if i%10 == 0 {
+			text = strings.Repeat("x", 1<<20)
+		}
+		r, err := client.Do(s.request(t.Context(), "POST", callBody("echo", text), alice))
+		if err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+		body, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if want := `{"jsonrpc":"2.0","id":1,"result":"` + text + `"}`; r.StatusCode != 200 || string(body) != want || err != nil {
+			t.Fatalf("call %d: %d, %d bytes, %v", i, r.StatusCode, len(body), err)
+		}
+		if i%50 == 0 { // and new connections
+			client.CloseIdleConnections()
+		}
 	}
-	second.Close()
-	third.Close()
+	for _, want := range []string{"most by 127.0.0.1", "setting=http.connections"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q: %s", want, log)
+		}
+	}
+	client.CloseIdleConnections()
+	s.h.cancel()
+	s.stop()
+}
+
+// logged is a log that is written from any goroutine.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A stranger has one try on a connection; a caller keeps it, also for what is refused.
+func TestServe_StrangersTry(t *testing.T) {
+	s := serve(t, newFake(), &Options{Tokens: tokens{"a": "alice"}})
+	s.h.bodyTimeout = 50 * time.Millisecond
+	for _, test := range []struct{ name, request, status string }{
+		{"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n", "HTTP/1.1 401 Unauthorized"},
+		{"an unknown token", "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n", "HTTP/1.1 401 Unauthorized"},
+		{"another path", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 Not Found"},
+		{"another host", "GET /mcp HTTP/1.1\r\nHost: evil\r\n\r\n", "HTTP/1.1 403 Forbidden"},
+	} {
+		if got, rest := raw(t, s.dial(), test.request); got != test.status || !strings.Contains(rest, "Connection: close\r\n") {
+			t.Errorf("%s: %q\n%s", test.name, got, rest)
+		}
+	}
+	c := s.dial()
+	in := bufio.NewReader(c)
+	for range 3 {
+		io.WriteString(c, "PUT /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n\r\n")
+		r, err := http.ReadResponse(in, nil)
+		if err != nil || r.StatusCode != 405 || r.Close {
+			t.Fatalf("%v, %v", r, err)
+		}
+		io.Copy(io.Discard, r.Body)
+	}
+	c.Close()
 	s.end()
+}
+
+// One caller has half of the requests in flight at most, streams among them.
+func TestServe_ShareOfRequests(t *testing.T) {
+	f := newFake()
+	s := serve(t, f, &Options{Connections: 8, Tokens: tokens{"a": "alice", "e": "eve"}})
+	eve, alice := headers{"Authorization": "Bearer e"}, headers{"Authorization": "Bearer a"}
+	in := headers{"Authorization": "Bearer e", "Mcp-Session-Id": s.begin(eve)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	standing := s.open(ctx, "GET", "", in)
+	s.reads(standing, priming("0-0"))
+	var calls sync.WaitGroup
+	for range 3 {
+		calls.Go(func() {
+			s.want("eve's", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", eve), 200, doneBody)
+		})
+		receive(t, f.entered)
+	}
+	r := s.want("one too many", "POST", callBody("echo", "hi"), modernHeaders("tools/call", "echo", eve), 429, refused("too many requests at once"))
+	if r.Header.Get("Retry-After") != "1" {
+		t.Error("no Retry-After")
+	}
+	s.want("alice's", "POST", callBody("echo", "hi"), modernHeaders("tools/call", "echo", alice), 200, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
+	close(f.release)
+	calls.Wait()
+	s.want("eve's again", "POST", callBody("echo", "hi"), modernHeaders("tools/call", "echo", eve), 200, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
+	cancel()
+	http.DefaultClient.CloseIdleConnections()
+	s.end()
+	if len(s.h.requests.of) != 0 || s.h.requests.left != 8 {
+		t.Errorf("%v, %d left", s.h.requests.of, s.h.requests.left)
+	}
+}
+
+// A caller has a quarter of the memory for large messages at most.
+func TestServe_ShareOfBodies(t *testing.T) {
+	s := serve(t, newFake(), &Options{Bodies: 1 << 20, MaxMessage: 200 << 10, Tokens: tokens{"a": "alice", "e": "eve"}})
+	head := strings.Replace(rawHead, "\r\n", "\r\nAuthorization: Bearer e\r\n", 1)
+	for range 2 { // of 400 KiB
+		go io.WriteString(s.dial(), head+"190000\r\n\r\n"+strings.Repeat(" ", 180000))
+	}
+	for s.shareOf("token:eve") < 380002 {
+		runtime.Gosched()
+	}
+	big := callBody("quiet", strings.Repeat("x", 150<<10))
+	ask := func(token string, status int, want string) {
+		t.Helper()
+		s.want(token, "POST", big, modernHeaders("tools/call", "quiet", headers{"Authorization": "Bearer " + token}), status, want)
+	}
+	ask("e", 503, refused("too many large messages at once"))
+	ask("a", 200, doneBody)
+	http.DefaultClient.CloseIdleConnections()
+	s.stop()
+}
+
+func (s *served) shareOf(caller string) int {
+	b := s.h.bodies
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of[caller]
 }
 
 func TestServe_ShutdownWaits(t *testing.T) {

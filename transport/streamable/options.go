@@ -23,6 +23,7 @@ const (
 	MaxMessage = 16 << 20
 
 	defaultConnections = 1024 // under the usual limit of open files
+	defaultBodies      = 256 << 20
 	defaultSessions    = 1024
 	// defaultSessionIdle is a long coffee break; a client whose session has gone begins a new one.
 	defaultSessionIdle = time.Hour
@@ -72,8 +73,12 @@ type Options struct {
 	Sessions int
 	// SessionIdle is how long an unused session is kept; 0 means an hour.
 	SessionIdle time.Duration
-	// Connections is how many are open at once; more wait to be accepted. 0 means 1024.
+	// Connections is how many are open at once (see listener.Places), and how many requests are in flight, of which a
+	// caller has at most half. 0 means 1024.
 	Connections int
+	// Bodies is the memory for all messages over 64 KiB that are read or served, in bytes, of which a caller has at most a
+	// quarter, or twice MaxMessage. 0 means 256 MiB.
+	Bodies int
 	// Drain is how long requests may go on at the end; 0 means 8 s, negative not at all.
 	Drain time.Duration
 	// Logger gets what clients cannot be told; nil drops it.
@@ -91,6 +96,7 @@ func (o *Options) withDefaults() *Options {
 	d.Sessions = orDefault(max(d.Sessions, 0), defaultSessions)
 	d.SessionIdle = orDefault(max(d.SessionIdle, 0), defaultSessionIdle)
 	d.Connections = orDefault(max(d.Connections, 0), defaultConnections)
+	d.Bodies = orDefault(max(d.Bodies, 0), defaultBodies)
 	d.Drain = max(orDefault(d.Drain, defaultDrain), 0)
 	d.Origins = slices.Clone(d.Origins)
 	d.Rate = d.rate()

@@ -17,6 +17,7 @@ type refusal struct {
 	err    *jsonrpc.Error
 	key    string // one more header; "" for none
 	value  string
+	close  bool // the connection
 }
 
 func refuse(status int, format string, args ...any) *refusal {
@@ -38,7 +39,16 @@ func (f *refusal) with(key, value string) *refusal {
 	return f
 }
 
+// closing ends the connection with the refusal.
+func (f *refusal) closing() *refusal {
+	f.close = true
+	return f
+}
+
 func (f *refusal) write(w http.ResponseWriter) {
+	if f.close {
+		w.Header().Set("Connection", "close")
+	}
 	if f.key != "" {
 		w.Header().Set(f.key, f.value)
 	}

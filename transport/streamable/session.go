@@ -70,8 +70,8 @@ func newSessions(max int, idle time.Duration) *sessions {
 	return &sessions{max: max, idle: idle, now: time.Now, byID: make(map[string]*session), order: list.New()}
 }
 
-// add begins a session. When there are too many, the principal's own longest unused one has to go;
-// if it has none at rest, there is no new one, and add returns nil.
+// add begins a session. When there are too many, the longest unused one of the principal who has most has to go: another
+// who has more than this one, or itself. If none rests, there is no new one, and add returns nil.
 func (s *sessions) add(ctx context.Context, n *session) *session {
 	n.id = rand.Text()
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -176,15 +176,25 @@ func (s *sessions) expire() (gone []*session) {
 	return gone
 }
 
-// evict takes out the longest unused session of a principal.
+// evict takes out the session that gives way to one more of a principal.
 func (s *sessions) evict(principal string) []*session {
+	of := map[string]int{}
+	for _, x := range s.byID {
+		of[x.principal]++
+	}
+	var found *session
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if x := e.Value.(*session); x.principal == principal && x.active == 0 {
-			s.drop(x)
-			return []*session{x}
+		x := e.Value.(*session)
+		mayGo := x.principal == principal || of[x.principal] > of[principal]
+		if x.active == 0 && mayGo && (found == nil || of[x.principal] > of[found.principal]) {
+			found = x
 		}
 	}
-	return nil
+	if found == nil {
+		return nil
+	}
+	s.drop(found)
+	return []*session{found}
 }
 
 func (s *sessions) drop(x *session) {

@@ -1,0 +1,72 @@
+package streamable
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
+)
+
+// budget is an amount that callers share. None has more than its share.
+type budget struct {
+	share int
+	full  *notice
+
+	mu   sync.Mutex
+	left int
+	of   map[string]int // what each caller has
+}
+
+func newBudget(all, share int, full *notice) *budget {
+	return &budget{left: all, share: share, full: full, of: map[string]int{}}
+}
+
+// take takes so much for a caller, if there is as much.
+func (b *budget) take(caller string, n int) bool {
+	b.mu.Lock()
+	what := ""
+	switch {
+	case b.of[caller]+n > b.share:
+		what = "the share of " + caller + " is used up"
+	case b.left < n:
+		what = "all is in use"
+	default:
+		b.left -= n
+		b.of[caller] += n
+	}
+	b.mu.Unlock()
+	if what != "" {
+		b.full.hit(what)
+	}
+	return what == ""
+}
+
+func (b *budget) giveBack(caller string, n int) {
+	if n == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+	if b.of[caller] -= n; b.of[caller] == 0 {
+		delete(b.of, caller)
+	}
+}
+
+// notice says in the log that a bound was hit, once a minute.
+type notice struct {
+	log     *slog.Logger
+	setting string
+	often   *ratelimit.Limiter
+}
+
+func newNotice(log *slog.Logger, setting string) *notice {
+	return &notice{log: log, setting: setting, often: ratelimit.New(1.0/60, 1)}
+}
+
+// hit may be called from any goroutine.
+func (n *notice) hit(what string) {
+	if n.often.Take(n.setting) == 0 {
+		n.log.Warn("requests are refused, or connections closed, for want of room", "what", what, "setting", n.setting)
+	}
+}
