@@ -137,7 +137,7 @@ func NewHost(o *Options) *Host {
 // placesOf finds out about the operator's home, and about the links of the system: those in the topmost folder, which
 // nobody else makes. The usual file systems of two systems fold case.
 func placesOf(home string) grant.Places {
-	p := grant.Places{Home: home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin"}
+	p := grant.Places{Home: home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin", Repository: isRepository}
 	link := func(from string) {
 		if real, err := filepath.EvalSymlinks(from); err == nil && real != from {
 			p.Links = append(p.Links, grant.Link{From: filepath.ToSlash(from), To: filepath.ToSlash(real)})

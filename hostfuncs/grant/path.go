@@ -17,6 +17,9 @@ type Places struct {
 	Links []Link
 	// Fold says that the file system does not tell upper from lower case.
 	Fold bool
+	// Repository reports whether a folder, with plain slashes, is taken for a repository by git, whatever its name is; nil
+	// is none.
+	Repository func(folder string) bool
 }
 
 // steps cuts an absolute path; slashes are as on this system or plain.
@@ -40,7 +43,7 @@ func toSlash(name string) string {
 func foldAll(steps []string) []string {
 	out := make([]string, len(steps))
 	for i, s := range steps {
-		out[i] = strings.ToLower(s)
+		out[i] = foldName(s)
 	}
 	return out
 }
@@ -75,7 +78,7 @@ func (p Places) target(op Op, name string) target {
 		t.home = append([]string{}, steps(p.real(p.Home))...)
 	}
 	t.folded.steps = foldAll(t.plain.steps)
-	t.plain.needs = p.needs(op, t.folded.steps)
+	t.plain.needs = p.needs(op, t.plain.steps, t.folded.steps)
 	t.folded.needs = t.plain.needs
 	return t
 }

@@ -108,7 +108,7 @@ func (p pattern) fold() pattern {
 	for i, s := range p {
 		folded[i] = segment{any: s.any, bind: s.bind, bound: s.bound, plugin: s.plugin, glob: make(glob, len(s.glob))}
 		for j, piece := range s.glob {
-			folded[i].glob[j] = strings.ToLower(piece)
+			folded[i].glob[j] = foldName(piece)
 		}
 	}
 	return folded

@@ -40,7 +40,8 @@ func (r *fsRule) spans(o *fsRule, p Places) bool {
 	if !ownKnown || !otherKnown {
 		return false
 	}
-	return own.spans(other, p.needs(o.op, foldAll(other.samples())))
+	sample := other.samples()
+	return own.spans(other, p.needs(o.op, sample, foldAll(sample)))
 }
 
 // absolute is the path from the root on, or from what the line begins with; false if nobody knows the home.

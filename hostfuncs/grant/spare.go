@@ -1,86 +1,242 @@
 package grant
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// needs marks the steps of a path that a line must spell out; the steps are in lower case.
-func (p Places) needs(op Op, steps []string) []need {
-	needs := make([]need, len(steps))
-	if p.Home != "" {
-		markCredentials(op, p.real(p.Home), steps, needs)
+// spareText lists what a line has to spell out, with the reason for each.
+//
+//go:embed spare.txt
+var spareText string
+
+// spared is the list, read.
+type spared struct {
+	groups []spareGroup
+	run    [2]*spareNode // for writing: in any folder, below the home
+	key    *spareNode    // for reading and writing, below the home
+	git    *spareNode    // may be written in a repository
+	not    *spareNode    // of that, may not
+}
+
+// spareGroup is entries of one kind and place, which share a reason.
+type spareGroup struct {
+	kind, where, reason string
+	entries             []string
+}
+
+// spareNode is a step of entries: a name, or a text with stars.
+type spareNode struct {
+	names map[string]*spareNode
+	globs []spareGlob
+	ends  bool // an entry does here
+}
+
+type spareGlob struct {
+	glob glob
+	next *spareNode
+}
+
+// The places of an entry.
+const (
+	anywhere = iota
+	inHome
+)
+
+// spares reads the list.
+var spares = sync.OnceValue(func() *spared {
+	s := &spared{groups: readSpares(spareText), run: [2]*spareNode{{}, {}}, key: &spareNode{}, git: &spareNode{}, not: &spareNode{}}
+	for _, g := range s.groups {
+		to := map[string]*spareNode{"run any": s.run[anywhere], "run home": s.run[inHome], "key home": s.key, "git any": s.git, "not any": s.not}[g.kind+" "+g.where]
+		for _, e := range g.entries {
+			to.add(strings.Split(e, "/"))
+		}
+	}
+	return s
+})
+
+// readSpares cuts the list into its groups.
+func readSpares(text string) (groups []spareGroup) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || line[0] == '#':
+		case strings.HasPrefix(line, "  "):
+			last := &groups[len(groups)-1]
+			last.entries = append(last.entries, line[2:])
+		default:
+			head, reason, _ := strings.Cut(line, ": ")
+			kind, where, _ := strings.Cut(head, " ")
+			groups = append(groups, spareGroup{kind: kind, where: where, reason: reason})
+		}
+	}
+	return groups
+}
+
+func (n *spareNode) add(steps []string) {
+	if len(steps) == 0 {
+		n.ends = true
+		return
+	}
+	n.child(steps[0]).add(steps[1:])
+}
+
+// child is the node for one step, which is made if there is none.
+func (n *spareNode) child(step string) *spareNode {
+	if n.names == nil {
+		n.names = map[string]*spareNode{}
+	}
+	if n.names[step] == nil {
+		next := &spareNode{}
+		if n.names[step] = next; strings.Contains(step, "*") {
+			n.globs = append(n.globs, spareGlob{splitStars(step), next})
+		}
+	}
+	return n.names[step]
+}
+
+// match goes through a path: found is how many steps the shortest entry has that the path is or lies below, 0 if there is
+// none; leads says that entries lie below the path.
+func (n *spareNode) match(path []string) (found int, leads bool) {
+	if n.ends {
+		return 0, false
+	}
+	if len(path) == 0 {
+		return 0, len(n.names) > 0
+	}
+	take := func(next *spareNode) {
+		if next.ends {
+			found = 1
+			return
+		}
+		rest, on := next.match(path[1:])
+		if rest > 0 && (found == 0 || rest+1 < found) {
+			found = rest + 1
+		}
+		leads = leads || on
+	}
+	if next := n.names[path[0]]; next != nil {
+		take(next)
+	}
+	for _, g := range n.globs {
+		if g.glob.match(path[0]) {
+			take(g.next)
+		}
+	}
+	return found, leads
+}
+
+// needs marks the steps of a path that a line must spell out; folded are the same in lower case.
+func (p Places) needs(op Op, plain, folded []string) []need {
+	needs := make([]need, len(plain))
+	home := foldAll(steps(p.real(p.Home)))
+	if path, ok := below(folded, home); ok && p.Home != "" {
+		markHome(op, path, needs[len(folded)-len(path):])
 	}
 	if op == Write {
-		markStartup(steps, needs)
+		if _, above := below(home, folded); above && p.Home != "" && len(folded) > 0 {
+			needs[len(folded)-1] = needLiteral
+		}
+		markRun(folded, needs)
+		p.markRepository(plain, folded, needs)
 	}
 	return needs
 }
 
-// markCredentials marks folders below the home that hold keys: whoever reads them is the operator. The
-// folders above them are marked for writing, so that none can be moved to where it is not known.
-func markCredentials(op Op, place string, path []string, needs []need) {
-	home := foldAll(steps(place))
-	for _, folder := range credentials() {
-		secret := slices.Concat(home, folder)
-		if _, inside := below(path, secret); inside {
-			for i := range folder {
-				needs[len(home)+i] = needLiteral
-			}
-		}
-		if _, above := below(secret, path); above && op == Write && len(path) > 0 {
+// markHome marks what programs keep below the home. The folders above are marked for writing, so that none can be moved to
+// where it is not known.
+func markHome(op Op, path []string, needs []need) {
+	lists := []*spareNode{spares().key}
+	if op == Write {
+		lists = append(lists, spares().run[inHome])
+	}
+	for _, list := range lists {
+		found, leads := list.match(path)
+		mark(needs[:found])
+		if leads && op == Write && len(path) > 0 {
 			needs[len(path)-1] = needLiteral
 		}
 	}
 }
 
-// credentials are folders and files of keys, below the home.
-func credentials() [][]string {
-	return [][]string{
-		{".ssh"}, {".gnupg"}, {".aws"}, {".azure"}, {".kube"}, {".docker"}, {".netrc"}, {".npmrc"}, {".pypirc"},
-		{".git-credentials"}, {".password-store"}, {".config", "gcloud"}, {".config", "gh"}, {".config", "op"},
-		{".local", "share", "keyrings"}, {"library", "keychains"}, {"appdata", "roaming", "gcloud"},
+// markRun marks what makes a later program run code that was written here.
+func markRun(path []string, needs []need) {
+	for i := range path {
+		found, _ := spares().run[anywhere].match(path[i:])
+		mark(needs[i : i+found])
 	}
 }
 
-// markStartup marks what makes a later program run code that was written here.
-func markStartup(steps []string, needs []need) {
-	for i, s := range steps {
-		last := i == len(steps)-1
-		if slices.Contains(startupNames(), s) || isConfigFolder(steps[:i], s) || last && s == ".config" {
-			needs[i] = needLiteral
+func mark(needs []need) {
+	for i := range needs {
+		needs[i] = needLiteral
+	}
+}
+
+// markRepository marks what of a repository is more than its data, the folder of one as a whole, so that none that was
+// prepared elsewhere can be moved there, and the file without which a folder is none.
+func (p Places) markRepository(steps, folded []string, needs []need) {
+	top := slices.Index(folded, ".git")
+	bare := false
+	if i := p.bare(steps, top); i >= 0 {
+		top, bare = i, true
+	}
+	last := len(folded) - 1
+	if top < 0 {
+		if last >= 0 && folded[last] == "head" {
+			needs[last] = needLiteral
 		}
-		if s == ".git" {
-			markGit(steps[i:], needs[i:])
-		}
-	}
-}
-
-// startupNames are files and folders that shells, editors and tools load by themselves.
-func startupNames() []string {
-	return []string{
-		".ssh", ".mcp.json", ".vscode", ".idea", ".envrc", ".gitconfig",
-		".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
-		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
-		".xprofile", ".xinitrc", ".xsession", ".inputrc", ".vimrc", ".exrc", ".npmrc",
-	}
-}
-
-// isConfigFolder reports whether s is a folder of start-up files below .config or a PowerShell profile.
-func isConfigFolder(before []string, s string) bool {
-	in := len(before) > 0 && before[len(before)-1] == ".config"
-	return in && slices.Contains([]string{"fish", "autostart", "systemd", "powershell", "git", "nvim"}, s) ||
-		strings.HasSuffix(s, "profile.ps1")
-}
-
-// markGit marks the hooks and the config of a repository, and the repositories inside it; and the
-// folder as a whole, so that none that was prepared elsewhere can be moved there. steps begins with .git.
-func markGit(steps []string, needs []need) {
-	if len(steps) == 1 {
-		needs[0] = needLiteral
 		return
 	}
-	if s := steps[1]; s == "hooks" || s == "modules" || s == "worktrees" || strings.HasPrefix(s, "config") {
-		needs[0], needs[1] = needLiteral, needLiteral
+	if n := unspared(folded[top+1:], bare); n >= 0 {
+		mark(needs[top : top+1+n])
 	}
+}
+
+// unspared is how many steps in a repository, beginning with its first, a line has to spell out; -1 if the path is data. In a
+// bare one HEAD says what the folder is.
+func unspared(path []string, bare bool) int {
+	if len(path) == 0 || bare && path[0] == "head" {
+		return len(path)
+	}
+	if n, _ := spares().not.match(path); n > 0 {
+		return n
+	}
+	if n, _ := spares().git.match(path); n == 0 {
+		return 1
+	}
+	names := path[0] == "refs" || path[0] == "logs" // of branches, also HEAD
+	for i, step := range path[1:] {
+		if step == ".git" || !names && step == "head" || names && (step == "objects" || step == "commondir") {
+			return i + 2
+		}
+	}
+	return -1
+}
+
+// bare is the place in a path of a folder that is a repository without having the name of one, -1 if there is none; those
+// below another are not looked at.
+func (p Places) bare(steps []string, below int) int {
+	if p.Repository == nil {
+		return -1
+	}
+	for i := range steps {
+		if i == below || i == len(steps)-1 {
+			break
+		}
+		if folder := strings.Join(steps[:i+1], "/"); p.Repository(rooted(folder)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// rooted is a path made of its steps, on this system.
+func rooted(path string) string {
+	if isDrive(path + "/") {
+		return path
+	}
+	return "/" + path
 }
