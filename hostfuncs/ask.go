@@ -179,15 +179,12 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjso
 	}
 	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
 	for i, m := range o {
-		value, removed := clean.JSON(m.Value, unread)
+		value, removed := clean.JSON(m.Value, nil)
 		o[i].Value = value
 		g.Cleaned(removed, 0)
 	}
 	return o, nil
 }
-
-// unread are the members of a question that are data, which is shown to nobody as it is.
-func unread(member string) bool { return member == "data" || member == "blob" }
 
 // prepareRoots takes roots/list, which has no params.
 func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {

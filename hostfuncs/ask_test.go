@@ -170,7 +170,7 @@ func TestAsk_hostile(t *testing.T) {
 		if got := strings.Join(p.rounds, ""); got != tt.method+" "+tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
-		if strings.Contains(tt.params, "u202e") != (g.Receipt().Removed > 0) {
+		if strings.Contains(tt.params, "u202") != (g.Receipt().Removed > 0) {
 			t.Errorf("the receipt says %d removed: %s", g.Receipt().Removed, tt.params)
 		}
 	}

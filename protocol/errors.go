@@ -103,14 +103,14 @@ func (r *request) bug(err error) *jsonrpc.Error {
 
 // guestError maps a plugin's JSON-RPC error.
 func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
-	if g.Code == codeResourceNotFound && r.method == "resources/read" {
-		return r.resourceNotFound(g.Message)
-	}
 	message, _ := clean.Text(g.Message)
+	if g.Code == codeResourceNotFound && r.method == "resources/read" {
+		return r.resourceNotFound(message)
+	}
 	hints := r.hinted()
 	e := &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(message)}
 	if rawjson.Valid(g.Data) == nil {
-		e.Data = g.Data
+		e.Data, _ = clean.JSON(g.Data, nil)
 	}
 	return e
 }

@@ -128,7 +128,7 @@ func TestChallenge08_ansi(t *testing.T) {
 	if got := r.Content[2].(*mcp.EmbeddedResource).Resource.Text; got != "kept\u200b" {
 		t.Errorf("a resource is data: %q", got)
 	}
-	if got := receiptOf(t, r); got.Removed != 13 || got.Hidden != 1 {
+	if got := receiptOf(t, r); got.Removed != 13 || got.Hidden != 2 {
 		t.Errorf("the receipt counts %d and %d", got.Removed, got.Hidden)
 	}
 }

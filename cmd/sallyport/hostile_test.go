@@ -452,7 +452,7 @@ var descriptions = map[string]struct {
 		}
 		return describing(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
 	}, `warning: tool "ok" is left out: it is there already`,
-		[]string{"names-___x", "names-a_b", "names-misbehave-fine", "names-ok"}},
+		[]string{"names-___x", "names-misbehave-fine", "names-ok"}},
 	"schemas": {func() *wasmtest.Module {
 		var list []string
 		for name, s := range map[string]string{

@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/icon"
@@ -10,24 +11,52 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// untouched are the members of a content block that are data: a client shows them to nobody as they are.
-func untouched(member string) bool {
-	switch member {
-	case "resource", "data", "blob", "_meta", "uri", "mimeType":
-		return true
+// shapeOf says what stays as it is in a content block: what is in a resource, and only where the type says that there is
+// one. Data is base64, which has nothing that goes.
+func shapeOf(block json.RawMessage) *clean.Shape {
+	if string(rawjson.Get(block, "type")) != `"resource"` {
+		return nil
 	}
-	return false
+	return &clean.Shape{Members: map[string]*clean.Shape{"resource": contents()}}
 }
 
-// cleanContent cleans the blocks of a result: its texts, names and descriptions. What is in a resource, in
-// structured content or binary stays as it is.
-func cleanContent(o *rawjson.Object) int {
-	content, n := clean.JSON(o.Get("content"), untouched)
+// contents is the shape of an entry of a resource's contents.
+func contents() *clean.Shape {
+	return &clean.Shape{Members: map[string]*clean.Shape{"text": clean.Leave}}
+}
+
+// cleanEach cleans the elements of a list, each in the shape that it has, and returns how many characters went.
+func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *clean.Shape) (json.RawMessage, int) {
+	if clean.Count(list) == 0 {
+		return list, 0
+	}
+	elements, err := rawjson.Elements(list)
+	if err != nil {
+		return list, 0
+	}
+	removed := 0
+	for i, e := range elements {
+		var n int
+		elements[i], n = clean.JSON(e, shape(e))
+		removed += n
+	}
+	if removed == 0 {
+		return list, 0
+	}
+	return rawjson.Array(elements), removed
+}
+
+// cleanContent takes out of the blocks of a tool's answer what nobody sees, and icons that a client must not load. It
+// returns how many characters went, and how many of that kind stay in what is in resources.
+func cleanContent(o *rawjson.Object) (removed, hidden int) {
+	content := o.Get("content")
+	all := clean.Count(content)
+	content, removed = cleanEach(content, shapeOf)
 	content, icons := cleanIcons(content, "")
-	if n+icons > 0 {
+	if removed+icons > 0 {
 		o.Set("content", content)
 	}
-	return n
+	return removed, all - removed
 }
 
 // cleanIcons takes the icons out of links to resources that a client must not load. The blocks are the elements of a
@@ -76,13 +105,74 @@ func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
 	return o.Append(nil), removed
 }
 
-// cleanMessages cleans the messages of a prompt.
+// cleanMessages does the same for the messages of a prompt.
 func cleanMessages(o *rawjson.Object) {
-	clean.Members(o, "description")
-	meta.StripBelow(o, "messages")
-	messages, n := clean.JSON(o.Get("messages"), untouched)
+	messages, n := cleanEach(o.Get("messages"), func(m json.RawMessage) *clean.Shape {
+		return &clean.Shape{Members: map[string]*clean.Shape{"content": shapeOf(rawjson.Get(m, "content"))}}
+	})
 	messages, icons := cleanIcons(messages, "content")
 	if n+icons > 0 {
 		o.Set("messages", messages)
 	}
+	meta.StripBelow(o, "messages") // last: a key may have hidden as another
+}
+
+// cleanContents does the same for the contents of a resource, whose text stays as it is.
+func cleanContents(o *rawjson.Object) {
+	if list, n := cleanEach(o.Get("contents"), func(json.RawMessage) *clean.Shape { return contents() }); n > 0 {
+		o.Set("contents", list)
+	}
+	meta.StripBelow(o, "contents")
+}
+
+// payload are the members of results that have a reader of their own here.
+func payload(member string) bool {
+	switch member {
+	case "content", "structuredContent", "messages", "contents", "completion":
+		return true
+	}
+	return false
+}
+
+// hosts are the members by which results of other kinds are told: a question to the client, a task, a page of a list. They are
+// the host's to write. So are those that are a plugin's by another name, but for their case.
+var hosts = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"resultType", "inputRequests", "inputResponses", "requestState", "task", "tasks", "taskId", "ttl", "pollInterval", "pollIntervalMs",
+		"status", "statusMessage", "createdAt", "lastUpdatedAt", "nextCursor", "jsonrpc", "id", "method", "params", "error", "result",
+	} {
+		names[rawjson.Fold(name)] = ""
+	}
+	for _, name := range []string{"content", "structuredContent", "messages", "contents", "completion", "isError", "_meta", "description", "ttlMs", "cacheScope"} {
+		names[rawjson.Fold(name)] = name
+	}
+	return names
+}()
+
+// ownMembers leaves a result the members that are a plugin's, and cleans those that nothing else here looks at.
+func ownMembers(o *rawjson.Object) (removed int) {
+	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
+		name, taken := hosts[rawjson.Fold(m.Key)]
+		return taken && name != m.Key
+	})
+	for i, m := range *o {
+		if payload(m.Key) {
+			continue
+		}
+		value, n := clean.JSON(m.Value, nil)
+		(*o)[i].Value = value
+		removed += n
+	}
+	return removed + cleanNames(o)
+}
+
+// cleanNames does the same to the names of members; one that hid as another goes.
+func cleanNames(o *rawjson.Object) (removed int) {
+	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
+		_, n := clean.Text(m.Key)
+		removed += n
+		return n > 0
+	})
+	return removed
 }

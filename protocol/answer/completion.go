@@ -39,8 +39,9 @@ func Completion(raw json.RawMessage) (rawjson.Object, error) {
 	if len(values) > maxCompletions {
 		cutCompletion(&c, values)
 	}
-	clean.Members(&c, "values")
-	o.Set("completion", c.Append(nil))
+	ownMembers(&o)
+	cleaned, _ := clean.JSON(c.Append(nil), nil)
+	o.Set("completion", cleaned)
 	return o, nil
 }
 

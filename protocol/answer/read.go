@@ -3,7 +3,6 @@ package answer
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -16,6 +15,7 @@ func Prompt(raw json.RawMessage) (rawjson.Object, error) {
 	if err := eachObject(o, "messages", checkMessage); err != nil {
 		return nil, err
 	}
+	ownMembers(&o)
 	cleanMessages(&o)
 	return o, nil
 }
@@ -29,6 +29,7 @@ func Resource(raw json.RawMessage) (rawjson.Object, error) {
 	if err := eachObject(o, "contents", checkContents); err != nil {
 		return nil, err
 	}
-	meta.StripBelow(&o, "contents")
+	ownMembers(&o)
+	cleanContents(&o)
 	return o, nil
 }

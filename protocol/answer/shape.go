@@ -1,9 +1,11 @@
 package answer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -36,6 +38,11 @@ func parse(raw json.RawMessage) (rawjson.Object, error) {
 	if err != nil {
 		return nil, misshapen("it is not a JSON object (%v)", err)
 	}
+	for _, key := range []string{"content", "messages", "contents", "completion"} { // clients read them, each in its way
+		if path, twice := rawjson.AmbiguousKey(o.Get(key)); twice {
+			return nil, misshapen("%s holds a key that readers can take for another one: %s", key, clean.Visible(clean.Cut(path, 64)))
+		}
+	}
 	return o, nil
 }
 
@@ -60,7 +67,8 @@ func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) erro
 	return nil
 }
 
-// checkContent checks one content block. Types it does not know are let through.
+// checkContent checks one content block. The types are those of all revisions: a client refuses the whole of an answer with
+// one that it does not know.
 func checkContent(block json.RawMessage) error {
 	kind := rawjson.Get(block, "type")
 	if !rawjson.IsString(kind) {
@@ -70,7 +78,10 @@ func checkContent(block json.RawMessage) error {
 	case `"text"`:
 		return needStrings(block, "text")
 	case `"image"`, `"audio"`:
-		return needStrings(block, "data", "mimeType")
+		if err := needStrings(block, "data", "mimeType"); err != nil {
+			return err
+		}
+		return needBase64(block, "data")
 	case `"resource_link"`:
 		return needStrings(block, "uri", "name")
 	case `"resource"`:
@@ -81,6 +92,8 @@ func checkContent(block json.RawMessage) error {
 		if err := checkContents(resource); err != nil {
 			return misshapen(".resource%s", err)
 		}
+	default:
+		return misshapen(".type %s is none of text, image, audio, resource_link and resource", clean.Visible(clean.Cut(string(kind), 64)))
 	}
 	return nil
 }
@@ -92,6 +105,9 @@ func checkContents(entry json.RawMessage) error {
 	}
 	if !rawjson.IsString(rawjson.Get(entry, "text")) && !rawjson.IsString(rawjson.Get(entry, "blob")) {
 		return misshapen(" needs text or blob, a string")
+	}
+	if rawjson.IsString(rawjson.Get(entry, "blob")) {
+		return needBase64(entry, "blob")
 	}
 	return nil
 }
@@ -111,6 +127,30 @@ func checkMessage(message json.RawMessage) error {
 		return misshapen(".content%s", err)
 	}
 	return nil
+}
+
+// needBase64 wants the standard alphabet with its padding, which every reader decodes alike.
+func needBase64(o json.RawMessage, key string) error {
+	if raw := rawjson.Get(o, key); !isBase64(raw[1 : len(raw)-1]) {
+		text, _ := rawjson.String(raw) // with escapes, such as \/ for /
+		if !isBase64([]byte(text)) {
+			return misshapen(".%s is not base64", key)
+		}
+	}
+	return nil
+}
+
+func isBase64(text []byte) bool {
+	data := bytes.TrimRight(text, "=")
+	if len(text)%4 != 0 || len(text)-len(data) > 2 || len(data)%4 == 1 {
+		return false
+	}
+	for _, c := range data {
+		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/') {
+			return false
+		}
+	}
+	return true
 }
 
 func needStrings(o json.RawMessage, keys ...string) error {

@@ -27,9 +27,18 @@ func TestCheckContent(t *testing.T) {
 		`{"type":"resource","resource":{"uri":"a:b","text":1}}`:      ".resource needs text or blob, a string",
 		`{"type":"resource","resource":"a:b"}`:                       ".resource must be an object",
 		`{"type":"resource"}`:                                        ".resource must be an object",
-		`{"type":"tool_use","anything":1}`:                           "",
-		`{"type":1}`:                                                 ".type must be a string",
-		`{}`:                                                         ".type must be a string",
+		`{"type":"tool_use","anything":1}`:                           `.type "tool_use" is none of text, image, audio, resource_link and resource`,
+		`{"type":"holo\u202egram"}`:                                  `.type "holo\u202egram" is none of text, image, audio, resource_link and resource`,
+		`{"type":"image","data":"A/+9","mimeType":"a/b"}`:            "",
+		`{"type":"image","data":"A\/+9","mimeType":"a/b"}`:           "",
+		`{"type":"image","data":"AA=","mimeType":"a/b"}`:             ".data is not base64",
+		`{"type":"image","data":"A A=","mimeType":"a/b"}`:            ".data is not base64",
+		`{"type":"image","data":"A-_9","mimeType":"a/b"}`:            ".data is not base64",
+		`{"type":"audio","data":"A===","mimeType":"a/b"}`:            ".data is not base64",
+		`{"type":"audio","data":"https://x","mimeType":"a/b"}`:       ".data is not base64",
+		`{"type":"resource","resource":{"uri":"a:b","blob":"%"}}`:    ".resource.blob is not base64",
+		`{"type":1}`: ".type must be a string",
+		`{}`:         ".type must be a string",
 	} {
 		got := ""
 		if err := checkContent(json.RawMessage(block)); err != nil {

@@ -18,7 +18,7 @@ type Promise interface {
 // Cleaning is what was done to an answer.
 type Cleaning struct {
 	Removed int // characters that were taken out of its texts
-	Hidden  int // characters of that kind in its structured content, which stays as it is
+	Hidden  int // characters of that kind in its structured content and in resources, which stay as they are
 }
 
 // Tool reads the answer to tools/call: a shape of MCP, with the structured content that was promised.
@@ -27,7 +27,9 @@ func Tool(raw json.RawMessage, p Promise) (rawjson.Object, Cleaning, error) {
 	if err != nil {
 		return nil, Cleaning{}, err
 	}
-	c := Cleaning{Removed: cleanContent(&o), Hidden: hidden(o.Get("structuredContent"))}
+	c := Cleaning{Removed: ownMembers(&o), Hidden: clean.Count(o.Get("structuredContent"))}
+	removed, hidden := cleanContent(&o)
+	c.Removed, c.Hidden = c.Removed+removed, c.Hidden+hidden
 	meta.Strip(&o)
 	meta.StripBelow(&o, "content")
 	return o, c, nil
@@ -98,13 +100,4 @@ func hasText(content, value json.RawMessage) bool {
 		}
 	}
 	return false
-}
-
-// hidden counts what data that stays as it is holds of what a text would lose.
-func hidden(raw json.RawMessage) int {
-	if raw == nil {
-		return 0
-	}
-	_, n := clean.JSON(raw, nil)
-	return n
 }

@@ -5,8 +5,12 @@
 //	text, removed := clean.Text("fine\x1b[2J\u202e")  // "fine", 5
 //	raw, removed := clean.JSON(raw, nil)              // the same in every string of a JSON value
 //
-// Tabs and line ends stay. Joiners stay where writing needs them: between letters of scripts that join, and
-// between the parts of an emoji; so does one variation selector after what it varies.
+// What goes is every character that Unicode calls a format character (Cf) or default ignorable, and every control
+// character but tabs and line ends. What stays of them stays for its neighbours: joiners where writing needs them, one
+// mark of direction where the direction turns, and a variation selector after what it varies by the standard.
+// Blanks that are no spaces become spaces and line ends.
+//
+// The work is in proportion to the text, whatever it holds.
 package clean
 
 import (
@@ -20,30 +24,12 @@ func Text(s string) (text string, removed int) {
 	if !suspect(s) {
 		return s, 0
 	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	var out strings.Builder
-	out.Grow(len(s))
-	before := rune(-1) // the last one that stays
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if seq := sequence(s[i:], r); seq > 0 {
-			removed += utf8.RuneCountInString(s[i : i+seq])
-			i += seq
-			continue
-		}
-		next, _ := utf8.DecodeRuneInString(s[i+n:])
-		if hidden(r) || joiner(r) && !joins(before, r, next) || selector(r) && !varies(before, r) {
-			removed++
-		} else {
-			out.WriteString(s[i : i+n])
-			before = r
-		}
-		i += n
-	}
-	if removed == 0 {
+	c := cleaner{s: strings.ToValidUTF8(s, "\uFFFD")}
+	c.run()
+	if c.removed == 0 {
 		return s, 0
 	}
-	return out.String(), removed
+	return c.out.String(), c.removed
 }
 
 // suspect reports whether s may hold anything that goes: most texts are seen to be clean here.
@@ -56,130 +42,92 @@ func suspect[T string | []byte](s T) bool {
 	return false
 }
 
-// escape begins a sequence that a terminal obeys; csi and osc are its one-character forms.
-const (
-	escape = 0x1b
-	csi    = 0x9b
-	osc    = 0x9d
-	dcs    = 0x90
-)
-
-// sequence is how many bytes of s are one ANSI sequence, which begins with r.
-func sequence(s string, r rune) int {
-	switch r {
-	case csi:
-		return 2 + control(s[2:])
-	case osc, dcs:
-		return 2 + command(s[2:])
-	case escape:
-	default:
-		return 0
-	}
-	if len(s) == 1 {
-		return 1
-	}
-	switch s[1] {
-	case '[':
-		return 2 + control(s[2:])
-	case ']', 'P', 'X', '^', '_':
-		return 2 + command(s[2:])
-	case '(', ')', '*', '+', '#', '%', ' ':
-		if len(s) > 2 && s[2] >= ' ' && s[2] <= '~' {
-			return 3
-		}
-		return 2 // what follows is text
-	}
-	if s[1] >= '0' && s[1] <= '~' {
-		return 2
-	}
-	return 1
+// cleaner goes through one text.
+type cleaner struct {
+	s       string
+	out     strings.Builder
+	before  rune // the last character that stays, 0 before the first
+	letter  rune // the last letter that stays
+	turned  bool // a mark of direction stays behind it
+	base    rune // the last one that stays and is no mark on another
+	removed int
+	end     int // where the first end of a command stands, at or behind the place that was asked for last; see command
+	steps   int // characters looked at, for the test that counts them
 }
 
-// control is the length of what follows the beginning of a control sequence.
-func control(s string) int {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 0x40 && c <= 0x7e:
-			return i + 1
-		case c < 0x20 || c > 0x3f:
-			return i // it is none: what follows is text
+func (c *cleaner) run() {
+	c.out.Grow(len(c.s))
+	copied := 0
+	for i := 0; i < len(c.s); c.steps++ {
+		r, n := utf8.DecodeRuneInString(c.s[i:])
+		if r >= ' ' && r < 0x7f && !c.turned { // most of most texts
+			c.before, c.base = r, r
+			if r >= 'A' {
+				c.letter = r
+			}
+			i += n
+			continue
 		}
+		if seq := c.sequence(i, r); seq > 0 {
+			n = seq
+		} else if plain(r) || c.stays(r, i+n) {
+			c.keep(r)
+			i += n
+			continue
+		}
+		c.out.WriteString(c.s[copied:i])
+		c.removed += utf8.RuneCountInString(c.s[i : i+n])
+		if b := blank(r); b != 0 {
+			c.out.WriteByte(b)
+			c.before, c.base = rune(b), rune(b)
+		}
+		i += n
+		copied = i
 	}
-	return len(s)
+	c.out.WriteString(c.s[copied:])
 }
 
-// maxCommand bounds a command to a terminal, a window title for example; one without an end is cut there.
-const maxCommand = 4096
-
-// command is the length of what follows the beginning of a command, with its end.
-func command(s string) int {
-	for i := 0; i < len(s) && i < maxCommand; i++ {
-		switch {
-		case s[i] == 0x07:
-			return i + 1
-		case s[i] == escape && i+1 < len(s) && s[i+1] == '\\':
-			return i + 2
-		case strings.HasPrefix(s[i:], "\u009c"):
-			return i + 2
-		case s[i] == '\n':
-			return i
-		}
-	}
-	return 0 // no end: the text stays
+// plain are characters of which none goes.
+func plain(r rune) bool {
+	return r >= ' ' && r < 0x7f || r >= 0x3400 && r < 0xd800
 }
 
-// hidden are the characters that always go.
-func hidden(r rune) bool {
+// keep notes a character that stays.
+func (c *cleaner) keep(r rune) {
+	c.before = r
+	if !mark(r) {
+		c.base = r
+	}
 	switch {
-	case r == '\n' || r == '\t' || r == '\r':
-		return false
-	case r < ' ' || r >= 0x7f && r <= 0x9f:
-		return true
-	case r >= 0xe0000 && r <= 0xe007f: // tags
-		return true
-	case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069: // direction
-		return true
-	case r >= 0x2061 && r <= 0x2064 || r >= 0x206a && r <= 0x206f || r >= 0xfff9 && r <= 0xfffb:
-		return true
+	case unicode.IsLetter(r):
+		c.letter, c.turned = r, false
+	case direction(r):
+		c.turned = true
 	}
-	switch r {
-	case 0x200b, 0x2060, 0xfeff, 0x180e, 0x115f, 0x1160, 0x3164, 0xffa0:
-		return true
-	}
-	return false
 }
 
-// joiner reports whether r is one of the two that join or keep from joining.
-func joiner(r rune) bool { return r == 0x200c || r == 0x200d }
+// maxAhead is how many characters are looked at to find the neighbour of one.
+const maxAhead = 8
 
-// joins reports whether a joiner has a role between two characters.
-func joins(before, r, next rune) bool {
-	if joining(before) && joining(next) {
-		return true
+// next is the first character from i on that has a place of its own: no mark and nothing that goes. It is 0 if it
+// is far.
+func (c *cleaner) next(i int) rune {
+	for range maxAhead {
+		if i >= len(c.s) {
+			return 0
+		}
+		c.steps++
+		r, n := utf8.DecodeRuneInString(c.s[i:])
+		if b := blank(r); b != 0 {
+			return rune(b)
+		}
+		if unicode.IsControl(r) { // it may begin a sequence, with which characters go
+			return 0
+		}
+		if plain(r) || !mark(r) && !hidden(r) {
+			return r
+		}
+		i += n
 	}
-	return r == 0x200d && pictograph(before) && pictograph(next)
-}
-
-// joining reports whether r is of a script whose letters join.
-func joining(r rune) bool {
-	return r > 0 && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian, unicode.Mandaic,
-		unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
-		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
-		unicode.Tibetan, unicode.Balinese, unicode.Javanese)
-}
-
-// pictograph reports whether r may be part of an emoji.
-func pictograph(r rune) bool {
-	return r == 0xfe0f || r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff || r == 0x3030 || r == 0x303d
-}
-
-// selector reports whether r chooses between forms of the character before it.
-func selector(r rune) bool { return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef }
-
-// varies reports whether a selector has something to vary: bytes hide in those that have not.
-func varies(before, r rune) bool {
-	if r >= 0xe0100 {
-		return unicode.Is(unicode.Han, before)
-	}
-	return before > 0x20 && !selector(before) && !joiner(before) && !unicode.Is(unicode.Latin, before)
+	return 0
 }

@@ -32,7 +32,7 @@ func TestText(t *testing.T) {
 		"❤\ufe0f\u200d🔥":                                         "❤\ufe0f\u200d🔥",
 		"❤\ufe0f\ufe0e\ufe0d":                                    "❤\ufe0f",
 		"x\ufe01\ufe02\U000e0101\U000e0102":                      "x",
-		"漢\U000e0101字":                                           "漢\U000e0101字",
+		"漢\U000e0101字":                                           "漢字",
 	} {
 		got, n := clean.Text(in)
 		if got != want {
@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	raw := json.RawMessage(`{"description":"a\u001b[1mb","na\u202eme":1, "deep":[{"t":"x\u200b"},"\b"],"enum":["\u200b"],"n":1.50}`)
-	got, n := clean.JSON(raw, func(member string) bool { return member == "enum" })
-	if want := `{"description":"ab","name":1,"deep":[{"t":"x"},""],"enum":["\u200b"],"n":1.50}`; string(got) != want || n != 7 {
+	got, n := clean.JSON(raw, &clean.Shape{Members: map[string]*clean.Shape{"enum": clean.Leave}})
+	if want := `{"description":"ab","name":1, "deep":[{"t":"x"},""],"enum":["\u200b"],"n":1.50}`; string(got) != want || n != 7 {
 		t.Errorf("got %s, %d", got, n)
 	}
 	same := json.RawMessage(`{"a" : "ü\n\t\"" }`)
@@ -57,6 +57,23 @@ func TestJSON(t *testing.T) {
 	double := json.RawMessage(`{"name":"first","na\u200bme":"second"}`)
 	if got, _ := clean.JSON(double, nil); string(got) != `{"name":"first"}` {
 		t.Errorf("a member that hides as another: %s", got)
+	}
+	for in, want := range map[string]string{
+		`{"na\u200bme":1, "name":2}`:                         `{"name":2}`,
+		`{"a":1, "\u200b":2 ,"b":3}`:                         `{"a":1 ,"b":3}`,
+		`{"\u200b":2}`:                                       `{}`,
+		`{"\u200b":2 , "\u200ba":[{"\u200b":1}]}`:            `{"a":[{}]}`,
+		`{"x\u200b":{"y":"\u200b"},"X":1}`:                   `{"X":1}`,
+		`{"a\u200b":1,"a\u200c":2,"a\u200d":3,"b":"\u200b"}`: `{"a":1,"b":""}`,
+		`["\u200b", {"a" : "\u200b" }, 1e3]`:                 `["", {"a" : "" }, 1e3]`,
+	} {
+		if got, _ := clean.JSON(json.RawMessage(in), nil); string(got) != want {
+			t.Errorf("%s becomes %s", in, got)
+		}
+	}
+	list := &clean.Shape{Elements: &clean.Shape{Members: map[string]*clean.Shape{"data": clean.Leave}}}
+	if got, n := clean.JSON(json.RawMessage(`[{"data":{"x":["\u200b"]},"text":{"data":"\u200b"}}]`), list); string(got) != `[{"data":{"x":["\u200b"]},"text":{"data":""}}]` || n != 1 {
+		t.Errorf("by place: %s", got)
 	}
 }
 
@@ -72,6 +89,9 @@ func FuzzText(f *testing.F) {
 		}
 		if strings.ContainsAny(once, "\x1b\x00\u202e\u200b\u009b") {
 			t.Errorf("%q left %q", s, once)
+		}
+		if again, _ := clean.Text(once); again != once {
+			t.Errorf("%q became %q, and that %q", s, once, again)
 		}
 		if n == 0 && utf8.ValidString(s) && once != s {
 			t.Errorf("%q became %q, and nothing was removed", s, once)

@@ -30,11 +30,7 @@ func Visible(s string) string {
 // unseen are the characters that are no letters, signs or plain spaces, and those which count as such and leave a blank
 // or nothing: fillers, an empty braille cell, and selectors but the one that makes an emoji of a sign.
 func unseen(r rune) bool {
-	switch r {
-	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0:
-		return true
-	}
-	return !unicode.IsPrint(r) || selector(r) && r != 0xfe0f
+	return !unicode.IsPrint(r) || hidden(r) && r != 0xfe0f
 }
 
 // Cut shortens text to n bytes, at a character, and marks that it did.

@@ -39,6 +39,10 @@ func Check(raw json.RawMessage) error {
 	return err
 }
 
+// Unseen finds a name in a schema, or a value that is compared, which holds characters that nobody sees. at is the JSON
+// Pointer of the first.
+func Unseen(raw json.RawMessage) (at string, found bool) { return census.Unseen(raw) }
+
 // check returns the decoded schema, made safe for the library.
 func check(raw json.RawMessage) (*census.Census, error) {
 	c, err := census.Take(raw)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
@@ -41,8 +42,8 @@ func (c *check) read(raw json.RawMessage, idKey string) {
 	}
 	c.Members, c.Written = o, raw
 	id, ok := rawjson.String(o.Get(idKey))
-	if !ok || id == "" || len(id) > maxLocalName || hasControl(id) {
-		c.refuse("%s is not a string of 1 to %d bytes without control characters", idKey, maxLocalName)
+	if !ok || id == "" || len(id) > maxLocalName || unseen(id) {
+		c.refuse("%s is not a string of 1 to %d bytes without characters that nobody sees", idKey, maxLocalName)
 		return
 	}
 	c.ID, c.what = id, fmt.Sprintf("%s %q", c.kind, id)
@@ -62,10 +63,12 @@ func (c *check) run(own func(*check)) {
 	}
 	c.Hidden = c.take("hidden")
 	c.AsksFirst = c.take("asksFirst")
+	c.cleanTexts() // first: a key of _meta may hide as another
 	c.cleanMeta()
 	c.cleanIcons()
-	c.cleanTexts()
-	own(c)
+	if !c.bad {
+		own(c)
+	}
 }
 
 // take reads a member that is between plugin and host: true or false.
@@ -98,8 +101,10 @@ func (c *check) warn(format string, args ...any) {
 	c.problems = append(c.problems, c.what+": "+fmt.Sprintf(format, args...))
 }
 
-func hasControl(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+// unseen reports whether a name holds characters that nobody sees, or line ends.
+func unseen(name string) bool {
+	_, n := clean.Text(name)
+	return n > 0 || strings.ContainsAny(name, "\n\r\t")
 }
 
 func checkTool(c *check) {
@@ -143,7 +148,7 @@ func (c *check) checkObject(key string) {
 }
 
 func checkPrompt(c *check) {
-	raw := c.Members.Get("arguments")
+	raw := rawjson.Get(c.Written, "arguments") // with the names that are compared
 	if rawjson.IsNull(raw) {
 		return
 	}
@@ -157,6 +162,10 @@ func checkPrompt(c *check) {
 		name, ok := rawjson.String(rawjson.Get(a, "name"))
 		if !ok || name == "" || seen[name] {
 			c.refuse("arguments need a name each, and no two the same")
+			return
+		}
+		if unseen(name) {
+			c.refuse("argument %s has a name with characters that nobody sees", clean.Visible(name))
 			return
 		}
 		seen[name] = true

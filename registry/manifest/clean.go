@@ -6,28 +6,33 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/icon"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema"
 )
 
-// literal are members whose values mean what they are: of a schema, what arguments are compared with.
-func literal(member string) bool {
-	switch member {
-	case "enum", "const", "default", "pattern", "examples", "name", "uri", "uriTemplate", "_meta", "icons":
-		return true
-	}
-	return false
-}
-
-// cleanTexts takes out of what people and models read what they do not see.
+// cleanTexts takes out of a definition what nobody sees, wherever it stands. Where that would make a name or a value that
+// is compared another one, the entry is left out: what a model reads has to be what the plugin is told.
 func (c *check) cleanTexts() {
-	removed := 0
-	for i := range c.Members {
-		if m := &c.Members[i]; !literal(m.Key) {
-			var n int
-			m.Value, n = clean.JSON(m.Value, literal)
-			removed += n
+	if c.bad {
+		return
+	}
+	for _, key := range []string{"inputSchema", "outputSchema"} {
+		if at, found := schema.Unseen(c.Members.Get(key)); found {
+			c.refuse("%s: %s holds characters that nobody sees, in a name or a value that is compared", key, clean.Visible(clean.Cut(at, 200)))
+			return
 		}
 	}
-	if removed > 0 {
+	removed := 0
+	members := c.Members[:0]
+	for _, m := range c.Members {
+		value, n := clean.JSON(m.Value, nil)
+		removed += n
+		if _, n := clean.Text(m.Key); n > 0 {
+			removed += n
+			continue // it could pass for another one
+		}
+		members = append(members, rawjson.Member{Key: m.Key, Value: value})
+	}
+	if c.Members = members; removed > 0 {
 		c.warn("%d characters that nobody sees were taken out of its texts", removed)
 	}
 }

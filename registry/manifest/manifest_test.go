@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 )
 
 // tool is a tool definition with one more member.
@@ -55,11 +57,16 @@ func TestParse_RefusesTheWhole(t *testing.T) {
 func TestParse_LeavesBadEntriesOut(t *testing.T) {
 	good := `{"name":"good","inputSchema":{"type":"object"}}`
 	for bad, says := range map[string]string{
-		`1`:                  "tools[0]",
-		`{}`:                 "name is not a string",
-		`{"name":""}`:        "name is not a string",
-		`{"name":"a\u0001"}`: "control",
-		`{"name":"` + strings.Repeat("n", 1025) + `"}`: "name is not a string",
+		`1`:                        "tools[0]",
+		`{}`:                       "name is not a string",
+		`{"name":""}`:              "name is not a string",
+		`{"name":"a\u0001"}`:       "characters that nobody sees",
+		`{"name":"a\udb40\udc41"}`: "characters that nobody sees",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                            "inputSchema: /properties/a\\u200b holds characters that nobody sees",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"default":{"enum":["a","a\u200b"]}}}}`:      "/properties/default/enum holds",
+		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"properties":{"a":{"const":"\u202e"}}}}`: "outputSchema: /properties/a/const holds",
+		`{"name":"t","title":7,"inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                  "title is not a string",
+		`{"name":"` + strings.Repeat("n", 1025) + `"}`:                                                        "name is not a string",
 		`{"name":"t"}`:                                                                                        "inputSchema is missing",
 		`{"name":"t","inputSchema":true}`:                                                                     `"type":"object"`,
 		`{"name":"t","inputSchema":{}}`:                                                                       `"type":"object"`,
@@ -246,5 +253,49 @@ func TestOf(t *testing.T) {
 	m := Of(Resource, Entry{ID: "sallyport://x"})
 	if got := m.Entries(Resource); len(got) != 1 || got[0].ID != "sallyport://x" || m.Entries(Tool) != nil {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestParse_cleansByPlace: a definition is clean wherever something is written, whatever the properties are called.
+func TestParse_cleansByPlace(t *testing.T) {
+	const unseen = `\u001b[2J\udb40\udc41\u202e`
+	for _, name := range []string{"name", "uri", "uriTemplate", "pattern", "default", "enum", "const", "examples", "icons", "_meta", "title", "x"} {
+		inner := `{"$":"@","more":{"$":["@"]}}`
+		if name == "enum" || name == "const" || name == "pattern" { // of a schema, which is refused
+			inner = `{"more":{"$":["@"]}}`
+		}
+		raw := strings.ReplaceAll(strings.ReplaceAll(`{"tools":[{"name":"t","title":"@","annotations":{"title":"@"},"y":{"$":"@"},"_meta":{"k":{"$":"@"}},
+			"icons":[{"src":"https://a.example/i@"}],
+			"inputSchema":{"type":"object","description":"@","properties":{"$":{"type":"string","title":"@","description":"@","default":"@","examples":["@"],"x":{"$":"@"},
+				"properties":{"$":{"description":"@","items":`+inner+`}}}},"$defs":{"$":{"description":"@"}}}}],
+			"prompts":[{"name":"p","description":"@","y":{"$":"@"},"arguments":[{"name":"a","title":"@","description":"@","y":{"$":"@"}}]}],
+			"resources":[{"uri":"x:a","name":"@n","description":"@","mimeType":"@","_meta":{"$":"@"}}],
+			"resourceTemplates":[{"uriTemplate":"x://a/{b}","name":"@n","title":"@","y":{"$":"@"}}]}`, "@", unseen), `"$"`, `"`+name+`"`)
+		m := parse(t, raw)
+		kinds := 0
+		for _, k := range []Kind{Tool, Prompt, Resource, Template} {
+			for _, e := range m.Entries(k) {
+				kinds++
+				if n := clean.Count(e.Members.Append(nil)); n != 0 {
+					t.Errorf("%s: %d characters stay in %s", name, n, e.Members.Append(nil))
+				}
+			}
+		}
+		if kinds != 4 {
+			t.Errorf("%s: %d entries: %q", name, kinds, m.Problems)
+		}
+	}
+	for raw, says := range map[string]string{
+		`{"prompts":[{"name":"p","arguments":[{"name":"a` + unseen + `"}]}]}`:          `prompt "p" is left out: argument a\x1b[2J\U000e0041\u202e has a name with characters that nobody sees`,
+		`{"resources":[{"uri":"x:a` + unseen + `","name":"n"}]}`:                       "resources[0] is left out: uri is not a string of 1 to",
+		`{"resourceTemplates":[{"uriTemplate":"x://a` + unseen + `/{b}","name":"n"}]}`: "resourceTemplates[0] is left out: uriTemplate is not a string of 1 to",
+	} {
+		if m := parse(t, raw); m.Refused() == nil || !strings.HasPrefix(m.Refused().Error(), says) {
+			t.Errorf("%s: %q", raw, m.Problems)
+		}
+	}
+	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object"},"_meta":{"mc\u200bp.dev/x":1,"traceparen\u200bt":2,"mine/x":3}}]}`)
+	if got := string(m.Entries(Tool)[0].Members.Get("_meta")); got != `{"mine/x":3}` {
+		t.Errorf("a reserved key that hides: %s", got)
 	}
 }
