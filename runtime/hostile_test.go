@@ -86,7 +86,7 @@ func TestHostile(t *testing.T) {
 	before := held()
 	a.open(runtime.RestoreFastest)
 	attacks := hostileFiles()
-	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets()} {
+	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets(), hostileEncodings()} {
 		attacks = append(attacks, more...)
 	}
 	for i := range attacks {
