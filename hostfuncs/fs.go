@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
@@ -273,16 +274,22 @@ func (f *files) forbidden(op tree.Op, path string) string {
 }
 
 func (f *files) forbiddenTo(write bool, path string) string {
-	if f.guard.Covers(path) || write && f.guard.Leads(path) {
+	if temporary(path) || f.guard.Covers(path) || write && f.guard.Leads(path) {
 		return "no grant reaches what belongs to Sallyport or to its clients"
 	}
 	return ""
 }
 
+// temporary reports whether a path is that of somebody's writes on their way, or below one.
+func temporary(path string) bool {
+	const begin = string(filepath.Separator) + landing.Prefix
+	return strings.Contains(strings.ToLower(path), begin)
+}
+
 // Visible reports whether the guest may know of a path: it is granted, or it is a folder on the way to
 // what may be. Nothing is recorded.
 func (f *files) Visible(path string, folder bool) bool {
-	if f.guard.Covers(path) {
+	if temporary(path) || f.guard.Covers(path) {
 		return false
 	}
 	places := f.gate.policy.host.places

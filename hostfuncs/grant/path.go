@@ -114,6 +114,9 @@ func (t *target) covered(g *Grant) bool {
 		return false
 	}
 	p, s, ok := t.subject(g)
+	if ok && g.Deny && g.fs.op == Read { // a folder that may not be read is closed
+		return p.matchAbove(s)
+	}
 	return ok && p.match(s) && t.within(g)
 }
 

@@ -115,13 +115,19 @@ func (p pattern) fold() pattern {
 }
 
 // match compares the whole subject: work and memory grow with segments × steps, never faster.
-func (p pattern) match(t subject) bool {
+func (p pattern) match(t subject) bool { return p.reach(t)[len(t.steps)] }
+
+// matchAbove reports whether p stands for the subject or for a folder above it.
+func (p pattern) matchAbove(t subject) bool { return slices.Contains(p.reach(t), true) }
+
+// reach says of each number of steps whether p can stand for so many of the subject.
+func (p pattern) reach(t subject) []bool {
 	reach := make([]bool, len(t.steps)+1) // reach[i]: the segments so far can stand for steps[:i]
 	reach[0] = true
 	for _, s := range p {
 		t.advance(s, reach)
 	}
-	return reach[len(t.steps)]
+	return reach
 }
 
 func (t subject) advance(s segment, reach []bool) {

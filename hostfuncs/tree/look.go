@@ -103,9 +103,11 @@ func (t *Tree) LinkStays(target, folder string) bool {
 	return false
 }
 
-// Folder opens the folder that holds the last name of a path without links. The caller closes it.
+// Folder opens the folder that holds the last name of a path without links, about which was decided. The caller closes it.
 func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
-	p, e := again(func() (*place, wasi.Errno) { return t.walkAs(&walker{t: t, op: Write, quiet: true}, guest) })
+	p, e := again(func() (*place, wasi.Errno) {
+		return t.walkAs(&walker{t: t, op: Write, quiet: true, decided: true}, guest)
+	})
 	if e != wasi.ESUCCESS {
 		return nil, e
 	}

@@ -27,6 +27,7 @@ type walker struct {
 	op      Op // what the path is for, to be named in a refusal
 	follow  bool
 	quiet   bool // refusals leave no record
+	decided bool // what it is for is granted already, and every folder on the way may be gone through
 	mustDir bool
 	todo    []string
 	hops    int
@@ -227,7 +228,7 @@ func (w *walker) wanted(host string) string {
 // passes says whether the walk may go through a folder or a link; the refusal names the path that
 // was wanted.
 func (w *walker) passes(host string, folder bool) bool {
-	if w.t.visible(host, folder) {
+	if w.decided || w.t.visible(host, folder) {
 		return true
 	}
 	return !w.quiet && w.t.decider.Allow(w.op, w.wanted(host)) == nil
