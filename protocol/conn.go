@@ -67,6 +67,8 @@ type Conn struct {
 	ready atomic.Bool
 	// capabilities are what the legacy session's client can be asked, nil before initialize.
 	capabilities atomic.Pointer[ask.Abilities]
+	// client is how the client calls itself; nil before it has said so.
+	client atomic.Pointer[string]
 	// level is the legacy session's log level.
 	level atomic.Int32
 

@@ -276,3 +276,19 @@ func TestConn_Hammer(t *testing.T) {
 		t.Errorf("%d calls still run", n)
 	}
 }
+
+// Whoever runs the host is told how the clients call themselves, in both eras, once for each connection and name.
+func TestOptions_met(t *testing.T) {
+	var names []string
+	s := NewServer(newCatalog(t, (&player{t: t}).obey), &Options{Met: func(name string) { names = append(names, name) }})
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"old\u202e","version":"1"}}}`
+	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"` + strings.Repeat("n", 40) + `"},` + modernMeta + `}}}`
+	for _, message := range []string{initialize, initialize, discover, discover, strings.ReplaceAll(initialize, "old", "next")} {
+		handle(t, c, message)
+	}
+	if want := []string{`old\u202e`, strings.Repeat("n", 40), `next\u202e`}; fmt.Sprint(names) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}

@@ -2,8 +2,10 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -22,6 +24,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
+	r.conn.met(rawjson.Get(r.params, "clientInfo"))
 	version := era.Negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(stream.Unset))
@@ -32,6 +35,25 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	r.conn.version.Store(&version)
 	r.initialized = version
 	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
+}
+
+// maxClientName bounds how a client calls itself, in bytes.
+const maxClientName = 64
+
+// met notes how the client of a connection calls itself: the raw name is compared, so that a request costs no more.
+func (c *Conn) met(info json.RawMessage) {
+	if c.server.opts.Met == nil || info == nil {
+		return
+	}
+	raw := rawjson.Get(info, "name")
+	if known := c.client.Load(); known != nil && *known == string(raw) {
+		return
+	}
+	kept := string(raw)
+	c.client.Store(&kept)
+	if name, ok := rawjson.String(raw); ok && name != "" {
+		c.server.opts.Met(clean.Visible(clean.Cut(name, maxClientName)))
+	}
 }
 
 // discover answers a modern client that wants to know what there is.

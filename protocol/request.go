@@ -60,6 +60,7 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 		if err := e.CheckModern(); err != nil {
 			return method{}, err
 		}
+		r.conn.met(e.Client())
 	}
 	m, err := r.route()
 	if err != nil {

@@ -58,6 +58,9 @@ type Options struct {
 	// Store keeps tasks, answers that are too large to be sent at once, and those of calls with an idempotency
 	// key; nil keeps tasks in memory and no answers. The server does not close it.
 	Store *store.Store
+	// Met is told how a client calls itself, once for each connection and name: a claim, which nobody checks. Nil is
+	// nobody. It may be called from any goroutine.
+	Met func(client string)
 	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
 	Logger *slog.Logger
 }

@@ -108,6 +108,13 @@ func (l *Log) Append(members []byte) (Mark, error) {
 	return l.add(members)
 }
 
+// Chain is the name of this process's chain; empty before its first line.
+func (l *Log) Chain() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.chain
+}
+
 // begin makes the chain at the first line. l.mu is held.
 func (l *Log) begin() error {
 	switch {

@@ -50,6 +50,9 @@ func Read(params json.RawMessage) (e Envelope) {
 	return e
 }
 
+// Client is what the client says about itself; nil if it says nothing.
+func (e *Envelope) Client() json.RawMessage { return e.clientInfo }
+
 // first keeps the first of equal keys, as every other reader here does.
 func first(old, v json.RawMessage) json.RawMessage {
 	if old != nil {
