@@ -1,16 +1,17 @@
-// Package console is a page for the person who runs this host: what plugins want and may do, what they ask, with
-// buttons to answer, and what the last calls did.
+// Package console is a page for the person who runs the hosts of a state folder: what plugins want and may do, what they
+// ask, with buttons to answer, which are held, and what the last calls did.
 //
 //	browser ──▶ /            the page, its script and its style: nothing of this host is in them
-//	        ──▶ /state       all that is shown, as JSON          ┐ Authorization: Bearer TOKEN
-//	        ──▶ /answer      one answer to one question, POST    ┘ Host and Origin of this page
+//	        ──▶ /state       all that is shown, as JSON                      ┐
+//	        ──▶ /answer      one answer to one question, POST                │ Authorization: Bearer TOKEN
+//	        ──▶ /order       approve, reject or grant what was shown, POST   ┘ Host and Origin of this page
 //
 // It listens on loopback only. The token stands in the fragment of the address that URL returns, which browsers
 // send to nobody, and it is the only key: there is no cookie that another page could use. A page of another
 // origin, or one that has rebound its name to this machine, is refused by Host and Origin before the token is
 // looked at. What plugins say is data in the JSON, and becomes text of the page, never its markup.
 //
-//	c := console.New(console.Options{Store: s, Plugins: list})
+//	c := console.New(console.Options{Store: s, House: h})
 //	url, err := c.Listen("127.0.0.1:0")
 //	defer c.Close()
 //
@@ -46,26 +47,14 @@ const (
 	maxHeader = 16 << 10
 )
 
-// Plugin is one plugin as the page shows it.
-type Plugin struct {
-	Name    string   `json:"name"`
-	State   string   `json:"state"`
-	Version string   `json:"version"`
-	Error   string   `json:"error"`
-	Wants   []string `json:"wants"`  // lines, with the reason behind them
-	Grants  []string `json:"grants"` // the lines of the operator's file
-	// Ceilings are lists of lines, of which each has to cover what the plugin does, whatever else allows it.
-	Ceilings [][]string `json:"ceilings"`
-}
-
 // Options configure a Console.
 type Options struct {
 	// Store is where questions and answers are.
 	Store *store.Store
 	// Note writes an answer into the audit log; nil notes nothing.
 	Note func(operator.Answered) error
-	// Plugins lists what is loaded; nil is nothing.
-	Plugins func() []Plugin
+	// House is what the page shows of hosts and does with them; nil is none.
+	House House
 	// Logger hears of what cannot be told to the page; nil discards.
 	Logger *slog.Logger
 }
@@ -76,7 +65,6 @@ type Console struct {
 	desk  operator.Answers
 	token string
 	sum   [sha256.Size]byte // of the token
-	calls recent
 
 	mu     sync.Mutex
 	server *http.Server // nil before Listen
@@ -89,8 +77,8 @@ func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Plugins == nil {
-		o.Plugins = func() []Plugin { return nil }
+	if o.House == nil {
+		o.House = nobody{}
 	}
 	token := rand.Text()
 	return &Console{
@@ -158,7 +146,7 @@ func (c *Console) Close() error {
 
 // mayCall reports whether a request has the token.
 func (c *Console) mayCall(r *http.Request) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	given, ok := strings.CutPrefix(only(r, "Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given))
 	return ok && subtle.ConstantTimeCompare(sum[:], c.sum[:]) == 1
 }
@@ -171,9 +159,25 @@ func ours(r *http.Request, at string) bool {
 	if err != nil || port != own || !loopback(host) {
 		return false
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	site, origin := only(r, "Sec-Fetch-Site"), only(r, "Origin")
+	if site != "" && site != "same-origin" && site != "none" && !opensPage(r) {
 		return false
 	}
-	origin := r.Header.Get("Origin")
 	return origin == "" || origin == "http://"+r.Host
+}
+
+// opensPage reports whether a request opens the page in a tab, which a file of this person may do: nothing is in it.
+func opensPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Path == "/" && only(r, "Sec-Fetch-Mode") == "navigate" && only(r, "Sec-Fetch-Dest") == "document"
+}
+
+// only is the value of a header that stands once; of one that stands more often it is no value at all.
+func only(r *http.Request, name string) string {
+	switch values := r.Header.Values(name); len(values) {
+	case 0:
+		return ""
+	case 1:
+		return values[0]
+	}
+	return "more than one"
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -30,6 +32,45 @@ type desk struct {
 	token string
 	log   bytes.Buffer
 	noted []string // what was answered
+	house house
+}
+
+// house is one host with one plugin, which is held, and one call, which was refused something.
+type house struct{ did []string }
+
+func (h *house) Hosts() []console.Host {
+	return []console.Host{{ID: "h1", Dir: evil, Clients: []string{evil}, Plugins: []console.Plugin{{Name: evil, Wants: []string{evil}, Grants: []string{evil}, Waits: "sha256:2"}}}}
+}
+
+func (h *house) Calls() ([]console.Call, error) {
+	return []console.Call{{Plugin: evil, Tool: evil, Effects: []string{evil}, Denials: []console.Denial{{Effect: evil, Line: "fs: read /x"}}}}, nil
+}
+
+func (h *house) Review(_ context.Context, host, plugin string) (console.Review, error) {
+	if host != "h1" {
+		return console.Review{}, errors.New("no such host")
+	}
+	return console.Review{Text: evil, Seen: "s1"}, nil
+}
+
+func (h *house) Decide(_ context.Context, host, plugin, seen string, approve bool) error {
+	if seen != "s1" {
+		return console.ErrChanged
+	}
+	h.did = append(h.did, fmt.Sprint(host, " ", plugin, " ", approve))
+	return nil
+}
+
+func (h *house) Propose(host, plugin, line string) (console.Proposal, error) {
+	return console.Proposal{File: "f", Lines: []string{"+ " + line}, Seen: "s2"}, nil
+}
+
+func (h *house) Grant(host, plugin, line, seen string) error {
+	if seen != "s2" {
+		return console.ErrChanged
+	}
+	h.did = append(h.did, fmt.Sprint(host, " ", plugin, " ", line))
+	return nil
 }
 
 func newDesk(t *testing.T) *desk {
@@ -42,11 +83,8 @@ func newDesk(t *testing.T) *desk {
 			d.noted = append(d.noted, a.By+" "+a.Answer+" "+a.ID+" "+a.Digest)
 			return nil
 		},
-		Plugins: func() []console.Plugin {
-			return []console.Plugin{{Name: evil, Wants: []string{evil}, Grants: []string{evil}}}
-		},
+		House: &d.house,
 	})
-	c.Ended(console.Call{Plugin: evil, Tool: evil, Effects: []string{evil}, Denials: []string{evil}})
 	whole, err := c.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +123,11 @@ func (d *desk) do(method, path, body string, headers ...string) (int, string, ht
 			r.Host = headers[i+1]
 			continue
 		}
-		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Content-Type" {
+			r.Header.Set(headers[i], headers[i+1])
+			continue
+		}
+		r.Header.Add(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -135,8 +177,15 @@ func TestConsole_attacks(t *testing.T) {
 		"a page of a port":   {"Authorization", bearer, "Origin", "http://127.0.0.1:1"},
 		"another site":       {"Authorization", bearer, "Sec-Fetch-Site", "cross-site"},
 		"a page beside this": {"Authorization", bearer, "Sec-Fetch-Site", "same-site"},
+		"two origins":        {"Authorization", bearer, "Origin", d.base, "Origin", "https://evil.example"},
+		"two sites":          {"Authorization", bearer, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Site", "cross-site"},
+		"two tokens":         {"Authorization", bearer, "Authorization", "Bearer x"},
+		"a navigation":       {"Authorization", bearer, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"},
 	} {
-		for _, request := range [][3]string{{"GET", "/state", ""}, {"POST", "/answer", `{"id":"q1","answer":"always","want":true}`}} {
+		for _, request := range [][3]string{
+			{"GET", "/state", ""}, {"POST", "/answer", `{"id":"q1","answer":"always","want":true}`},
+			{"POST", "/order", `{"do":"approve","host":"h1","plugin":"p","seen":"s1"}`}, {"POST", "/order", `{"do":"grant","plugin":"p","line":"fs: read /x","seen":"s2"}`},
+		} {
 			code, text, h := d.do(request[0], request[1], request[2], append([]string{"Content-Type", "application/json"}, headers...)...)
 			if code != http.StatusForbidden && code != http.StatusUnauthorized {
 				t.Errorf("%s: %s answers %d: %s", name, request[1], code, text)
@@ -160,8 +209,18 @@ func TestConsole_attacks(t *testing.T) {
 		}
 	}
 	d.waits(1)
+	if d.house.did != nil {
+		t.Errorf("somebody else ordered %q", d.house.did)
+	}
 	if strings.Contains(d.log.String(), d.token) {
 		t.Error("the token is in the log")
+	}
+	// A file of this person opens the page in a tab, another site does not frame it and reads nothing.
+	open := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest"}
+	for dest, want := range map[string]int{"document": http.StatusOK, "iframe": http.StatusForbidden, "script": http.StatusForbidden} {
+		if code, _, _ := d.do("GET", "/", "", append(open, dest)...); code != want {
+			t.Errorf("%s: %d", dest, code)
+		}
 	}
 }
 
@@ -195,13 +254,13 @@ func TestConsole_state(t *testing.T) {
 	code, text, h := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token, "Origin", d.base)
 	var s struct {
 		Questions []struct{ ID, Plugin, Why, Line, Want string }
-		Plugins   []console.Plugin
+		Hosts     []console.Host
 		Calls     []console.Call
 	}
 	if code != http.StatusOK || json.Unmarshal([]byte(text), &s) != nil || h.Get("Content-Type") != "application/json" {
 		t.Fatal(code, text, h)
 	}
-	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Plugins[0].Name != evil || s.Calls[0].Tool != evil {
+	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Hosts[0].Plugins[0].Name != evil || s.Calls[0].Tool != evil {
 		t.Errorf("%+v", s)
 	}
 	if strings.ContainsAny(text, "<>") {
@@ -308,5 +367,41 @@ func TestConsole_strangers(t *testing.T) {
 	}
 	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("the oldest is open still: %d, %v", n, err)
+	}
+}
+
+// An order is for what was shown, and does nothing if that has changed.
+func TestConsole_orders(t *testing.T) {
+	d := newDesk(t)
+	order := func(body string) (int, string) {
+		code, text, _ := d.do("POST", "/order", body, "Authorization", "Bearer "+d.token, "Content-Type", "application/json", "Origin", d.base)
+		return code, strings.TrimSpace(text)
+	}
+	for _, c := range []struct {
+		body string
+		code int
+		want string
+	}{
+		{`{"do":"review","host":"h2","plugin":"p"}`, 422, "no such host"},
+		{`{"do":"review","host":"h1","plugin":"p"}`, 200, `"seen":"s1"`},
+		{`{"do":"approve","host":"h1","plugin":"p","seen":"s0"}`, 409, "look at it again"},
+		{`{"do":"approve","host":"h1","plugin":"p","seen":"s1"}`, 200, `{}`},
+		{`{"do":"reject","host":"h1","plugin":"p","seen":"s1"}`, 200, `{}`},
+		{`{"do":"propose","host":"","plugin":"p","line":"fs: read /x"}`, 200, `"lines":["+ fs: read /x"]`},
+		{`{"do":"grant","host":"","plugin":"p","line":"fs: read /x"}`, 409, "look at it again"},
+		{`{"do":"grant","host":"","plugin":"p","line":"fs: read /x","seen":"s2"}`, 200, `{}`},
+		{`{"do":"anything"}`, 400, "an order is"}, {`[]`, 400, "an order is"}, {`{`, 400, "an order is"},
+	} {
+		if code, text := order(c.body); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s", c.body, code, text)
+		}
+	}
+	if got, want := strings.Join(d.house.did, ", "), "h1 p true, h1 p false,  p fs: read /x"; got != want {
+		t.Errorf("did %s, want %s", got, want)
+	}
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {
+		if code, _, _ := d.do("POST", "/order", `{"do":"review","host":"h1","plugin":"p"}`, "Authorization", "Bearer "+d.token, "Content-Type", kind); code != http.StatusBadRequest {
+			t.Errorf("%q: %d", kind, code)
+		}
 	}
 }

@@ -39,6 +39,7 @@ func (c *Console) handler(at string) http.Handler {
 	}
 	mux.Handle("GET /state", c.known(c.state))
 	mux.Handle("POST /answer", c.known(c.answer))
+	mux.Handle("POST /order", c.known(c.obey))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -80,9 +81,14 @@ func (c *Console) state(r *http.Request) (any, int, error) {
 		Questions []question `json:"questions"`
 		Forms     []asked    `json:"forms"`
 		Answers   []given    `json:"answers"`
-		Plugins   []Plugin   `json:"plugins"`
+		Hosts     []Host     `json:"hosts"`
 		Calls     []Call     `json:"calls"`
-	}{[]question{}, []asked{}, []given{}, c.opts.Plugins(), c.calls.list()}
+	}{[]question{}, []asked{}, []given{}, c.opts.House.Hosts(), nil}
+	calls, err := c.opts.House.Calls()
+	if err != nil {
+		return nil, http.StatusInternalServerError, err
+	}
+	s.Calls = calls
 	waiting, err := c.opts.Store.Questions(r.Context())
 	if err != nil {
 		return nil, http.StatusInternalServerError, err
@@ -143,6 +149,15 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
+// bodyOf is the body of a request, which is JSON: a form of another site cannot send that.
+func bodyOf(r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
+	if err == nil && (len(raw) > maxAnswer || only(r, "Content-Type") != "application/json") {
+		err = errors.New("no short JSON")
+	}
+	return raw, err
+}
+
 // answer takes {id, answer}: once, hour, always, deny or revoke, and want for all that the plugin announced; for a
 // form accept, decline or cancel, and values.
 func (c *Console) answer(r *http.Request) (any, int, error) {
@@ -151,8 +166,8 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 		Want       bool
 		Values     []form.Value
 	}
-	raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
-	if err != nil || len(raw) > maxAnswer || r.Header.Get("Content-Type") != "application/json" || json.Unmarshal(raw, &a) != nil {
+	raw, err := bodyOf(r)
+	if err != nil || json.Unmarshal(raw, &a) != nil {
 		return nil, http.StatusBadRequest, errors.New("an answer is a short JSON object")
 	}
 	now, ctx := time.Now(), r.Context()
