@@ -53,9 +53,6 @@ func (g *Gate) finish() {
 		chain.receipt(r)
 		return
 	}
-	if h.ended != nil {
-		h.ended(r, g.call.Tool)
-	}
 	if l, ok := g.call.Client.(ReceiptListener); ok {
 		r.Counts = !h.fullReceipts && !isLocal(g.call.Principal)
 		l.Receipt(r)

@@ -17,7 +17,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
@@ -43,9 +42,6 @@ type Options struct {
 	Advise func(plugin, line string, local bool) string
 	// Forms is where plugins ask what the client of a call has no way to be asked; nil is nobody.
 	Forms *form.Desk
-	// Ended is told of each call that is over, but for those within others, with its tool; nil is nobody. It
-	// needs the audit log.
-	Ended func(r receipt.Receipt, tool string)
 	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
 	Store *store.Store
 	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
@@ -76,7 +72,6 @@ type Host struct {
 	operator Operator
 	advise   func(plugin, line string, local bool) string
 	forms    *form.Desk
-	ended    func(receipt.Receipt, string)
 	// fullReceipts are for everybody.
 	fullReceipts bool
 	protected    atomic.Pointer[protected.Paths]
@@ -110,7 +105,6 @@ func NewHost(o *Options) *Host {
 		operator: o.Operator,
 		advise:   o.Advise,
 		forms:    o.Forms,
-		ended:    o.Ended,
 
 		fullReceipts: o.FullReceipts,
 

@@ -17,7 +17,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 func newApprove(std stdio) *cobra.Command {
@@ -55,10 +54,6 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	if err != nil {
 		return err
 	}
-	l, err := host.OpenLock(s, lock.Options{})
-	if err != nil {
-		return err
-	}
 	var text strings.Builder
 	review.Print(&text, v, all)
 	question := fmt.Sprintf("may %s serve with these bytes?", voice.Line(name))
@@ -69,24 +64,12 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	if err != nil {
 		return err
 	}
-	return record(ctx, std.out, l, v, yes, reject, noteOnce(s))
+	return record(ctx, std.out, s, v, yes, reject)
 }
 
-// reviewOf loads the folder, with nothing trusted that is not in the lock file, and looks at one plugin.
+// reviewOf looks at one plugin of a folder.
 func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
-	l, err := host.OpenLock(s, lock.Options{Locked: true, ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.Quiet(s, logging.For(s, std.err)), Lock: l})
-	if err != nil {
-		return nil, err
-	}
-	defer closeWithin(drain, h.Close)
-	if err := h.Registry.Ready(ctx); err != nil {
-		return nil, err
-	}
-	v, err := h.Registry.Review(name)
+	v, err := host.Review(ctx, s, logging.For(s, std.err), name)
 	if errors.Is(err, registry.ErrNoPlugin) {
 		return nil, voice.Hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
 	}
@@ -104,28 +87,25 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 }
 
 // record writes an answer down.
-func record(ctx context.Context, w io.Writer, l *lock.Lock, v *registry.Review, yes, reject bool, note func(operator.Answered) error) error {
+func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review, yes, reject bool) error {
 	answered := operator.Answered{By: operator.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
-	switch {
-	case yes && reject:
-		if err := l.Reject(ctx, v.Name, v.After.Digest); err != nil {
-			return err
-		}
+	if !yes {
+		fmt.Fprintln(w, "nothing was changed")
+		return exitCode(exitTool)
+	}
+	if err := host.Decide(ctx, s, v, !reject); err != nil {
+		return err
+	}
+	if reject {
 		serves := "what was approved before serves"
 		if v.Before.Digest == "" {
 			serves = "nothing of it serves"
 		}
 		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", voice.Line(v.Name), serves)
 		answered.Answer = "reject"
-		return note(answered)
-	case yes:
-		if err := v.Approve(ctx, l); err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", voice.Line(v.Name))
-		answered.Answer = "approve"
-		return note(answered)
+		return noteOnce(s)(answered)
 	}
-	fmt.Fprintln(w, "nothing was changed")
-	return exitCode(exitTool)
+	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", voice.Line(v.Name))
+	answered.Answer = "approve"
+	return noteOnce(s)(answered)
 }

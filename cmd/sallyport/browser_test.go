@@ -13,9 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -175,40 +173,11 @@ func (b *tab) picture(file string) {
 	}
 }
 
-// spoken is what a process writes on its standard error.
-type spoken struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *spoken) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *spoken) find(t *testing.T, pattern string) string {
-	t.Helper()
-	for range 600 {
-		s.mu.Lock()
-		m := regexp.MustCompile(pattern).FindStringSubmatch(s.text.String())
-		s.mu.Unlock()
-		if m != nil {
-			return m[1]
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("nothing like %s in\n%s", pattern, s.text.String())
-	return ""
-}
-
-// A plugin's call asks, the first question opens the console, the answer is given there, and the call goes on.
+// A plugin's call asks, the answer is given on the console, and the call goes on.
 func TestBrowser_console(t *testing.T) {
 	h := newHouse(t, "wait")
 	h.config += "max_grants: ['net: GET " + h.site + "/**']\nplugins: {fetch: {grants: ['deny: net: GET https://no.example/**']}}\n"
 	cmd := h.program("serve", h.dir)
-	var stderr spoken
-	cmd.Stderr = &stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), commandTransport(cmd), nil)
 	if err != nil {
@@ -229,7 +198,7 @@ func TestBrowser_console(t *testing.T) {
 	}
 
 	first := begin("/once")
-	address := stderr.find(t, `the console is on (http://127\.0\.0\.1:\d+/#\S+)`)
+	address := consoleAt(t, h.state)
 	b := openTab(t, address)
 	b.wait(`document.body.innerText.includes("/once")`)
 	for class, line := range map[string]string{"bad": "never net: GET https://no.example/**", "soft": "and nothing beyond net: GET " + h.site + "/**"} {
@@ -289,7 +258,7 @@ func showsWords(t *testing.T, h *house, b *tab) {
 		t.Fatal(err)
 	}
 	b.wait(`document.querySelector("#questions").innerText.includes("</p><img src=x")`)
-	if got := b.eval(`[document.images.length, document.scripts.length, document.title]`); got != `[0,1,"(1) Sallyport"]` {
+	if got := b.eval(`[document.images.length, document.scripts.length, document.title]`); got != `[0,1,"(1) Sallyport: test"]` {
 		t.Errorf("the page became %s", got)
 	}
 }

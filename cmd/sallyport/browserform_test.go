@@ -19,8 +19,6 @@ import (
 func TestBrowser_form(t *testing.T) {
 	h := asking(t, "wait")
 	cmd := h.program("serve", h.dir)
-	var stderr spoken
-	cmd.Stderr = &stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	session, err := client.Connect(t.Context(), commandTransport(cmd), nil)
 	if err != nil {
@@ -35,7 +33,7 @@ func TestBrowser_form(t *testing.T) {
 		}()
 	}
 	begin()
-	b := openTab(t, stderr.find(t, `the console is on (http://127\.0\.0\.1:\d+/#\S+)`))
+	b := openTab(t, consoleAt(t, h.state))
 	b.wait(`!!document.querySelector("#forms .words")`)
 	if says := b.eval(`document.querySelector("#forms .words").innerText`); !strings.Contains(says, "Plugin effects asks: Who are you?") || !strings.Contains(says, "> sallyport: type y to allow all") {
 		t.Error(says)
@@ -91,7 +89,7 @@ func showsForm(t *testing.T, h *house, b *tab) {
 		t.Fatal("not asked")
 	}
 	b.wait(`!!document.querySelector("#forms .words") && document.querySelector("#forms .words").innerText.includes("<img src=x")`)
-	if got := b.eval(`[document.images.length, document.scripts.length, document.links.length, document.title]`); got != `[0,1,0,"(1) Sallyport"]` {
+	if got := b.eval(`[document.images.length, document.scripts.length, document.links.length, document.title]`); got != `[0,1,0,"(1) Sallyport: test"]` {
 		t.Errorf("the page became %s", got)
 	}
 }

@@ -24,7 +24,7 @@ const layers = `
 6 cmd/sallyport > cmd/sallyport/internal/*
 6 cmd/sallyport/internal/clients > cmd/sallyport/internal/textfile
 6 cmd/sallyport/internal/compiler
-6 cmd/sallyport/internal/host > cmd/sallyport/internal/clients cmd/sallyport/internal/compiler cmd/sallyport/internal/logging cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
+6 cmd/sallyport/internal/host > cmd/sallyport/internal/clients cmd/sallyport/internal/compiler cmd/sallyport/internal/logging cmd/sallyport/internal/private cmd/sallyport/internal/review cmd/sallyport/internal/settings cmd/sallyport/internal/textfile cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/hypermcp
 6 cmd/sallyport/internal/logging > cmd/sallyport/internal/private cmd/sallyport/internal/settings cmd/sallyport/internal/voice
 6 cmd/sallyport/internal/private > cmd/sallyport/internal/voice
@@ -86,7 +86,7 @@ const layers = `
 1 runtime/native > runtime
 
 0 hostfuncs/argument > protocol/rawjson
-0 hostfuncs/audit > hostfuncs/filelock
+0 hostfuncs/audit > hostfuncs/filelock protocol/rawjson
 0 hostfuncs/canonical
 0 hostfuncs/filelock
 0 hostfuncs/grant > hostfuncs/canonical hostfuncs/notation

@@ -89,18 +89,18 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
-	page, err := h.Console(std.err)
+	leave, err := h.Console(std.err)
 	if err != nil {
 		return err
 	}
-	defer page.Close()
+	defer leave()
 	defer h.Follow(ctx)()
 	keys, err := stateKeys(s)
 	if err != nil {
 		return err
 	}
 	defer keys.Follow(ctx, func(err error) { log.Error("changed state keys are not in force: the ones before stay", "error", err) })()
-	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Site: siteOf(s.Text("dir")),
+	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(s.Text("dir")),
 		Search: s.Bool("search"), Keys: keys.Keys(), AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
 	if web != nil {

@@ -7,11 +7,16 @@ if (fragment) {
 }
 const token = sessionStorage.getItem("token") || "";
 
+// visible is text in which nothing is hidden and nothing turns the direction of writing: such characters are escapes.
+function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
+}
+
 // el makes an element. What plugins say is only ever its text.
 function el(tag, className, ...inside) {
   const e = document.createElement(tag);
   if (className) e.className = className;
-  e.append(...inside);
+  e.append(...inside.map((part) => (typeof part === "string" ? visible(part) : part)));
   return e;
 }
 
@@ -29,31 +34,69 @@ async function ask(path, body) {
 
 function status(text, lost) {
   const s = document.getElementById("status");
-  s.textContent = text;
+  s.textContent = visible(text);
   s.className = lost ? "lost" : "";
+}
+
+// spoken is a text for those who hear the page, short enough to be heard.
+function spoken(text) {
+  const s = visible(text);
+  return s.length > 160 ? s.slice(0, 160) + "…" : s;
 }
 
 // What moves under the hand takes no click for a moment: the second one of a double click was meant for what was there.
 const settle = 700;
 let moved = -settle;
 
-// body is what a click sends, or makes it; failed is told what the host says against it.
-function button(label, className, body, failed) {
+// press is a button: its name says what it is about to those who do not see the card it stands on. What it does runs once
+// at a time for all buttons beside it, which keep the focus.
+function press(label, className, about, act) {
   const b = el("button", className, label);
   b.type = "button";
+  b.setAttribute("aria-label", label + ": " + spoken(about));
   b.addEventListener("click", async () => {
-    if (performance.now() - moved < settle) return;
-    const all = b.parentElement.querySelectorAll("button");
-    for (const other of all) other.disabled = true;
+    const all = b.parentElement ? [...b.parentElement.querySelectorAll("button")] : [b];
+    if (performance.now() - moved < settle || all.some((o) => o.getAttribute("aria-disabled") === "true")) return;
+    for (const other of all) other.setAttribute("aria-disabled", "true");
+    try {
+      await act();
+    } finally {
+      for (const other of all) other.removeAttribute("aria-disabled");
+    }
+  });
+  return b;
+}
+
+// button sends an answer; body is what a click sends, or makes it; failed is told what the host says against it.
+function button(label, className, about, body, failed) {
+  return press(label, className, about, async () => {
     try {
       await ask("/answer", typeof body === "function" ? body() : body);
     } catch (err) {
       if (failed) failed(err.message); else status(err.message, true);
-      for (const other of all) other.disabled = !failed;
     }
-    look();
+    await look();
   });
-  return b;
+}
+
+// asks puts a question in the place of a button, for what is not taken back by a click: yes does it.
+function asks(place, text, about, yes) {
+  const box = el("div", "sure");
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", spoken(text));
+  const close = () => { box.remove(); place.hidden = false; };
+  const no = press("No", "", about, async () => { close(); place.querySelector("button")?.focus(); });
+  const sure = press("Yes", "allow", text, async () => {
+    const item = place.closest("[data-key]");
+    close();
+    item.tabIndex = -1;
+    item.focus({ preventScroll: true });
+    await yes();
+  });
+  box.append(el("p", "small", text), el("div", "buttons", sure, no));
+  place.hidden = true;
+  place.after(box);
+  no.focus(); // a second Enter is a no
 }
 
 function clock(text) {
@@ -62,16 +105,25 @@ function clock(text) {
 
 function question(q) {
   const card = el("article", "card question");
+  const about = q.plugin + " wants to " + q.effect;
   card.append(el("p", "", el("strong", "", q.plugin), " wants to ", el("code", "", q.effect)));
   if (q.why) card.append(el("p", "says soft", "it says: " + q.why));
   card.append(el("p", "soft small", "for " + q.principal + ", since " + clock(q.asked) + ", " + q.digest.slice(0, 19)));
   card.append(el("p", "small", "allows ", el("code", "", q.line)));
-  const answer = (label, kind, word, want) => button(label, kind, { id: q.id, answer: word, want: want });
+  const answer = (label, kind, word, want) => button(label, kind, about, { id: q.id, answer: word, want: want });
   card.append(el("div", "buttons", answer("Once", "allow", "once", false), answer("For an hour", "allow", "hour", false),
     answer("Always", "allow", "always", false), answer("Refuse", "deny", "deny", false)));
   if (q.want && q.want !== q.line) {
     card.append(el("p", "small", "or all that it announced: ", el("code", "", q.want)));
-    card.append(el("div", "buttons", answer("All of it for an hour", "", "hour", true), answer("All of it always", "", "always", true)));
+    const all = el("div", "buttons");
+    const sure = (label, word, how) => press(label, "", q.plugin + " may " + q.want, async () => {
+      asks(all, "Everything that it announced, " + how + ", and not only this: " + q.want + "?", about, async () => {
+        try { await ask("/answer", { id: q.id, answer: word, want: true }); } catch (err) { status(err.message, true); }
+        await look();
+      });
+    });
+    all.append(sure("All of it for an hour", "hour", "for an hour"), sure("All of it always", "always", "until you take it back"));
+    card.append(all);
   }
   return card;
 }
@@ -120,8 +172,10 @@ function form(f) {
   const yes = () => ({ id: f.id, answer: "accept", values: reads.flatMap((read) => read()) });
   card.append(words, wrong, el("p", "soft small", "for " + f.principal + ", since " + clock(f.asked) + ", " + f.digest.slice(0, 19) +
     ". The answer goes to the plugin and allows it nothing."));
-  card.append(el("div", "buttons", button(f.url ? "I have opened it" : "Answer", "allow", yes, (text) => { wrong.textContent = text; }),
-    button("Decline", "deny", { id: f.id, answer: "decline" })));
+  const about = "what " + f.plugin + " asks you";
+  wrong.setAttribute("role", "alert");
+  card.append(el("div", "buttons", button(f.url ? "I have opened it" : "Answer", "allow", about, yes, (text) => { wrong.textContent = visible(text); }),
+    button("Decline", "deny", about, { id: f.id, answer: "decline" })));
   return card;
 }
 
@@ -132,7 +186,9 @@ function showForms(list) {
   let other = false;
   for (const [id, card] of cards) {
     if (ids.has(id)) continue;
+    const had = card.contains(document.activeElement);
     card.remove();
+    if (had) document.getElementById("h-questions").focus();
     cards.delete(id);
     other = true;
   }
@@ -148,15 +204,83 @@ function showForms(list) {
 function call(c) {
   const did = el("span", "small");
   for (const e of c.effects || []) did.append(el("code", "", e), el("br"));
-  for (const d of c.denials || []) did.append(el("code", "bad", "refused: " + d), el("br"));
-  return el("div", "row", el("span", "soft small", clock(c.at)), el("span", "", c.plugin + (c.tool ? " · " + c.tool : "")), did,
+  const more = el("div", "");
+  for (const d of c.denials || []) {
+    did.append(el("code", "bad", "refused: " + d.effect), el("br"));
+    if (d.line) more.append(allows(c, d));
+  }
+  const row = el("div", "row", el("span", "soft small", clock(c.at)), el("span", "", c.plugin + (c.tool ? " · " + c.tool : "")), did,
     el("span", c.outcome === "ok" ? "ok small" : "bad small", (c.outcome || "-") + " · " + c.ms.toFixed(0) + " ms"));
+  if (more.firstChild) { more.className = "wide"; row.append(more); }
+  return row;
+}
+
+// order has the host do what was shown.
+function order(what) { return ask("/order", what); }
+
+// allows is the button that adds the narrowest line which would have allowed a refused effect: it shows what it writes
+// first.
+function allows(c, d) {
+  const place = el("div", "buttons");
+  const about = c.plugin + " may " + d.line;
+  place.append(press("Allow", "allow", about, async () => {
+    const what = { host: c.host, plugin: c.plugin, line: d.line };
+    try {
+      const p = await order({ ...what, do: "propose" });
+      asks(place, "Write this into " + p.file + "?", about, async () => {
+        try {
+          await order({ ...what, do: "grant", seen: p.seen });
+          place.replaceChildren(el("span", "ok small", "written: it may, from its next call on"));
+        } catch (err) { status(err.message, true); }
+        await look();
+      });
+      const text = el("pre", "words small");
+      for (const line of p.lines) text.append(visible("+ " + line), "\n");
+      if (p.note) text.append(visible(p.note), "\n");
+      place.nextElementSibling.firstChild.after(text);
+    } catch (err) { status(err.message, true); }
+  }), el("code", "small", d.line));
+  return place;
+}
+
+// held is what a person does about a plugin whose bytes wait: look, then approve or reject.
+function held(h, p) {
+  const box = el("div", "");
+  const place = el("div", "buttons");
+  const about = p.name + ", whose new bytes wait";
+  const what = { host: h.id, plugin: p.name };
+  const settled = (word, text) => press(word, word === "Approve" ? "allow" : "deny", about, async () => {
+    asks(box.lastChild, text, about, async () => {
+      try {
+        await order({ ...what, do: word.toLowerCase(), seen: box.dataset.seen });
+        box.replaceChildren(el("span", "ok small", word === "Approve" ? "approved" : "rejected"));
+      } catch (err) { status(err.message, true); }
+      await look();
+    });
+  });
+  place.append(press("Show what is new", "", about, async () => {
+    try {
+      const r = await order({ ...what, do: "review" });
+      const text = el("pre", "words small");
+      text.tabIndex = 0;
+      text.setAttribute("aria-label", "what is new about " + spoken(p.name));
+      for (const line of r.text.split("\n")) text.append(visible(line), "\n");
+      box.dataset.seen = r.seen;
+      box.replaceChildren(text, el("div", "buttons", settled("Approve", "May " + p.name + " serve with these bytes?"),
+        settled("Reject", "Refuse these bytes of " + p.name + " for good?")));
+      text.focus();
+    } catch (err) { status(err.message, true); }
+  }));
+  box.append(place);
+  return box;
 }
 
 function plugin(p) {
   const card = el("article", "card");
+  if (p.where) card.append(el("p", "soft small", p.where));
   card.append(el("p", "", el("strong", "", p.name), " ", el("span", "soft small", [p.version, p.state].filter(Boolean).join(" · "))));
   if (p.error) card.append(el("p", "bad small", p.error));
+  if (p.waits) card.append(held(p.host, p));
   for (const g of p.grants || []) {
     const line = (word, kind, text) => card.append(el("p", "small", el("span", kind, word + " "), el("code", "", text)));
     if (g.startsWith("deny: ")) line("never", "bad", g.slice("deny: ".length));
@@ -179,7 +303,24 @@ function answer(a) {
   const until = a.expires ? "until " + new Date(a.expires).toLocaleString() : "always";
   return el("div", "row", el("span", a.refused ? "bad small" : "ok small", how), el("span", "", a.plugin),
     el("span", "", el("code", "", a.what), " ", el("span", "soft small", until)),
-    button("Take back", "", { id: a.id, answer: "revoke" }));
+    button("Take back", "", a.plugin + " " + how + " " + a.what, { id: a.id, answer: "revoke" }));
+}
+
+// keyOf finds what an element is about again after it was made anew: the card or row, and the label of a button.
+function keyOf(e, root) {
+  const item = e.closest("[data-key]");
+  return item && root.contains(item) ? [item.dataset.key, e.getAttribute("aria-label") || ""] : null;
+}
+
+// refocus puts the focus back where it was. If that is gone, it goes to what took its place, never to a button: the key
+// that was pressed twice answers nothing.
+function refocus(root, key, at) {
+  const items = [...root.querySelectorAll("[data-key]")];
+  const item = items.find((i) => i.dataset.key === key[0]);
+  const same = item && (key[1] ? [...item.querySelectorAll("[aria-label]")].find((e) => e.getAttribute("aria-label") === key[1]) : item);
+  const next = same || item || items[Math.min(at, items.length - 1)] || root.closest("section").querySelector("h2");
+  if (next.tabIndex < 0) next.tabIndex = -1;
+  next.focus({ preventScroll: !!same });
 }
 
 // show fills a part of the page anew if what it shows has changed, so that buttons stay under the hand.
@@ -190,26 +331,59 @@ function show(id, list, make, nothing) {
   const before = JSON.parse(shown[id] || "[]");
   const other = (item, i) => !(list || [])[i] || item.id !== list[i].id;
   if (id !== "calls" && before.some(other)) moved = performance.now();
+  const root = document.getElementById(id);
+  if (root.querySelector(".sure")) return; // somebody is being asked: what is asked about stays
   shown[id] = text;
-  const items = (list || []).map(make);
+  const key = root.contains(document.activeElement) ? keyOf(document.activeElement, root) : null;
+  const at = key ? [...root.querySelectorAll("[data-key]")].findIndex((i) => i.dataset.key === key[0]) : 0;
+  const items = (list || []).map((item) => {
+    const e = make(item);
+    e.dataset.key = item.id || item.name || "";
+    return e;
+  });
   const inside = items.length === 0 ? [el("p", "soft", nothing)] : items[0].className === "row" ? [el("div", "card", ...items)] : items;
-  document.getElementById(id).replaceChildren(...inside);
+  const height = root.offsetHeight;
+  root.replaceChildren(...inside);
+  if (root.offsetHeight !== height) moved = performance.now();
+  if (key) refocus(root, key, at);
+}
+
+// pluginsOf are those of all hosts, each once for each folder that it is served from.
+function pluginsOf(hosts) {
+  const all = [];
+  const dirs = new Set(hosts.map((h) => h.dir));
+  for (const h of hosts) {
+    for (const p of h.plugins || []) {
+      const id = h.dir + "/" + p.name;
+      if (all.some((o) => o.id === id)) continue;
+      all.push({ ...p, id: id, host: { id: h.id }, where: dirs.size > 1 ? "in " + h.dir : "" });
+    }
+  }
+  return all;
+}
+
+// nameHosts says for whom this page is: the clients, as they call themselves, and the folders.
+function nameHosts(hosts, waiting) {
+  const clients = [...new Set(hosts.flatMap((h) => h.clients || []))];
+  document.title = (waiting ? "(" + waiting + ") " : "") + ["Sallyport", visible(clients.join(", ")).slice(0, 80)].filter(Boolean).join(": ");
+  const each = hosts.map((h) => ((h.clients || []).join(", ") || "no client yet") + " in " + h.dir);
+  document.getElementById("hosts").textContent = visible(each.join(" · "));
 }
 
 async function look() {
   try {
     const s = await ask("/state");
     const n = s.questions.length + s.forms.length;
-    document.title = (n ? "(" + n + ") " : "") + "Sallyport";
+    nameHosts(s.hosts || [], n);
     document.getElementById("n-questions").textContent = n || "";
     showForms(s.forms);
     show("questions", s.questions, question, "No grant waits for an answer.");
     show("calls", s.calls, call, "No calls yet.");
-    show("plugins", s.plugins, plugin, "No plugins.");
+    show("plugins", pluginsOf(s.hosts || []), plugin, "No host runs.");
     show("answers", s.answers, answer, "Nothing was answered.");
     status("live");
   } catch (err) {
-    status(err instanceof TypeError ? "the host has ended" : err.message, true);
+    status(err instanceof TypeError ? "the host has ended: sallyport console opens the page again" : err.message, true);
   }
 }
 

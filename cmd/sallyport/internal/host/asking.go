@@ -27,17 +27,11 @@ func (h *Host) newForms() *form.Desk {
 		return nil
 	}
 	return form.New(form.Options{Store: h.Store, Wait: how == "wait", Logger: h.log, Flags: h.flags, Told: func(f form.Form) {
-		h.log.Warn(strings.TrimSpace("a plugin asks you something: sallyport answer "+f.ID+" "+h.flags), "plugin", f.Plugin)
-		if h.asked != nil {
-			h.asked()
-		}
+		h.log.Warn(strings.TrimSpace("a plugin asks you something: sallyport answer "+f.ID+" "+h.flags)+", or "+ConsoleCommand(h.settings), "plugin", f.Plugin)
 	}})
 }
 
 // tell writes a new question into the log, where the person who started the host may see it.
 func (h *Host) tell(q store.Question) {
-	h.log.Warn(strings.TrimSpace("a plugin asks: sallyport allow "+q.ID+" "+h.flags)+", or deny", "plugin", q.Plugin, "effect", q.Effect)
-	if h.asked != nil {
-		h.asked()
-	}
+	h.log.Warn(strings.TrimSpace("a plugin asks: sallyport allow "+q.ID+" "+h.flags)+", or deny, or "+ConsoleCommand(h.settings), "plugin", q.Plugin, "effect", q.Effect)
 }

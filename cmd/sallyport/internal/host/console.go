@@ -1,49 +1,259 @@
 package host
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// Console prepares the page on which the person who runs this host answers. Over HTTP it is there at once, on
-// stdio from the first question on; where it is stands on out, and in no log and no answer. It is called before any
-// call, and the caller closes it.
-func (h *Host) Console(out io.Writer) (*console.Console, error) {
-	s, log := h.settings, h.log
-	c := console.New(console.Options{Store: h.Store, Note: h.note, Plugins: h.shown, Logger: log})
+// A state folder has one console, whichever hosts run: the process that holds its lock serves it, and has written where
+// into a file of its owner's. When that process ends, however it ends, another one takes over within a second, with a
+// token of its own: an address is good for one process.
+
+// takeOver is how often a host looks whether the console is free, and whether it has news of itself to tell.
+const lookForSeat = time.Second
+
+// ErrNoConsole says that the configuration has no console.
+var ErrNoConsole = errors.New("there is no console: the configuration says console: off")
+
+// seat is the place of the one process that serves the console.
+type seat struct {
+	settings *settings.Settings
+	addr     string // as the operator wrote it
+	log      *slog.Logger
+	make     func() *console.Console
+
+	lock   *os.File // nil: another process has it, or none
+	page   *console.Console
+	url    string
+	warned bool
+}
+
+// whereabouts is what stands in the console's file.
+type whereabouts struct {
+	URL string `json:"url"`
+}
+
+// take tries to sit down, and reports whether this process serves the console now.
+func (t *seat) take() bool {
+	if t.page != nil {
+		return true
+	}
+	if err := t.sit(); err != nil {
+		t.rise()
+		if !t.warned {
+			t.warned = true
+			t.log.Warn("there is no console page", "error", err)
+		}
+	}
+	return t.page != nil
+}
+
+func (t *seat) sit() error {
+	f, err := os.OpenFile(t.settings.ConsoleFile()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	free, err := filelock.Try(f)
+	if err != nil || !free {
+		return errors.Join(err, f.Close())
+	}
+	t.lock = f
+	page := t.make()
+	if t.url, err = listen(page, t.addr, lastPort(t.settings)); err != nil {
+		return err
+	}
+	t.page = page
+	raw, err := json.Marshal(whereabouts{URL: t.url})
+	if err == nil {
+		_, err = textfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{})
+	}
+	return err
+}
+
+// listen serves the page where it was before, if the operator named no port and that one is free.
+func listen(page *console.Console, addr, port string) (string, error) {
+	host, own, err := net.SplitHostPort(addr)
+	if err == nil && own == "0" && port != "" {
+		if at, err := page.Listen(net.JoinHostPort(host, port)); err == nil {
+			return at, nil
+		}
+	}
+	return page.Listen(addr)
+}
+
+// lastPort is the port that the console had; empty if none is known.
+func lastPort(s *settings.Settings) string {
+	at, err := readWhereabouts(s)
+	if err != nil {
+		return ""
+	}
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Port()
+}
+
+func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
+	raw, err := textfile.Read(s.ConsoleFile())
+	if err == nil {
+		err = json.Unmarshal(raw, &w)
+	}
+	return w, err
+}
+
+// rise gives the seat back. The file stays: the next one serves on the same port.
+func (t *seat) rise() {
+	if t.page != nil {
+		_ = t.page.Close()
+	}
+	if t.lock != nil {
+		_ = t.lock.Close()
+	}
+	t.page, t.lock, t.url = nil, nil, ""
+}
+
+// Console has this host serve the console of its state folder when no other process does, and tells the others about
+// itself. It says on out how to open it. It is called before any call, and the caller stops it.
+func (h *Host) Console(out io.Writer) (stop func(), err error) {
+	t, err := newSeat(h.settings, h.log, func() *console.Console {
+		return console.New(console.Options{Store: h.Store, Note: h.note, House: newHouse(h.settings, h.Store, h.note), Logger: h.log})
+	})
+	if errors.Is(err, ErrNoConsole) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	here, err := newPresent(h)
+	if err != nil {
+		h.log.Warn("the console does not show this host", "error", err)
+		here = nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var keeping sync.WaitGroup
+	t.take()
+	if h.settings.Text("http.addr") != "" {
+		fmt.Fprintln(out, opensConsole(t, out))
+	}
+	keeping.Go(func() {
+		defer t.rise()
+		h.keepSeat(ctx, t, here)
+	})
+	return func() {
+		cancel()
+		keeping.Wait()
+	}, nil
+}
+
+// keepSeat serves the console when it is free, and keeps what is told of this host true.
+func (h *Host) keepSeat(ctx context.Context, t *seat, here *present) {
+	tick := time.NewTicker(lookForSeat)
+	defer tick.Stop()
+	if here != nil {
+		defer here.end()
+	}
+	failed := false
+	for {
+		if here != nil {
+			if err := here.refresh(); err != nil && !failed {
+				failed = true
+				h.log.Warn("the console does not show this host as it is", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		t.take()
+	}
+}
+
+func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Console) (*seat, error) {
 	addr := s.Text("console")
 	if addr == "off" {
-		return c, nil
+		return nil, ErrNoConsole
 	}
 	if err := console.Check(addr); err != nil {
 		return nil, voice.Hint(err, "console: off has no such page")
 	}
-	open := sync.OnceFunc(func() {
-		url, err := c.Listen(addr)
-		if err != nil {
-			log.Warn("there is no console page", "error", err)
-			return
+	return &seat{settings: s, addr: addr, log: log, make: make}, nil
+}
+
+// opensConsole says how the console is opened. The address is a key: it is shown to a person at a terminal, and not to
+// a client that keeps what its servers write.
+func opensConsole(t *seat, out io.Writer) string {
+	if f, is := out.(*os.File); is && t.url != "" {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return "the console is on " + t.url
 		}
-		fmt.Fprintf(out, "the console is on %s\n", url)
+	}
+	return voice.Line("the console: " + ConsoleCommand(t.settings))
+}
+
+// ConsoleCommand is what a person types to open the console of these settings.
+func ConsoleCommand(s *settings.Settings) string {
+	if flags := s.Flags(); flags != "" {
+		return "sallyport console " + flags
+	}
+	return "sallyport console"
+}
+
+// FindConsole returns where the console of a state folder is, with its token, and serves it if no other process does:
+// then serving is true until stop is called.
+func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving bool, stop func(), err error) {
+	if err := private.Folder(s.Text("state")); err != nil {
+		return "", false, nil, err
+	}
+	kept := store.New(store.Options{Dir: s.Text("state")})
+	t, err := newSeat(s, log, func() *console.Console {
+		note := func(a operator.Answered) error {
+			log := audit.New(s.AuditFolder(), audit.Options{})
+			_, err := log.Append(a.Members())
+			return errors.Join(err, log.Close())
+		}
+		return console.New(console.Options{Store: kept, Note: note, House: newHouse(s, kept, note), Logger: log})
 	})
-	h.ended = func(r receipt.Receipt, tool string) {
-		if r.Outcome != "" { // what has none is a start, not a call
-			c.Ended(shownCall(r, tool))
-		}
+	if err != nil {
+		return "", false, nil, errors.Join(err, kept.Close())
 	}
-	h.asked = open
-	if s.Text("http.addr") != "" {
-		open()
+	stop = func() {
+		t.rise()
+		_ = kept.Close() // nothing is left to be written
 	}
-	return c, nil
+	if err := t.sit(); err != nil {
+		stop()
+		return "", false, nil, err
+	}
+	if t.page != nil {
+		return t.url, true, stop, nil
+	}
+	stop()
+	w, err := readWhereabouts(s)
+	if err == nil && w.URL == "" {
+		err = errors.New("the host that serves the console has just begun: try again")
+	}
+	return w.URL, false, func() {}, err
 }
 
 // note writes an answer into the audit log of this host, where it is on the disk before the answer is told.
@@ -54,25 +264,13 @@ func (h *Host) note(a operator.Answered) error {
 
 // shown is what the page says about each plugin.
 func (h *Host) shown() []console.Plugin {
-	var all []console.Plugin
+	all := []console.Plugin{}
 	for _, p := range h.Registry.Plugins() {
 		if p.File != "" {
 			all = append(all, console.Plugin{
-				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings,
+				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings, Waits: p.Waits,
 			})
 		}
 	}
 	return all
-}
-
-// shownCall is what the page says about a call.
-func shownCall(r receipt.Receipt, tool string) console.Call {
-	c := console.Call{ID: r.Call, At: time.Now(), Plugin: r.Plugin, Tool: tool, Outcome: r.Outcome, Millis: r.Millis}
-	for _, e := range r.Effects {
-		c.Effects = append(c.Effects, fmt.Sprintf("%s %s × %d", e.Family, e.Target, e.Count))
-	}
-	for _, d := range r.Denials {
-		c.Denials = append(c.Denials, d.Effect)
-	}
-	return c
 }

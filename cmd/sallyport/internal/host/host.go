@@ -27,7 +27,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
@@ -58,9 +57,7 @@ type Host struct {
 	audit    *audit.Log
 	flags    string // settings.Flags, where the operator is asked
 
-	// asked and ended hear of new questions and of calls that are over; they are set before any call, or nil.
-	asked func()
-	ended func(r receipt.Receipt, tool string)
+	clients clientNames
 }
 
 // Open brings up the engine and the gate, and loads the plugins. The caller closes the host.
@@ -125,15 +122,9 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		Audit:  h.audit,
 		Store:  h.Store,
 
-		Operator: asked,
-		Forms:    forms,
-		Advise:   advice(s, files),
-		Ended: func(r receipt.Receipt, tool string) {
-			if h.ended != nil {
-				h.ended(r, tool)
-			}
-		},
-
+		Operator:     asked,
+		Forms:        forms,
+		Advise:       advice(s, files),
 		FullReceipts: s.Text("receipt") == "full",
 		Trace:        upstream,
 

@@ -29,10 +29,13 @@ type Addition struct {
 	before, after []byte
 }
 
-// Add finds out how a line is added to the grants of a plugin, and changes nothing yet. All other bytes of the file stay
+// Add is Add for the file of these settings.
+func (s *Settings) Add(plugin, line string) (*Addition, error) { return Add(s.Watched(), plugin, line) }
+
+// Add finds out how a line is added to the grants of a plugin in a file, and changes nothing yet. All other bytes of the file stay
 // where they are, unless it is written with braces. It is an error if the line would allow nothing: ErrGranted, or one
 // that names the line of max_grants or deny.
-func (s *Settings) Add(plugin, line string) (*Addition, error) {
+func Add(file, plugin, line string) (*Addition, error) {
 	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
 		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
 	}
@@ -40,7 +43,7 @@ func (s *Settings) Add(plugin, line string) (*Addition, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Addition{File: s.Watched(), Plugin: plugin, Line: g.String()}
+	a := &Addition{File: file, Plugin: plugin, Line: g.String()}
 	if a.File == "" {
 		return nil, errors.New("there is no configuration folder: name a file with --config")
 	}

@@ -4,7 +4,7 @@ import "path/filepath"
 
 // Where things are in the state folder, which each of these is below unless the operator names a place:
 //
-//	sallyport.log  tokens  token  state-keys  audit/  compiled/  approved/  sallyport.lock
+//	sallyport.log  tokens  token  state-keys  console  hosts/  audit/  compiled/  approved/  sallyport.lock
 
 func (s *Settings) inState(names ...string) string {
 	return filepath.Join(append([]string{s.Text("state")}, names...)...)
@@ -27,6 +27,12 @@ func (s *Settings) OwnKeysFile() string { return s.inState("state-keys") }
 
 // LocalTokenFile is where the token of programs on this machine is.
 func (s *Settings) LocalTokenFile() string { return s.inState("token") }
+
+// ConsoleFile is where the address of the console is.
+func (s *Settings) ConsoleFile() string { return s.inState("console") }
+
+// HostsFolder is where the hosts that run tell what they serve.
+func (s *Settings) HostsFolder() string { return s.inState("hosts") }
 
 // TokensFile is where named tokens are kept.
 func (s *Settings) TokensFile() string {

@@ -81,6 +81,18 @@ func Load(o Options) (*Settings, error) {
 	return s, inFile(s.File, s.placeWorkspaces())
 }
 
+// LoadAs reads the settings that another process has: its file, its plugin folder and its flags, by their names.
+func LoadAs(file, dir string, flags map[string]string) (*Settings, error) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for name, value := range flags {
+		set.String(name, "", "")
+		if err := set.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return Load(Options{File: file, Dir: dir, Flags: set})
+}
+
 // Reload reads the settings again, from where they came.
 func (s *Settings) Reload() (*Settings, error) { return Load(s.options) }
 

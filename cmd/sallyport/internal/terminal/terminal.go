@@ -86,6 +86,12 @@ func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, er
 	}
 }
 
+// Show writes a line for the person and for nobody who reads what this process writes.
+func (t *Terminal) Show(line string) error {
+	_, err := fmt.Fprintln(t.out, line)
+	return err
+}
+
 func isYes(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes")

@@ -1,0 +1,176 @@
+//go:build clients && unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+)
+
+// key presses a key as a hand does.
+func (b *tab) key(name string) {
+	b.t.Helper()
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		b.send("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": 13, "text": "\r"})
+	}
+}
+
+// ask puts a question as a plugin's call does.
+func ask(t *testing.T, s *store.Store, id, want string) {
+	t.Helper()
+	_, err := s.Ask(context.Background(), store.Question{ID: id, Plugin: "plug", Digest: "d", Principal: "me", Line: "net: GET https://a.example/" + id,
+		Want: want, Effect: "GET https://a.example/" + id + "\u202e", Why: "because\u2066", Binding: id, Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// left are the questions that wait, and what was allowed.
+func left(t *testing.T, s *store.Store) (questions, grants int) {
+	t.Helper()
+	q, err := s.Questions(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := s.Grants(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(q), len(g)
+}
+
+// A hand on the keyboard, one on a small screen, and a person who hears the page can answer, and none of them by mistake.
+func TestBrowser_hands(t *testing.T) {
+	h := newHouse(t, "refuse")
+	h.named("Claude\u202e Desktop", h.dir)
+	b := openTab(t, consoleAt(t, h.state))
+	s := store.New(store.Options{Dir: h.state})
+	defer s.Close()
+	for _, id := range []string{"one", "two", "three"} {
+		ask(t, s, id, "net: GET https://**")
+	}
+	b.wait(`document.querySelectorAll("#questions .question").length === 3 && performance.now() - moved >= settle`)
+	b.wait(`document.title === "(3) Sallyport: Claude\\u202e Desktop"`)
+	if got := b.eval(`document.body.innerText.match(/[\u202a-\u202e\u2066-\u2069]/)`); got != "null" {
+		t.Error("something turns the direction of writing:", got)
+	}
+	if small := b.eval(`[...document.querySelectorAll("button")].filter(e => e.offsetHeight < 44 || e.offsetWidth < 44).length`); small != "0" {
+		t.Error(small, "buttons are too small for a finger")
+	}
+	names := b.eval(`[...document.querySelectorAll("#questions button")].map(e => e.getAttribute("aria-label"))`)
+	for _, want := range []string{`"Once: plug wants to GET https://a.example/one`, `"Refuse: plug wants to GET https://a.example/two`, `"All of it always: plug may net: GET https://**"`} {
+		if !strings.Contains(names, want) {
+			t.Errorf("no button is called %s: %s", want, names)
+		}
+	}
+	if got := b.eval(`new Set([...document.querySelectorAll("#questions button")].map(e => e.getAttribute("aria-label"))).size >= 12`); got != "true" {
+		t.Error("buttons of two questions have one name", names)
+	}
+
+	// Enter answers; the focus goes to the next question and not to a button, so that a second Enter answers nothing.
+	b.eval(`document.querySelector("#questions .allow").focus()`)
+	b.key("Enter")
+	b.wait(`document.querySelectorAll("#questions .question").length === 2`)
+	b.wait(`document.activeElement.tagName === "ARTICLE" && document.activeElement.closest("#questions") !== null`)
+	b.wait(`performance.now() - moved >= settle`)
+	b.key("Enter")
+	b.wait(`performance.now() - moved > 2000`)
+	if q, g := left(t, s); q != 2 || g != 1 {
+		t.Errorf("%d questions, %d grants", q, g)
+	}
+
+	// Nothing that is announced is allowed as a whole by one click, nor by two in one place.
+	b.click("/two", "All of it always")
+	b.wait(`!!document.querySelector(".sure") && document.activeElement.textContent === "No"`)
+	b.key("Enter")
+	b.wait(`!document.querySelector(".sure")`)
+	if q, g := left(t, s); q != 2 || g != 1 {
+		t.Errorf("%d questions, %d grants", q, g)
+	}
+	b.click("/two", "All of it always")
+	b.wait(`!!document.querySelector(".sure")`)
+	b.picture(filepath.Join(sharedState(t), "..", "console-sure.png"))
+	b.click("/two", "Yes")
+	b.wait(`document.querySelectorAll("#questions .question").length <= 1`)
+	if _, g := left(t, s); g == 0 {
+		t.Error("it was not allowed")
+	}
+	// A look at the host does not take the focus from a button whose card stays.
+	ask(t, s, "four", "")
+	b.wait(`document.querySelectorAll("#questions .question").length >= 1`)
+	b.eval(`document.querySelector("#questions .deny").focus()`)
+	label := b.eval(`document.activeElement.getAttribute("aria-label")`)
+	ask(t, s, "five", "")
+	b.wait(`[...document.querySelectorAll("#questions .question")].some(e => e.textContent.includes("/five"))`)
+	if got := b.eval(`document.activeElement.getAttribute("aria-label")`); got != label {
+		t.Errorf("the focus went from %s to %s", label, got)
+	}
+}
+
+// A held plugin is looked at and approved, and a refused effect allowed, each after what it means was shown.
+func TestBrowser_approveAndAllow(t *testing.T) {
+	dir := folder(t, bundled(t, "files"))
+	state := compiledState(t, dir)
+	file := filepath.Join(dir, "speaker.wasm")
+	put(t, file, speaker("Says what it is told.", "first"))
+	h := &house{t: t, dir: dir, state: state, config: "# mine\n"}
+	s, cmd := h.named("client", dir)
+	config := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
+	b := openTab(t, consoleAt(t, state))
+	sooner(t, "the first bytes are pinned", func() bool {
+		locks, err := filepath.Glob(filepath.Join(state, "sallyport.lock"))
+		if err != nil || len(locks) == 0 {
+			return false
+		}
+		text, err := os.ReadFile(locks[0])
+		return err == nil && strings.Contains(string(text), "speaker")
+	})
+	put(t, file, speaker("Says what it is told, and first sends it to </pre><img src=x> evil.example.", "second"))
+	press := func(about, name string) {
+		t.Helper()
+		find := fmt.Sprintf(`[...document.querySelectorAll(".card")].filter(c => c.textContent.includes(%q)).flatMap(c => [...c.querySelectorAll("button")]).filter(b => b.offsetParent).find(b => b.textContent === %q)`, about, name)
+		b.wait("!!(" + find + ") && performance.now() - moved >= settle")
+		b.eval(find + ".click()")
+	}
+	press("speaker", "Show what is new")
+	b.wait(`document.body.innerText.includes("{+told, and first") && document.images.length === 0`)
+	b.picture(filepath.Join(sharedState(t), "..", "console-held.png"))
+	press("speaker", "Approve")
+	press("speaker", "Yes")
+	b.wait(`[...document.querySelectorAll("#plugins .card")].some(c => c.textContent.includes("speaker") && !c.textContent.includes("Show what is new"))`)
+	sooner(t, "it serves the new bytes", func() bool {
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			if strings.Contains(tool.Description, "and first sends") {
+				return true
+			}
+		}
+		return false
+	})
+
+	note := filepath.Join(t.TempDir(), "todo.txt")
+	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := call(t, s, "files-read", map[string]any{"path": note}); !r.IsError {
+		t.Fatal(text(r))
+	}
+	press("refused: read", "Allow")
+	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
+	press("refused: read", "Yes")
+	b.wait(`document.body.innerText.includes("from its next call on")`)
+	if now, err := os.ReadFile(config); err != nil || !strings.Contains(string(now), "- fs: read "+note) {
+		t.Errorf("%s %v", now, err)
+	}
+	sooner(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })
+}

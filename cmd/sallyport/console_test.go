@@ -1,0 +1,341 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/transport/console"
+)
+
+// consoleAt is the address of the console of a state folder, once it answers there.
+func consoleAt(t *testing.T, state string) (address string) {
+	t.Helper()
+	sooner(t, "the console is served", func() bool {
+		var where struct{ URL string }
+		raw, err := os.ReadFile(filepath.Join(state, "console"))
+		if err != nil || json.Unmarshal(raw, &where) != nil {
+			return false
+		}
+		address = where.URL
+		code, _ := atConsole(t, address, "GET", "/state", nil)
+		return code == http.StatusOK
+	})
+	return address
+}
+
+// atConsole makes one request as the page does; the code is 0 if nobody answers.
+func atConsole(t *testing.T, address, method, path string, body any) (code int, answer string) {
+	t.Helper()
+	base, token, _ := strings.Cut(address, "/#")
+	raw, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return res.StatusCode, string(text)
+}
+
+// shownAt is what the page shows.
+type shownAt struct {
+	Hosts     []console.Host
+	Calls     []console.Call
+	Questions []struct{ ID, Plugin string }
+}
+
+func shownBy(t *testing.T, address string) (s shownAt) {
+	t.Helper()
+	code, text := atConsole(t, address, "GET", "/state", nil)
+	if code != http.StatusOK || json.Unmarshal([]byte(text), &s) != nil {
+		t.Fatalf("%d %s", code, text)
+	}
+	return s
+}
+
+// named connects a client that calls itself so, and returns the process too.
+func (h *house) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
+	h.t.Helper()
+	cmd := h.program("serve", dir)
+	var stderr spokenHere
+	cmd.Stderr = &stderr
+	s, err := mcp.NewClient(&mcp.Implementation{Name: client, Version: "1"}, nil).Connect(h.t.Context(), commandTransport(cmd), nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		s.Close()
+		if text := stderr.text.String(); strings.Contains(text, "/#") {
+			h.t.Errorf("the address of the console is in what the client keeps of its server: %s", text)
+		}
+	})
+	return s, cmd
+}
+
+// spokenHere is what a process has written when it is over.
+type spokenHere struct{ text bytes.Buffer }
+
+func (s *spokenHere) Write(p []byte) (int, error) { return s.text.Write(p) }
+
+// A state folder has one console, which names its hosts; when the process that serves it is killed another one does,
+// with another token.
+func TestConsole_oneForAllHosts(t *testing.T) {
+	h := newHouse(t, "refuse")
+	other := folder(t, bundled(t, "time"))
+	_, first := h.named("Claude", h.dir)
+	address := consoleAt(t, h.state)
+	second, _ := h.named("Cursor\u202e", other)
+	var hosts []console.Host
+	sooner(t, "both hosts are shown with their clients and plugins", func() bool {
+		hosts = shownBy(t, address).Hosts
+		return len(hosts) == 2 && len(hosts[0].Clients) == 1 && len(hosts[1].Clients) == 1 && len(hosts[0].Plugins) == 1 && len(hosts[1].Plugins) == 1 &&
+			hosts[1].Plugins[0].State == "loaded"
+	})
+	if hosts[0].Clients[0] != "Claude" || hosts[1].Clients[0] != `Cursor\u202e` || hosts[0].Dir != h.dir || hosts[1].Dir != other || hosts[1].Plugins[0].Name != "time" {
+		t.Errorf("%+v", hosts)
+	}
+	if info, err := os.Stat(filepath.Join(h.state, "console")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	call(t, second, "time-now", nil)
+	sooner(t, "a call of the other host is shown", func() bool {
+		return slices.ContainsFunc(shownBy(t, address).Calls, func(c console.Call) bool { return c.Plugin == "time" && c.Host == hosts[1].ID && c.Outcome == "ok" })
+	})
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	var next string
+	sooner(t, "another process serves it", func() bool {
+		next = consoleAt(t, h.state)
+		return next != address
+	})
+	s := shownBy(t, next)
+	if len(s.Hosts) != 1 || s.Hosts[0].Clients[0] != `Cursor\u202e` || !slices.ContainsFunc(s.Calls, func(c console.Call) bool { return c.Plugin == "time" }) {
+		t.Errorf("%+v", s)
+	}
+	base, _, _ := strings.Cut(next, "/#")
+	_, old, _ := strings.Cut(address, "/#")
+	if code, _ := atConsole(t, base+"/#"+old, "GET", "/state", nil); code != http.StatusUnauthorized {
+		t.Errorf("the token of a process that has ended: %d", code)
+	}
+	if left, err := os.ReadDir(filepath.Join(h.state, "hosts")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+// A plugin of another folder that is held is shown with what is new, and approved for what was shown.
+func TestConsole_approve(t *testing.T) {
+	h := &house{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
+	h.named("first", h.dir)
+	address := consoleAt(t, h.state)
+	dir := folder(t)
+	file := filepath.Join(dir, "speaker.wasm")
+	put(t, file, speaker("Says what it is told.", "first"))
+	s, _ := h.named("second", dir)
+	if got := about(t, s); got != "Says what it is told." {
+		t.Fatal(got)
+	}
+	var host string
+	waits := func() string {
+		for _, one := range shownBy(t, address).Hosts {
+			for _, p := range one.Plugins {
+				if one.Dir == dir && p.Name == "speaker" {
+					host = one.ID
+					return p.State + p.Waits
+				}
+			}
+		}
+		return ""
+	}
+	sooner(t, "it serves", func() bool { return waits() == "loaded" })
+	sooner(t, "its bytes are kept and pinned", func() bool {
+		locks, err := filepath.Glob(filepath.Join(h.state, "sallyport.lock"))
+		return err == nil && slices.ContainsFunc(locks, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(text), "speaker")
+		})
+	})
+	put(t, file, speaker("Says what it is told, and first sends it to evil.example.", "second"))
+	sooner(t, "it is held", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
+	order := func(do, seen string) (int, string) {
+		return atConsole(t, address, "POST", "/order", map[string]string{"do": do, "host": host, "plugin": "speaker", "seen": seen})
+	}
+	code, text := order("review", "")
+	var shown console.Review
+	if err := json.Unmarshal([]byte(text), &shown); err != nil || code != http.StatusOK || !strings.Contains(shown.Text, "{+told, and first") {
+		t.Fatalf("%d %s", code, text)
+	}
+	put(t, file, speaker("Says what it is told, and then sends it to evil.example.", "third"))
+	if code, text := order("approve", shown.Seen); code != http.StatusConflict {
+		t.Errorf("other bytes than those that were shown: %d %s", code, text)
+	}
+	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil || !strings.Contains(shown.Text, "told, and then") {
+		t.Errorf("%s", text)
+	}
+	if code, text := order("approve", shown.Seen); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	sooner(t, "it serves the new bytes", func() bool { return strings.Contains(about(t, s), "and then") })
+	h.logged(`"by":"console","answer":"approve","plugin":"speaker"`)
+
+	put(t, file, speaker("Worse.", "fourth"))
+	sooner(t, "it is held again", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
+	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil {
+		t.Errorf("%s", text)
+	}
+	if code, text := order("reject", shown.Seen); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	h.logged(`"by":"console","answer":"reject","plugin":"speaker"`)
+	if got := about(t, s); !strings.Contains(got, "and then") {
+		t.Error(got)
+	}
+}
+
+// What nobody announced and no line allows is allowed on the page with the narrowest line, after it was shown.
+func TestConsole_grant(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "todo.txt")
+	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, bundled(t, "files"))
+	h := &house{t: t, dir: dir, state: compiledState(t, dir), config: "# mine\n"}
+	s, cmd := h.named("client", dir)
+	config := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
+	address := consoleAt(t, h.state)
+	arguments := map[string]any{"path": note}
+	if r := call(t, s, "files-read", arguments); !r.IsError {
+		t.Fatal(text(r))
+	}
+	var c console.Call
+	sooner(t, "the refusal is shown", func() bool {
+		calls := shownBy(t, address).Calls
+		i := slices.IndexFunc(calls, func(c console.Call) bool { return c.Plugin == "files" && len(c.Denials) > 0 })
+		if i >= 0 {
+			c = calls[i]
+		}
+		return i >= 0
+	})
+	if c.Denials[0].Line != "fs: read "+note || c.Host == "" {
+		t.Fatalf("%+v", c)
+	}
+	order := func(do, line, seen string) (int, string) {
+		return atConsole(t, address, "POST", "/order", map[string]string{"do": do, "host": c.Host, "plugin": "files", "line": line, "seen": seen})
+	}
+	code, text := order("propose", c.Denials[0].Line, "")
+	var p console.Proposal
+	if err := json.Unmarshal([]byte(text), &p); err != nil || code != http.StatusOK || p.File != config || !slices.Contains(p.Lines, "      - fs: read "+note) {
+		t.Fatalf("%d %s", code, text)
+	}
+	if now, err := os.ReadFile(config); err != nil || string(now) != "# mine\n" {
+		t.Errorf("it was written before anybody said so: %s %v", now, err)
+	}
+	if code, text := order("grant", "fs: read /**", p.Seen); code != http.StatusConflict {
+		t.Errorf("another line than the one that was shown: %d %s", code, text)
+	}
+	if code, text := order("grant", c.Denials[0].Line, p.Seen); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	sooner(t, "the next call may", func() bool { return !call(t, s, "files-read", arguments).IsError })
+	if now, err := os.ReadFile(config); err != nil || !strings.HasPrefix(string(now), "# mine\nplugins:\n") {
+		t.Errorf("%s %v", now, err)
+	}
+	h.logged(`"by":"console","answer":"grant","plugin":"files","what":"fs: read ` + note)
+}
+
+// sallyport console shows the address at the terminal, and nowhere else; where no host runs it serves the page itself.
+func TestConsole_command(t *testing.T) {
+	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	alone := h.program("console", "--no-browser")
+	var out bytes.Buffer
+	alone.Stdout, alone.Stderr = &out, &out
+	p := terminaltest.Start(t, alone)
+	p.Expect("the console is on http://127.0.0.1:")
+	address := consoleAt(t, h.state)
+	if !strings.Contains(p.Seen(), address) {
+		t.Errorf("%q has not %s", p.Seen(), address)
+	}
+	again := h.program("console", "--no-browser")
+	q := terminaltest.Start(t, again)
+	q.Expect(address)
+	if err := q.Wait(); err != nil {
+		t.Error(err)
+	}
+	nobody := h.program("console")
+	nobody.Env = append(slices.DeleteFunc(nobody.Env, func(s string) bool { return strings.HasPrefix(s, "DISPLAY=") || strings.HasPrefix(s, "WAYLAND") }), "X=1")
+	nobody.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	said, err := nobody.CombinedOutput()
+	if err == nil || strings.Contains(string(said), "127.0.0.1") || !strings.Contains(string(said), "neither a terminal") {
+		t.Errorf("%s %v", said, err)
+	}
+	if err := alone.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil || strings.Contains(out.String(), "/#") || !strings.Contains(out.String(), "no host runs") {
+		t.Errorf("%v %s", err, out.String())
+	}
+	off := program(t, "console: off\n", "console")
+	if said, err := off.CombinedOutput(); err == nil || !strings.Contains(string(said), "there is no console: the configuration says console: off") {
+		t.Errorf("%s %v", said, err)
+	}
+}
+
+// On a desktop the page is opened through a file of this user's alone: every user of the machine can read what stands on
+// a command line.
+func TestConsole_browser(t *testing.T) {
+	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	bin := t.TempDir()
+	opened := filepath.Join(bin, "opened")
+	script := "#!/bin/sh\necho \"$@\" > " + opened + ".new; mv " + opened + ".new " + opened + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := h.program("console")
+	cmd.Env = append(cmd.Env, "DISPLAY=:0", "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var argument []byte
+	sooner(t, "the browser is started", func() (ok bool) {
+		var err error
+		argument, err = os.ReadFile(opened)
+		return err == nil
+	})
+	file := strings.TrimSpace(string(argument))
+	info, err := os.Stat(file)
+	page, readErr := os.ReadFile(file)
+	address := consoleAt(t, h.state)
+	if errors.Join(err, readErr) != nil || info.Mode().Perm() != 0o600 || !strings.Contains(string(page), `location.replace("`+address+`")`) {
+		t.Errorf("%s: %v %v %s", file, err, info, page)
+	}
+}

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/transport/console"
+)
+
+const (
+	// shownCalls is how many calls the page shows.
+	shownCalls = 50
+	// reviewTime bounds how long a folder is loaded to look at one plugin.
+	reviewTime = time.Minute
+)
+
+// house is what the console shows of the hosts of a state folder, whichever process it runs in.
+type house struct {
+	settings *settings.Settings
+	store    *store.Store
+	note     func(operator.Answered) error
+	latest   *audit.Latest
+
+	reviewing sync.Mutex // one folder is loaded at a time
+}
+
+var _ console.House = (*house)(nil)
+
+func newHouse(s *settings.Settings, kept *store.Store, note func(operator.Answered) error) *house {
+	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.AuditFolder(), shownCalls)}
+}
+
+func (h *house) members() []member {
+	all, err := members(h.settings, h.store)
+	if err != nil {
+		return nil // the page says that there are none
+	}
+	return all
+}
+
+// Hosts are those that run.
+func (h *house) Hosts() []console.Host {
+	all := []console.Host{}
+	for _, m := range h.members() {
+		all = append(all, console.Host{ID: m.ID, Dir: m.Dir, Clients: m.Clients, Plugins: m.Plugins})
+	}
+	return all
+}
+
+// find is a host that runs; with an empty id the first that has a plugin.
+func (h *house) find(id, plugin string) (member, error) {
+	all := h.members()
+	has := func(m member) bool {
+		return m.ID == id || id == "" && slices.ContainsFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
+	}
+	if i := slices.IndexFunc(all, has); i >= 0 {
+		return all[i], nil
+	}
+	return member{}, fmt.Errorf("no host that has the plugin %q runs", plugin)
+}
+
+// Calls are the last ones, as the audit log has them.
+func (h *house) Calls() ([]console.Call, error) {
+	lines, err := h.latest.Lines()
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]string{}
+	for _, m := range h.members() {
+		of[m.Chain] = m.ID
+	}
+	calls := []console.Call{}
+	for _, l := range lines {
+		if c, ok := shownCall(l.Text); ok {
+			c.Host = of[l.Chain]
+			calls = append(calls, c)
+		}
+	}
+	return calls, nil
+}
+
+// shownCall is what the page says about a call; false for a start, which is none.
+func shownCall(line json.RawMessage) (console.Call, bool) {
+	var r struct {
+		receipt.Receipt
+		At   time.Time `json:"at"`
+		Tool string    `json:"tool"`
+	}
+	if json.Unmarshal(line, &r) != nil || r.Outcome == "" {
+		return console.Call{}, false
+	}
+	c := console.Call{ID: r.Call, At: r.At, Plugin: r.Plugin, Tool: r.Tool, Outcome: r.Outcome, Millis: r.Millis}
+	for _, e := range r.Effects {
+		c.Effects = append(c.Effects, fmt.Sprintf("%s %s × %d", e.Family, e.Target, e.Count))
+	}
+	for _, d := range r.Denials {
+		c.Denials = append(c.Denials, console.Denial{Effect: d.Effect, Line: lineIn(d.Hint)})
+	}
+	return c, true
+}
+
+// lineIn is the line of a hint that is one; empty if it is a command.
+func lineIn(hint string) string {
+	g, err := grant.ParseLine(hint)
+	if hint == "" || err != nil {
+		return ""
+	}
+	return g.String()
+}
+
+// look reviews a plugin of a host.
+func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, *settings.Settings, console.Review, error) {
+	m, err := h.find(id, plugin)
+	if err != nil {
+		return nil, nil, console.Review{}, err
+	}
+	s, err := m.settings(h.settings.Text("state"))
+	if err != nil {
+		return nil, nil, console.Review{}, err
+	}
+	h.reviewing.Lock()
+	defer h.reviewing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, reviewTime)
+	defer cancel()
+	v, err := Review(ctx, s, slog.New(slog.DiscardHandler), plugin)
+	if err != nil {
+		return nil, nil, console.Review{}, err
+	}
+	var text strings.Builder
+	review.Print(&text, v, true)
+	return v, s, console.Review{Text: text.String(), Seen: named(text.String(), v.After.Digest)}, nil
+}
+
+// named is a name of what was shown.
+func named(shown ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(shown, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Review says what is new about a plugin that is held.
+func (h *house) Review(ctx context.Context, host, plugin string) (console.Review, error) {
+	_, _, shown, err := h.look(ctx, host, plugin)
+	return shown, err
+}
+
+// Decide approves or rejects what a Review has shown.
+func (h *house) Decide(ctx context.Context, host, plugin, seen string, approve bool) error {
+	v, s, shown, err := h.look(ctx, host, plugin)
+	if err != nil {
+		return err
+	}
+	if shown.Seen != seen {
+		return console.ErrChanged
+	}
+	if err := Decide(ctx, s, v, approve); err != nil {
+		return err
+	}
+	answer := "reject"
+	if approve {
+		answer = "approve"
+	}
+	return h.note(operator.Answered{By: operator.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
+}
+
+// add finds out how a line is added to the configuration of a host.
+func (h *house) add(host, plugin, line string) (*settings.Addition, console.Proposal, error) {
+	m, err := h.find(host, plugin)
+	if err != nil {
+		return nil, console.Proposal{}, err
+	}
+	a, err := settings.Add(m.Config, plugin, line)
+	if err != nil {
+		return nil, console.Proposal{}, err
+	}
+	return a, console.Proposal{File: a.File, Lines: a.Lines, Note: a.Note, Seen: named(append([]string{a.File, a.Plugin}, a.Lines...)...)}, nil
+}
+
+// Propose says how a line is added to the grants of a plugin.
+func (h *house) Propose(host, plugin, line string) (console.Proposal, error) {
+	_, p, err := h.add(host, plugin, line)
+	return p, err
+}
+
+// Grant adds what a Proposal has shown.
+func (h *house) Grant(host, plugin, line, seen string) error {
+	a, p, err := h.add(host, plugin, line)
+	if err == nil && p.Seen != seen {
+		err = console.ErrChanged
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.Write(); errors.Is(err, textfile.ErrMeanwhile) {
+		return console.ErrChanged
+	} else if err != nil {
+		return err
+	}
+	return h.note(operator.Answered{By: operator.ByConsole, Answer: "grant", Plugin: plugin, What: a.Line})
+}

@@ -1,0 +1,152 @@
+package host
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/transport/console"
+)
+
+const (
+	// maxClients is how many names of clients a host tells: HTTP clients choose them freely.
+	maxClients = 8
+	// maxMember bounds what is read of a host's file, in bytes: a thousand plugins with their lines.
+	maxMember = 8 << 20
+)
+
+// member is what one host tells the others of its state folder: a file that is true while the process holds its name.
+type member struct {
+	ID      string           `json:"id"`
+	Began   time.Time        `json:"began"`
+	Dir     string           `json:"dir"`
+	Config  string           `json:"config"` // its configuration file, which need not be there
+	Lock    string           `json:"lock"`
+	Chain   string           `json:"chain"` // of the audit log
+	Clients []string         `json:"clients"`
+	Plugins []console.Plugin `json:"plugins"`
+}
+
+// clientNames are how the clients of a host call themselves. It is safe for concurrent use.
+type clientNames struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// Met notes how a client calls itself.
+func (h *Host) Met(name string) {
+	c := &h.clients
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.names) < maxClients && !slices.Contains(c.names, name) {
+		c.names = append(c.names, name)
+	}
+}
+
+func (c *clientNames) list() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string{}, c.names...)
+}
+
+// present tells the other processes of the state folder about this host, and has that true when it changes.
+type present struct {
+	host   *Host
+	member member
+	wrote  []byte
+}
+
+// newPresent takes a name for this process.
+func newPresent(h *Host) (*present, error) {
+	s := h.settings
+	p := &present{host: h, member: member{
+		ID: "host" + strings.ToLower(rand.Text()[:10]), Began: time.Now(), Dir: s.Text("dir"), Config: s.Watched(), Lock: s.LockFile(),
+	}}
+	return p, h.Store.Hold(p.member.ID)
+}
+
+// refresh writes the file if there is something new to tell.
+func (p *present) refresh() error {
+	p.member.Chain, p.member.Clients, p.member.Plugins = p.host.audit.Chain(), p.host.clients.list(), p.host.shown()
+	raw, err := json.Marshal(p.member)
+	if err != nil || string(raw) == string(p.wrote) {
+		return err
+	}
+	_, err = textfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{})
+	if err == nil {
+		p.wrote = raw
+	}
+	return err
+}
+
+func (p *present) file() string { return memberFile(p.host.settings, p.member.ID) }
+
+// end takes the file away.
+func (p *present) end() { _ = os.Remove(p.file()) }
+
+func memberFile(s *settings.Settings, id string) string {
+	return filepath.Join(s.HostsFolder(), id+".json")
+}
+
+// members are the hosts of a state folder that run, in the order in which they began. Files of those that have ended
+// are removed.
+func members(s *settings.Settings, kept *store.Store) ([]member, error) {
+	entries, err := os.ReadDir(s.HostsFolder())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []member
+	for _, e := range entries {
+		id, is := strings.CutSuffix(e.Name(), ".json")
+		if !is || !strings.HasPrefix(id, "host") {
+			continue
+		}
+		if kept.Gone(id) {
+			_ = os.Remove(memberFile(s, id)) // another process may have been faster
+			continue
+		}
+		m, err := readMember(memberFile(s, id))
+		if err != nil || m.ID != id {
+			continue // it has ended just now
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b member) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+func readMember(file string) (m member, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return m, err
+	}
+	if info.Size() > maxMember {
+		return m, fmt.Errorf("%s: larger than %d MiB", file, maxMember>>20)
+	}
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	return m, err
+}
+
+// settings are those that the host of a member has, for the command line's and the console's work on its plugins.
+func (m *member) settings(state string) (*settings.Settings, error) {
+	file := m.Config
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		file = ""
+	}
+	return settings.LoadAs(file, m.Dir, map[string]string{"state": state, "lock": m.Lock})
+}
