@@ -190,7 +190,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 		t.Errorf("%d %q", code, out)
 	}
 	seen, out, code := h.answer("y", "allow", q.ID, "--always")
-	if code != 0 || out != "allowed always: net: GET "+h.site+"/one\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
+	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("%d %q %q", code, out, seen)
 	}
 	time.Sleep(time.Second) // by then every process knows
@@ -198,7 +198,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 	out1, err := h.program("explain", "fetch", "GET "+h.site+"/one").Output()
-	if err != nil || !strings.HasPrefix(string(out1), "allowed: GET "+h.site+"/one\n  by the answer "+q.ID+": net: GET "+h.site+"/one\n") || strings.Contains(string(out1), "no plugin") {
+	if err != nil || !strings.HasPrefix(string(out1), "allowed: GET "+h.site+"/one\n  by the answer "+q.ID+": net: GET "+h.site+"/one?\n") || strings.Contains(string(out1), "no plugin") {
 		t.Errorf("explain knows nothing of the answer: %s %v", out1, err)
 	}
 	if said, failed := h.fetch(s, "/two"); !failed {
@@ -221,7 +221,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if said, failed := h.fetch(s, "/one"); !failed {
 		t.Errorf("%q", said)
 	}
-	h.logged(`"by":"terminal","answer":"allow","question":"`+q.ID+`","plugin":"fetch","digest":"`+q.Digest+`","principal":"`+q.Principal+`","what":"net: GET `+h.site+`/one"`,
+	h.logged(`"by":"terminal","answer":"allow","question":"`+q.ID+`","plugin":"fetch","digest":"`+q.Digest+`","principal":"`+q.Principal+`","what":"net: GET `+h.site+`/one?"`,
 		`"answer":"deny"`, `"answer":"revoke","question":"`+q.ID+`"`)
 }
 
