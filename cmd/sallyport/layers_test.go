@@ -66,7 +66,7 @@ const layers = `
 3 registry/notify > registry/catalogue
 3 registry/serving > registry/catalogue registry/module
 
-2 hostfuncs > hostfuncs/overlay hostfuncs/quota hostfuncs/tree hostfuncs/vault hostfuncs/wasi hostfuncs/web
+2 hostfuncs > hostfuncs/overlay hostfuncs/quota hostfuncs/tree hostfuncs/tree/system hostfuncs/vault hostfuncs/wasi hostfuncs/web
 2 hostfuncs/overlay > hostfuncs/tree hostfuncs/tree/system hostfuncs/wasi
 2 hostfuncs/quota
 2 hostfuncs/tree > hostfuncs/tree/system hostfuncs/wasi
@@ -178,7 +178,7 @@ var homes = map[string][]string{
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
 	"golang.org/x/text":                      {"registry/names"},
-	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/tree/system", "runtime/image"},
+	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/protected", "hostfuncs/tree/system", "runtime/image"},
 	"golang.org/x/time":                      {"transport/ratelimit"},
 	"modernc.org/sqlite":                     {"hostfuncs/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},

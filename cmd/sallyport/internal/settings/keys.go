@@ -43,7 +43,7 @@ func Keys() []Key {
 	return []Key{
 		{"dir", Path, "", "", "the plugin folder; unset is plugins beside the configuration file"},
 		{"state", Path, "", "state", "where tokens, caches and the log are kept; unset is the user's state folder"},
-		{"lock", Path, "", "lock", "the lock file: which bytes of each plugin were approved; unset is a file for each plugin folder in the state folder"},
+		{"lock", Path, "", "lock", "the lock file: which bytes of each plugin were approved; unset is one in the state folder, for all plugin folders"},
 		{"locked", Bool, "false", "locked", "serve nothing that is not in the lock file; false trusts what is seen first"},
 		{"state_keys", Path, "", "", "file of keys for calls that wait for an answer, shared by hosts behind one address; unset is a key in the state folder"},
 		{"workspace", Path, "", "", "the folder that {workspace} stands for in grants; plugins see it as /workspace"},
