@@ -132,7 +132,7 @@ func (r *Registry) narrowed(c Config, m *extismfile.Manifest) Config {
 	maps.Copy(values, c.Grants.Config())
 	maps.Copy(values, c.Values)
 	c.Values = values
-	limits := orDefaults(c.Limits, r.opts.Defaults).WithDefaults()
+	limits := orDefaults(c.Limits, r.defaults).WithDefaults()
 	if m.Memory > 0 {
 		c.Limits.Memory = min(limits.Memory, m.Memory)
 	}

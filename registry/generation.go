@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -27,6 +26,7 @@ type generation struct {
 	*serving.Generation
 	name     string
 	config   Config
+	limits   runtime.Limits     // with the host's own
 	code     *serving.Code      // nil for a module
 	text     *document.Document // whose code it is; nil for none
 	module   *module.Module     // nil for code
@@ -53,7 +53,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 			Updated: func(uri string) { r.notes.Updated(p.name, uri) }}}
 		r.plugins[p.key()] = old
 	}
-	if old.now != nil && old.now.fits(p) {
+	if old.now != nil && old.now.fits(p, orDefaults(p.config.Limits, r.defaults)) {
 		old.now.Publish()
 		return old.now
 	}
@@ -68,9 +68,15 @@ func (r *Registry) take(key string, p *plugin) {
 	delete(r.plugins, key)
 }
 
-// fits reports whether a generation is what a plan would make.
-func (g *generation) fits(p *plan) bool {
-	if !reflect.DeepEqual(g.config, p.config) {
+// fits reports whether a generation is the one that a plan would make with these limits. Where a line stands in the file
+// is of no matter: a comment does not end the instances that a plugin keeps.
+func (g *generation) fits(p *plan, limits runtime.Limits) bool {
+	now, next := g.config, p.config
+	if g.limits != limits || !now.Grants.Same(next.Grants) {
+		return false
+	}
+	now.Grants, next.Grants, now.Limits, next.Limits = nil, nil, limits, limits
+	if !reflect.DeepEqual(now, next) {
 		return false
 	}
 	if p.code != nil {
@@ -85,10 +91,10 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		grants = nil
 	}
 	c := p.config
-	g := &generation{name: p.name, config: c, code: p.code, text: p.text, manifest: p.manifest()}
+	g := &generation{name: p.name, config: c, limits: orDefaults(c.Limits, r.defaults), code: p.code, text: p.text, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
-	o := serving.Options{State: c.State, Limits: orDefaults(c.Limits, r.opts.Defaults), Publish: catalogue.Plugin{
+	o := serving.Options{State: c.State, Limits: g.limits, Publish: catalogue.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
 	}}
@@ -108,16 +114,14 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	return g
 }
 
-func orDefaults(l, d runtime.Limits) runtime.Limits {
-	l.Memory = cmp.Or(l.Memory, d.Memory)
-	l.Deadline = cmp.Or(l.Deadline, d.Deadline)
-	l.Output = cmp.Or(l.Output, d.Output)
-	l.Concurrency = cmp.Or(l.Concurrency, d.Concurrency)
-	l.Queue = cmp.Or(l.Queue, d.Queue)
-	l.Wait = cmp.Or(l.Wait, d.Wait)
-	l.Start = cmp.Or(l.Start, d.Start)
-	l.Fuel = cmp.Or(l.Fuel, d.Fuel)
-	l.Ask = cmp.Or(l.Ask, d.Ask)
+// orDefaults fills every limit that is zero.
+func orDefaults(l, defaults runtime.Limits) runtime.Limits {
+	own, other := reflect.ValueOf(&l).Elem(), reflect.ValueOf(defaults)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(other.Field(i))
+		}
+	}
 	return l
 }
 

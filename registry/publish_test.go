@@ -284,3 +284,96 @@ func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// A configuration that says the same in other lines changes nothing: a plugin keeps the instances that it has.
+func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
+	dir := t.TempDir()
+	honest().write(t, dir, "p.wasm")
+	lines := func(first int) map[string]Config {
+		var all []grant.Grant
+		for i, text := range []string{"elicitation", "fs: read /srv/**", "secret: KEY {to: https://api.example.com/**}"} {
+			g, err := grant.ParseLine(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Line = first + i
+			all = append(all, g)
+		}
+		return map[string]Config{"p": {Grants: grant.NewSet(all...).Under(grant.NewSet(all...))}}
+	}
+	o := options(t, dir)
+	o.Plugins = lines(3)
+	r := open(t, o)
+	now := func() *generation {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, p := range r.plugins {
+			if p.now.name == "p" {
+				return p.now
+			}
+		}
+		return nil
+	}
+	before := now()
+	if err := r.Configure(lines(9)); err != nil {
+		t.Fatal(err)
+	}
+	if before == nil || now() != before {
+		t.Error("the plugin began anew")
+	}
+	changed := lines(9)
+	changed["p"] = Config{Grants: changed["p"].Grants.With(changed["p"].Grants.Grants()[0])}
+	if err := r.Configure(changed); err != nil {
+		t.Fatal(err)
+	}
+	if now() == before {
+		t.Error("a line more changed nothing")
+	}
+}
+
+// The host's own limits hold for plugins that the settings do not name, also when they change; every one of them.
+func TestReconfigure_defaults(t *testing.T) {
+	limits := func(n int64) (l runtime.Limits) {
+		v := reflect.ValueOf(&l).Elem()
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanInt() {
+				f.SetInt(n + int64(i))
+			} else {
+				f.SetUint(uint64(n) + uint64(i))
+			}
+		}
+		return l
+	}
+	dir := t.TempDir()
+	honest().write(t, dir, "p.wasm")
+	o := options(t, dir)
+	o.Defaults = limits(1 << 28)
+	r := open(t, o)
+	now := func() runtime.Limits {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, p := range r.plugins {
+			if p.now.name == "p" {
+				return p.now.limits
+			}
+		}
+		return runtime.Limits{}
+	}
+	if now() != limits(1<<28) {
+		t.Errorf("%+v", now())
+	}
+	if err := r.Reconfigure(nil, limits(1<<29)); err != nil {
+		t.Fatal(err)
+	}
+	if now() != limits(1<<29) {
+		t.Errorf("%+v", now())
+	}
+	if err := r.Configure(map[string]Config{"p": {Limits: runtime.Limits{Output: 7}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := limits(1 << 29)
+	want.Output = 7
+	if now() != want {
+		t.Errorf("%+v", now())
+	}
+}

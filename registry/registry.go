@@ -86,14 +86,15 @@ type Registry struct {
 	warm      chan *module.Module
 	warmAfter time.Duration
 
-	mu      sync.Mutex
-	folder  *folder.Watcher // nil: nothing is watched
-	closed  bool
-	configs map[string]Config
-	files   map[string]*file         // by absolute path
-	code    map[string]*serving.Code // the plugins of this process, by name
-	plugins map[string]*plugin       // by name and path
-	kept    map[string]bool          // files of approved bytes that serve, since others wait in their place
+	mu       sync.Mutex
+	folder   *folder.Watcher // nil: nothing is watched
+	closed   bool
+	configs  map[string]Config
+	defaults runtime.Limits
+	files    map[string]*file         // by absolute path
+	code     map[string]*serving.Code // the plugins of this process, by name
+	plugins  map[string]*plugin       // by name and path
+	kept     map[string]bool          // files of approved bytes that serve, since others wait in their place
 }
 
 // shown is what the registry shows at one moment.
@@ -136,7 +137,7 @@ func newRegistry(o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: notify.New(),
-		configs: configs, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
+		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
 		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay,
 	}
 	r.cache = cache.Open(o.State, r.log)
@@ -173,6 +174,14 @@ func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.note
 // Configure replaces what the operator says about the plugins, all at once: calls that begin later
 // follow it, those that run keep what they began with. If it is wrong nothing changes.
 func (r *Registry) Configure(plugins map[string]Config) error {
+	r.mu.Lock()
+	defaults := r.defaults
+	r.mu.Unlock()
+	return r.Reconfigure(plugins, defaults)
+}
+
+// Reconfigure is Configure with other Options.Defaults.
+func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limits) error {
 	configs, err := checkConfigs(plugins)
 	if err != nil {
 		return err
@@ -186,7 +195,7 @@ func (r *Registry) Configure(plugins map[string]Config) error {
 		r.mu.Unlock()
 		return err
 	}
-	r.configs = configs
+	r.configs, r.defaults = configs, defaults
 	r.mu.Unlock()
 	r.assemble()
 	r.lookAgain()

@@ -2,6 +2,7 @@ package grant
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -118,6 +119,16 @@ func (s *Set) String() string {
 		b.WriteString(g.String() + "\n")
 	}
 	return b.String()
+}
+
+// Same reports whether two sets allow the same in the same words, wherever their lines stand.
+func (s *Set) Same(o *Set) bool {
+	return slices.EqualFunc(s.all(), o.all(), Grant.same) && slices.EqualFunc(s.ceilings(), o.ceilings(), (*Set).Same)
+}
+
+func (g Grant) same(o Grant) bool {
+	g.Line, o.Line, g.secret.Line, o.secret.Line = 0, 0, 0, 0
+	return reflect.DeepEqual(g, o)
 }
 
 func (s *Set) all() []Grant {

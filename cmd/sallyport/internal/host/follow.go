@@ -26,6 +26,13 @@ func stateOf(file string) fileState {
 	if err != nil {
 		return fileState{}
 	}
+	return stateIn(info)
+}
+
+func stateIn(info os.FileInfo) fileState {
+	if info == nil {
+		return fileState{}
+	}
 	return fileState{size: info.Size(), mtime: info.ModTime(), info: info}
 }
 
@@ -41,8 +48,7 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	if file := h.settings.Watched(); file != "" {
-		seen := stateOf(file) // now: what changes from here on is noticed
-		following.Go(func() { h.followSettings(ctx, file, seen) })
+		following.Go(func() { h.followSettings(ctx, file, stateIn(h.settings.Was)) })
 	}
 	following.Go(func() { h.followLock(ctx) })
 	return func() {
@@ -106,7 +112,7 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 		return nil
 	}
 	for _, key := range settings.Differ(s, next) {
-		if key != "workspace" && !isLimit(key) {
+		if key != "workspace" && !live[key] {
 			h.log.Warn("a changed setting takes effect at the next start", "key", key)
 		}
 	}
@@ -118,12 +124,21 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 // until the next one, and those in force stay so if these are refused: all three are protected.
 func (h *Host) configure(inForce, next *settings.Settings) error {
 	h.Gates.Protect(slices.Concat(protected(h.settings, nil), protected(inForce, nil), protected(next, nil)))
-	if err := h.Registry.Configure(pluginConfigs(next)); err != nil {
+	defaults, plugins := Limits(next, settings.Limits{}), pluginConfigs(next)
+	defaults.Ask = h.settings.Duration("limits.ask") // which holds from the start on, see live
+	for name, c := range plugins {
+		c.Limits.Ask = defaults.Ask
+		plugins[name] = c
+	}
+	if err := h.Registry.Reconfigure(plugins, defaults); err != nil {
 		return err
 	}
 	h.Engine.Keep(uint64(next.Bytes("limits.kept")))
 	return nil
 }
 
-// isLimit reports whether a key bounds calls; those that begin later have it.
-func isLimit(key string) bool { return len(key) > 7 && key[:7] == "limits." }
+// live are the keys whose changes hold for the calls that begin later.
+var live = map[string]bool{
+	"limits.memory": true, "limits.deadline": true, "limits.task": true, "limits.output": true, "limits.concurrency": true,
+	"limits.queue": true, "limits.wait": true, "limits.kept": true,
+}

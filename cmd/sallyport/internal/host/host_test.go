@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,4 +96,87 @@ func TestGates_ProtectOurOwn(t *testing.T) {
 			t.Errorf("write %s: %+v, %v", path, x, err)
 		}
 	}
+}
+
+// A configuration that was saved between its reading and the end of the start is in force, and so are the limits in it;
+// those that are not are named.
+func TestHost_FollowsFromTheReading(t *testing.T) {
+	s := configured(t, "plugins: {p: {disabled: true}}\n")
+	text, err := os.ReadFile(s.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := "limits: {"
+	for _, k := range settings.Keys() {
+		if name, ok := strings.CutPrefix(k.Name, "limits."); ok {
+			value := "7"
+			switch k.Kind {
+			case settings.Bytes:
+				value = "7MiB"
+			case settings.Duration:
+				value = "7s"
+			}
+			changed += name + ": " + value + ", "
+		}
+	}
+	if err := os.WriteFile(s.File, append(text, changed+"}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, s)
+	var log lockedText
+	h.log = slog.New(slog.NewTextHandler(&log, nil))
+	defer h.Follow(t.Context())()
+	for end := time.Now().Add(15 * time.Second); !strings.Contains(log.String(), "is in force"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is not followed: %s", log.String())
+		}
+	}
+	for _, k := range settings.Keys() {
+		named := strings.Contains(log.String(), "key="+k.Name+"\n")
+		if want := strings.HasPrefix(k.Name, "limits.") && !live[k.Name]; named != want {
+			t.Errorf("%s: it is named %v", k.Name, named)
+		}
+	}
+}
+
+// The limits that change without a start are those that a plugin has, but for the time to ask.
+func TestLive(t *testing.T) {
+	s := configured(t, "")
+	zero := Limits(s, settings.Limits{})
+	for key := range live {
+		next, err := settings.Load(settings.Options{File: s.File})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7")
+		if strings.HasSuffix(key, "deadline") || strings.HasSuffix(key, "task") || strings.HasSuffix(key, "wait") {
+			t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7s")
+		}
+		if next, err = settings.Load(settings.Options{File: s.File}); err != nil {
+			t.Fatal(key, err)
+		}
+		if got := Limits(next, settings.Limits{}); key != "limits.kept" && got == zero {
+			t.Errorf("%s changes nothing", key)
+		} else {
+			zero = got
+		}
+	}
+}
+
+// lockedText is text that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -17,6 +18,9 @@ func (s *Settings) open(file string) (*yaml.Node, error) {
 			return nil, nil // no home: everything has a default or a flag
 		}
 		file = f
+	}
+	if info, err := os.Stat(file); err == nil { // before it is read: a change in between is noticed
+		s.Was = info
 	}
 	root, err := readFile(file)
 	if errors.Is(err, fs.ErrNotExist) && !asked {

@@ -33,8 +33,9 @@ type Value struct {
 
 // Settings are the effective settings of one run.
 type Settings struct {
-	File    string   // the configuration file that was read; "" if there is none
-	Plugins []Plugin // in the order of the file
+	File    string      // the configuration file that was read; "" if there is none
+	Was     os.FileInfo // of Watched, as it was just before it was read; nil: it was not there
+	Plugins []Plugin    // in the order of the file
 
 	// Ceiling is max_grants: what no plugin does, whatever else allows it; nil if the file has none. The
 	// grants of Plugins are under it already.
