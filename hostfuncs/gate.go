@@ -70,8 +70,10 @@ type Gate struct {
 	journal *journal.Journal
 	// ended is what ended the call while its guest ran, nil if nothing has. The guest's goroutine uses it.
 	ended error
-	begun time.Time
-	wasi  func() *wasi.State // nil before it was asked for
+	// changes are what the call and those within it have begun to change. The guest's goroutine uses it.
+	changes []string
+	begun   time.Time
+	wasi    func() *wasi.State // nil before it was asked for
 
 	sent, received atomic.Int64 // bytes of requests and answers, where they are limited
 

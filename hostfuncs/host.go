@@ -55,6 +55,8 @@ type Options struct {
 	Web web.Options
 	// Trace is how much of a call's trace its requests carry; zero is traceparent alone.
 	Trace trace.Upstream
+	// Reached hears of each step of a landing, see landing.Watch; nil is nobody.
+	Reached func(step string)
 	// Seed makes the placeholders of secrets; who has the same makes the same. Empty is one of this host
 	// alone.
 	Seed []byte
@@ -78,6 +80,7 @@ type Host struct {
 	web          web.Options
 	upstream     trace.Upstream
 	seed         []byte
+	reached      func(string)
 	caller       atomic.Pointer[Caller]
 	methods      map[string]method // never changed after NewHost
 	questions    map[string]question
@@ -110,6 +113,7 @@ func NewHost(o *Options) *Host {
 
 		web:       o.Web,
 		upstream:  o.Trace,
+		reached:   o.Reached,
 		methods:   methods(),
 		questions: questions(),
 		policies:  map[*Policy]struct{}{},

@@ -21,33 +21,46 @@ type IntentListener interface {
 // saving is the intent of a call whose files and keys are about to last.
 const saving = "the saving of what the call wrote"
 
-// listener is whoever made the outermost call; nil if nobody wants to know.
-func (g *Gate) listener() IntentListener {
+// top is the gate of the outermost call.
+func (g *Gate) top() *Gate {
 	top := g
 	for above := top.call.Chain.caller(); above != nil; above = top.call.Chain.caller() {
 		top = above
 	}
-	l, _ := top.call.Client.(IntentListener)
-	return l
+	return top
 }
 
-// recant takes an intent back.
-func (g *Gate) recant(what string) {
-	if l := g.listener(); l != nil && what != "" {
-		l.Recants(what)
-	}
-}
-
-// intend tells of what is about to change.
+// intend tells whoever made the outermost call what is about to change.
 func (g *Gate) intend(what string) error {
-	l := g.listener()
-	if l == nil {
-		return nil
+	top := g.top()
+	if l, ok := top.call.Client.(IntentListener); ok {
+		if err := l.Intends(what); err != nil {
+			return g.unnoted(err)
+		}
 	}
-	if err := l.Intends(what); err != nil {
-		return g.unnoted(err)
+	if top.journal != nil {
+		if err := top.journal.Does(what); err != nil {
+			return g.unnoted(err)
+		}
+	}
+	for x := g; x != nil; x = x.call.Chain.caller() {
+		x.changes = append(x.changes, what)
 	}
 	return nil
+}
+
+// recant takes the last intent back.
+func (g *Gate) recant(what string) {
+	top := g.top()
+	if l, ok := top.call.Client.(IntentListener); ok {
+		l.Recants(what)
+	}
+	if top.journal != nil {
+		top.journal.Undoes()
+	}
+	for x := g; x != nil; x = x.call.Chain.caller() {
+		x.changes = x.changes[:len(x.changes)-1]
+	}
 }
 
 // unnoted refuses a change that cannot be noted.

@@ -41,6 +41,9 @@ func (g *Gate) Land(ctx context.Context) error {
 		return nil
 	}
 	gates := g.whole()
+	if f := g.policy.host.reached; f != nil {
+		ctx = landing.Watch(ctx, f)
+	}
 	err := ctx.Err()
 	if err == nil {
 		err = g.landAll(ctx, gates)

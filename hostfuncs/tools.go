@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
@@ -133,11 +134,12 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 			if chain.calls.Add(1) > maxNested {
 				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
 			}
+			before := len(g.changes)
 			result, err = (*caller).CallTool(ctx, Nested{
 				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
 				Client: g.innerClient(), Chain: chain, Meta: g.trace().own.Meta(),
 			})
-			return nestedError(name, err)
+			return nestedError(name, err, g.changes[before:])
 		},
 	})
 	return result, err
@@ -166,8 +168,18 @@ func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 	return texts, nil
 }
 
-// nestedError is the failure of a callee as its caller is told.
-func nestedError(name string, err error) error {
+// nestedError is the failure of a callee as its caller is told, with what the callee had begun to change.
+func nestedError(name string, err error, begun []string) error {
+	failed := nestedFailure(name, err)
+	if failed == nil || len(begun) == 0 {
+		return failed
+	}
+	told := *asAskError(failed)
+	told.Message += "; it had begun this, which stays done: " + strings.Join(begun, ", ")
+	return &told
+}
+
+func nestedFailure(name string, err error) error {
 	var ask *runtime.AskError
 	var end *runtime.EndError
 	var guest *runtime.GuestError

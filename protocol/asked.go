@@ -28,7 +28,7 @@ func (r *request) settle(resp *Response, err error) {
 	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
 	switch {
 	case resp.Busy > 0, // it has not begun
-		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && r.untouched():
+		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && len(r.changed()) == 0:
 		if err := use.Release(); err != nil {
 			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
 		}

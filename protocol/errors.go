@@ -126,13 +126,20 @@ func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 	return e
 }
 
-// outside lists what a failed call did that cannot be taken back, as JSON; nil if nothing is known.
+// outside lists what a failed call changed or began to change, in all its runs, and what cannot be taken back, as JSON;
+// nil if nothing is known.
 func (r *request) outside() json.RawMessage {
 	receipt := r.done()
-	if receipt == nil || receipt.Counts {
+	if receipt != nil && receipt.Counts {
 		return nil
 	}
-	done := receipt.Done()
+	done := r.changed()
+	if j := r.resumption.journal; j != nil && j.Bound() {
+		done = j.Done()
+	}
+	if len(done) == 0 && receipt != nil {
+		done = receipt.Done()
+	}
 	if len(done) == 0 {
 		return nil
 	}

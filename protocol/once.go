@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -74,7 +75,7 @@ var _ hostfuncs.IntentListener = (*request)(nil)
 func (r *request) Intends(what string) error {
 	r.mu.Lock()
 	claim := r.claim
-	r.intents++
+	r.touched = append(r.touched, what)
 	r.mu.Unlock()
 	if claim == nil {
 		return nil
@@ -86,18 +87,20 @@ func (r *request) Intends(what string) error {
 func (r *request) Recants(what string) {
 	r.mu.Lock()
 	claim := r.claim
-	r.intents--
+	if i := slices.Index(r.touched, what); i >= 0 {
+		r.touched = slices.Delete(r.touched, i, i+1)
+	}
 	r.mu.Unlock()
 	if claim != nil {
 		claim.Recants(what)
 	}
 }
 
-// untouched reports whether the run of the call has changed nothing.
-func (r *request) untouched() bool {
+// changed lists what this run of the call has begun to change.
+func (r *request) changed() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.intents == 0
+	return slices.Clone(r.touched)
 }
 
 // openFor begins the task of a call with an idempotency key, or finds the one that has it.

@@ -44,7 +44,7 @@ type request struct {
 
 	mu      sync.Mutex
 	claim   *once.Claim      // on its idempotency key, while it runs
-	intents int              // changes that it has begun
+	touched []string         // changes, in this run of the call
 	hints   failure.Hints    // of what fails
 	receipt *receipt.Receipt // of the call, when it is over
 }

@@ -101,6 +101,9 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 		data.Set("unknown_outcome", json.RawMessage("true"))
 		data.Set("request", rawjson.AppendString(nil, unknown.What))
 	}
+	if outside := r.outside(); outside != nil {
+		data.Set("done", outside)
+	}
 	r.server.log.Warn("a task failed", "task", r.task.ID, "call", r.call, "name", r.subject, "error", message, "cause", err)
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: message, Data: data.Append(nil)})
 	return body, wire, true

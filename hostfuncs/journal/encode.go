@@ -18,7 +18,7 @@ var errFormat = errors.New("not a journal")
 
 // Append appends the journal to dst:
 //
-//	1 · seed [32] · base · binding · count · count × (family · request [12] · at · how · outcome)
+//	1 · seed [32] · base · binding · count · count × (family · request [12] · at · how · outcome · did)
 //
 // Numbers are varints, texts have their length before them.
 func (j *Journal) Append(dst []byte) []byte {
@@ -30,7 +30,7 @@ func (j *Journal) Append(dst []byte) []byte {
 		dst = appendText(dst, []byte(e.family))
 		dst = append(dst, e.request[:]...)
 		dst = binary.AppendVarint(dst, e.at)
-		dst = appendText(append(dst, byte(e.how)), e.outcome)
+		dst = appendText(appendText(append(dst, byte(e.how)), e.outcome), e.did)
 	}
 	return dst
 }
@@ -57,7 +57,7 @@ func Decode(data []byte) (*Journal, error) {
 	for range count {
 		e := entry{family: string(r.text())}
 		copy(e.request[:], r.take(len(e.request)))
-		e.at, e.how, e.outcome = r.varint(), how(r.byte()), r.text()
+		e.at, e.how, e.outcome, e.did = r.varint(), how(r.byte()), r.text(), r.text()
 		r.bad = r.bad || e.how > lost
 		j.entries = append(j.entries, e)
 		j.size += e.size()

@@ -26,6 +26,8 @@ import (
 	"fmt"
 	gohash "hash"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -80,6 +82,7 @@ type entry struct {
 	at      int64 // the clock after it, nanoseconds since base
 	how     how
 	outcome []byte // of one that has begun: what it is, for people
+	did     []byte // what it changed, for people, a line each
 }
 
 // how an entry stands.
@@ -104,6 +107,7 @@ type Journal struct {
 	dropped int         // entries that there is no room for
 	seen    gohash.Hash // of what was observed since the last entry
 	looks   int         // how often
+	did     []string    // what the request that is performed changes
 
 	write func(part []byte) error // nil: it is not kept while the call runs
 	saved int                     // entries that were written
@@ -195,7 +199,7 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 		j.cut()
 		return nil, false, nil
 	case begun:
-		return nil, false, &UnknownError{What: string(e.outcome)}
+		return nil, false, e.unknown()
 	}
 	j.next++
 	j.now = e.at
@@ -222,7 +226,8 @@ func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
 		j.next = len(j.entries) - 1
 		j.cut()
 	}
-	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome})
+	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome, did: []byte(strings.Join(j.did, "\n"))})
+	j.did = nil
 	if began {
 		_ = j.save() // or with the next part: until then the outcome counts as unknown
 	}
@@ -237,7 +242,56 @@ func (j *Journal) Open(family string, request ...[]byte) error {
 	return nil
 }
 
-func (e *entry) size() int { return len(e.family) + len(e.request) + len(e.outcome) + entryOverhead }
+// Does notes what the request that is being performed is about to change, in a line for people. A journal that is kept
+// has it on the disk then. An error means that it could not be written down.
+func (j *Journal) Does(what string) error {
+	what = strings.ReplaceAll(what, "\n", " ")
+	if e := j.begun(); e != nil && j.write != nil && string(e.outcome) != what {
+		before := e.did
+		e.did = []byte(strings.Join(append(slices.Clone(j.did), what), "\n"))
+		j.size += len(e.did) - len(before)
+		if j.saved = len(j.entries) - 1; j.save() != nil {
+			return errNote
+		}
+	}
+	j.did = append(j.did, what)
+	return nil
+}
+
+var errNote = errors.New("what a request changes cannot be written down")
+
+// begun is the last entry, if it has no outcome yet; nil if it has.
+func (j *Journal) begun() *entry {
+	if j.last() != begun {
+		return nil
+	}
+	return &j.entries[len(j.entries)-1]
+}
+
+// Undoes takes back what Does noted last, where it came to nothing.
+func (j *Journal) Undoes() { j.did = j.did[:max(0, len(j.did)-1)] }
+
+// Done lists what this run and those before it have changed or begun to change.
+func (j *Journal) Done() (all []string) {
+	for _, e := range j.entries {
+		switch {
+		case len(e.did) > 0:
+			all = append(all, strings.Split(string(e.did), "\n")...)
+		case e.how == begun:
+			all = append(all, string(e.outcome))
+		}
+	}
+	for _, what := range j.did {
+		if !slices.Contains(all, what) {
+			all = append(all, what)
+		}
+	}
+	return all
+}
+
+func (e *entry) size() int {
+	return len(e.family) + len(e.request) + len(e.outcome) + len(e.did) + entryOverhead
+}
 
 func (j *Journal) add(e entry) {
 	j.size += e.size()

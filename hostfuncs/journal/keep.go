@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 )
 
 // UnknownError says that the process of a call ended while it performed something, so that nobody knows
@@ -16,6 +17,15 @@ type UnknownError struct {
 // Error names the request.
 func (e *UnknownError) Error() string {
 	return e.What + " was under way when the host went away, and its outcome is not known"
+}
+
+// unknown is the error of an entry that has begun.
+func (e *entry) unknown() *UnknownError {
+	what := string(e.outcome)
+	if len(e.did) > 0 {
+		what += ", which had begun " + strings.ReplaceAll(string(e.did), "\n", ", ") + ","
+	}
+	return &UnknownError{What: what}
 }
 
 // Keep has the journal written down from now on, before anything begins that changes something and when its

@@ -92,6 +92,7 @@ func (l *landing) run() error {
 	if err := l.begin(); err != nil {
 		return err
 	}
+	defer l.record.leave() // also where a hook or a bug panics; nothing if it has ended
 	l.reach("planned")
 	if err := l.prepare(); err != nil {
 		drop(l.ops)

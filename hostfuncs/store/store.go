@@ -43,6 +43,9 @@ type Options struct {
 	Dir string
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
+	// Reached hears of the steps of each change: begin, commit, committed. An error stops it there; tests end a process
+	// so. Nil is nobody.
+	Reached func(step string) error
 }
 
 // Store is one state folder. It is safe for concurrent use, by processes too.
@@ -59,6 +62,8 @@ type Store struct {
 
 	answers atomic.Uint64 // how often they changed, by this Store
 
+	reached func(step string) error
+
 	locking func() bool // whether a lock keeps anybody out
 }
 
@@ -67,7 +72,10 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{path: filepath.Join(o.Dir, fileName), now: o.Now}
+	if o.Reached == nil {
+		o.Reached = func(string) error { return nil }
+	}
+	s := &Store{path: filepath.Join(o.Dir, fileName), now: o.Now, reached: o.Reached}
 	s.locking = sync.OnceValue(s.locks)
 	return s
 }
@@ -152,6 +160,9 @@ func (s *Store) source() string {
 
 // write runs one transaction, and removes what has expired now and then.
 func (s *Store) write(ctx context.Context, do func(tx *sql.Tx) error) error {
+	if err := s.reached("begin"); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	db, err := s.open(ctx)
 	now := s.now()
@@ -176,7 +187,13 @@ func (s *Store) write(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := s.reached("commit"); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return s.reached("committed")
 }
 
 func removeExpired(ctx context.Context, tx *sql.Tx, now time.Time) error {

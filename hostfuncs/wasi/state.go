@@ -75,6 +75,9 @@ type State struct {
 	ctx       context.Context // of the function that runs
 }
 
+// Tree is the folder "/" of the guest.
+func (s *State) Tree() Tree { return s.tree }
+
 // Context is that of the function which the guest calls, or called last; nil before the first. A Tree that has to wait
 // for somebody waits under it.
 func (s *State) Context() context.Context { return s.ctx }

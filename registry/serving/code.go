@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
@@ -65,6 +66,7 @@ type lazyGate struct {
 var (
 	_ runtime.Gate   = (*lazyGate)(nil)
 	_ runtime.Rounds = (*lazyGate)(nil)
+	_ wasi.Host      = (*lazyGate)(nil)
 )
 
 // Ask passes on to the gate.
@@ -76,6 +78,9 @@ func (g *lazyGate) Ask(ctx context.Context, method string, params json.RawMessag
 func (g *lazyGate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
 	return g.gate().AskRound(ctx, round, s)
 }
+
+// WASI returns the WASI state of the call.
+func (g *lazyGate) WASI() *wasi.State { return g.gate().WASI() }
 
 func (g *lazyGate) gate() *hostfuncs.Gate {
 	g.mu.Lock()

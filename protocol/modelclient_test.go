@@ -1,0 +1,329 @@
+package protocol_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// fault is something that goes wrong at one event.
+type fault string
+
+// The faults. Those of the network happen at a request, the others at any step that a crash would leave behind.
+const (
+	cutBefore fault = "connection cut before the request is read"
+	cutIn     fault = "connection cut in the answer"
+	cutAfter  fault = "connection cut after the request, without an answer"
+	killSent  fault = "host killed while a request is answered"
+	goneSent  fault = "client gone while a request is answered"
+	killStep  fault = "host killed at a step that lasts"
+	goneStep  fault = "client gone at a step that lasts"
+	twins     fault = "the same request twice at once"
+	repeats   fault = "the same request again after its answer"
+)
+
+// schedule is one call of one program, by a client that goes on until it has an answer or cannot ask for one, among faults.
+type schedule struct {
+	w     *world
+	seed  uint64
+	rng   *rand.Rand
+	dir   string
+	who   string
+	steps []step
+	tool  string
+	key   string // idempotency key; empty is none
+
+	mu       sync.Mutex
+	atStep   map[int]fault // by number of the step
+	atSent   map[int]fault // by number of the request
+	steps_   int
+	sent     int
+	arrived  map[string]int
+	cancels  []context.CancelFunc
+	happened map[fault]int
+	ids      int
+
+	heard []string // what the client was told
+	final string   // its last word; empty if it cannot have any
+}
+
+// newSchedule draws one.
+func newSchedule(w *world, seed uint64) *schedule {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	s := &schedule{w: w, seed: seed, rng: rng, dir: fmt.Sprintf("s%d", seed), who: fmt.Sprintf("stdio:%d", seed), tool: "p-run",
+		steps: program(rng, "a", 0), atStep: map[int]fault{}, atSent: map[int]fault{}, arrived: map[string]int{}, happened: map[fault]int{}}
+	if rng.IntN(3) == 0 {
+		s.key = "key"
+	}
+	if rng.IntN(5) == 0 {
+		s.tool = "p-job"
+	}
+	for range rng.IntN(3) {
+		if rng.IntN(2) == 0 {
+			s.atSent[1+rng.IntN(5)] = []fault{cutBefore, cutIn, cutAfter, killSent, goneSent}[rng.IntN(5)]
+		} else {
+			s.atStep[1+rng.IntN(25)] = []fault{killStep, goneStep}[rng.IntN(2)]
+		}
+	}
+	each(s.steps, s.prepare)
+	return s
+}
+
+// prepare makes the files that a step changes.
+func (s *schedule) prepare(one step) {
+	folder := "files"
+	switch one.Op {
+	case opDirect:
+		folder = "direct"
+	case opAppend, opRemove, opMove, opWrite:
+	default:
+		return
+	}
+	dir := filepath.Join(s.w.dir, folder, s.dir)
+	err := os.MkdirAll(dir, 0o700)
+	if one.Op != opWrite {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, one.ID), []byte("0"), 0o600))
+	}
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+}
+
+func (s *schedule) note(f fault) { s.happened[f]++ }
+
+// event is a step that lasts; true kills the host.
+func (s *schedule) event(h *host, step string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps_++
+	f, planned := s.atStep[s.steps_]
+	if !planned {
+		return false
+	}
+	s.note(f)
+	s.heard = append(s.heard, fmt.Sprintf("%s %s: %s", h.name, step, f))
+	if f == goneStep {
+		s.leave()
+		return false
+	}
+	return true
+}
+
+// leave is the client going away; s.mu is held.
+func (s *schedule) leave() {
+	for _, cancel := range s.cancels {
+		cancel()
+	}
+}
+
+// serve is the server on the network.
+func (s *schedule) serve(from *host, w http.ResponseWriter, r *http.Request) {
+	dir, id := path.Split(r.URL.Path)
+	if path.Base(dir) != s.dir {
+		panic(http.ErrAbortHandler) // of a call that went on after its schedule
+	}
+	s.mu.Lock()
+	s.sent++
+	f := s.atSent[s.sent]
+	if f != "" {
+		s.note(f)
+		s.heard = append(s.heard, fmt.Sprintf("%s %s %s: %s", from.name, r.Method, id, f))
+	}
+	if f != cutBefore && r.Method != http.MethodGet {
+		s.arrived[id]++
+	}
+	if f == goneSent {
+		s.leave()
+	}
+	s.mu.Unlock()
+	switch f {
+	case killSent:
+		from.dead.Store(true)
+		fallthrough
+	case cutBefore, cutAfter:
+		panic(http.ErrAbortHandler)
+	case cutIn:
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("par"))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write([]byte("ok"))
+}
+
+// reply is what a client is told; lost if it is not.
+type reply struct {
+	lost bool
+	body json.RawMessage
+}
+
+func (r *reply) is(kind string) bool {
+	return !r.lost && string(rawjson.Get(r.body, "result", "resultType")) == `"`+kind+`"`
+}
+
+const (
+	caps  = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}%s}`
+	tasks = `,"extensions":{"io.modelcontextprotocol/tasks":{}}`
+)
+
+// send sends one request to a host.
+func (s *schedule) send(h *host, method, params string) reply {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.mu.Lock()
+	s.cancels = append(s.cancels, cancel)
+	s.ids++
+	meta := fmt.Sprintf(caps, tasks)
+	if s.key != "" {
+		meta += fmt.Sprintf(`,"dev.sallyport/idempotencyKey":%q`, s.key)
+	}
+	text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{%s}}}`, s.ids, method, params, meta)
+	s.mu.Unlock()
+	m, err := jsonrpc.Parse([]byte(text))
+	if err != nil {
+		s.w.t.Fatalf("%s: %v", text, err)
+	}
+	c := h.server.Connect(protocol.ConnOptions{Principal: s.who})
+	defer c.Close()
+	resp := c.Handle(ctx, &m, nil)
+	r := reply{lost: h.dead.Load() || ctx.Err() != nil || resp.Body == nil, body: resp.Body}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := string(resp.Body)
+	if r.lost {
+		said = "lost: " + said
+	}
+	s.heard = append(s.heard, fmt.Sprintf("%s %.600s\n      %.900s", h.name, text, said))
+	return r
+}
+
+// pick is a host that lives.
+func (s *schedule) pick() *host {
+	s.w.reap()
+	return s.w.hosts[s.rng.IntN(len(s.w.hosts))]
+}
+
+// call makes the call until there is a last word.
+func (s *schedule) call() {
+	steps, err := json.Marshal(s.steps)
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+	base := fmt.Sprintf(`"name":%q,"arguments":{"dir":%q,"steps":%s}`, s.tool, s.dir, steps)
+	more := ""
+	for range 60 {
+		r := s.ask(base+more, s.key != "" || more != "")
+		text := string(r.body)
+		switch {
+		case r.lost && s.key == "" && more == "":
+			return // a client that cannot ask again
+		case r.lost, strings.Contains(text, "is running"):
+		case r.is("input_required"):
+			more = s.answers(r.body)
+			if s.key != "" && s.rng.IntN(8) == 0 {
+				more = "" // it has lost the questions
+			}
+		case r.is("task"):
+			s.follow(r.body)
+			return
+		default:
+			s.final = text
+			s.again(base + more)
+			return
+		}
+	}
+	s.w.t.Errorf("seed %d: there is no end of it:\n%s", s.seed, strings.Join(s.heard, "\n"))
+}
+
+// ask sends the call, sometimes twice at once where it may be sent again.
+func (s *schedule) ask(params string, may bool) reply {
+	if !may || s.rng.IntN(6) > 0 {
+		return s.send(s.pick(), "tools/call", params)
+	}
+	s.note(twins)
+	var both [2]reply
+	var work sync.WaitGroup
+	for i, h := range [2]*host{s.pick(), s.pick()} {
+		work.Go(func() { both[i] = s.send(h, "tools/call", params) })
+	}
+	work.Wait()
+	better := func(r reply) int {
+		switch {
+		case r.lost:
+			return 0
+		case strings.Contains(string(r.body), "is running"), strings.Contains(string(r.body), "was used already"):
+			return 1
+		}
+		return 2
+	}
+	if better(both[1]) > better(both[0]) {
+		return both[1]
+	}
+	return both[0]
+}
+
+// answers are those to the questions of a result, with its state.
+func (s *schedule) answers(body json.RawMessage) string {
+	state, _ := rawjson.String(rawjson.Get(body, "result", "requestState"))
+	return fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, s.responses(rawjson.Get(body, "result", "inputRequests")))
+}
+
+func (s *schedule) responses(requests json.RawMessage) string {
+	asked, _ := rawjson.ParseObject(requests)
+	var o rawjson.Object
+	for _, m := range asked {
+		answer := `{"action":"accept","content":{}}`
+		if s.rng.IntN(8) == 0 {
+			answer = `{"action":"decline"}`
+		}
+		o.Set(m.Key, json.RawMessage(answer))
+	}
+	return string(o.Append(nil))
+}
+
+// again sends what had an answer once more, where that may be, and nothing happens.
+func (s *schedule) again(params string) {
+	if s.key == "" && !strings.Contains(params, "requestState") || s.rng.IntN(4) > 0 {
+		return
+	}
+	s.note(repeats)
+	for _, h := range []*host{s.pick(), s.pick()} {
+		s.send(h, "tools/call", params)
+	}
+}
+
+// follow waits for a task, and answers what it asks.
+func (s *schedule) follow(body json.RawMessage) {
+	id, _ := rawjson.String(rawjson.Get(body, "result", "taskId"))
+	about := fmt.Sprintf(`"taskId":%q`, id)
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
+		r := s.send(s.pick(), "tasks/get", about)
+		if r.lost {
+			continue
+		}
+		switch status, _ := rawjson.String(rawjson.Get(r.body, "result", "status")); status {
+		case "working":
+			s.heard = s.heard[:len(s.heard)-1]
+			<-time.After(time.Millisecond)
+		case "input_required":
+			s.send(s.pick(), "tasks/update", about+`,"inputResponses":`+s.responses(rawjson.Get(r.body, "result", "inputRequests")))
+		default:
+			s.final = string(r.body)
+			return
+		}
+	}
+	s.w.t.Errorf("seed %d: the task has no end:\n%s", s.seed, strings.Join(s.heard, "\n"))
+}
