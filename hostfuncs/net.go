@@ -167,7 +167,7 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	var put []string // the secrets in it
 	ctx, begin, recant := g.onTheWay(ctx, r)
 	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
-		Reach: reachOf(d), Proxy: proxy,
+		Reach: reachOf(d), Proxy: proxy, Searched: g.holdsSecrets(),
 		Prepare: func(out *http.Request) (secret bool, err error) {
 			if r.Key != "" {
 				out.Header.Set(idempotencyKey, r.Key)
@@ -199,6 +199,11 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 		return nil, g.unsent(ctx, r, put, err)
 	}
 	return res, nil
+}
+
+// holdsSecrets reports whether some server may echo a value that the plugin is not to see.
+func (g *Gate) holdsSecrets() bool {
+	return len(g.grants.Secrets()) > 0 || g.policy.vault.Redactor() != nil
 }
 
 // sends counts a request that is about to leave, and the secrets in it.

@@ -2,6 +2,8 @@ package hostfuncs_test
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -195,5 +197,46 @@ func TestSecret_Particulars(t *testing.T) {
 	raw, err := g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"OPEN"}`), nil)
 	if err != nil || string(raw) != `{"value":"`+secretValue+`"}` {
 		t.Errorf("revealed as %s, %v", raw, err)
+	}
+}
+
+// Where a plugin has secrets it asks for no encoding that the host cannot undo, also at an address that no value goes to:
+// the server there may know one all the same.
+func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	known := ""
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		known = cmp.Or(known, r.Header.Get("Authorization"))
+		w.Header().Set("X-Accept", r.Header.Get("Accept-Encoding"))
+		text := []byte("it is " + known)
+		for _, encoding := range r.URL.Query()["as"] {
+			w.Header().Add("Content-Encoding", encoding)
+			if encoding == "gzip" {
+				var b bytes.Buffer
+				z := gzip.NewWriter(&b)
+				z.Write(text)
+				z.Close()
+				text = b.Bytes()
+			}
+		}
+		w.Write(text)
+	})
+	g := newGate(t, nil, "net: GET "+s.URL+"/**", `secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+s.URL+`/v1/**, as: "Authorization: Bearer {secret}"}`)
+	if _, err := fetch(t, g, get(s.URL+"/v1/x")); err != nil {
+		t.Fatal(err)
+	}
+	asking := func(path, headers string) string { return fmt.Sprintf(`{"url":%q,"headers":%s}`, s.URL+path, headers) }
+	for _, headers := range []string{`{}`, `{"Accept-Encoding":"gzip"}`, `{"accept-encoding":"br, zstd"}`, `{"Accept-Encoding":["gzip","br"]}`} {
+		for _, path := range []string{"/other", "/other?as=gzip", "/other?as=identity"} {
+			a, err := fetch(t, g, asking(path, headers))
+			if err != nil || a.text != "it is Bearer [secret:KEY]" || a.Headers["x-accept"] != "gzip" {
+				t.Errorf("%s with %s: %q, %v, %v", path, headers, a.text, a.Headers["x-accept"], err)
+			}
+		}
+		for _, path := range []string{"/other?as=br", "/other?as=gzip&as=gzip", "/other?as=gzip&as=br", "/other?as=gzip,gzip", "/other?as=x-gzip", "/v1/x?as=gzip"} {
+			if a, err := fetch(t, g, asking(path, headers)); err == nil || !strings.Contains(err.Error(), "answers in an encoding that was not asked for") {
+				t.Errorf("%s with %s: %q, %v", path, headers, a.text, err)
+			}
+		}
 	}
 }

@@ -178,13 +178,19 @@ func resolveDots(segments []string) []string {
 	return out
 }
 
-// HidesDots reports whether a server that decodes the segment, takes a backslash for a slash, or
-// strips a parameter would find a dot segment in it.
+// HidesDots reports whether a server that reads a decoded segment in one of the ways of Readings would find a dot segment
+// in it.
 func HidesDots(segment string) bool {
-	for part := range strings.FieldsFuncSeq(segment, func(r rune) bool { return r == '/' || r == '\\' }) {
-		part, _, _ = strings.Cut(part, ";")
-		if part == "." || part == ".." {
-			return true
+	if segment != "." && segment != ".." && !strings.ContainsFunc(segment, func(r rune) bool { return r >= 0x80 || !unreserved(byte(r)) }) {
+		return false
+	}
+	for _, text := range append(decodings(segment), segment) {
+		for _, whole := range cuts(text) {
+			for part := range strings.FieldsFuncSeq(whole, isSlash) {
+				if isDots(part) || isDots(withoutParameter(part)) {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -10,25 +10,93 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// coversNet reports whether the line is about this request. One that denies is also about an address whose path a
-// server may take for one that it names: with two slashes for one, or with some in an escape.
+// coversNet reports whether the line is about this request. One that denies is also about an address that a server may
+// take for one that it names.
 func (g *Grant) coversNet(method string, u *url.URL) bool {
-	return g.net.covers(method, u) || g.Deny && g.net.coversPath(method, u, foldedSubject)
+	if g.Deny {
+		return g.net.denies(method, u)
+	}
+	return g.net.covers(method, u)
 }
 
 // covers reports whether the line is about this request; u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
-	return r.coversPath(method, u, pathSubject)
+	return r.coversOrigin(method, u) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
 }
 
-// coversPath is covers with another reading of the path, which is not read before all else fits.
-func (r *netRule) coversPath(method string, u *url.URL, path func(*url.URL) subject) bool {
+// coversOrigin is covers for all in front of the path.
+func (r *netRule) coversOrigin(method string, u *url.URL) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
 	}
 	port, _ := canonical.Port(u.Scheme, u.Port(), false)
-	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port &&
-		r.coversHost(u.Hostname()) && r.path.match(path(u)) && r.coversQuery(u.RawQuery)
+	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port && r.coversHost(u.Hostname())
+}
+
+// denies reports whether a server may take this request for one that the line is about, in whatever case: by any reading
+// of its path, with or without a slash at the end, and by any parameter of its query that the line names. A line with a
+// lone ? is about every query.
+func (r *netRule) denies(method string, u *url.URL) bool {
+	if !r.coversOrigin(method, u) {
+		return false
+	}
+	folded, readings := r.path.fold(), canonical.Readings(u.EscapedPath())
+	if len(readings) >= canonical.MaxReadings {
+		return r.deniesQuery(u.RawQuery)
+	}
+	return r.deniesQuery(u.RawQuery) && (r.path.match(pathSubject(u)) || slices.ContainsFunc(readings, func(steps []string) bool {
+		steps = foldAll(steps)
+		if last := len(steps) - 1; last > 0 && steps[last] == "" && folded.match(subject{steps: steps[:last]}) {
+			return true
+		}
+		return folded.match(subject{steps: steps}) || folded.match(subject{steps: append(slices.Clip(steps), "")})
+	}))
+}
+
+// deniesQuery reports whether a query has a parameter that the line names, as a server may read it; a line that names none
+// is about every query.
+func (r *netRule) deniesQuery(raw string) bool {
+	if !r.limited || len(r.query) == 0 {
+		return true
+	}
+	for _, text := range append(canonical.Meanings(raw), raw) {
+		for _, pair := range strings.FieldsFunc(text, func(c rune) bool { return c == '&' || c == ';' }) {
+			key, value, _ := strings.Cut(pair, "=")
+			for _, k := range canonical.Meanings(key) {
+				k, _, _ = strings.Cut(strings.TrimSpace(k), "[") // a[]=1 is a list to some
+				for _, v := range canonical.Meanings(value) {
+					if r.namesParam(strings.ToLower(k), strings.ToLower(v)) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// namesParam is allowsParam for parameters in lower case.
+func (r *netRule) namesParam(key, value string) bool {
+	return slices.ContainsFunc(r.query, func(p param) bool {
+		if p.value == nil || isStar(p.value) {
+			return strings.ToLower(p.key) == key
+		}
+		low := make(glob, len(p.value))
+		for i, piece := range p.value {
+			low[i] = strings.ToLower(piece)
+		}
+		return strings.ToLower(p.key) == key && low.match(value)
+	})
+}
+
+// coversAlways is covers for every reading of the path that a server may have: an address that the line spells out is
+// read as it is written.
+func (r *netRule) coversAlways(method string, u *url.URL) bool {
+	if !r.covers(method, u) || r.path.literal() {
+		return r.covers(method, u)
+	}
+	readings := canonical.Readings(u.EscapedPath())
+	return len(readings) < canonical.MaxReadings && !slices.ContainsFunc(readings, func(steps []string) bool { return !r.path.match(subject{steps: steps}) })
 }
 
 // coversWithin holds the places that an address of the call is cut to.
@@ -51,16 +119,6 @@ func pathSubject(u *url.URL) subject {
 	}
 	t.needs = pathNeed(t.steps)
 	return t
-}
-
-// foldedSubject is the path of an address as a server may read it: every slash and backslash, also a hidden one, ends a
-// step, and of empty steps only a last one stays.
-func foldedSubject(u *url.URL) (t subject) {
-	all := strings.FieldsFunc(canonical.Decode(u.EscapedPath()), func(r rune) bool { return r == '/' || r == '\\' })
-	if strings.HasSuffix(u.EscapedPath(), "/") {
-		all = append(all, "")
-	}
-	return subject{steps: all}
 }
 
 // pathNeed marks the steps of an address in which a separator is hidden.

@@ -27,9 +27,9 @@ type Secret struct {
 // Placeholder is what stands for the value in Secret.Text.
 const Placeholder = "{secret}"
 
-// Covers reports whether the value may go to an address, which is canonical.
+// Covers reports whether the value may go to an address, which is canonical, however a server reads that.
 func (s *Secret) Covers(method string, u *url.URL) bool {
-	return slices.ContainsFunc(s.to, func(r netRule) bool { return r.covers(method, u) })
+	return slices.ContainsFunc(s.to, func(r netRule) bool { return r.coversAlways(method, u) })
 }
 
 // Targets are the patterns that the value may go to, with their methods.

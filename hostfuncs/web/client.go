@@ -173,7 +173,10 @@ func (c *Client) acquire() (release func(), err error) {
 // Exchange is what the caller of Do wants to decide and to see. No function is nil.
 type Exchange struct {
 	Reach Reach
-	Proxy *url.URL // nil is none
+	// Searched says that the answer is looked through for values of secrets, so that no encoding is asked for which the
+	// host cannot undo.
+	Searched bool
+	Proxy    *url.URL // nil is none
 	// Prepare has the last word on what goes out, and says whether it is a secret.
 	Prepare func(out *http.Request) (secret bool, err error)
 	// Answered sees the header of the answer, which it may change, and says what is to be taken out of the body;
@@ -202,6 +205,9 @@ func (c *Client) Do(ctx context.Context, r *Request, data []byte, x Exchange) (*
 
 // roundTrip sends the request and takes the header of an answer that fits.
 func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Exchange) (*http.Response, error) {
+	if x.Searched {
+		r.Header.Del("Accept-Encoding")
+	}
 	out := r.build(bounded(withProxy(ctx, x.Proxy)), data, c.o.UserAgent)
 	secret, err := x.Prepare(out)
 	if err != nil {
@@ -217,7 +223,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 		}
 		return nil, r.failure(err)
 	}
-	if problem := c.unfit(r, res, secret); problem != nil {
+	if problem := c.unfit(r, res, secret, x.Searched); problem != nil {
 		res.Body.Close()
 		return nil, problem
 	}
@@ -277,16 +283,24 @@ func (r *Request) wantsGzip() bool {
 
 // gzipped reports whether the host has to undo the compression of an answer.
 func (r *Request) gzipped(res *http.Response) bool {
-	return r.wantsGzip() && strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip")
+	return r.wantsGzip() && strings.EqualFold(encodingOf(res), "gzip")
+}
+
+// encodingOf is every encoding of an answer; identity is none.
+func encodingOf(res *http.Response) string {
+	all := strings.Join(res.Header.Values("Content-Encoding"), ", ")
+	if strings.EqualFold(all, "identity") {
+		return ""
+	}
+	return all
 }
 
 // unfit says why an answer is not given to the guest, nil if it is.
-func (c *Client) unfit(r *Request, res *http.Response, secret bool) error {
-	encoding := res.Header.Get("Content-Encoding")
+func (c *Client) unfit(r *Request, res *http.Response, secret, searched bool) error {
 	switch {
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		return runtime.AskErrorf(runtime.KindUnavailable, "%s answers in another protocol", r.URL.Host)
-	case secret && encoding != "" && !strings.EqualFold(encoding, "identity"):
+	case (secret || searched && !r.gzipped(res)) && encodingOf(res) != "":
 		return runtime.AskErrorf(runtime.KindUnavailable, "%s answers in an encoding that was not asked for", r.URL.Host)
 	case !r.gzipped(res) && res.ContentLength > c.o.MaxResponse && r.Method != http.MethodHead:
 		return runtime.AskErrorf(runtime.KindLimit, "the answer of %s is longer than %d bytes", r.URL.Host, c.o.MaxResponse)
