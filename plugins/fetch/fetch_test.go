@@ -125,14 +125,39 @@ func TestFetch_charsets(t *testing.T) {
 		"/plain":  {"text/plain", "日本"},
 		"/json":   {"application/json", `{"a":"ü"}`},
 		"/wrong":  {"text/plain; charset=klingon", "plain"},
+		"/late":   {"text/html", "<p>" + strings.Repeat("x ", 2000) + "日本 ü"},
+		"/latin":  {"text/html", `<meta charset="iso-8859-1"><p>` + "gr\xfc\xdfe"},
+		"/twice":  {"text/plain", "<meta charset=shift_jis> gr\xfc\xdfe"},
+		"/mark":   {"text/html", "\xef\xbb\xbf<p>日本"},
 	}))
 	for path, want := range map[string]string{
 		"/header": "grüße", "/meta": "日本", "/guess": "“quoted”", "/utf8": "日本", "/bom": "ab", "/plain": "日本",
 		"/json": `{"a":"ü"}`, "/wrong": "plain",
+		"/late": "日本 ü", "/latin": "grüße", "/twice": "grüße", "/mark": "日本",
 	} {
 		if got := h.Call("fetch", `{"url":"https://x`+path+`"}`).Text(); !strings.HasSuffix(strings.TrimPrefix(got, "https://x"+path+"\n\n"), want) {
 			t.Errorf("%s: %q", path, got)
 		}
+	}
+}
+
+// A body that was cut inside of a character is what was whole of it.
+func TestDecode_cut(t *testing.T) {
+	for in, want := range map[string]string{"日本"[:5]: "日", "a\xf0\x9f\x98": "a", "a\xff": "aÿ", "日\xe6": "日", "\xe6": "", "gr\xfc\xe6": "grüæ", "": ""} {
+		if got := decode([]byte(in), "", false); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestStreamed(t *testing.T) {
+	title, text := streamed(`<html><head><title>A &amp; B</title><style>x{}</style></head><body><nav>menu<nav>x</nav></nav>
+		<h1>Head <b>bold</b></h1><p>one <a href="/x?a=1&amp;b=2">link</a>, two<br>three</p>
+		<ul><li>a<li><a href="javascript:x()">b</a></ul><table><tr><th>h<td>d<tr><td>e</table><pre>  keep
+		this</pre><script>if (a < b) {}</script><p>end &lt;here&gt;`, "https://x.example/dir/page")
+	want := "# Head bold\n\none [link](https://x.example/x?a=1&b=2), two\nthree\n\n- a\n- b\n\n | h | d\n | e\n\n  keep\n\t\tthis\n\nend <here>"
+	if title != "A & B" || text != want {
+		t.Errorf("%q %q\nwant %q", title, text, want)
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 
 // markdown reads a page's title, and its main part, or all of it, as Markdown. Links are absolute.
 func markdown(source, address string, whole bool) (title, text string) {
+	if isLong(source) {
+		return streamed(source, address)
+	}
 	doc, err := html.Parse(strings.NewReader(source))
 	if err != nil { // nested too deeply for the parser
 		return "", plain(source)
@@ -180,7 +183,7 @@ func baseOf(doc *html.Node, address string) *url.URL {
 		return &url.URL{}
 	}
 	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
-		if v, err := u.Parse(attr(b, "href")); err == nil {
+		if v, err := u.Parse(attr(b, "href")); err == nil && len(v.String()) <= maxLink { // it is written once for each link
 			return v
 		}
 	}
