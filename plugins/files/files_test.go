@@ -254,6 +254,29 @@ func TestEdit_lineEnds(t *testing.T) {
 	if got := content(t, dir+"/dos"); got != "x\r\ny\r\nc\r\n" {
 		t.Errorf("%q", got)
 	}
+	for _, c := range []struct {
+		file string
+		edit textChange
+		want string
+	}{
+		{"a\r\nb\r\n", textChange{Old: "a\nb", New: "x\r\ny"}, "x\r\ny\r\n"}, // no second carriage return
+		{"a\r\nb\r\n", textChange{Old: "b", New: "b\nc"}, "a\r\nb\r\nc\r\n"},
+		{"a\r\nb", textChange{Old: "b", New: "b\nc"}, "a\r\nb\r\nc"},
+		{"a\nb\r\nc\nd\n", textChange{Old: "a\nb\nc", New: "1\n2"}, "1\n2\nd\n"}, // both kinds: that of the place
+		{"a\nb\r\nc\r\n", textChange{Old: "b\nc", New: "1\n2"}, "a\n1\r\n2\r\n"},
+		{"a\r\nb\r\n", textChange{Old: "a\r\nb", New: "a\nb"}, "a\nb\r\n"}, // exactly as given
+		{"a\nb\n", textChange{Old: "a", New: "a\r\nx"}, "a\r\nx\nb\n"},
+		{"x\r\nx\nx\r\n", textChange{Old: "x\n", New: "y\n", All: true}, "y\r\ny\ny\r\n"},
+		{"a\rb\r\n", textChange{Old: "a\rb", New: "c"}, "c\r\n"},
+		{"one\r\n", textChange{Old: "\n", New: ""}, "one"},
+		{"aaa", textChange{Old: "aa", New: "b", All: true}, "ba"},
+	} {
+		dir := folder(t, map[string]string{"f": c.file})
+		r := h.Call("edit", args{"path": dir + "/f", "edits": []textChange{c.edit}})
+		if got := content(t, dir+"/f"); got != c.want || r.IsError {
+			t.Errorf("%q, %+v: %q, want %q\n%s", c.file, c.edit, got, c.want, r.Text())
+		}
+	}
 	expect(t, h, dir, "edit", args{"path": dir + "/bin", "edits": []textChange{{Old: "a", New: "b"}}}, "!$/bin is not a text")
 }
 

@@ -95,22 +95,84 @@ func edit(_ *sallyport.Call, a editArgs) (string, error) {
 	return path + "\n" + strings.Join(hunks, ""), nil
 }
 
-// apply makes one change and shows it.
+// apply makes one change and shows it. A model writes plain line ends, whatever a file has: they fit both kinds, and the
+// replacement gets those of the place. Old text with carriage returns of its own is taken as it is.
 func (e textChange) apply(text string) (result, hunk string, err error) {
-	old, replacement := e.Old, e.New
-	if strings.Contains(text, "\r\n") && !strings.Contains(old, "\r\n") { // a model writes plain line ends
-		old = strings.ReplaceAll(old, "\n", "\r\n")
-		replacement = strings.ReplaceAll(replacement, "\n", "\r\n")
-	}
-	n := strings.Count(text, old)
-	switch {
+	places := find(text, e.Old)
+	switch n := len(places); {
 	case n == 0:
-		return "", "", fmt.Errorf("the old text is not in the file%s", almost(text, old))
+		return "", "", fmt.Errorf("the old text is not in the file%s", almost(text, e.Old))
 	case n > 1 && !e.All:
-		return "", "", fmt.Errorf("the old text is in the file %d times, at lines %s; give more of it, or set all", n, lineList(text, old))
+		return "", "", fmt.Errorf("the old text is in the file %d times, at lines %s; give more of it, or set all", n, lineList(text, places))
 	}
-	hunk = show(text, old, replacement, n)
-	return strings.ReplaceAll(text, old, replacement), hunk, nil
+	var b strings.Builder
+	at := 0
+	for i, p := range places {
+		replacement := e.New
+		if !strings.Contains(e.Old, "\r") && endsInCRLF(text, p) {
+			replacement = strings.ReplaceAll(strings.ReplaceAll(e.New, "\r\n", "\n"), "\n", "\r\n")
+		}
+		if i == 0 {
+			hunk = show(text, p, replacement, len(places))
+		}
+		b.WriteString(text[at:p.from])
+		b.WriteString(replacement)
+		at = p.to
+	}
+	b.WriteString(text[at:])
+	return b.String(), hunk, nil
+}
+
+// place is a part of a text, in bytes.
+type place struct{ from, to int }
+
+// find lists where old is in a text, without overlaps. Each of its line ends fits one of either kind.
+func find(text, old string) []place {
+	var found []place
+	head, _, _ := strings.Cut(old, "\n")
+	for at := 0; at <= len(text); {
+		i := strings.Index(text[at:], head)
+		if i < 0 {
+			break
+		}
+		if to := match(text, at+i, old); to >= 0 {
+			found = append(found, place{at + i, to})
+			at = to
+		} else {
+			at += i + 1
+		}
+	}
+	return found
+}
+
+// match is where old ends if it begins at i, else -1.
+func match(text string, i int, old string) int {
+	for {
+		line, rest, more := strings.Cut(old, "\n")
+		if !strings.HasPrefix(text[i:], line) {
+			return -1
+		}
+		i += len(line)
+		if !more {
+			return i
+		}
+		if !strings.HasSuffix(line, "\r") && strings.HasPrefix(text[i:], "\r\n") {
+			i++
+		}
+		if !strings.HasPrefix(text[i:], "\n") {
+			return -1
+		}
+		i, old = i+1, rest
+	}
+}
+
+// endsInCRLF tells whether the first line end in a place, or behind it, or else before it, is of that kind.
+func endsInCRLF(text string, p place) bool {
+	if i := strings.IndexByte(text[p.from:], '\n'); i >= 0 {
+		return p.from+i > 0 && text[p.from+i-1] == '\r'
+	}
+	i := strings.LastIndexByte(text[:p.from], '\n')
+	return i > 0 && text[i-1] == '\r'
 }
 
 // almost says if only white space differs.
@@ -126,37 +188,32 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 // maxLineList is how many line numbers an error lists.
 const maxLineList = 10
 
-func lineList(text, old string) string {
+func lineList(text string, places []place) string {
 	var lines []string
-	at := 0
-	for len(lines) < maxLineList {
-		i := strings.Index(text[at:], old)
-		if i < 0 {
-			return strings.Join(lines, ", ")
-		}
-		lines = append(lines, fmt.Sprint(1+strings.Count(text[:at+i], "\n")))
-		at += i + len(old)
+	for _, p := range places[:min(len(places), maxLineList)] {
+		lines = append(lines, fmt.Sprint(1+strings.Count(text[:p.from], "\n")))
 	}
-	return strings.Join(lines, ", ") + ", …"
+	if len(places) > maxLineList {
+		lines = append(lines, "…")
+	}
+	return strings.Join(lines, ", ")
 }
 
 // show is a change as a hunk of a diff: the whole lines that it touches. Of n places it shows the first.
-func show(text, old, replacement string, n int) string {
-	i := strings.Index(text, old)
-	from := strings.LastIndexByte(text[:i], '\n') + 1
+func show(text string, p place, replacement string, n int) string {
+	from := strings.LastIndexByte(text[:p.from], '\n') + 1
 	to := len(text)
-	if end := strings.IndexByte(text[i+len(old):], '\n'); end >= 0 {
-		to = i + len(old) + end
+	if end := strings.IndexByte(text[p.to:], '\n'); end >= 0 {
+		to = p.to + end
 	}
-	before, after := text[from:i], text[i+len(old):to]
 	var b strings.Builder
-	fmt.Fprintf(&b, "@@ line %d", 1+strings.Count(text[:i], "\n"))
+	fmt.Fprintf(&b, "@@ line %d", 1+strings.Count(text[:p.from], "\n"))
 	if n > 1 {
 		fmt.Fprintf(&b, " and %d more", n-1)
 	}
 	b.WriteString(" @@\n")
-	prefix(&b, "-", before+old+after)
-	prefix(&b, "+", before+replacement+after)
+	prefix(&b, "-", text[from:to])
+	prefix(&b, "+", text[from:p.from]+replacement+text[p.to:to])
 	return b.String()
 }
 
