@@ -24,6 +24,9 @@ const MaxInFlight = 1024
 type ConnOptions struct {
 	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
 	Principal string
+	// Proof tells the principal from others that have its name with another server: a call that waits for answers is
+	// sealed for both. Empty is that the name says it all.
+	Proof string
 	// Session names the connection, if it is one client's from its beginning to its end: what a plugin keeps
 	// for a session is found by it. Empty keeps nothing.
 	Session string

@@ -187,7 +187,7 @@ func (r *request) seal() (string, error) {
 
 // purpose is what the request's state is for.
 func (r *request) purpose() resume.Purpose {
-	return resume.NewPurpose(r.conn.opts.Principal, r.method, r.params)
+	return resume.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.method, r.params)
 }
 
 // begun is when the client brought the state: of a task that is run again, when it did first.

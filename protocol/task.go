@@ -70,7 +70,7 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 		return task.Task{}, err
 	}
 	o := r.conn.opts
-	n := task.New{Principal: o.Principal, Durable: durable(o.Principal), Params: params, TTL: ttl,
+	n := task.New{Principal: o.Principal, Proof: o.Proof, Durable: durable(o.Principal), Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}
 	if w.Once != "" && !w.DryRun {
 		return r.openFor(ctx, tool.Name, w.Once, n, known)

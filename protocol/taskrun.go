@@ -60,7 +60,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	if t.State != "" {
 		params = t.Next()
 	}
-	c := s.Connect(ConnOptions{Principal: t.Principal, Session: t.Session})
+	c := s.Connect(ConnOptions{Principal: t.Principal, Proof: t.Proof, Session: t.Session})
 	defer s.forget(c)
 	r := &request{
 		conn: c, server: s, id: json.RawMessage(`"task"`), method: "tools/call", params: params,

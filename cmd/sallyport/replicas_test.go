@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
 // example builds an example of the Go PDK, packed: it is listed at once, however slow the compiler is.
@@ -65,6 +66,11 @@ type round struct {
 
 // post sends one request of the modern era that calls order-order.
 func post(url string, id int, more map[string]any) (r round, err error) {
+	return postAs("", url, id, more)
+}
+
+// postAs is post with a token.
+func postAs(token, url string, id int, more map[string]any) (r round, err error) {
 	params := map[string]any{"name": "order-order", "_meta": map[string]any{
 		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
 		"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}},
@@ -83,6 +89,9 @@ func post(url string, id int, more map[string]any) (r round, err error) {
 	q.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"order-order"},
+	}
+	if token != "" {
+		q.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
@@ -213,6 +222,37 @@ func TestReplicas_otherKeys(t *testing.T) {
 	err := place([]string{one, other}, 0, "http://shop.example/")
 	if err == nil || !strings.Contains(err.Error(), "requestState was not made by this server, or was changed") {
 		t.Errorf("got %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// A call that waits is its caller's: another host with the same keys, for whom somebody else has that name, does not go
+// on with it.
+func TestReplicas_otherTokens(t *testing.T) {
+	dir, keys := folder(t, example(t, "order")), keyFile(t)
+	tokens := map[string]string{"ours": auth.New(), "theirs": auth.New()}
+	host := func(token string) string {
+		file := filepath.Join(t.TempDir(), "tokens")
+		if err := os.WriteFile(file, []byte(auth.Line("alice", token)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return serveURL(t, fmt.Sprintf("state_keys: %s\nhttp: {tokens: %s}\nplugins: {order: {grants: [elicitation]}}\n", keys, file), dir)
+	}
+	one, replica, other := host(tokens["ours"]), host(tokens["ours"]), host(tokens["theirs"])
+	asked, err := postAs(tokens["ours"], one, 1, map[string]any{"arguments": map[string]any{"item": "tea", "shop": "http://shop.example/"}})
+	if err != nil || asked.Result.RequestState == "" {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	answers := map[string]any{}
+	for key := range asked.Result.InputRequests {
+		answers[key] = map[string]any{"action": "decline"}
+	}
+	more := map[string]any{"arguments": map[string]any{"item": "tea", "shop": "http://shop.example/"}, "requestState": asked.Result.RequestState, "inputResponses": answers}
+	if _, err := postAs(tokens["theirs"], other, 2, more); err == nil || !strings.Contains(err.Error(), "requestState belongs to another request") {
+		t.Errorf("another alice: %v", err)
+	}
+	if _, err := postAs(tokens["ours"], replica, 3, more); err != nil {
+		t.Errorf("the same alice: %v", err)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

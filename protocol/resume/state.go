@@ -34,17 +34,18 @@ type State struct {
 // Purpose is what a later request must agree with.
 type Purpose struct {
 	Principal string `json:"who"`
+	Proof     string `json:"proof,omitempty"` // tells it from a principal of the same name elsewhere
 	Method    string `json:"method"`
 	Params    []byte `json:"params"` // digest of what was asked for
 }
 
 // NewPurpose is that of a request.
-func NewPurpose(principal, method string, params json.RawMessage) Purpose {
-	return Purpose{principal, method, digest(params)}
+func NewPurpose(principal, proof, method string, params json.RawMessage) Purpose {
+	return Purpose{principal, proof, method, digest(params)}
 }
 
 func (p *Purpose) equal(o *Purpose) bool {
-	return p.Principal == o.Principal && p.Method == o.Method && bytes.Equal(p.Params, o.Params)
+	return p.Principal == o.Principal && p.Proof == o.Proof && p.Method == o.Method && bytes.Equal(p.Params, o.Params)
 }
 
 // digest is that of what a request asks for, without what differs from round to round. Order and spelling of JSON do

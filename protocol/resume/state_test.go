@@ -23,7 +23,7 @@ func keeper(keys *sealed.Keys, s *store.Store) *Keeper {
 
 func waiting(journal string) *State {
 	return &State{
-		ID: "id", Expires: now.Add(time.Minute).Unix(), Purpose: NewPurpose("ada", "tools/call", []byte(`{"name":"x","arguments":{"a":1.0,"b":2}}`)),
+		ID: "id", Expires: now.Add(time.Minute).Unix(), Purpose: NewPurpose("ada", "proof", "tools/call", []byte(`{"name":"x","arguments":{"a":1.0,"b":2}}`)),
 		Call: "c-1", Round: 1, Pending: []ask.Question{{Key: "k", Method: "roots/list"}}, Journal: []byte(journal),
 	}
 }
@@ -69,10 +69,13 @@ func TestKeeper_Open(t *testing.T) {
 		{"ada", "tools/call", `{"arguments":{"b":2,"a":1},"name":"x"}`, 0, ErrOtherRequest},
 		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, time.Hour, ErrExpired},
 	} {
-		s, err := k.Open(text, NewPurpose(test.principal, test.method, json.RawMessage(test.params)), now.Add(test.at))
+		s, err := k.Open(text, NewPurpose(test.principal, "proof", test.method, json.RawMessage(test.params)), now.Add(test.at))
 		if !errors.Is(err, test.want) || err == nil && string(s.Journal) != "journal" {
 			t.Errorf("%+v: %v", test, err)
 		}
+	}
+	if _, err := k.Open(text, NewPurpose("ada", "another", "tools/call", json.RawMessage(`{"arguments":{"b":2,"a":1.0},"name":"x"}`)), now); !errors.Is(err, ErrOtherRequest) {
+		t.Errorf("another of that name: %v", err)
 	}
 	for _, other := range []*Keeper{keeper(sealed.Random(), nil), k} {
 		bad := text

@@ -64,6 +64,7 @@ type New struct {
 	// ID names it; "" makes a name.
 	ID        string
 	Principal string
+	Proof     string // that of Task
 	// Durable tasks are in the store, if there is one; others are in memory.
 	Durable bool
 	Params  json.RawMessage
@@ -79,7 +80,7 @@ type New struct {
 func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
 	t := Task{
-		ID: cmp.Or(n.ID, rand.Text()), Principal: n.Principal, Owner: b.owner, Status: Working, Created: now, Updated: now,
+		ID: cmp.Or(n.ID, rand.Text()), Principal: n.Principal, Proof: n.Proof, Owner: b.owner, Status: Working, Created: now, Updated: now,
 		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session, Mark: n.Mark,
 	}
 	b.mu.Lock()

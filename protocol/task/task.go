@@ -42,7 +42,8 @@ func (s Status) Over() bool { return s == Completed || s == Failed || s == Cance
 type Task struct {
 	ID        string        `json:"id"`
 	Principal string        `json:"who"`
-	Owner     string        `json:"owner"` // the process that runs it, if it runs
+	Proof     string        `json:"proof,omitempty"` // tells it from a principal of the same name elsewhere
+	Owner     string        `json:"owner"`           // the process that runs it, if it runs
 	Status    Status        `json:"status"`
 	Message   string        `json:"message,omitempty"`
 	Created   time.Time     `json:"created"`

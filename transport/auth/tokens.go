@@ -114,11 +114,11 @@ func (t *Tokens) Names() []string {
 	return names
 }
 
-// Verify returns the name of a token. It takes the same time for every token of the same length,
-// known or not.
-func (t *Tokens) Verify(token string) (name string, ok bool) {
+// Verify returns the name of a token, and a proof that differs from that of every other token of this name. It takes the
+// same time for every token of the same length, known or not.
+func (t *Tokens) Verify(token string) (name, proof string, ok bool) {
 	if t == nil || token == "" || len(token) > maxToken {
-		return "", false
+		return "", "", false
 	}
 	hash := sha256.Sum256([]byte(token))
 	found := -1
@@ -127,9 +127,10 @@ func (t *Tokens) Verify(token string) (name string, ok bool) {
 		found = subtle.ConstantTimeSelect(same, i, found)
 	}
 	if found < 0 {
-		return "", false
+		return "", "", false
 	}
-	return t.list[found].name, true
+	sum := sha256.Sum256(append([]byte("sallyport caller "), hash[:]...))
+	return t.list[found].name, hex.EncodeToString(sum[:]), true
 }
 
 // New makes a token.

@@ -24,11 +24,11 @@ func TestParse(t *testing.T) {
 	if got := set.Names(); !slices.Equal(got, []string{"ci-runner", "laptop"}) {
 		t.Errorf("names %q", got)
 	}
-	if name, ok := set.Verify("password"); name != "ci-runner" || !ok {
+	if name, _, ok := set.Verify("password"); name != "ci-runner" || !ok {
 		t.Errorf("Verify gave %q, %v", name, ok)
 	}
 	for _, wrong := range []string{"", "Password", "password ", example, strings.Repeat("x", 600)} {
-		if name, ok := set.Verify(wrong); ok || name != "" {
+		if name, _, ok := set.Verify(wrong); ok || name != "" {
 			t.Errorf("Verify(%q) gave %q, %v", wrong, name, ok)
 		}
 	}
@@ -55,11 +55,11 @@ func TestParse_Errors(t *testing.T) {
 
 func TestTokens_NilIsEmpty(t *testing.T) {
 	var none *Tokens
-	if _, ok := none.Verify("x"); ok || none.Names() != nil {
+	if _, _, ok := none.Verify("x"); ok || none.Names() != nil {
 		t.Error("the nil set lets somebody in")
 	}
 	one, err := none.With("a", "x")
-	if name, ok := one.Verify("x"); err != nil || !ok || name != "a" {
+	if name, _, ok := one.Verify("x"); err != nil || !ok || name != "a" {
 		t.Errorf("got %q, %v, %v", name, ok, err)
 	}
 }
@@ -68,10 +68,10 @@ func TestTokens_WithLeavesTheOldSet(t *testing.T) {
 	base, _ := (*Tokens)(nil).With("a", "1")
 	left, _ := base.With("b", "2")
 	right, _ := base.With("c", "3")
-	if _, ok := left.Verify("3"); ok {
+	if _, _, ok := left.Verify("3"); ok {
 		t.Error("two sets share their memory")
 	}
-	if _, ok := right.Verify("3"); !ok || len(base.Names()) != 1 {
+	if _, _, ok := right.Verify("3"); !ok || len(base.Names()) != 1 {
 		t.Error("With did not add, or changed its receiver")
 	}
 	if _, err := left.With("a", "9"); !errors.Is(err, ErrDuplicate) {
@@ -106,7 +106,7 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]string{"one": first, "two": second} {
-		if got, ok := set.Verify(token); got != name || !ok {
+		if got, _, ok := set.Verify(token); got != name || !ok {
 			t.Errorf("%s: got %q, %v", name, got, ok)
 		}
 	}

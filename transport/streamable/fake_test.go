@@ -332,7 +332,7 @@ func receive[T any](t *testing.T, c <-chan T) (v T) {
 // tokens is a Verifier over clear text.
 type tokens map[string]string
 
-func (v tokens) Verify(token string) (string, bool) {
+func (v tokens) Verify(token string) (string, string, bool) {
 	name, ok := v[token]
-	return name, ok
+	return name, token, ok
 }

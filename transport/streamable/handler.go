@@ -124,6 +124,7 @@ type exchange struct {
 	r         *http.Request
 	rc        *http.ResponseController
 	principal string
+	proof     string // of the principal's token
 	body      []byte
 	borrowed  int  // of Handler.bodies
 	placed    bool // among Handler.requests

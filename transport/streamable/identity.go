@@ -54,11 +54,11 @@ func (x *exchange) authenticate() *refusal {
 	if !strings.EqualFold(scheme, "Bearer") {
 		return unauthorized("a bearer token is required", "")
 	}
-	name, ok := x.h.options.Tokens.Verify(strings.TrimSpace(token))
+	name, proof, ok := x.h.options.Tokens.Verify(strings.TrimSpace(token))
 	if !ok {
 		return unauthorized("the token is not known", `, error="invalid_token"`)
 	}
-	x.principal = "token:" + name
+	x.principal, x.proof = "token:"+name, proof
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 func (x *exchange) newSession() *session {
 	s := &session{principal: x.principal, box: outbox.New()}
 	s.standing = s.box.Stream()
-	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Session: rand.Text(), Notify: s.standing.Send, Heard: s.standing.Attached})
+	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof, Session: rand.Text(), Notify: s.standing.Send, Heard: s.standing.Attached})
 	return s
 }
 

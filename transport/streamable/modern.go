@@ -53,7 +53,7 @@ func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
 	ctx, cancel := context.WithCancel(x.r.Context()) // which ends when the client goes away
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal})
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof})
 	defer c.Close()
 	x.answer(func(send func([]byte)) protocol.Response { return x.complete(m, c.Handle(ctx, m, send), nil) })
 	return nil

@@ -33,8 +33,9 @@ const (
 
 // Verifier knows tokens. *auth.Tokens is the implementation.
 type Verifier interface {
-	// Verify returns the name of a token. It may be called from any goroutine.
-	Verify(token string) (name string, ok bool)
+	// Verify returns the name of a token, and a proof that tells it from other tokens of that name. It may be called
+	// from any goroutine.
+	Verify(token string) (name, proof string, ok bool)
 }
 
 // Rate is how many requests are served in the long run, and how many at once after a rest.
