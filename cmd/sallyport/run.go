@@ -7,10 +7,12 @@ import (
 	"io"
 	goruntime "runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
@@ -20,6 +22,9 @@ const (
 	exitTool  = 1 // a tool answered isError, or a question was answered no
 	exitError = 2 // wrong words, a bad file, or the host could not do it
 )
+
+// lastWords is how long what was said last may take to be read.
+const lastWords = time.Second
 
 // stdio is what a run reads and writes.
 type stdio struct {
@@ -34,6 +39,9 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // run is the program: it returns the exit code.
 func run(ctx context.Context, args []string, std stdio) int {
+	screen := logging.NewScreen(std.err)
+	defer screen.Close(lastWords)
+	std.err = screen
 	root := newRoot(std)
 	root.SetArgs(args)
 	root.SetIn(std.in)

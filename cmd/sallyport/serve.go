@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,6 +61,10 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err := checkDir(s.Text("dir")); err != nil {
 		return err
 	}
+	if screen, ok := std.err.(*logging.Screen); ok {
+		screen.Detach(s.Bool("log.json")) // a client that does not read it must not stop the host
+	}
+	end := newEnding(ctx)
 	sink, err := logging.OpenFor(s, std.err)
 	if err != nil {
 		return err
@@ -88,7 +93,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
+	defer func() { err = errors.Join(err, closeWithin(end.left(), h.Close)) }()
 	leave, err := h.Console(std.err)
 	if err != nil {
 		return err
@@ -102,11 +107,15 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	defer keys.Follow(ctx, func(err error) { log.Error("changed state keys are not in force: the ones before stay", "error", err) })()
 	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(s.Text("dir")),
 		Search: s.Bool("search"), Keys: keys.Keys(), AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
-	defer func() { err = errors.Join(err, closeWithin(drain, server.Close)) }()
+	defer func() { err = errors.Join(err, closeWithin(end.left(), server.Close)) }()
 	if web != nil {
 		return web.serve(ctx, s, server, std)
 	}
-	return wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+	err = wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+	if err != nil { // what did not stop yet will not
+		end.hurry()
+	}
+	return err
 }
 
 // siteOf names a plugin folder, by whatever path it is reached.
@@ -129,9 +138,47 @@ func stateKeys(s *settings.Settings) (*statekeys.File, error) {
 	return statekeys.Own(s.OwnKeysFile())
 }
 
-// closeWithin gives close its own bounded time: the run's context is over by then.
+// ending is the time that is left once the host was asked to stop, for all that has to end together.
+type ending struct {
+	once  sync.Once
+	until time.Time
+}
+
+// newEnding is an ending that begins with the end of ctx, or when somebody asks what is left.
+func newEnding(ctx context.Context) *ending {
+	e := &ending{}
+	context.AfterFunc(ctx, e.begin)
+	return e
+}
+
+func (e *ending) begin() { e.once.Do(func() { e.until = time.Now().Add(drain) }) }
+
+// hurry leaves no time.
+func (e *ending) hurry() {
+	e.begin()
+	e.until = time.Now()
+}
+
+// left is a second at least, which is enough for what is idle.
+func (e *ending) left() time.Duration {
+	e.begin()
+	return max(time.Until(e.until), time.Second)
+}
+
+// closeGrace is how long something may take beyond its time, once it was told that this is over.
+const closeGrace = time.Second
+
+// closeWithin gives close its own bounded time: the run's context is over by then. What does not end even then is left
+// behind, for the end of the process.
 func closeWithin(d time.Duration, end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	return end(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- end(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(d + closeGrace):
+		return errors.New("what runs did not stop in time, and is left behind")
+	}
 }

@@ -78,7 +78,7 @@ func uid() string {
 }
 
 // Serve reads messages from in and writes answers to out until the input ends or ctx is done,
-// which is no error, or until reading or writing fails.
+// which is no error, or until reading or writing fails. Calls that had to be left behind are an error.
 //
 // In all cases calls in flight get Options.Drain to finish and are cancelled then. A Read of in
 // that is still blocked when ctx is done is left behind, with its goroutine.
@@ -133,18 +133,29 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	defer s.out.close()
 	s.calls.close()
-	s.conn.EndSubscriptions()
-	if wait(s.calls.empty, patience) {
+	quiet := make(chan struct{}) // closed when nothing is left to be written
+	go func() {
+		defer close(quiet)
+		s.conn.EndSubscriptions()
+		<-s.calls.empty
+	}()
+	if wait(quiet, patience) {
 		s.conn.Close()
 		return
 	}
 	cancel()
-	if wait(s.calls.empty, cancelWait) {
+	if !wait(quiet, cancelWait) {
+		s.out.close() // perhaps nobody reads what they write
+	}
+	if wait(quiet, cancelWait) {
 		s.conn.Close()
 		return
 	}
-	s.logger.Warn("calls did not stop when they were cancelled")
+	s.err = errLeft
 }
+
+// errLeft is the end of a Serve that left calls behind.
+var errLeft = errors.New("calls did not stop when they were cancelled, or the client did not read their answers")
 
 func wait(done <-chan struct{}, atMost time.Duration) bool {
 	t := time.NewTimer(max(atMost, 0))

@@ -1,0 +1,81 @@
+package logging
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// reader is who reads what a screen shows, if it does.
+type reader struct {
+	text  bytes.Buffer
+	reads chan struct{} // closed when it begins to
+}
+
+func (r *reader) Write(p []byte) (int, error) {
+	<-r.reads
+	return r.text.Write(p)
+}
+
+// Who writes does not wait for who reads. What is missing is said in its place, when there is room again.
+func TestScreen(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			out := &reader{reads: make(chan struct{})}
+			s := NewScreen(out)
+			s.Detach(asJSON)
+			line := strings.Repeat("x", 1023) + "\n"
+			io.WriteString(s, line)
+			synctest.Wait() // it is being written, and nobody reads
+			for range maxWaiting>>10 + 37 {
+				if n, err := io.WriteString(s, line); n != len(line) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			close(out.reads)
+			synctest.Wait()
+			io.WriteString(s, "after\n")
+			s.Close(time.Second)
+			missing := "37 lines are missing here, since nobody read them\n"
+			if asJSON {
+				missing = `{"@level":"warn","@message":"37 lines are missing here, since nobody read them"}` + "\n"
+			}
+			want := strings.Repeat(line, maxWaiting>>10+1) + missing + "after\n"
+			if got := out.text.String(); got != want {
+				t.Errorf("%d bytes, want %d, the end %q", len(got), len(want), got[max(0, len(got)-200):])
+			}
+		})
+	}
+}
+
+// The end of the program waits a bounded time for who never reads.
+func TestScreen_Close(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &reader{reads: make(chan struct{})}
+		defer close(out.reads)
+		s := NewScreen(out)
+		s.Detach(false)
+		fmt.Fprintln(s, "hello")
+		began := time.Now()
+		s.Close(time.Second)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		s.Close(0)
+	})
+}
+
+// Before it is detached it writes in order with everything else.
+func TestScreen_attached(t *testing.T) {
+	var out bytes.Buffer
+	s := NewScreen(&out)
+	fmt.Fprintln(s, "hello")
+	if out.String() != "hello\n" {
+		t.Errorf("%q", out.String())
+	}
+	s.Close(time.Second)
+}

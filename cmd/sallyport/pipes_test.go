@@ -1,0 +1,122 @@
+//go:build !windows
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hang is how long the program may take to end, before a test takes it for one that never does: the bounds of its parts
+// add up to less than half.
+const hang = 30 * time.Second
+
+// ends waits for the program, and fails if it has to be killed.
+func ends(t *testing.T, cmd *exec.Cmd) error {
+	t.Helper()
+	killed := make(chan struct{})
+	timer := time.AfterFunc(hang, func() { close(killed); cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Wait()
+	select {
+	case <-killed:
+		t.Error("it does not end")
+	default:
+	}
+	return err
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
+}
+
+// A client that reads no line of the log has all its calls answered, and the host ends when it is told to.
+func TestServe_nobodyReadsTheLog(t *testing.T) {
+	cmd := program(t, "", "serve", "--log-level", "debug", folder(t, guest(t, "misbehave")))
+	unread, stderr := pipe(t)
+	cmd.Stderr = stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewScanner(out)
+	stuck := time.AfterFunc(3*hang, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
+	const calls = 3000 // each failure is a line of some hundred bytes, and a pipe has room for 64 KiB
+	for i := range calls {
+		fmt.Fprintln(in, modern(fmt.Sprint(i), "tools/call", `"name":"misbehave-code","arguments":{},`))
+		if !answers.Scan() {
+			t.Fatalf("no answer to call %d", i)
+		}
+		if line := answers.Text(); !strings.HasPrefix(line, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, i)) || !strings.Contains(line, `"kind":"guest"`) {
+			t.Fatalf("call %d: %s", i, line)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := ends(t, cmd); err != nil {
+		t.Errorf("its end: %v", err)
+	}
+	stderr.Close()
+	if said, err := io.ReadAll(unread); err != nil || len(said) < 32<<10 || !strings.Contains(string(said), "call failed") {
+		t.Errorf("%d bytes of the log, %v", len(said), err)
+	}
+}
+
+// A client that reads no answers and closes its input, or has the host told to stop, does not keep it running.
+func TestServe_nobodyReadsAnswers(t *testing.T) {
+	for name, stop := range map[string]func(*exec.Cmd, io.Closer){
+		"input":   func(_ *exec.Cmd, in io.Closer) { in.Close() },
+		"SIGTERM": func(cmd *exec.Cmd, _ io.Closer) { cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := program(t, "", "serve", folder(t, guest(t, "misbehave")))
+			var log strings.Builder
+			cmd.Stderr = &log
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			unread, stdout := pipe(t)
+			cmd.Stdout = stdout
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			long := strings.Repeat("x", 100<<10) // more than a pipe has room for
+			for i := range 20 {
+				fmt.Fprintln(in, modern(fmt.Sprint(i), "tools/call", fmt.Sprintf(`"name":"misbehave-fine","arguments":{"text":%q},`, long)))
+			}
+			if first := make([]byte, 20); true {
+				if _, err := io.ReadFull(unread, first); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stop(cmd, in)
+			if err := ends(t, cmd); err == nil || !strings.Contains(log.String(), "the client did not read their answers") {
+				t.Errorf("its end: %v\n%s", err, log.String())
+			}
+		})
+	}
+}
