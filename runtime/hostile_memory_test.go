@@ -30,6 +30,7 @@ func hostileMemory() []attack {
 		{name: "memory beyond the limit", wasm: world(w.I32Const(65535), w.MemoryGrow).Bytes(), want: "answer -1"},
 		{name: "gives up without memory", wasm: world(grow, w.Unreachable).Bytes(), want: "trap: the guest trapped: unreachable, after it was refused more than 16 MiB of memory"},
 		{name: "grows for ever", wasm: world(loop(w.I32Const(1), w.MemoryGrow, w.Drop)).Bytes(), want: late},
+		{name: "references for ever", wasm: with(world(loop(b(0xd2, fRun), w.Drop)), func(m *w.Module) { m.ElementsRaw(3, 0, 1, fRun) }), want: late, most: 32 << 20},
 		{name: "grows by nothing for ever", wasm: world(loop(w.I32Const(0), w.MemoryGrow, w.Drop)).Bytes(), want: late},
 		{name: "touches all, each time", wasm: world(max, touch(256), answer).Bytes(), want: "answer 1", calls: 10},
 		{name: "starts over its limit", wasm: start(257).Bytes(), want: "limit: the module starts with 16448 KiB of memory and its limit is 16 MiB"},

@@ -76,7 +76,7 @@ func (a *analysis) instruction() {
 		a.pays(-pageShift)
 	case 0xd2: // ref.func
 		a.shift(in.X)
-		a.startTaken = a.startTaken || int64(in.X) == a.start
+		a.entry(in.X)
 		a.add(refFunc, 0, in.X)
 	case 0xfc:
 		a.bulk()

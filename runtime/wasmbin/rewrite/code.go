@@ -172,7 +172,8 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	case e.kind == callFunc:
 		c.op(opCall, c.shift(e.arg))
 	case e.kind == refFunc:
-		c.op(opRefFunc, c.shift(e.arg))
+		c.out = wasmbin.AppendS64(append(c.out, opI32Const), int64(c.entry(e.arg)))
+		c.op(opTableGet, c.references())
 	case c.f.calls > 0:
 		c.op(opBr, e.arg)
 	default:

@@ -22,6 +22,9 @@
 // back on every way out. When it is below zero, refill is called too, at each entry; the host must
 // end the guest there. The check is one branch for both.
 //
+// A reference of a function that the code takes comes from a table which is added: the engine would make a new one each time
+// and keep it as long as the instance, outside of the memory that is counted.
+//
 // # Snapshots
 //
 // Mutable globals that the module defines are exported, so that the host can read and set them; the start

@@ -6,6 +6,7 @@ const (
 	sectionType      = 1
 	sectionImport    = 2
 	sectionFunction  = 3
+	sectionTable     = 4
 	sectionGlobal    = 6
 	sectionExport    = 7
 	sectionStart     = 8
@@ -17,12 +18,13 @@ const (
 
 // The value types that matter here.
 const (
-	typeI32   = 0x7f
-	typeI64   = 0x7e
-	typeF64   = 0x7c
-	typeV128  = 0x7b
-	typeEmpty = 0x40 // of a block
-	typeFunc  = 0x60
+	typeI32     = 0x7f
+	typeI64     = 0x7e
+	typeF64     = 0x7c
+	typeV128    = 0x7b
+	typeFuncRef = 0x70
+	typeEmpty   = 0x40 // of a block
+	typeFunc    = 0x60
 )
 
 // The instructions that are written or looked for by name.
@@ -40,6 +42,7 @@ const (
 	opLocalTee      = 0x22
 	opGlobalGet     = 0x23
 	opGlobalSet     = 0x24
+	opTableGet      = 0x25
 	opI32Const      = 0x41
 	opI64Const      = 0x42
 	opI64GeS        = 0x59

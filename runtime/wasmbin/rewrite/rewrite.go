@@ -81,7 +81,7 @@ func (i *Info) InPlace() bool {
 func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	o.Depth = cmp.Or(o.Depth, 1<<16)
 	o.Leaf = cmp.Or(o.Leaf, 200)
-	w := &rewriter{o: o, b: m, info: &Info{}}
+	w := &rewriter{o: o, b: m, info: &Info{}, declared: make(map[uint32]bool), taken: make(map[uint32]uint32)}
 	if err := w.reserved(); err != nil {
 		return nil, nil, err
 	}
@@ -107,9 +107,13 @@ type rewriter struct {
 	globals  []global                           // that the module defines
 	hasMem   bool
 
-	start       int64   // the start function, or -1
-	declared    bool    // the start function's reference is taken outside of code
-	startTaken  bool    // and in code
+	start int64 // the start function, or -1
+	// References that the code takes come from a table that is added, where each function has one entry: the engine would
+	// make another one each time, and keep it as long as the instance.
+	taken    map[uint32]uint32 // the entry of each function
+	order    []uint32          // the functions of the entries, by their old numbers
+	declared map[uint32]bool   // those whose reference is also taken outside of code, or else code may not take it
+
 	events      []event // of the function that is walked
 	costs       []int64 // of its straight parts
 	open        []block // room for its open blocks
@@ -175,11 +179,27 @@ func (w *rewriter) shift(fn uint32) uint32 {
 	return fn
 }
 
-// take is shift for a function whose reference is taken outside of code: code may take it too.
-func (w *rewriter) take(fn uint32) uint32 {
-	w.declared = w.declared || int64(fn) == w.start
+// declare is shift for a function whose reference is taken outside of code.
+func (w *rewriter) declare(fn uint32) uint32 {
+	if _, ok := w.taken[fn]; ok { // the code has been walked
+		w.declared[fn] = true
+	}
 	return w.shift(fn)
 }
+
+// entry is where in the table of references a function is.
+func (w *rewriter) entry(fn uint32) uint32 {
+	at, ok := w.taken[fn]
+	if !ok {
+		at = uint32(len(w.order))
+		w.taken[fn] = at
+		w.order = append(w.order, fn)
+	}
+	return at
+}
+
+// references is the number of the table of references: the last one.
+func (w *rewriter) references() uint32 { return uint32(len(w.b.Tables)) }
 
 // nGlobals is how many globals the module has, with those imported.
 func (w *rewriter) nGlobals() uint32 { return uint32(len(w.imported.globals) + len(w.globals)) }

@@ -7,7 +7,7 @@ import (
 )
 
 // order is the order of the sections, as the format prescribes it.
-var order = [...]byte{sectionType, sectionImport, sectionFunction, 4, 5, sectionGlobal, sectionExport, sectionStart,
+var order = [...]byte{sectionType, sectionImport, sectionFunction, sectionTable, 5, sectionGlobal, sectionExport, sectionStart,
 	sectionElement, sectionDataCount, sectionCode, sectionData, sectionCustom}
 
 // write writes the module. The code comes first, since it decides about other sections.
@@ -35,12 +35,22 @@ func (w *rewriter) write(size int) []byte {
 			out = w.writeSection(out, s, !there)
 		}
 	}
-	if w.o.Snapshot && w.startTaken && !w.declared {
-		// Exporting the start function would make this valid.
-		w.malformed("the code takes a reference of function %d, which is not declared", w.start)
-	}
+	w.undeclared()
 	return out
 }
+
+// undeclared refuses references that code may not take: the table of references, and an exported start function, would make them
+// valid.
+func (w *rewriter) undeclared() {
+	for _, fn := range w.order {
+		if !w.declared[fn] {
+			w.malformed("the code takes a reference of function %d, which is not declared", fn)
+		}
+	}
+}
+
+// hasReferences tells whether there is a table of references.
+func (w *rewriter) hasReferences() bool { return w.o.Meter && len(w.order) > 0 }
 
 // appendList writes a section, unless it is an empty list.
 func appendList(out []byte, id byte, content []byte) []byte {
@@ -61,6 +71,12 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 		content = w.extendImports(d, s.Data)
 	case sectionFunction:
 		content = w.extendFunctions(d, s.Data)
+	case sectionTable:
+		content = s.Data
+		if n := uint64(len(w.order)); w.hasReferences() {
+			table := binary.AppendUvarint(binary.AppendUvarint([]byte{typeFuncRef, 1}, n), n)
+			content = w.extend(d, s.Data, 1, table)
+		}
 	case sectionGlobal:
 		content = w.writeGlobals(d)
 	case sectionExport:
@@ -82,7 +98,7 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 		if w.o.Snapshot {
 			content = w.writeData(d)
 		}
-	default: // tables and memories
+	default: // the memory
 		content = s.Data
 	}
 	return appendList(out, s.ID, content)
@@ -158,7 +174,7 @@ func (w *rewriter) writeExports(d *wasmbin.Decoder) []byte {
 		switch {
 		case d.Err() != nil:
 		case kind == wasmbin.Func:
-			index = w.take(index)
+			index = w.declare(index)
 		case kind == wasmbin.Global:
 			w.knownGlobal(index)
 		}

@@ -10,7 +10,11 @@ import (
 // not active, bit 1 that a table index or a kind follows, bit 2 that its entries are expressions.
 func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 	n := d.Count(3)
-	out := binary.AppendUvarint(nil, uint64(n))
+	all := n
+	if w.hasReferences() {
+		all++
+	}
+	out := binary.AppendUvarint(nil, uint64(all))
 	for ; n > 0 && d.Err() == nil && w.err == nil; n-- {
 		flags := d.U32()
 		if flags > 7 {
@@ -29,6 +33,19 @@ func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 		out = w.writeEntries(d, out, flags&4 != 0)
 	}
 	w.ends(d)
+	if w.hasReferences() {
+		out = w.fillReferences(out)
+	}
+	return out
+}
+
+// fillReferences writes the segment of the table of references: active, for a table by number, of functions.
+func (w *rewriter) fillReferences(out []byte) []byte {
+	out = binary.AppendUvarint(append(out, 2), uint64(w.references()))
+	out = binary.AppendUvarint(append(out, opI32Const, 0, opEnd, 0), uint64(len(w.order)))
+	for _, fn := range w.order {
+		out = binary.AppendUvarint(out, uint64(w.shift(fn)))
+	}
 	return out
 }
 
@@ -39,7 +56,7 @@ func (w *rewriter) writeEntries(d *wasmbin.Decoder, out []byte, expressions bool
 		if expressions {
 			out = w.constant(d, out)
 		} else if fn := d.U32(); d.Err() == nil {
-			out = binary.AppendUvarint(out, uint64(w.take(fn)))
+			out = binary.AppendUvarint(out, uint64(w.declare(fn)))
 		}
 	}
 	return out

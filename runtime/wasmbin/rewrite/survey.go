@@ -127,7 +127,7 @@ func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
 	}
 	switch in.Op {
 	case opRefFunc:
-		in.X = w.take(in.X)
+		in.X = w.declare(in.X)
 	case opGlobalGet:
 		w.knownGlobal(in.X)
 	}
