@@ -107,14 +107,22 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
 	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
 	if r.Err != nil {
-		return refused(r.Err, p.file)
+		return refused(r.Err, p.file, tool, h.Registry.Plugins())
 	}
 	return printResult(std, r.Body)
 }
 
-// refused is an error of the protocol; for a name that is not there it says where the names are.
-func refused(e *jsonrpc.Error, file string) error {
+// refused is an error of the protocol; for a tool that was left out it says why, for a name that is not there where the
+// names are.
+func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) error {
 	if strings.HasPrefix(e.Message, "unknown tool") {
+		for _, p := range plugins {
+			for _, warning := range p.Warnings {
+				if strings.HasPrefix(warning, fmt.Sprintf("tool %q is left out: ", tool)) {
+					return errors.New("the plugin's " + voice.Line(warning))
+				}
+			}
+		}
 		return voice.Hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
 	}
 	return fmt.Errorf("error %d: %s", e.Code, e.Message)

@@ -18,8 +18,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/inspect"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -93,10 +95,32 @@ func printDescription(w io.Writer, d *inspect.Description) error {
 	for _, name := range distinct(d.Imports) {
 		fmt.Fprintf(w, "  %s\n", voice.Line(name))
 	}
-	for _, p := range m.Problems {
-		fmt.Fprintf(w, "warning: %s\n", voice.Line(p))
-	}
+	problems(w, m)
 	return nil
+}
+
+// problems lists what was left out or changed, and tools that are offered and whose schemas do not work.
+func problems(w io.Writer, m *manifest.Manifest) {
+	all := slices.Clone(m.Problems)
+	for _, t := range m.Tools {
+		for _, key := range []string{"inputSchema", "outputSchema"} {
+			raw := rawjson.Get(t, key)
+			if rawjson.IsNull(raw) {
+				continue
+			}
+			if _, err := schema.Compile(raw, nil); err != nil {
+				name, _ := rawjson.String(rawjson.Get(t, "name"))
+				all = append(all, fmt.Sprintf("tool %q cannot be called: %s: %v", name, key, err))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nwarnings")
+	for _, p := range all {
+		voice.Indent(w, p)
+	}
 }
 
 // section lists entries by name and the first line of what they say.

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// offering is a plugin file with a manifest.
+func offering(t *testing.T, manifest string) string {
+	t.Helper()
+	var m wasmtest.Module
+	m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.I32Const(0)))
+	m.Custom("sallyport.manifest", []byte(manifest))
+	file := filepath.Join(t.TempDir(), "offering.wasm")
+	if err := os.WriteFile(file, m.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// What a plugin offers and the host leaves out is printed with the reason, by inspect and by call.
+func TestInspect_leftOut(t *testing.T) {
+	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},
+		{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"type":"objekt"}}}},
+		{"name":"list","inputSchema":{"type":"array"}},{"name":"none"},
+		{"name":"ref","inputSchema":{"type":"object","$ref":"#/nowhere"}},
+		{"name":"out","inputSchema":{"type":"object"},"outputSchema":{"type":7}}],"resources":[{"uri":"x:a"}],"prompts":[{"name":"p","arguments":{}}]}`)
+	out, err := program(t, "", "inspect", file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, warnings, _ := strings.Cut(string(out), "\nwarnings\n")
+	warnings = strings.Join(strings.Fields(warnings), " ")
+	for name, reason := range map[string]string{
+		`tool "odd"`: "/properties/a/type", `tool "list"`: `inputSchema does not have "type":"object"`, `tool "none"`: "inputSchema is missing", `tool "ref"`: "nowhere",
+		`tool "out"`: "outputSchema", `resource "x:a"`: "name is missing", `prompt "p"`: "arguments is not an array",
+	} {
+		_, after, found := strings.Cut(warnings, name)
+		if !found || !strings.Contains(after[:min(len(after), 200)], reason) || strings.Count(warnings, name) != 1 {
+			t.Errorf("no reason for %s:\n%s", name, out)
+		}
+	}
+	for tool, want := range map[string]string{
+		"none": `sallyport: the plugin's tool "none" is left out: inputSchema is missing`,
+		"else": "hint: sallyport inspect " + file + " lists the tools",
+	} {
+		if said, err := program(t, "", "call", file, tool).CombinedOutput(); err == nil || !strings.Contains(strings.Join(strings.Fields(string(said)), " "), want) {
+			t.Errorf("%s: %s", tool, said)
+		}
+	}
+}
