@@ -228,7 +228,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 // logged holds that the audit log of the house has these lines in one of its chains, and is whole.
 func (h *house) logged(lines ...string) {
 	h.t.Helper()
-	out, err := h.program("audit", "tail").Output()
+	out, err := h.program("audit", "tail", "--json").Output()
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func TestApprove_rejectedCodeNeverServes(t *testing.T) {
 	if got := text(call(t, connect(t, "", dir), "speaker-say", nil)); got != "first" {
 		t.Errorf("it says %q", got)
 	}
-	out, err := program(t, "", "audit", "tail", "-n", "500", "--plugin", "speaker").Output()
+	out, err := program(t, "", "audit", "tail", "--json", "-n", "500", "--plugin", "speaker").Output()
 	if want := `"by":"terminal","answer":"reject","plugin":"speaker","digest":"sha256:`; err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("the audit log lacks %s: %s %v", want, out, err)
 	}

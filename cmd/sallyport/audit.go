@@ -123,18 +123,20 @@ func showCall(std stdio, dir, id string) error {
 func newAuditTail(std stdio) *cobra.Command {
 	var n int
 	var plugin string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "tail",
-		Short: "print the last lines",
+		Short: "print what the last calls did and what was answered",
 		Args:  words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {
 				return err
 			}
-			return tailAudit(std, s.AuditFolder(), n, plugin)
+			return tailAudit(std, s.AuditFolder(), n, plugin, asJSON)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the lines as they are kept, with their proofs")
 	c.Flags().IntVarP(&n, "lines", "n", 20, "how `many` lines")
 	c.Flags().StringVar(&plugin, "plugin", "", "only lines of this `plugin`")
 	return c
@@ -144,7 +146,7 @@ func newAuditTail(std stdio) *cobra.Command {
 const maxTail = 10_000
 
 // tailAudit prints the last lines in the order of their time, which chains of several processes mix.
-func tailAudit(std stdio, dir string, n int, plugin string) error {
+func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	var last tail
 	last.room = min(max(n, 1), maxTail)
 	err := audit.Read(dir, func(l audit.Line) bool {
@@ -156,7 +158,11 @@ func tailAudit(std stdio, dir string, n int, plugin string) error {
 		return true
 	})
 	for _, l := range last.sorted() {
-		fmt.Fprintf(std.out, "%s\n", voice.JSON(l.text))
+		if asJSON {
+			fmt.Fprintf(std.out, "%s\n", voice.JSON(l.text))
+		} else {
+			printLine(std.out, l.text)
+		}
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -29,7 +30,8 @@ func newCall(std stdio) *cobra.Command {
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
 		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out.
-The plugin may do what --grant says: the grants of sallyport.yaml are for serve.
+The plugin may do what --grant says: the grants of sallyport.yaml are for serve. With --grant elicitation it may ask
+you, and you answer at the terminal.
 
 The result is printed as JSON. Exit code 1: the tool failed; 2: the host did.`,
 		Args: words(2, 3),
@@ -104,12 +106,27 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
-	request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: callParams(tool, arguments)}
-	r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
-	if r.Err != nil {
-		return refused(r.Err, p.file, tool, h.Registry.Plugins())
+	person, err := terminal.Open()
+	if err == nil {
+		defer person.Close()
 	}
-	return printResult(std, r.Body)
+	params := callParams(tool, arguments, person != nil)
+	for range maxRounds {
+		request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: params}
+		r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
+		if r.Err != nil {
+			return refused(r.Err, p.file, tool, h.Registry.Plugins())
+		}
+		answers, asked, err := askPerson(ctx, person, rawjson.Get(r.Body, "result"))
+		if err != nil {
+			return err
+		}
+		if !asked {
+			return printResult(std, r.Body)
+		}
+		params = withAnswers(callParams(tool, arguments, true), answers)
+	}
+	return fmt.Errorf("the tool asked %d times: that is enough", maxRounds)
 }
 
 // refused is an error of the protocol; for a tool that was left out it says why, for a name that is not there where the
@@ -129,10 +146,15 @@ func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) err
 }
 
 // callParams are the params of a request of the present revision, which needs no session.
-func callParams(tool, arguments string) json.RawMessage {
+// What the person at a terminal can be asked is what this client declares.
+func callParams(tool, arguments string, asks bool) json.RawMessage {
+	can := "{}"
+	if asks {
+		can = `{"elicitation":{"form":{}}}`
+	}
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
 		rawjson.AppendString(nil, tool), arguments, era.Versions()[0])
-	return append(params, `"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`...)
+	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
 }
 
 // printResult writes the result as indented JSON; a tool's failure is exit code 1.

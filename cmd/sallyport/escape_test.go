@@ -135,7 +135,7 @@ func there(dir string) bool {
 // callOf is one call as a client of the present revision sends it.
 func callOf(tool string, args map[string]any) []byte {
 	raw, _ := json.Marshal(args)
-	return fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}\n", callParams(tool, string(raw)))
+	return fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}\n", callParams(tool, string(raw), false))
 }
 
 // refusalsIn counts the calls in the audit log of a state folder that were refused something.

@@ -44,7 +44,7 @@ func TestTrace(t *testing.T) {
 		if len(parent) != 4 || parent[1] != trace || parent[2] == span || h.Get("tracestate") != "" || h.Get("baggage") != "" {
 			t.Errorf("%s: the server was asked with %q", version, h)
 		}
-		show := program(t, config, "audit", "tail")
+		show := program(t, config, "audit", "tail", "--json")
 		ownState(show, state)
 		out, err := show.Output()
 		if log := string(out); err != nil || !strings.Contains(log, `"traceparent":"00-`+trace+"-"+span+`-01","tracestate":"vendor=1","span":"`+parent[2]+`"`) || strings.Contains(log, "grete") {

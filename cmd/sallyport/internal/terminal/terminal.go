@@ -29,8 +29,8 @@ import (
 // ErrNone says that nobody can be asked.
 var ErrNone = errors.New("there is no terminal to ask at")
 
-// maxAnswer bounds what is read of an answer, in bytes: a word, and what a hand on the keyboard adds to it.
-const maxAnswer = 256
+// maxLine bounds a line that is typed, in bytes, as terminals do themselves.
+const maxLine = 4096
 
 // Terminal is the controlling terminal of this process. It serves one goroutine.
 type Terminal struct {
@@ -62,8 +62,18 @@ func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, er
 	if err := t.flush(); err != nil {
 		return false, ErrNone
 	}
-	if _, err := fmt.Fprintf(t.out, "%s\n\n%s [y/N] ", strings.TrimRight(text, "\n"), question); err != nil {
-		return false, ErrNone
+	line, err := t.Line(ctx, strings.TrimRight(text, "\n")+"\n\n"+question+" [y/N] ")
+	if errors.Is(err, io.EOF) { // the end of the terminal, or far too many words
+		return false, nil
+	}
+	return isYes(line), err
+}
+
+// Line shows a prompt and reads one line, without its end. io.EOF: the person ended the input, or the line has no end
+// within maxLine bytes. The error is that of ctx if it is done first.
+func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
+	if _, err := fmt.Fprint(t.out, prompt); err != nil {
+		return "", ErrNone
 	}
 	type read struct {
 		line string
@@ -71,18 +81,18 @@ func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, er
 	}
 	answer := make(chan read, 1) // so that the reader ends when nobody waits for it any more
 	go func() {
-		line, err := bufio.NewReader(io.LimitReader(t.in, maxAnswer)).ReadString('\n')
-		answer <- read{line, err}
+		line, err := bufio.NewReader(io.LimitReader(t.in, maxLine)).ReadString('\n')
+		answer <- read{strings.TrimRight(line, "\r\n"), err}
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(t.out)
-		return false, ctx.Err()
+		return "", ctx.Err()
 	case r := <-answer:
-		if r.err != nil { // the end of the terminal, or far too many words
-			return false, nil
+		if r.err != nil {
+			return "", io.EOF
 		}
-		return isYes(r.line), nil
+		return r.line, nil
 	}
 }
 

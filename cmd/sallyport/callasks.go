@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// maxRounds is how often one call may ask: a person has given up before.
+const maxRounds = 50
+
+// answers are what a person answered in one round, and what the server wants back with them.
+type answers struct {
+	state     json.RawMessage
+	responses rawjson.Object
+}
+
+// askPerson asks the person what a result asks; false if it is the end of the call.
+func askPerson(ctx context.Context, person *terminal.Terminal, result json.RawMessage) (a answers, asked bool, err error) {
+	if kind, _ := rawjson.String(rawjson.Get(result, "resultType")); kind != "input_required" {
+		return a, false, nil
+	}
+	questions, err := rawjson.ParseObject(rawjson.Get(result, "inputRequests"))
+	if err != nil || person == nil {
+		return a, true, errors.Join(errors.New("the tool asks what this command cannot be asked"), err)
+	}
+	a.state = rawjson.Get(result, "requestState")
+	for _, q := range questions {
+		if method, _ := rawjson.String(rawjson.Get(q.Value, "method")); method != "elicitation/create" {
+			return a, true, fmt.Errorf("the tool asks for %s, which this command did not offer", voice.Line(method))
+		}
+		answer, err := atTerminal(ctx, person, form.Form{Params: rawjson.Get(q.Value, "params")})
+		if err != nil {
+			return a, true, err
+		}
+		a.responses.Set(q.Key, answer)
+	}
+	return a, true, nil
+}
+
+// withAnswers are the params of the next round.
+func withAnswers(params json.RawMessage, a answers) json.RawMessage {
+	o, _ := rawjson.ParseObject(params) // they were made here
+	o.Set("inputResponses", a.responses.Append(nil))
+	if a.state != nil {
+		o.Set("requestState", a.state)
+	}
+	return o.Append(nil)
+}
+
+// atTerminal shows a form and reads what is typed for its fields. No is decline, and the end of the input cancel.
+func atTerminal(ctx context.Context, person *terminal.Terminal, f form.Form) (json.RawMessage, error) {
+	text := "the plugin asks you, in its own words:\n" + strings.Join(formLines(f), "\n")
+	for {
+		yes, err := person.Confirm(ctx, text, "answer it?")
+		if err != nil {
+			return nil, err
+		}
+		if !yes {
+			return json.RawMessage(`{"action":"decline"}`), nil
+		}
+		values, err := typedValues(ctx, person, f.Fields())
+		if errors.Is(err, io.EOF) {
+			return json.RawMessage(`{"action":"cancel"}`), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		content, err := f.Fill(values, true)
+		if err == nil {
+			return append(append(json.RawMessage(`{"action":"accept","content":`), content...), '}'), nil
+		}
+		text = "that does not fit: " + voice.Line(err.Error())
+	}
+}
+
+// typedValues reads a line for each field, and for a list lines up to an empty one. What is left empty has the form's own
+// value.
+func typedValues(ctx context.Context, person *terminal.Terminal, fields []form.Field) (values []form.Value, err error) {
+	for _, field := range fields {
+		prompt := voice.Line(field.Name) + "= "
+		for {
+			line, err := person.Line(ctx, prompt)
+			if err != nil {
+				return nil, err
+			}
+			if line != "" {
+				values = append(values, form.Value{Name: field.Name, Text: line})
+			}
+			if line == "" || field.Type != "array" {
+				break
+			}
+		}
+	}
+	return values, nil
+}
