@@ -58,15 +58,23 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 	if !desk.Waits() || g.call.Chain.Depth() > 0 {
 		return runtime.Answer{Err: g.deny(effect{family: "elicitation", act: "ask the client's user"}, &refusal{
 			reason: "the client takes no questions, and whoever runs this host has been asked: the call can be made again when it is answered",
-			hint:   desk.Command(f),
+			hint:   g.answerCommand(f),
 			later:  answerTime,
 		})}, nil
 	}
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for an answer of whoever runs this host: %s", f.Plugin, desk.Command(f)))
+	g.notice(ctx, fmt.Sprintf("plugin %q waits for an answer of whoever runs this host: %s", f.Plugin, g.answerCommand(f)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	answer := desk.Wait(wait, f)
 	return runtime.Answer{Result: answer}, over(ctx)
+}
+
+// answerCommand is what a person types to answer a form; see command.
+func (g *Gate) answerCommand(f form.Form) string {
+	if isLocal(g.call.Principal) {
+		return g.policy.host.forms.Command(f)
+	}
+	return "sallyport answer " + f.ID
 }
 
 // notice tells the client what a call waits for.

@@ -100,7 +100,7 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 	}
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
 	if verdict == operator.Asked && g.mayWait(e) {
-		if verdict = g.wait(ctx, kept); verdict == operator.Allowed {
+		if verdict = g.wait(ctx, e, kept); verdict == operator.Allowed {
 			if e.family == string(grant.FS) {
 				return g.stoodFor(ctx, e, r)
 			}
@@ -111,21 +111,24 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 			return d, r // it was for another body, or another call has used it
 		}
 	}
-	return d, g.standing(r, kept, verdict)
+	return d, g.standing(e, r, kept, verdict)
 }
 
 // standing is the refusal of an effect about which a question stands as it does: it says what to type.
-func (g *Gate) standing(r *refusal, q store.Question, v operator.Verdict) *refusal {
-	command := g.policy.host.operator.Command
+func (g *Gate) standing(e effect, r *refusal, q store.Question, v operator.Verdict) *refusal {
+	orLine := ", or the line " + q.Line
+	if e.veiled() {
+		orLine = ""
+	}
 	switch v {
 	case operator.Refused:
-		return &refusal{reason: "the operator said no", hint: command("revoke", q.ID) + ", which takes that back"}
+		return &refusal{reason: "the operator said no", hint: g.command("revoke", q.ID) + ", which takes that back"}
 	case operator.Asked:
 		asked := "; the operator has been asked"
 		if q.Want != "" && q.Want != q.Line {
 			asked += ", and may allow with --want --always all of " + printable(q.Want)
 		}
-		return &refusal{reason: r.reason + asked, hint: command("allow", q.ID) + ", or the line " + q.Line}
+		return &refusal{reason: r.reason + asked, hint: g.command("allow", q.ID) + orLine}
 	case operator.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
 	case operator.Full:
@@ -133,7 +136,7 @@ func (g *Gate) standing(r *refusal, q store.Question, v operator.Verdict) *refus
 	default:
 		return r
 	}
-	r.hint = command("pending") + " and " + command("grants") + " list them, or the line " + q.Line
+	r.hint = g.command("pending") + " and " + g.command("grants") + " list them" + orLine
 	return r
 }
 
@@ -287,8 +290,12 @@ func (g *Gate) seesAnswers(e effect) bool {
 }
 
 // wait stops the time of the call until there is an answer.
-func (g *Gate) wait(ctx context.Context, q store.Question) operator.Verdict {
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, q.Effect, g.policy.host.operator.Command("allow", q.ID)))
+func (g *Gate) wait(ctx context.Context, e effect, q store.Question) operator.Verdict {
+	text := q.Effect
+	if e.veiled() {
+		text = e.told
+	}
+	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, text, g.command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	return g.policy.host.operator.Wait(wait, q.ID)

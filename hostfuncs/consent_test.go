@@ -160,6 +160,34 @@ func TestConsent_once(t *testing.T) {
 	}
 }
 
+// What to type names the folders of this host to those who sit at this machine, and to nobody over HTTP.
+func TestConsent_commandForWhom(t *testing.T) {
+	url := pages(t)
+	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
+	o := hostfuncs.Options{Operator: operator.New(operator.Options{Store: f.answers, Flags: "--config /srv/secret.yaml --state /srv/state"})}
+	host := hostfuncs.NewHost(&o)
+	t.Cleanup(host.Close)
+	for principal, flags := range map[string]string{"stdio:1": " --config /srv/secret.yaml --state /srv/state", "socket:1": " --config /srv/secret.yaml --state /srv/state", "cli": " --config /srv/secret.yaml --state /srv/state", "token:alice": "", "anonymous": ""} {
+		g := host.Plugin(f.plugin).NewGate(hostfuncs.Call{ID: "c", Principal: principal, Method: "tools/call"})
+		_, err := fetch(t, g, `{"url":"`+url+`/x"}`)
+		var ask *runtime.AskError
+		if !errors.As(err, &ask) {
+			t.Fatal(err)
+		}
+		all, _ := f.answers.Questions(t.Context())
+		q := all[len(all)-1]
+		for _, one := range all {
+			if one.Principal == principal {
+				q = one
+			}
+		}
+		if want := "sallyport allow " + q.ID + flags + ", or the line " + q.Line; ask.Hint != want {
+			t.Errorf("%s is told %q, want %q", principal, ask.Hint, want)
+		}
+		g.Close()
+	}
+}
+
 func TestConsent_waits(t *testing.T) {
 	t.Parallel()
 	site := pages(t)

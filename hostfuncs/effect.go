@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -18,6 +19,8 @@ type effect struct {
 	family string
 	// act says what it is in the words of a grant, for refusals: "GET https://a.example/x".
 	act string
+	// told is the same for the caller, who is not told where the operator's links lead; empty is act.
+	told string
 	// target is what the receipt counts it under.
 	target string
 	// decide asks the grants; nil if the effect is given to every plugin.
@@ -190,17 +193,51 @@ func lineOf(g *grant.Grant) string {
 // deny records a refusal and makes the error of it.
 func (g *Gate) deny(e effect, r *refusal) error {
 	act := g.redact(cut(printable(e.act), maxAct))
-	err := askErrorf(cmp.Or(r.kind, runtime.KindDenied), "plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
-	err.Hint, err.RetryAfterMs = cmp.Or(r.hint, g.advice(r.line)), r.later.Milliseconds()
+	reason := fmt.Sprintf("plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
+	err := g.refused(e, r, reason)
+	denial := receipt.Denial{Family: e.family, Effect: act, Reason: reason, Hint: r.told()}
+	if e.veiled() {
+		denial.Told = err.Message
+	}
 	g.mu.Lock()
-	first := g.record.Deny(receipt.Denial{Family: e.family, Effect: act, Reason: err.Message, Hint: r.told()})
+	first := g.record.Deny(denial)
 	g.mu.Unlock()
 	if first {
 		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
-			"effect", act, "reason", r.reason, "hint", err.Hint)
+			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.advice(r.line)))
 	}
 	if l, ok := g.call.Client.(DenialListener); ok {
 		l.Denied(err)
 	}
 	return err
+}
+
+// refused is what the caller is told of a refusal. Who may not know where the operator's links lead is told neither the
+// place nor the line for it.
+func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
+	kind := cmp.Or(r.kind, runtime.KindDenied)
+	if !e.veiled() {
+		err := askErrorf(kind, "%s", reason)
+		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, g.advice(r.line)), r.later.Milliseconds()
+		return err
+	}
+	why := r.reason + "; a link on the way leads elsewhere"
+	if r.final {
+		why = "a link on the way leads to what no grant reaches"
+	}
+	err := askErrorf(kind, "plugin %q may not %s: %s", g.policy.plugin.Name, g.redact(cut(printable(e.told), maxAct)), why)
+	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()
+	return err
+}
+
+// veiled reports whether the caller is told another name than the records have.
+func (e *effect) veiled() bool { return e.told != "" && e.told != e.act }
+
+// command is what a person types to do something with questions. Where this host keeps its state is for those who sit at
+// this machine.
+func (g *Gate) command(words ...string) string {
+	if isLocal(g.call.Principal) {
+		return g.policy.host.operator.Command(words...)
+	}
+	return strings.Join(append([]string{"sallyport"}, words...), " ")
 }

@@ -34,8 +34,12 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	g.onClose(t.Close)
 	g.onClose(held.Close)
 	o.Tree = held
+	if !isLocal(g.call.Principal) {
+		f.veil = &veil{files: f}
+		o.Tree = &veiled{held, f.veil}
+	}
 	if g.policy.consults() || len(g.policy.wants) > 0 { // what is refused is the same whether somebody is asked or not
-		g.probes = &probes{Tree: held, files: f, grow: func() {
+		g.probes = &probes{Tree: o.Tree, files: f, grow: func() {
 			mounts := g.mounts()
 			f.absent = g.absent(mounts)
 			for _, m := range mounts {
@@ -121,7 +125,8 @@ func (f *files) grants(path string) grant.Decision {
 
 // linksOut records a link that would lead out of what is granted.
 func (f *files) linksOut(path, target string) {
-	_ = f.gate.deny(effect{family: "fs", act: "link " + f.shown(path) + " to " + target}, &refusal{reason: "a link does not lead out of what is granted"})
+	e := effect{family: "fs", act: "link " + f.shown(path) + " to " + target, told: "link " + f.shown(f.veil.name(path)) + " to " + target}
+	_ = f.gate.deny(e, &refusal{reason: "a link does not lead out of what is granted"})
 }
 
 // moved counts the bytes of a file that was closed.
@@ -149,6 +154,8 @@ type files struct {
 	told map[string]bool
 	// met are the bounds of what the call may write that it has met.
 	met map[fullKey]bool
+	// veil names places for a caller over HTTP; nil is none.
+	veil *veil
 	// absent is the folder that {workspace} stands for while no line reaches it: the guest asks for it all the same,
 	// and a refusal names the files that are meant.
 	absent string
@@ -202,7 +209,7 @@ func (f *files) Allow(op tree.Op, path string) error {
 func (f *files) effect(op tree.Op, path string) effect {
 	act := op.String() + " " + f.shown(path)
 	e := effect{
-		family: "fs", act: act, target: act,
+		family: "fs", act: act, target: act, told: op.String() + " " + f.shown(f.veil.name(path)),
 		forbid: func() string { return f.forbidden(op, path) },
 		decide: func(s *grant.Set) grant.Decision { return f.decide(s, op, path) },
 	}

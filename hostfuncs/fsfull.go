@@ -48,7 +48,7 @@ func (f *files) full(x overlay.Full) {
 	if line != "" {
 		no.hint = option + " as an option of " + line
 	}
-	_ = f.gate.deny(effect{family: string(grant.FS), act: "write " + f.shown(x.Host)}, no)
+	_ = f.gate.deny(effect{family: string(grant.FS), act: "write " + f.shown(x.Host), told: "write " + f.shown(f.veil.name(x.Host))}, no)
 }
 
 // room is a bound that would have been enough: the next power of two.

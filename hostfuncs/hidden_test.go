@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -97,5 +100,67 @@ func TestFS_TemporariesAreHidden(t *testing.T) {
 				f.Close()
 			}
 		}
+	}
+}
+
+// Where the operator's links lead is told to those who sit at this machine, and to the log; a caller over HTTP is told what it
+// asked for.
+func TestFS_LinksAreNotTold(t *testing.T) {
+	for _, principal := range []string{"stdio:0", "token:alice", "anonymous"} {
+		home := linked(t)
+		client := &listener{}
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state"), Protected: []string{home + "/state/sallyport"}})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Workspace: home + "/work", Grants: mustSet(t,
+			"fs: write {workspace}/**", "fs: write ~/work/file", "fs: read ~/other/sub/**", "fs: write ~/granted/**", "fs: write ~/work/folder/**")})
+		written(t, map[string]string{home + "/other/sub/in": "", home + "/granted/deep/x": ""})
+		if err := errors.Join(os.Symlink("../../other/sub", home+"/work/sub/in"), os.Symlink("../granted/deep", home+"/work/folder")); err != nil {
+			t.Fatal(err)
+		}
+		g := p.NewGate(hostfuncs.Call{ID: "c", Principal: principal, Client: client})
+		tr := g.Files()
+		for _, path := range []string{"/workspace/out/c.txt", home + "/work/out/c.txt", "/workspace/file", home + "/work/file", "/workspace/own/keys/k", "/workspace/yaml", "/workspace/id", "/workspace/new", "/workspace/up/other", "/workspace/sub/../out/x"} {
+			everything(tr, path, "/workspace/beside")
+		}
+		if e := writeFile(tr, "/workspace/sub/in/in", "x"); e == 0 {
+			t.Error("what may be read was written")
+		}
+		if e := tr.Symlink("../../other", "/workspace/folder/l"); e == 0 {
+			t.Error("a link that leads out was made")
+		}
+		d, e := tr.Open("/workspace/folder", wasi.OpenOptions{Read: true, Directory: true})
+		if e != 0 {
+			t.Fatal(e)
+		}
+		tr.Symlink("../../other", d.Path()+"/m") // as a guest goes on from an open folder
+		if err := os.WriteFile(home+"/granted/deep/x", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var end *runtime.EndError
+		if text, e := readFile(tr, "/workspace/folder/x"); e != 0 || text != "" {
+			t.Fatal(e)
+		}
+		if e := writeFile(tr, "/workspace/folder/x", "mine"); e != 0 {
+			t.Fatal(e)
+		}
+		if err := os.WriteFile(home+"/granted/deep/x", []byte("somebody's"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Land(t.Context()); !errors.As(err, &end) || end.Kind != runtime.KindConflict {
+			t.Fatalf("landed: %v", err)
+		}
+		told := strings.Join(client.denied, "\n") + end.Message
+		for _, word := range []string{"~/other", "~/.ssh", "~/granted"} {
+			if leaks := strings.Contains(told, word); leaks != (principal == "stdio:0") {
+				t.Errorf("%s is told of %s: %v\n%s", principal, word, leaks, told)
+			}
+		}
+		if strings.Contains(told, "~/state") && principal != "stdio:0" {
+			t.Errorf("%s is told of the state folder:\n%s", principal, told)
+		}
+		if d := g.Receipt().Denials; !slices.ContainsFunc(d, func(d receipt.Denial) bool { return strings.Contains(d.Reason, "~/other/c.txt") }) {
+			t.Errorf("the record does not name the place: %+v", d)
+		}
+		g.Close()
+		h.Close()
 	}
 }

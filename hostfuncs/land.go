@@ -232,7 +232,11 @@ func (g *Gate) notLanded(err error) error {
 	var at *landing.PathError
 	name := "a file"
 	if errors.As(err, &at) {
-		name = printable(cut((&files{gate: g}).shown(at.Path), maxAct))
+		place := (&files{gate: g}).shown(at.Path)
+		if !isLocal(g.call.Principal) {
+			place = filepath.Base(at.Path) // its folder may be where a link of the operator's leads
+		}
+		name = printable(cut(place, maxAct))
 	}
 	var key *store.ConflictError
 	switch {

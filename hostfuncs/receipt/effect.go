@@ -18,6 +18,7 @@ type Denial struct {
 	Reason string `json:"reason"`         // one sentence, lower case, no full stop, names the plugin and the effect
 	Hint   string `json:"hint,omitempty"` // the narrowest line that would allow it, if there is one
 	Count  int    `json:"count"`          // how often
+	Told   string `json:"-"`              // the reason as the caller was told it; empty is Reason
 }
 
 // Learnt is a line that a call needed, as the audit log keeps it for plugins that are learnt about.

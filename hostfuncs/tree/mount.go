@@ -33,8 +33,8 @@ func GuestPath(host string) string {
 
 func cleanGuest(p string) string { return path.Clean("/" + p) }
 
-// hostPath is the opposite of GuestPath, for a path that no mount covers: to name it in a refusal.
-func hostPath(guest string) string {
+// HostPath is the opposite of GuestPath, for a path that no mount covers: to name it in a refusal.
+func HostPath(guest string) string {
 	if drive, rest, _ := strings.Cut(guest[1:], "/"); os.PathSeparator == '\\' && len(drive) == 1 {
 		return strings.ToUpper(drive) + `:\` + filepath.FromSlash(rest)
 	}

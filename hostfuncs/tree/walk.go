@@ -137,10 +137,10 @@ func (w *walker) step(name string) wasi.Errno {
 		return wasi.ESUCCESS
 	}
 	if len(w.todo) == 0 && w.op == Write {
-		w.at.name, w.at.guest, w.at.host = name, guest, hostPath(guest)
+		w.at.name, w.at.guest, w.at.host = name, guest, HostPath(guest)
 		return wasi.ESUCCESS // nothing is there and nothing can be: see says which
 	}
-	return w.refuse(w.wanted(hostPath(guest)))
+	return w.refuse(w.wanted(HostPath(guest)))
 }
 
 // enter goes to a mount.

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -18,7 +19,7 @@ func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalogue
 	f := &catalogue.Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
 	gate.Ended(outcome(err))
 	for _, d := range gate.Denials() {
-		f.Denials = append(f.Denials, d.Reason)
+		f.Denials = append(f.Denials, cmp.Or(d.Told, d.Reason))
 	}
 	return f
 }

@@ -1,0 +1,160 @@
+package hostfuncs
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// veil keeps from a caller over HTTP where the operator's links lead: a place that is reached through one is named as it
+// was asked for. Logs, the audit log and callers of this machine have the place itself. It serves the guest's goroutine.
+type veil struct {
+	files *files
+	asked []string          // host paths of what is being done
+	names map[string]string // places that were reached through links, as they were asked for
+}
+
+// maxVeiled bounds the names that one call remembers.
+const maxVeiled = 4096
+
+// name is a place as the caller may know it; nil has nothing to keep.
+func (v *veil) name(place string) string {
+	if v == nil {
+		return place
+	}
+	for _, asked := range v.asked {
+		if v.same(asked, place) || protected.Below(asked, place) || protected.Below(place, asked) {
+			return v.translated(place)
+		}
+	}
+	if len(v.asked) == 0 {
+		return v.translated(place)
+	}
+	asked := v.asked[len(v.asked)-1]
+	if first := v.asked[0]; filepath.Base(first) == filepath.Base(place) { // of two paths
+		asked = first
+	}
+	v.note(place, asked)
+	return v.translated(asked)
+}
+
+func (v *veil) same(a, b string) bool { return v.files.shown(a) == v.files.shown(b) }
+
+func (v *veil) note(place, asked string) {
+	if v.names == nil {
+		v.names = map[string]string{}
+	}
+	if len(v.names) < maxVeiled {
+		v.names[place] = asked
+	}
+}
+
+// translated has, in place of the folder that was reached through a link, its name: guests go on from folders that they
+// have opened.
+func (v *veil) translated(place string) string {
+	for dir := place; ; dir = filepath.Dir(dir) {
+		if name, ok := v.names[dir]; ok && name != place {
+			return filepath.Join(name, strings.TrimPrefix(place, dir))
+		}
+		if dir == filepath.Dir(dir) {
+			return place
+		}
+	}
+}
+
+// ask notes what is being done until the function is called that it returns.
+func (v *veil) ask(guest ...string) (done func()) {
+	v.asked = v.asked[:0]
+	for _, g := range guest {
+		v.asked = append(v.asked, v.host(g))
+	}
+	return func() { v.asked = v.asked[:0] }
+}
+
+// host is the host's path for one of the guest, as it is written.
+func (v *veil) host(guest string) string {
+	guest = path.Clean("/" + guest)
+	folder := v.files.gate.policy.plugin.Workspace
+	if rest, below := strings.CutPrefix(guest+"/", workDir+"/"); below && folder != "" {
+		return filepath.Join(folder, rest)
+	}
+	return tree.HostPath(guest)
+}
+
+// veiled is a tree whose effects are asked for by names.
+type veiled struct {
+	wasi.Tree
+	veil *veil
+}
+
+var _ wasi.Tree = (*veiled)(nil)
+
+// Open notes where a folder was reached, from which paths go on.
+func (t *veiled) Open(name string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
+	defer t.veil.ask(name)()
+	f, e := t.Tree.Open(name, o)
+	if e == wasi.ESUCCESS {
+		if at, asked := t.veil.host(f.Path()), t.veil.asked[0]; !t.veil.same(at, asked) {
+			t.veil.note(at, asked)
+		}
+	}
+	return f, e
+}
+
+// Stat is that of the tree.
+func (t *veiled) Stat(name string, follow bool) (wasi.Stat, wasi.Errno) {
+	defer t.veil.ask(name)()
+	return t.Tree.Stat(name, follow)
+}
+
+// Mkdir is that of the tree.
+func (t *veiled) Mkdir(name string) wasi.Errno {
+	defer t.veil.ask(name)()
+	return t.Tree.Mkdir(name)
+}
+
+// Rename is that of the tree.
+func (t *veiled) Rename(from, to string) wasi.Errno {
+	defer t.veil.ask(from, to)()
+	return t.Tree.Rename(from, to)
+}
+
+// Unlink is that of the tree.
+func (t *veiled) Unlink(name string) wasi.Errno {
+	defer t.veil.ask(name)()
+	return t.Tree.Unlink(name)
+}
+
+// Rmdir is that of the tree.
+func (t *veiled) Rmdir(name string) wasi.Errno {
+	defer t.veil.ask(name)()
+	return t.Tree.Rmdir(name)
+}
+
+// Symlink is that of the tree.
+func (t *veiled) Symlink(target, name string) wasi.Errno {
+	defer t.veil.ask(name)()
+	return t.Tree.Symlink(target, name)
+}
+
+// Readlink is that of the tree.
+func (t *veiled) Readlink(name string) (string, wasi.Errno) {
+	defer t.veil.ask(name)()
+	return t.Tree.Readlink(name)
+}
+
+// Link is that of the tree.
+func (t *veiled) Link(from, to string, follow bool) wasi.Errno {
+	defer t.veil.ask(from, to)()
+	return t.Tree.Link(from, to, follow)
+}
+
+// Chtimes is that of the tree.
+func (t *veiled) Chtimes(name string, times wasi.Times, follow bool) wasi.Errno {
+	defer t.veil.ask(name)()
+	return t.Tree.Chtimes(name, times, follow)
+}
