@@ -37,3 +37,24 @@ func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) 
 	found, ok = look(v.Snapshot)
 	return found, v, ok
 }
+
+// Whole is met by a Catalog that knows when the plugins which were there at its start are all listed.
+type Whole interface {
+	// IsWhole reports whether they are, or are not waited for any more. It is cheap.
+	IsWhole() bool
+	// Whole waits for that, within a bound of its own, or until ctx is done.
+	Whole(ctx context.Context)
+}
+
+// incomplete reports whether plugins may be missing in a list.
+func (s *Server) incomplete() bool {
+	w, is := s.catalog.(Whole)
+	return is && !w.IsWhole()
+}
+
+// awaitWhole waits until none is missing: many clients ask for a list once.
+func (s *Server) awaitWhole(ctx context.Context) {
+	if w, is := s.catalog.(Whole); is {
+		w.Whole(ctx)
+	}
+}

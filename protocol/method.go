@@ -30,6 +30,8 @@ type method struct {
 	// quick marks an answer that no plugin takes part in: it is ready at once, so it is neither
 	// counted nor cancelled.
 	quick bool
+	// lists marks an answer that waits, the first time, until all plugins are known.
+	lists bool
 	// early marks what a legacy client may send before initialize.
 	early bool
 }
@@ -47,18 +49,18 @@ func lookup(name string) (m method, known bool) {
 		return method{eras: both, handle: complete}, true
 
 	case "tools/list":
-		return method{eras: both, handle: listTools, quick: true}, true
+		return method{eras: both, handle: listTools, quick: true, lists: true}, true
 	case "resources/list":
-		return method{eras: both, handle: listResources, quick: true}, true
+		return method{eras: both, handle: listResources, quick: true, lists: true}, true
 	case "resources/templates/list":
-		return method{eras: both, handle: listTemplates, quick: true}, true
+		return method{eras: both, handle: listTemplates, quick: true, lists: true}, true
 	case "prompts/list":
-		return method{eras: both, handle: listPrompts, quick: true}, true
+		return method{eras: both, handle: listPrompts, quick: true, lists: true}, true
 
 	case "server/discover":
 		return method{eras: modern, handle: discover, quick: true}, true
 	case "skills/list":
-		return method{eras: modern, handle: listSkills, quick: true}, true
+		return method{eras: modern, handle: listSkills, quick: true, lists: true}, true
 	case "skills/get":
 		return method{eras: modern, handle: getSkill, quick: true}, true
 	case "resources/directory/read":

@@ -88,11 +88,15 @@ func (r *request) refuse(err *jsonrpc.Error) Response {
 
 // run calls the handler and makes its outcome a response.
 func (r *request) run(ctx context.Context, m method) Response {
-	ctx, err := r.conn.begin(ctx, r, m.quick)
+	waits := m.lists && r.server.incomplete()
+	ctx, err := r.conn.begin(ctx, r, m.quick && !waits)
 	if err != nil {
 		return r.respond(ctx, nil, err)
 	}
 	defer r.conn.end(r)
+	if waits {
+		r.server.awaitWhole(ctx)
+	}
 	body, err := r.guarded(ctx, m.handle)
 	return r.respond(ctx, body, err)
 }

@@ -1,18 +1,21 @@
 package protocol
 
 import (
+	"context"
+
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 )
 
 // searching serves the host's own two tools. It is done if it answered; else the request has become the
 // one that it stood for.
-func (r *request) searching() (body []byte, done bool, err error) {
+func (r *request) searching(ctx context.Context) (body []byte, done bool, err error) {
 	if !r.server.opts.Search {
 		return nil, false, nil
 	}
 	switch name, _ := rawjson.String(rawjson.Get(r.params, "name")); name {
 	case search.Find:
+		r.server.awaitWhole(ctx)
 		o, err := r.server.current().Index.Answer(rawjson.Get(r.params, "arguments"))
 		if err != nil {
 			return nil, true, err

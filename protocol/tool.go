@@ -21,7 +21,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := r.unambiguous(); err != nil {
 		return nil, err
 	}
-	if body, done, err := r.searching(); done || err != nil {
+	if body, done, err := r.searching(ctx); done || err != nil {
 		return body, err
 	}
 	name, err := r.member("name")

@@ -83,6 +83,11 @@ type Registry struct {
 
 	keeper keeper
 
+	began     time.Time
+	firstList time.Duration
+	whole     atomic.Bool // see Whole
+	sayOnce   sync.Once
+
 	warm      chan *module.Module
 	warmAfter time.Duration
 
@@ -138,7 +143,7 @@ func newRegistry(o Options) (*Registry, error) {
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: notify.New(),
 		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
-		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay,
+		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay, began: time.Now(), firstList: firstList,
 	}
 	r.cache = cache.Open(o.State, r.log)
 	r.stop, r.cancel = context.WithCancel(context.Background())

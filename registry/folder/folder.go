@@ -80,6 +80,8 @@ type Watcher struct {
 	mu    sync.Mutex
 	open  int           // how many files are to be looked at
 	quiet chan struct{} // closed while that is none
+	still int           // of open, those that are still being written
+	done  chan struct{} // closed while there are no others
 }
 
 // pending is a file that may have changed.
@@ -87,6 +89,7 @@ type pending struct {
 	seen  stamp.Stamp
 	since time.Time // when seen was first seen; zero: not yet
 	busy  bool      // being looked at
+	still bool      // not quiet yet
 	again bool      // changed meanwhile
 }
 
@@ -101,9 +104,10 @@ func New(ctx context.Context, o Options) *Watcher {
 		Options: o, ctx: ctx, newWatcher: fsnotify.NewWatcher,
 		dirty: make(chan string, 64), rescan: make(chan struct{}, 1), results: make(chan looked, 64),
 		slots:   make(chan struct{}, max(8, 2*runtime.GOMAXPROCS(0))),
-		pending: map[string]*pending{}, quiet: make(chan struct{}),
+		pending: map[string]*pending{}, quiet: make(chan struct{}), done: make(chan struct{}),
 	}
 	close(f.quiet)
+	close(f.done)
 	return f
 }
 
@@ -129,37 +133,56 @@ func (f *Watcher) Touch(path string) {
 
 // Ready waits until no file waits to be looked at.
 func (f *Watcher) Ready(ctx context.Context) error {
+	return f.await(ctx, func() chan struct{} { return f.quiet })
+}
+
+// Looked waits until every file was looked at that is not being written just then.
+func (f *Watcher) Looked(ctx context.Context) error {
+	return f.await(ctx, func() chan struct{} { return f.done })
+}
+
+// await waits until a channel of f's is closed, and not another one in its place.
+func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
+	now := func() chan struct{} {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return of()
+	}
 	for {
-		quiet := f.whenQuiet()
+		closed := now()
 		select {
-		case <-quiet:
+		case <-closed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if quiet == f.whenQuiet() {
+		if closed == now() {
 			return nil
 		}
 	}
 }
 
-func (f *Watcher) whenQuiet() chan struct{} {
+// busy counts what is still to be looked at; Ready waits for none.
+func (f *Watcher) busy(n int) { f.count(n, 0) }
+
+// count adds to what is to be looked at, and to what of it is being written.
+func (f *Watcher) count(open, still int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.quiet
+	openBefore, workBefore := f.open, f.open-f.still
+	f.open, f.still = f.open+open, f.still+still
+	f.quiet = turned(f.quiet, openBefore, f.open)
+	f.done = turned(f.done, workBefore, f.open-f.still)
 }
 
-// busy counts what is still to be looked at; Ready waits for none.
-func (f *Watcher) busy(n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before := f.open
-	f.open += n
+// turned is a channel that is closed while a count is zero.
+func turned(c chan struct{}, before, now int) chan struct{} {
 	switch {
-	case before == 0 && f.open > 0:
-		f.quiet = make(chan struct{})
-	case before > 0 && f.open == 0:
-		close(f.quiet)
+	case before == 0 && now > 0:
+		return make(chan struct{})
+	case before > 0 && now == 0:
+		close(c)
 	}
+	return c
 }
 
 // Run watches until the context is done; the first Touch of all begins it. It is called once, and its

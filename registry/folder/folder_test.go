@@ -251,3 +251,51 @@ func TestWatcher_EndsWithItsContext(t *testing.T) {
 		t.Fatal("it goes on")
 	}
 }
+
+// Looked waits for files that are being looked at, and shows them; not for one that is being written.
+func TestWatcher_Looked(t *testing.T) {
+	dir := t.TempDir()
+	hold := make(chan struct{})
+	write(t, filepath.Join(dir, "a.wasm"), "1")
+	w, r := start(t, dir, func(w *Watcher) { w.Files.(*record).hold = hold })
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		f, err := os.Create(filepath.Join(dir, "b.wasm"))
+		for err == nil {
+			select {
+			case <-stop:
+				stopped <- f.Close()
+				return
+			case <-time.After(stamp.SettleTime / 8):
+				_, err = f.WriteString("x")
+			}
+		}
+		stopped <- err
+	}()
+	w.Touch("")
+	for looks := 0; looks == 0; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		looks = r.looks
+		r.mu.Unlock()
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := w.Looked(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a file is looked at: %v", err)
+	}
+	close(hold)
+	if err := w.Looked(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.show(); got != "a.wasm=1" {
+		t.Errorf("%q is shown", got)
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, r, "a.wasm=1 b.wasm="+strings.Repeat("x", strings.Count(r.show(), "x")))
+}

@@ -132,6 +132,7 @@ func (f *Watcher) check(path string, now time.Time) {
 		p.seen, p.since = st, now
 	}
 	if st.Quiet(p.since, now) < stamp.SettleTime {
+		f.setStill(p, true)
 		return
 	}
 	f.look(path, p)
@@ -154,6 +155,7 @@ func (f *Watcher) gone(path string, p *pending, now time.Time) {
 // look has a file looked at.
 func (f *Watcher) look(path string, p *pending) {
 	p.busy, p.again = true, false
+	f.setStill(p, false)
 	load := f.Files.Begin(path)
 	f.stale = true
 	f.Go(func() {
@@ -176,6 +178,7 @@ func (f *Watcher) finish(l looked) {
 		if l.Stamp != p.seen {
 			p.seen, p.since = l.Stamp, time.Now()
 		}
+		f.setStill(p, true)
 		return // the next tick tries again
 	}
 	l.Apply()
@@ -188,13 +191,44 @@ func (f *Watcher) finish(l looked) {
 
 // forget ends the waiting for a path. What was noted is shown before Ready returns.
 func (f *Watcher) forget(path string) {
+	p := f.pending[path]
 	delete(f.pending, path)
 	if len(f.pending) == 0 && f.stale {
 		f.stale = false
 		f.Files.Show()
 	}
-	f.busy(-1)
+	if p != nil && p.still {
+		f.count(-1, -1)
+	} else {
+		f.showLast()
+		f.busy(-1)
+	}
 	if len(f.pending) == 0 {
 		f.Files.Idle()
+	}
+}
+
+// setStill notes whether a file is being written.
+func (f *Watcher) setStill(p *pending, still bool) {
+	if p.still == still {
+		return
+	}
+	p.still = still
+	if still {
+		f.showLast()
+		f.count(0, 1)
+	} else {
+		f.count(0, -1)
+	}
+}
+
+// showLast shows what was noted before Looked returns: nothing but files that are being written is left after this one.
+func (f *Watcher) showLast() {
+	f.mu.Lock()
+	last := f.open-f.still == 1
+	f.mu.Unlock()
+	if last && f.stale {
+		f.stale = false
+		f.Files.Show()
 	}
 }

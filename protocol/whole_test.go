@@ -1,0 +1,65 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/registry"
+)
+
+// slow is a catalogue that is whole when its gate is closed.
+type slow struct {
+	*registry.Registry
+	gate  chan struct{}
+	waits chan string
+	whole atomic.Bool
+}
+
+func (s *slow) IsWhole() bool { return s.whole.Load() }
+
+func (s *slow) Whole(ctx context.Context) {
+	s.waits <- "waits"
+	select {
+	case <-s.gate:
+		s.whole.Store(true)
+	case <-ctx.Done():
+	}
+}
+
+// Every list waits for the plugins that are being compiled at the start; nothing else does, and a client that gives up is
+// let go.
+func TestList_waitsUntilWhole(t *testing.T) {
+	p := &player{t: t}
+	c := &slow{Registry: newCatalog(t, p.obey), gate: make(chan struct{}), waits: make(chan string, 16)}
+	server := NewServer(c, nil)
+	t.Cleanup(func() { server.Close(context.Background()) })
+	conn := server.Connect(ConnOptions{Principal: "stdio:1"})
+	defer conn.Close()
+	answers := make(chan string, 16)
+	lists := []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list"}
+	for n, method := range lists {
+		go func() {
+			answers <- string(handle(t, conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"_meta":{%s}}}`, n, method, askableMeta)).Body)
+		}()
+	}
+	for range lists {
+		<-c.waits
+	}
+	if got := string(handle(t, conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"server/discover","params":{"_meta":{%s}}}`, askableMeta)).Body); !strings.Contains(got, `"id":9,"result"`) {
+		t.Errorf("%s", got)
+	}
+	select {
+	case got := <-answers:
+		t.Errorf("it does not wait: %s", got)
+	default:
+	}
+	close(c.gate)
+	for range lists {
+		if got := <-answers; !strings.Contains(got, `"result":{`) {
+			t.Errorf("%s", got)
+		}
+	}
+}

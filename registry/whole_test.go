@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/native"
+)
+
+// slowly is a folder with two plugins of which one has to be compiled to be listed, which takes until gate is closed.
+func slowly(t *testing.T) (o Options, gate chan struct{}, said func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	honest().write(t, dir, "packed.wasm")
+	guest{answer: `{"result":` + tools("new") + `}`}.write(t, dir, "slow.wasm")
+	gate = make(chan struct{})
+	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{
+		Host: append(native.HostFuncs(), wasi.HostFuncs()...), CacheDir: t.TempDir(),
+		Compiler: func(ctx context.Context, _ []byte) error {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	o = options(t, dir)
+	o.Engine = engine
+	var mu sync.Mutex
+	var text bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(writeFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.Write(p)
+	}), nil))
+	return o, gate, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.String()
+	}
+}
+
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
+
+// begin opens a registry and does not wait for what it compiles.
+func begin(t *testing.T, o Options) *Registry {
+	t.Helper()
+	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	r, err := New(soon, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the packed one is listed", func() bool { return has(r, "packed-say") })
+	return r
+}
+
+// The first list waits for the plugins that are compiled to be listed, says so, and is whole.
+func TestWhole(t *testing.T) {
+	o, gate, said := slowly(t)
+	r := begin(t, o)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Whole(t.Context())
+	}()
+	eventually(t, "it is said", func() bool {
+		return strings.Contains(said(), "the first list waits for plugins that are being compiled") && strings.Contains(said(), "plugins=slow longest=45s")
+	})
+	select {
+	case <-done:
+		t.Error("it does not wait")
+	default:
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Whole(gone) // who gives up does not end the waiting of others
+	if r.IsWhole() {
+		t.Error("it is whole without the slow one")
+	}
+	close(gate)
+	<-done
+	if !has(r, "slow-new") || !r.IsWhole() {
+		t.Errorf("%+v", r.Plugins())
+	}
+}
+
+// It waits no longer than its bound, and says which plugins are missing then.
+func TestWhole_bounded(t *testing.T) {
+	o, gate, said := slowly(t)
+	r := begin(t, o)
+	defer close(gate)
+	r.firstList = time.Since(r.began) + 10*time.Millisecond
+	r.Whole(t.Context())
+	if !r.IsWhole() || has(r, "slow-new") || !strings.Contains(said(), "lists are answered without plugins that are still being compiled") || !strings.Contains(said(), "plugins=slow after=") {
+		t.Errorf("%v, %s, %+v", r.IsWhole(), said(), r.Plugins())
+	}
+}
