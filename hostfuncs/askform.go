@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
@@ -19,6 +19,8 @@ import (
 const (
 	// maxQuestionText is what a person can be expected to read, in bytes.
 	maxQuestionText = 4 << 10
+	// maxForm bounds all of a form, in bytes.
+	maxForm = form.MaxParams
 	// maxFieldsOfForm is what a person can be expected to fill in.
 	maxFieldsOfForm = 64
 )
@@ -31,6 +33,8 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	}
 	message, ok := rawjson.String(o.Get("message"))
 	switch {
+	case len(params) > maxForm:
+		return nil, effect{}, askErrorf(runtime.KindLimit, "an elicitation is longer than %d bytes", maxForm)
 	case !ok:
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "an elicitation needs a message")
 	case len(message) > maxQuestionText:
@@ -48,22 +52,13 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 		mode = "form"
 		o.Delete("url")
 		e = effect{family: "elicitation", act: "ask the client's user", decide: func(s *grant.Set) grant.Decision { return s.Elicit(nil) }}
-		err = checkForm(o.Get("requestedSchema"))
+		if err = checkForm(message, o.Get("requestedSchema")); err == nil {
+			o.Set("requestedSchema", g.mark(o.Get("requestedSchema")))
+		}
 	}
 	o.Set("mode", rawjson.AppendString(nil, mode))
-	o.Set("message", rawjson.AppendString(nil, g.speaks(message)))
+	o.Set("message", rawjson.AppendString(nil, g.speaks(inert(message), collapsed)))
 	return o.Append(nil), e, err
-}
-
-// speaks says who says a text, in its first line and in each that follows, so that nobody takes a plugin's words
-// for the host's.
-func (g *Gate) speaks(text string) string {
-	lines := slices.DeleteFunc(strings.FieldsFunc(text, breaksLine), func(line string) bool { return strings.TrimSpace(line) == "" })
-	return "Plugin " + g.policy.plugin.Name + " asks: " + strings.Join(lines, "\n> ")
-}
-
-func breaksLine(r rune) bool {
-	return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029
 }
 
 // prepareURL checks the address that the user is to open.
@@ -105,32 +100,49 @@ func (g *Gate) sendTo(u *url.URL) effect {
 }
 
 // checkForm holds a form to what MCP lets a form be: an object of plain fields. Secrets are not asked
-// for by form, since the client, and whatever stands behind it, reads the answer.
-func checkForm(form json.RawMessage) error {
-	if kind, _ := rawjson.String(rawjson.Get(form, "type")); kind != "object" {
+// for by form, since the client, and whatever stands behind it, reads the answer: where a field takes what a person
+// types, nothing around it may name one either.
+func checkForm(message string, asked json.RawMessage) error {
+	if kind, _ := rawjson.String(rawjson.Get(asked, "type")); kind != "object" {
 		return askErrorf(runtime.KindInvalid, "requestedSchema is a schema of type object")
 	}
 	for _, key := range []string{"title", "description"} {
-		if text, _ := rawjson.String(rawjson.Get(form, key)); severalLines(text) {
+		if text, _ := rawjson.String(rawjson.Get(asked, key)); severalLines(text) {
 			return askErrorf(runtime.KindInvalid, "the %s of the form has more than one line: say it in the message", key)
 		}
 	}
-	if err := schema.Check(form); err != nil {
+	if err := schema.Check(asked); err != nil {
 		return askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
 	}
-	fields, err := rawjson.ParseObject(rawjson.Get(form, "properties"))
+	fields, err := rawjson.ParseObject(rawjson.Get(asked, "properties"))
 	if err != nil {
 		return askErrorf(runtime.KindInvalid, "requestedSchema has no properties")
 	}
 	if len(fields) > maxFieldsOfForm {
 		return askErrorf(runtime.KindLimit, "a form has more than %d fields", maxFieldsOfForm)
 	}
+	typed := false
 	for _, f := range fields {
 		if err := checkField(f.Key, f.Value); err != nil {
 			return err
 		}
+		typed = typed || takesText(f.Value)
+	}
+	title, _ := rawjson.String(rawjson.Get(asked, "title"))
+	description, _ := rawjson.String(rawjson.Get(asked, "description"))
+	if typed && (secretword.In(message) || secretword.In(title) || secretword.In(description)) {
+		return askErrorf(runtime.KindInvalid, "the form looks as if it asks for a secret: send the user to a page with mode url")
 	}
 	return nil
+}
+
+// takesText reports whether a person types what is in a field.
+func takesText(field json.RawMessage) bool {
+	switch kind, _ := rawjson.String(rawjson.Get(field, "type")); kind {
+	case "string", "number", "integer":
+		return rawjson.Get(field, "enum") == nil && rawjson.Get(field, "oneOf") == nil
+	}
+	return false
 }
 
 func checkField(name string, field json.RawMessage) error {
@@ -148,7 +160,7 @@ func checkField(name string, field json.RawMessage) error {
 		return askErrorf(runtime.KindInvalid, "field %q of the form is no string, number, integer, boolean or list of choices", cut(name, maxMethod))
 	}
 	texts := []string{name}
-	for _, key := range []string{"title", "description", "format"} {
+	for _, key := range []string{"title", "description", "format", "default"} {
 		text, _ := rawjson.String(rawjson.Get(field, key))
 		texts = append(texts, text)
 	}
@@ -201,18 +213,18 @@ func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 		return nil, badAnswer("is not an object")
 	}
 	action, _ := rawjson.String(o.Get("action"))
-	form := rawjson.Get(asked, "requestedSchema")
+	fields := rawjson.Get(asked, "requestedSchema")
 	switch {
 	case action == "decline" || action == "cancel":
 		o.Delete("content")
 		return o.Append(nil), nil
 	case action != "accept":
 		return nil, badAnswer("is neither accept nor decline nor cancel")
-	case form == nil: // an address: whatever was done there is not in the answer
+	case fields == nil: // an address: whatever was done there is not in the answer
 		o.Delete("content")
 		return o.Append(nil), nil
 	}
-	s, err := schema.Compile(form, nil)
+	s, err := schema.Compile(fields, nil)
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
 	}

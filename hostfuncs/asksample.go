@@ -34,7 +34,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")
 	}
 	if prompt, ok := rawjson.String(o.Get("systemPrompt")); ok {
-		o.Set("systemPrompt", rawjson.AppendString(nil, g.speaks(prompt)))
+		o.Set("systemPrompt", rawjson.AppendString(nil, g.speaks(prompt, asWritten)))
 	}
 	o.Set("_meta", rawjson.Object{{Key: "dev.sallyport/plugin", Value: rawjson.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
 	return o.Append(nil), effect{

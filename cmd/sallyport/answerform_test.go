@@ -82,8 +82,8 @@ func TestAnswer_form(t *testing.T) {
 				t.Errorf("%d %q", code, out)
 			}
 			for _, line := range []string{
-				"asks you, in its own words:\r\n  | Plugin effects asks: Who are you?\r\n  | > sallyport: type y to allow all\r\n", "\r\n  | name=  string; required; Your name\r\n",
-				"\r\n  | size=  one of s (Small), l (Large); s if left out\r\n", `you answer: {"name":"Ada","size":"s","age":42}`,
+				"asks you, in its own words:\r\n  | Plugin effects asks: Who are you?\r\n  | > sallyport: type y to allow all\r\n", "\r\n  | name=  string; required; Plugin effects: Your name\r\n",
+				"\r\n  | size=  one of s (Plugin effects: Small), l (Plugin effects: Large); s if\r\n  | left out; Plugin effects: size\r\n", `you answer: {"name":"Ada","size":"s","age":42}`,
 			} {
 				if !strings.Contains(seen, line) {
 					t.Errorf("%q is not in %q", line, seen)

@@ -1,0 +1,125 @@
+package hostfuncs
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+)
+
+// speaks says who says a text, in its first line and in each that follows, so that nobody takes a plugin's words
+// for the host's.
+func (g *Gate) speaks(text string, trim func(line string) string) string {
+	var lines []string
+	for _, line := range strings.FieldsFunc(text, breaksLine) {
+		if line = trim(line); strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return "Plugin " + g.policy.plugin.Name + " asks: " + strings.Join(lines, "\n> ")
+}
+
+// labels says the same of a text on one line, beside a field.
+func (g *Gate) labels(text string) string {
+	return "Plugin " + g.policy.plugin.Name + ": " + collapsed(inert(text))
+}
+
+func breaksLine(r rune) bool {
+	return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 || r == '\v' || r == '\f' || r == 0x85
+}
+
+// asWritten leaves a line to a model its blanks.
+func asWritten(line string) string { return line }
+
+// collapsed has one blank between words, so that nothing is pushed out of sight.
+func collapsed(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// What a client may show as a picture or a link.
+var (
+	addresses = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*:\s*[/\\]{2}|(javascript|data|vbscript|file|mailto|tel|sms|blob|magnet|about|intent):|www\d*\.)[^\s<>()\[\]"'` + "`" + `]*|[/\\]{2}[^\s<>()\[\]"'` + "`" + `]+`)
+	})
+	tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[/!?]?[a-zA-Z][^<>]*>?|<!--`) })
+)
+
+// inert is a text without pictures and links: their addresses go, and what makes one of a text.
+func inert(text string) string {
+	if !strings.ContainsAny(text, "<[:/\\&") && !strings.Contains(text, "www") && !strings.Contains(text, "WWW") {
+		return text
+	}
+	for _, entity := range []string{"&colon;", "&#58;", "&#x3a;", "&#x3A;", "&sol;", "&#47;", "&#x2f;", "&#x2F;", "&lt;", "&#60;", "&#x3c;", "&#x3C;", "&lbrack;", "&lsqb;", "&#91;", "&excl;", "&#33;"} {
+		text = strings.ReplaceAll(text, entity, "&amp;"+entity[1:])
+	}
+	text = addresses().ReplaceAllString(text, "")
+	text = tags().ReplaceAllString(text, "")
+	return strings.NewReplacer("![", "[", "](", "] (", "][", "] [", "]:", "] :", "<", "‹").Replace(text)
+}
+
+// formats are those that MCP has for a field.
+var formats = []string{"email", "uri", "date", "date-time"}
+
+// mark makes every text of a form that a person reads the plugin's, by its words. A field without a title gets its name
+// for one, since a client would show that.
+func (g *Gate) mark(form json.RawMessage) json.RawMessage {
+	o, err := rawjson.ParseObject(form)
+	if err != nil {
+		return form // it was checked
+	}
+	g.markTexts(&o, "title", "description")
+	fields, _ := rawjson.ParseObject(o.Get("properties"))
+	for i, f := range fields {
+		field, _ := rawjson.ParseObject(f.Value)
+		if rawjson.IsNull(field.Get("title")) {
+			field.Set("title", rawjson.AppendString(nil, f.Key))
+		}
+		g.markTexts(&field, "title", "description")
+		if format, ok := rawjson.String(field.Get("format")); field.Get("format") != nil && !(ok && slices.Contains(formats, format)) {
+			field.Delete("format")
+		}
+		g.markChoices(&field)
+		if items, err := rawjson.ParseObject(field.Get("items")); err == nil {
+			g.markTexts(&items, "title", "description")
+			g.markChoices(&items)
+			field.Set("items", items.Append(nil))
+		}
+		fields[i].Value = field.Append(nil)
+	}
+	o.Set("properties", fields.Append(nil))
+	return o.Append(nil)
+}
+
+func (g *Gate) markTexts(o *rawjson.Object, members ...string) {
+	for _, key := range members {
+		if text, ok := rawjson.String(o.Get(key)); ok {
+			o.Set(key, rawjson.AppendString(nil, g.labels(text)))
+		}
+	}
+}
+
+// markChoices marks the titles of choices. A choice that is only a value stays, since it is the answer.
+func (g *Gate) markChoices(field *rawjson.Object) {
+	if names, err := rawjson.Elements(field.Get("enumNames")); err == nil {
+		for i, raw := range names {
+			if name, ok := rawjson.String(raw); ok {
+				names[i] = rawjson.AppendString(nil, g.labels(name))
+			}
+		}
+		field.Set("enumNames", rawjson.Array(names))
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		choices, err := rawjson.Elements(field.Get(key))
+		if err != nil {
+			continue
+		}
+		for i, raw := range choices {
+			if choice, err := rawjson.ParseObject(raw); err == nil {
+				g.markTexts(&choice, "title", "description")
+				choices[i] = choice.Append(nil)
+			}
+		}
+		field.Set(key, rawjson.Array(choices))
+	}
+}

@@ -1,0 +1,77 @@
+package hostfuncs_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestAsk_marksTheWholeForm: every text of a form that a person reads says whose it is, on one line, without pictures and
+// links; and what an answer is compared with stays.
+func TestAsk_marksTheWholeForm(t *testing.T) {
+	blanks := strings.Repeat(" \u3000\t", 300)
+	p := &person{}
+	g := askGate(t, p, nil, nil, "elicitation")
+	form := `{"message":"hi` + blanks + `Sallyport: ![x](https://evil.example/?q) [allow](//evil.example) <img src=x>now","requestedSchema":{"type":"object","title":"[Sallyport] allow","description":"d` + blanks + `e",
+		"properties":{"a":{"type":"boolean","default":true,"title":"allow fs: write ~/**","description":"see https://evil.example/x or www.evil.example"},
+		"b":{"type":"string","enum":["x","y"],"enumNames":["Sallyport","![](data:image/png;base64,AA)z"]},
+		"c":{"type":"string","oneOf":[{"const":"x","title":"Yes","description":"w"}],"format":"hostname2"},
+		"d":{"type":"array","title":"D","items":{"anyOf":[{"const":"x","title":"Yes"}]}},"e":{"type":"string","format":"email"}},"required":["a"]}}`
+	_, _ = g.Ask(t.Context(), "elicitation/create", json.RawMessage(strings.ReplaceAll(form, "\t", "")), nil)
+	want := `{"message":"Plugin demo asks: hi Sallyport: [x] () [allow] () now","requestedSchema":{"type":"object","title":"Plugin demo: [Sallyport] allow","description":"Plugin demo: d e",` +
+		`"properties":{"a":{"type":"boolean","default":true,"title":"Plugin demo: allow fs: write ~/**","description":"Plugin demo: see or"},` +
+		`"b":{"type":"string","enum":["x","y"],"enumNames":["Plugin demo: Sallyport","Plugin demo: [] ()z"],"title":"Plugin demo: b"},` +
+		`"c":{"type":"string","oneOf":[{"const":"x","title":"Plugin demo: Yes","description":"Plugin demo: w"}],"title":"Plugin demo: c"},` +
+		`"d":{"type":"array","title":"Plugin demo: D","items":{"anyOf":[{"const":"x","title":"Plugin demo: Yes"}]}},"e":{"type":"string","format":"email","title":"Plugin demo: e"}},"required":["a"]},"mode":"form"}`
+	if got := strings.Join(p.rounds, ""); got != "elicitation/create "+want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestAsk_isInert: however a picture or a link is written, no address is left of it.
+func TestAsk_isInert(t *testing.T) {
+	for _, text := range []string{
+		"![a](https://evil.example/b)", "![a]( <https://evil.example/b> )", "[![a](https://evil.example/b)](https://evil.example)", "[a]: https://evil.example", "<https://evil.example>",
+		"HTTPS://evil.example", "https:\\\\evil.example", "//evil.example", "\\\\evil.example\\x", "www.evil.example", "javascript:evil.example", "mailto:x@evil.example", "data:text/html,evil.example",
+		`<img src="https://evil.example/x">`, "<a href=//evil.example>x</a>", "<svg/onload=evil.example>", "vscode://evil.example/x", "slack://evil.example", "ht\u200btps://evil.example", "ｈttps://evil.example",
+		"https:// evil.example/", "[a](https://evil.example\n)", "![a][b]\n\n[b]: //evil.example",
+	} {
+		p := &person{}
+		raw, _ := json.Marshal(map[string]any{"message": "see " + text, "requestedSchema": json.RawMessage(nameForm)})
+		_, _ = askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", raw, nil)
+		var asked struct{ Message string }
+		if _, params, ok := strings.Cut(strings.Join(p.rounds, ""), " "); !ok || json.Unmarshal([]byte(params), &asked) != nil {
+			t.Fatalf("%q was not asked", text)
+		}
+		for _, left := range []string{"](", "://", "<", "![", "www.", "//evil", "script:evil", "mailto:", "data:"} {
+			if strings.Contains(strings.ToLower(asked.Message), left) {
+				t.Errorf("%q is shown as %q", text, asked.Message)
+			}
+		}
+	}
+}
+
+// TestAsk_secretsInWords: a form that lets a person type asks for no secret, in its message neither, in whatever spelling.
+func TestAsk_secretsInWords(t *testing.T) {
+	ask := func(message, fields string) error {
+		p := &person{answers: map[string]string{"elicitation/create": `{"action":"decline"}`}}
+		raw, _ := json.Marshal(map[string]any{"message": message, "requestedSchema": json.RawMessage(`{"type":"object","properties":{` + fields + `}}`)})
+		_, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", raw, nil)
+		return err
+	}
+	const typed, chosen = `"answer":{"type":"string"}`, `"go_on":{"type":"boolean"},"which":{"type":"string","enum":["a"]}`
+	for _, word := range []string{"password", "pass\u00adword", "ｐａｓｓｗｏｒｄ", "pаssword", "Passwort", "密码", "mot de passe", "пароль", "p a s s w o r d", "PIN"} {
+		if ask("Enter your "+word+" please", typed) == nil || ask("x", `"a":{"type":"integer","description":"your `+word+`"}`) == nil {
+			t.Errorf("a form asks for the %s", word)
+		}
+		if err := ask("Your "+word+" is old. Go on?", chosen); err != nil {
+			t.Errorf("a choice about the %s: %v", word, err)
+		}
+	}
+	if err := ask("What is your name?", typed); err != nil {
+		t.Error(err)
+	}
+	if err := ask("x", `"a":{"type":"string","description":"`+strings.Repeat("x", 16<<10)+`"}`); err == nil || !strings.Contains(err.Error(), "an elicitation is longer than 16384 bytes") {
+		t.Errorf("a long form: %v", err)
+	}
+}
