@@ -143,11 +143,25 @@ func (g *Gate) redactHeader(h http.Header) {
 		return
 	}
 	for name, values := range h {
+		clean := g.redact
+		if name == "Location" { // which is read for the next request
+			clean = g.policy.vault.Restorer(g.hasPlaceholder).String
+		}
 		for i, v := range values {
-			values[i] = g.redact(v)
+			values[i] = clean(v)
 		}
 		h[name] = values
 	}
+}
+
+// hasPlaceholder reports whether the plugin's configuration stands for the value of a secret, and does not hold it.
+func (g *Gate) hasPlaceholder(name string) bool {
+	for _, of := range g.grants.ConfigSecrets() {
+		if of == name {
+			return true
+		}
+	}
+	return false
 }
 
 // listSecrets serves secrets/list: {secrets: [{name, to?, config?}]}, the names of what the host puts

@@ -240,3 +240,51 @@ func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 		}
 	}
 }
+
+// A server that redirects to the same query is asked with the value again; one that a value may not go to never sees it,
+// and neither does the guest.
+func TestSecret_InTheQueryOfARedirect(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	var seen []string
+	var to string
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.Path+" "+r.URL.Query().Get("key"))
+		if strings.HasSuffix(r.URL.Path, "/from") {
+			w.Header().Set("Location", strings.ReplaceAll(to, "KEY", url.QueryEscape(r.URL.Query().Get("key"))))
+			w.WriteHeader(http.StatusFound)
+		}
+	})
+	h := hostfuncs.NewHost(nil)
+	t.Cleanup(h.Close)
+	policy := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**", "config: {api_key: {secret: KEY}}",
+		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+s.URL+`/v1/**}`)})
+	placeholder := ""
+	for _, e := range policy.Env() {
+		if _, v, ok := strings.Cut(e, "sallyport-"); ok {
+			placeholder = "sallyport-" + v
+		}
+	}
+	for _, tt := range []struct{ to, path, got string }{
+		{"/v1/next?key=KEY", "/v1/next", secretValue}, {"?key=KEY&x=1", "/v1/from", ""}, {"/v1/next?x=1&key=KEY#KEY", "/v1/next", secretValue},
+		{"/v2/next?key=KEY", "/v2/next", placeholder}, {s.URL + "/v1/deep/next?key=KEY", "/v1/deep/next", secretValue},
+	} {
+		g := policy.NewGate(hostfuncs.Call{ID: "c1"})
+		seen, to = nil, tt.to
+		a, err := fetch(t, g, get(s.URL+"/v1/from?key="+placeholder))
+		g.Close()
+		if tt.got == "" {
+			if err == nil || len(seen) != 11 || seen[10] != "/v1/from "+secretValue {
+				t.Errorf("%s: %q, %v", tt.to, seen, err)
+			}
+			noEcho(t, "the error", err.Error())
+			continue
+		}
+		if err != nil || len(seen) != 2 || seen[1] != tt.path+" "+tt.got {
+			t.Errorf("%s: %q, %v", tt.to, seen, err)
+		}
+		if !strings.Contains(a.URL, placeholder) {
+			t.Errorf("the guest is told %s", a.URL)
+		}
+		noEcho(t, "the guest", a.URL+fmt.Sprint(a.Headers))
+	}
+}

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -15,17 +14,16 @@ const shortest = 12
 type Value struct {
 	Name string
 	Text string
+	// Instead is what stands in its place; empty is [secret:NAME].
+	Instead string
 }
 
-// Redactor replaces values by [secret:NAME]. It is immutable and safe for concurrent use; a nil one
-// replaces nothing.
+// Redactor replaces values, by [secret:NAME] unless they say otherwise. It is immutable and safe for concurrent use; a nil
+// one replaces nothing.
 type Redactor struct {
-	needles []needle // the longest first
-	longest int
-}
-
-type needle struct {
-	text, instead []byte
+	needles []needle
+	begin   [256][]*needle // those that a byte may begin; of one that begins an escape all
+	first   [256]bool      // bytes that one begins with
 }
 
 // NewRedactor returns a redactor of values; those shorter than 12 bytes are left alone. It is nil if
@@ -33,32 +31,86 @@ type needle struct {
 func NewRedactor(values ...Value) *Redactor {
 	r := &Redactor{}
 	for _, v := range values {
-		if len(v.Text) < shortest {
-			continue
-		}
-		for _, text := range encodings(v.Text) {
-			r.needles = append(r.needles, needle{[]byte(text), []byte("[secret:" + v.Name + "]")})
-			r.longest = max(r.longest, len(text))
+		if len(v.Text) >= shortest {
+			r.needles = append(r.needles, needles(v)...)
 		}
 	}
 	if len(r.needles) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.needles, func(a, b needle) int { return len(b.text) - len(a.text) })
+	for i := range r.needles {
+		for b := range r.begin {
+			r.first[b] = r.first[b] || r.needles[i].begins(byte(b))
+			if introduces(byte(b)) || r.needles[i].starts(byte(b)) {
+				r.begin[b] = append(r.begin[b], &r.needles[i])
+			}
+		}
+	}
 	return r
 }
 
-// find returns where the first value in text is, of two at one place the longer; nil if there is none.
-func (r *Redactor) find(text []byte) (at int, found *needle) {
-	at = len(text)
-	for i := range r.needles {
-		n := &r.needles[i]
-		// What begins later than what is found already does not matter.
-		if j := bytes.Index(text[:min(len(text), at+len(n.text)-1)], n.text); j >= 0 && j < at {
-			at, found = j, n
+// find looks for values at one place, and returns the one that ends last; nil if there is none. more says that with more
+// text there may be one, or a longer one.
+func (r *Redactor) find(text []byte, i int) (end int, found *needle, more bool) {
+	candidates := r.begin[text[i]]
+	if len(candidates) == 0 || introduces(text[i]) && !r.opens(text, i) {
+		return 0, nil, false
+	}
+	for _, n := range candidates {
+		to, open := n.match(text, i)
+		more = more || open
+		if to > end {
+			end, found = to, n
 		}
 	}
-	return at, found
+	return end, found, more
+}
+
+// opens reports whether an escape may stand for the beginning of a value, or is not there as a whole.
+func (r *Redactor) opens(text []byte, i int) bool {
+	c := chars{text: text}
+	m := c.at(i)
+	for _, one := range m.all[:m.n] {
+		if r.first[one.text[0]] {
+			return true
+		}
+	}
+	return c.cut
+}
+
+// run is how far a text was looked through. Values that overlap are taken out together, so that no end of one stays.
+type run struct {
+	covered int    // so many bytes of what is left belong to a value that was taken out
+	last    string // what stands in its place
+}
+
+// clean appends text without values to dst, and returns how much of it was looked at: all of it, unless more is to come
+// and something could be the beginning of a value.
+func (r *Redactor) clean(dst, text []byte, was *run, more bool) (out []byte, looked int) {
+	given := 0 // text[:given] is in dst, or taken out
+	i := 0
+	give := func(to int) {
+		if given = max(given, was.covered); to > given {
+			dst, given = append(dst, text[given:to]...), to
+		}
+	}
+	for ; i < len(text); i++ {
+		end, found, open := r.find(text, i)
+		if open && more {
+			break
+		}
+		if found == nil || end <= was.covered {
+			continue
+		}
+		give(i)
+		if i >= was.covered || found.instead != was.last {
+			dst = append(dst, found.instead...)
+		}
+		was.covered, was.last = end, found.instead
+	}
+	give(i)
+	was.covered = max(was.covered-i, 0)
+	return dst, i
 }
 
 // Text returns text without values; it is text itself if there are none in it.
@@ -66,18 +118,17 @@ func (r *Redactor) Text(text []byte) []byte {
 	if r == nil {
 		return text
 	}
-	at, found := r.find(text)
-	if found == nil {
-		return text
-	}
-	var out []byte
-	for rest := text; ; {
-		out = append(append(out, rest[:at]...), found.instead...)
-		rest = rest[at+len(found.text):]
-		if at, found = r.find(rest); found == nil {
-			return append(out, rest...)
+	i := 0
+	for ; i < len(text); i++ {
+		if _, found, _ := r.find(text, i); found != nil {
+			break
 		}
 	}
+	if i == len(text) {
+		return text
+	}
+	out, _ := r.clean(slices.Clone(text[:i]), text[i:], &run{}, false)
+	return out
 }
 
 // String is Text for strings.
@@ -91,24 +142,13 @@ func (r *Redactor) String(text string) string {
 	return text
 }
 
-// held is how many bytes at the end of text could be the beginning of a value.
-func (r *Redactor) held(text []byte) int {
-	for n := min(len(text), r.longest-1); n > 0; n-- {
-		tail := text[len(text)-n:]
-		if slices.ContainsFunc(r.needles, func(d needle) bool { return len(d.text) > n && bytes.HasPrefix(d.text, tail) }) {
-			return n
-		}
-	}
-	return 0
-}
-
 // Reader returns a reader of what from says without values, also where one comes in several reads. It
 // keeps back only what could still become a value. Closing it closes from. A nil redactor returns from.
 func (r *Redactor) Reader(from io.ReadCloser) io.ReadCloser {
 	if r == nil {
 		return from
 	}
-	return &reader{Redactor: r, from: from, buf: make([]byte, 0, 4096+r.longest)}
+	return &reader{Redactor: r, from: from, buf: make([]byte, 0, 4096)}
 }
 
 // reader redacts a stream.
@@ -116,6 +156,7 @@ type reader struct {
 	*Redactor
 	from  io.ReadCloser
 	buf   []byte // read and not looked through
+	run   run
 	ready []byte // to be given out
 	err   error  // of from, after ready and buf
 }
@@ -143,26 +184,9 @@ func (r *reader) fill() {
 	}
 	n, err := r.from.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
-	hold := 0
-	if err == nil {
-		hold = r.held(r.buf)
-	}
-	// A value may end inside what could begin another: it is taken out before the rest is kept.
-	var out []byte
-	rest := r.buf
-	for {
-		at, found := r.find(rest)
-		if found == nil || err == nil && at >= len(rest)-hold {
-			break
-		}
-		out = append(append(out, rest[:at]...), found.instead...)
-		if rest = rest[at+len(found.text):]; err == nil {
-			hold = r.held(rest)
-		}
-	}
-	out = append(out, rest[:len(rest)-hold]...)
+	out, looked := r.clean(nil, r.buf, &r.run, err == nil)
 	r.ready = out
-	r.buf = append(r.buf[:0], rest[len(rest)-hold:]...)
+	r.buf = append(r.buf[:0], r.buf[looked:]...)
 }
 
 // Close closes what is read from.

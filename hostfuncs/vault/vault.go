@@ -115,6 +115,20 @@ func (v *Vault) remember(value secret.Value) {
 // Redactor takes the values that were read so far out of texts; nil, which takes nothing out, before the first.
 func (v *Vault) Redactor() *secret.Redactor { return v.redactor.Load() }
 
+// Restorer is Redactor for what leads back to a server: values that the plugin has a placeholder of, which known tells by
+// their names, become that placeholder again.
+func (v *Vault) Restorer(known func(name string) bool) *secret.Redactor {
+	v.mu.Lock()
+	seen := slices.Clone(v.seen)
+	v.mu.Unlock()
+	for i := range seen {
+		if known(seen[i].Name) {
+			seen[i].Instead = v.Placeholder(seen[i].Name)
+		}
+	}
+	return secret.NewRedactor(seen...)
+}
+
 // Placeholder is what a plugin has in its configuration in place of a value: the same for this plugin as
 // long as the host runs, and of use to nobody else.
 func (v *Vault) Placeholder(name string) string {
