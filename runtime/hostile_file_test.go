@@ -90,7 +90,6 @@ func hostileFiles() []attack {
 		{name: "an atomic instruction", wasm: body(none, b(0xfe, 3, 0)), want: "refused: unsupported WebAssembly feature: instruction 0xfe at offset 32"},
 		{name: "a name of the host's own", wasm: times(1, func(m *w.Module) { m.Memory(1, 1); m.ExportRaw("sallyport:fuel", 2, 0) }), want: `refused: reserved name: the module exports "sallyport:fuel"`},
 		{name: "a function of the host's own", wasm: times(1, func(m *w.Module) { m.Import("sallyport:engine", "refill", nil, []byte{w.I64}) }), want: "refused: missing imports: this host does not offer sallyport:engine.refill"},
-		{name: "a reference that changes", wasm: times(1, func(m *w.Module) { m.GlobalRaw(w.FuncRef, 1, b(0xd0, 0x70)) }), want: "refused: unsupported WebAssembly feature: global 0 is a reference that changes, which cannot be kept in a snapshot"},
 		{name: "8,000 loops", wasm: body(none, w.Repeat(8000, w.LoopVoid, w.End)), want: limit + "the work to compile it, up to and with the code of function 0…"},
 		{name: "8,000 fills", wasm: times(1, func(m *w.Module) {
 			m.Memory(1, 1)

@@ -26,6 +26,7 @@ type Instance struct {
 	view    Memory // of it, for host functions
 	tank    tank
 	globals []global
+	refs    *refs // nil if the module changes none
 	funcs   map[string]*function
 
 	call  *callContext // the call it serves, nil between calls
@@ -158,14 +159,24 @@ func (in *Instance) find() error {
 	if in.tank.depth, ok = in.mod.ExportedGlobal(rewrite.DepthGlobal).(api.MutableGlobal); !ok {
 		return errors.New("the module has no counter of depth")
 	}
+	var references []api.MutableGlobal
 	for _, g := range in.module.info.Globals {
 		found, err := in.findGlobal(g)
 		if err != nil {
 			return err
 		}
+		if g.Reference() {
+			references = append(references, found.MutableGlobal)
+			continue
+		}
 		in.globals = append(in.globals, found)
 	}
-	return nil
+	if !in.module.info.References() {
+		return nil
+	}
+	var err error
+	in.refs, err = reach(in.mod, references)
+	return err
 }
 
 // begin binds the instance to a call.

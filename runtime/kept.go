@@ -96,9 +96,6 @@ func (p *Pool) keptInstance(c *callContext, k *keeper) (*Instance, error) {
 		k.in = nil
 		return in, nil
 	}
-	if !p.module.Clean() {
-		return p.module.fresh(c, p.limits, p.dialect)
-	}
 	return p.clean(c)
 }
 

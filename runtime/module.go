@@ -19,10 +19,6 @@ import (
 // ErrImport is the cause when a module imports what no host function offers.
 var ErrImport = errors.New("missing imports")
 
-// Clean tells whether an instance that has run can be made clean in place. If not, each call waits until one was
-// made and started: the module changes tables or drops segments, which nothing puts back.
-func (m *Module) Clean() bool { return m.info.InPlace() }
-
 // Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any
 // number of pools from one Module; it is cheap to keep and costs no memory per call by itself.
 type Module struct {

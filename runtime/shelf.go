@@ -40,7 +40,7 @@ func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Ins
 		in, err = p.keptInstance(c, k)
 		return in, k.back, err
 	}
-	if p.state == StateFresh || !p.module.Clean() {
+	if p.state == StateFresh {
 		in, err = p.module.fresh(c, p.limits, p.dialect)
 		return in, (*Instance).close, err
 	}

@@ -17,6 +17,7 @@ type template struct {
 	limits Limits
 	image  *image.Image
 	values []value // of the globals
+	refs   *refImage
 }
 
 // start runs a module's start-up code in an instance that was just made, within the call it is bound to.
@@ -91,7 +92,14 @@ func (m *Module) template(c *callContext, l Limits, d Dialect, warm func(context
 	if err != nil {
 		return nil, hostFault(err)
 	}
-	return &template{module: m, limits: l, image: image.New(in.memory.Bytes(), m.engine.way), values: values}, nil
+	t := &template{module: m, limits: l, values: values}
+	if in.refs != nil {
+		if t.refs, err = in.refs.describe(); err != nil {
+			return nil, hostFault(err)
+		}
+	}
+	t.image = image.New(in.memory.Bytes(), m.engine.way)
+	return t, nil
 }
 
 // instance makes a clean instance.
@@ -101,6 +109,9 @@ func (t *template) instance(ctx context.Context) (*Instance, error) {
 		return nil, err
 	}
 	in.from = t
+	if in.refs != nil {
+		in.refs.become(t.refs)
+	}
 	if err := in.setValues(ctx, t.values); err != nil {
 		in.close()
 		return nil, hostFault(err)
@@ -118,6 +129,9 @@ func (t *template) restore(ctx context.Context, in *Instance) error {
 	}
 	if grown && !shrink(in.mod.Memory(), in.memory.Bytes()) {
 		return errCannotShrink
+	}
+	if in.refs != nil {
+		in.refs.restore()
 	}
 	return in.setValues(ctx, t.values)
 }

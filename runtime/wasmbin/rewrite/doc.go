@@ -29,9 +29,8 @@
 //
 // Mutable globals that the module defines are exported, so that the host can read and set them; the start
 // function is exported instead of being run; active data segments are taken out and listed in
-// Info. The host instantiates the module, copies the data, and calls start: then memory
-// and globals are all there is of its state, unless the module changes tables or drops segments
-// ([Info.InPlace]).
+// Info. The host instantiates the module, copies the data, and calls start: then memory and globals are all there is of
+// its state, unless code changes tables or drops segments ([Info.References]).
 //
 // # What holds
 //

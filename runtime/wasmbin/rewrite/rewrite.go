@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -40,9 +41,7 @@ type Info struct {
 	Data    []Data   // to be copied into the memory, in this order, before start
 	Start   string   // export to be called after that, or ""
 	Uses    Uses
-	// Shared says that the module imports a memory, a table or a mutable global: state that lives elsewhere.
-	Shared bool
-	Checks int // places at which the code looks at its fuel
+	Checks  int // places at which the code looks at its fuel
 }
 
 // Global is a mutable global that the module defines.
@@ -70,11 +69,14 @@ type Uses struct {
 	MemoryGrow bool
 }
 
-// InPlace tells whether memory and globals are all of an instance's state. If not, an instance that
-// has run can only be thrown away.
-func (i *Info) InPlace() bool {
-	return !i.Uses.TableWrite && !i.Uses.ElemDrop && !i.Uses.DataDrop && !i.Shared
+// References tells whether an instance has state beside its memory and the numbers in globals: references that change, or
+// segments that can be dropped. What a module imports is not its own.
+func (i *Info) References() bool {
+	return i.Uses.TableWrite || i.Uses.ElemDrop || i.Uses.DataDrop || slices.ContainsFunc(i.Globals, Global.Reference)
 }
+
+// Reference tells whether the global is of a reference type.
+func (g Global) Reference() bool { return g.Type < typeV128 }
 
 // Rewrite returns the module with what the options ask for. The errors are those of package wasmbin, and ErrReserved;
 // offsets in them are those of the checked module.

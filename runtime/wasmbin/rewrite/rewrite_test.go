@@ -80,7 +80,6 @@ func TestRewrite_refuses(t *testing.T) {
 		"no code":            {raw(1, types, 3, funcs), wasmbin.ErrMalformed, "1 functions are declared but 0 have code"},
 		"too much code":      {raw(1, types, 3, funcs, 10, "\x02\x02\x00\x0b\x02\x00\x0b"), wasmbin.ErrMalformed, "1 functions are declared but 2 have code"},
 		"code, more":         {raw(1, types, 3, funcs, 10, code+"\x00"), wasmbin.ErrMalformed, "bytes too many"},
-		"reference kept":     {raw(6, "\x01\x70\x01\xd0\x70\x0b"), wasmbin.ErrUnsupported, "global 0 is a reference"},
 		"names":              {with(func(m *w.Module) { m.Custom("name", []byte{1, 2, 1, 0}) }), wasmbin.ErrTruncated, "name section"},
 	} {
 		out, info, err := rewriteWasm(c.wasm, both)
@@ -114,30 +113,32 @@ func TestRewrite_info(t *testing.T) {
 	zeros := w.Repeat(3, w.I32Const(0))
 	null := []byte{0xd0, 0x70}
 	for name, c := range map[string]struct {
-		wasm    []byte
-		uses    rewrite.Uses
-		inPlace bool
+		wasm       []byte
+		uses       rewrite.Uses
+		references bool
 	}{
-		"nothing":         {one(), rewrite.Uses{}, true},
-		"table.set":       {one(w.I32Const(0), null, []byte{0x26, 0}), rewrite.Uses{TableWrite: true}, false},
-		"table.get":       {one(w.I32Const(0), []byte{0x25, 0}, w.Drop), rewrite.Uses{}, true},
-		"table.grow":      {one(null, w.I32Const(0), []byte{0xfc, 15, 0}, w.Drop), rewrite.Uses{TableWrite: true}, false},
-		"table.fill":      {one(w.I32Const(0), null, w.I32Const(0), []byte{0xfc, 17, 0}), rewrite.Uses{TableWrite: true}, false},
-		"table.copy":      {one(zeros, []byte{0xfc, 14, 0, 0}), rewrite.Uses{TableWrite: true}, false},
-		"table.init":      {passive(9, "\x01\x01\x00\x01\x00", zeros, []byte{0xfc, 12, 0, 0}), rewrite.Uses{TableWrite: true}, false},
-		"elem.drop":       {passive(9, "\x01\x01\x00\x01\x00", []byte{0xfc, 13, 0}), rewrite.Uses{ElemDrop: true}, false},
-		"memory.init":     {passive(11, "\x01\x01\x02hi", zeros, []byte{0xfc, 8, 0, 0}), rewrite.Uses{MemoryInit: true}, true},
-		"data.drop":       {passive(11, "\x01\x01\x02hi", []byte{0xfc, 9, 0}), rewrite.Uses{DataDrop: true}, false},
-		"memory.grow":     {one(w.I32Const(0), w.MemoryGrow, w.Drop), rewrite.Uses{MemoryGrow: true}, true},
-		"memory.copy":     {one(zeros, []byte{0xfc, 10, 0, 0}), rewrite.Uses{}, true},
+		"nothing":         {one(), rewrite.Uses{}, false},
+		"table.set":       {one(w.I32Const(0), null, []byte{0x26, 0}), rewrite.Uses{TableWrite: true}, true},
+		"table.get":       {one(w.I32Const(0), []byte{0x25, 0}, w.Drop), rewrite.Uses{}, false},
+		"table.grow":      {one(null, w.I32Const(0), []byte{0xfc, 15, 0}, w.Drop), rewrite.Uses{TableWrite: true}, true},
+		"table.fill":      {one(w.I32Const(0), null, w.I32Const(0), []byte{0xfc, 17, 0}), rewrite.Uses{TableWrite: true}, true},
+		"table.copy":      {one(zeros, []byte{0xfc, 14, 0, 0}), rewrite.Uses{TableWrite: true}, true},
+		"table.init":      {passive(9, "\x01\x01\x00\x01\x00", zeros, []byte{0xfc, 12, 0, 0}), rewrite.Uses{TableWrite: true}, true},
+		"elem.drop":       {passive(9, "\x01\x01\x00\x01\x00", []byte{0xfc, 13, 0}), rewrite.Uses{ElemDrop: true}, true},
+		"memory.init":     {passive(11, "\x01\x01\x02hi", zeros, []byte{0xfc, 8, 0, 0}), rewrite.Uses{MemoryInit: true}, false},
+		"data.drop":       {passive(11, "\x01\x01\x02hi", []byte{0xfc, 9, 0}), rewrite.Uses{DataDrop: true}, true},
+		"memory.grow":     {one(w.I32Const(0), w.MemoryGrow, w.Drop), rewrite.Uses{MemoryGrow: true}, false},
+		"memory.copy":     {one(zeros, []byte{0xfc, 10, 0, 0}), rewrite.Uses{}, false},
+		"a reference":     {raw(6, "\x01\x70\x01\xd0\x70\x0b"), rewrite.Uses{}, true},
+		"a constant one":  {raw(6, "\x01\x70\x00\xd0\x70\x0b"), rewrite.Uses{}, false},
 		"imported memory": {imported(2, 0, 1), rewrite.Uses{}, false},
 		"imported table":  {imported(1, 0x70, 0, 1), rewrite.Uses{}, false},
-		"their constant":  {imported(3, w.I32, 0), rewrite.Uses{}, true},
+		"their constant":  {imported(3, w.I32, 0), rewrite.Uses{}, false},
 		"their global":    {imported(3, w.I32, 1), rewrite.Uses{}, false},
 	} {
 		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {}} {
 			out, info, err := rewriteWasm(c.wasm, o)
-			if err != nil || info.Uses != c.uses || info.InPlace() != c.inPlace {
+			if err != nil || info.Uses != c.uses || info.References() != (c.references && (o.Snapshot || info.Uses != rewrite.Uses{})) {
 				t.Errorf("%s, %+v: %+v, %v", name, o, info, err)
 			} else if err := valid(t, out); err != nil {
 				t.Errorf("%s, %+v: %v", name, o, err)

@@ -111,7 +111,7 @@ func newWorld(t *testing.T, dir string, rewritten bool) *world {
 // compiles tells whether a module is valid.
 func (w *world) compiles(wasm []byte) error {
 	if w.rewritten {
-		out, _, err := rewriteAny(wasm)
+		out, _, err := rewriteWasm(wasm, both)
 		if err != nil {
 			return err
 		}

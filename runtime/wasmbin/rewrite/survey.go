@@ -16,11 +16,8 @@ func (w *rewriter) survey() {
 		switch i.Kind {
 		case wasmbin.Global:
 			w.imported.globals = append(w.imported.globals, i)
-			w.info.Shared = w.info.Shared || i.Mutable
-		case wasmbin.Table:
-			w.info.Shared = true
 		case wasmbin.Mem:
-			w.hasMem, w.info.Shared = true, true
+			w.hasMem = true
 		}
 	}
 	for _, s := range w.b.Sections() {
@@ -74,15 +71,12 @@ func (w *rewriter) plan() {
 		}
 		index := uint32(len(w.imported.globals) + i)
 		name := fmt.Sprintf("%sglobal.%d", Prefix, index)
-		switch {
-		case g.typ == typeV128:
-			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Get: name + ".get", Set: name + ".set"})
-			w.addGetSet(index, name)
-		case g.typ >= typeF64 && g.typ <= typeI32:
+		if g.typ != typeV128 {
 			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Export: name})
-		default:
-			w.unsupported("global %d is a reference that changes, which cannot be kept in a snapshot", index)
+			continue
 		}
+		w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Get: name + ".get", Set: name + ".set"})
+		w.addGetSet(index, name)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -81,18 +80,9 @@ func rewriteWasm(wasm []byte, o rewrite.Options) ([]byte, *rewrite.Info, error) 
 	return rewrite.Rewrite(m, o)
 }
 
-// rewriteAny meters a module at least, if no snapshot of it can be taken.
-func rewriteAny(wasm []byte) ([]byte, *rewrite.Info, error) {
-	out, info, err := rewriteWasm(wasm, both)
-	if err != nil && strings.Contains(err.Error(), "is a reference that changes") {
-		return rewriteWasm(wasm, rewrite.Options{Meter: true})
-	}
-	return out, info, err
-}
-
 // load rewrites a module and instantiates it, as the engine is to: data, then start.
 func (h *host) load(ctx context.Context, wasm []byte, c wazero.ModuleConfig) (*guest, error) {
-	out, info, err := rewriteAny(wasm)
+	out, info, err := rewriteWasm(wasm, both)
 	if err != nil {
 		return nil, err
 	}
