@@ -58,6 +58,12 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	answers := make([]runtime.Answer, len(round))
+	if err := r.conn.awaitReady(ctx); err != nil {
+		for i := range answers {
+			answers[i].Err = err
+		}
+		return answers
+	}
 	waits := make([]*ask.Sent, len(round))
 	declared := r.declared()
 	for i, q := range round {
@@ -73,6 +79,28 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 		}
 	}
 	return answers
+}
+
+// readyTime is how long a call that asks waits for a client to say that it is ready.
+const readyTime = 5 * time.Second
+
+// awaitReady waits for notifications/initialized: until then a session is sent no requests.
+func (c *Conn) awaitReady(ctx context.Context) error {
+	select {
+	case <-c.readied:
+		return nil
+	default:
+	}
+	late := time.NewTimer(readyTime)
+	defer late.Stop()
+	select {
+	case <-c.readied:
+		return nil
+	case <-late.C:
+		return &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the client has not said that it is ready (notifications/initialized)"}
+	case <-ctx.Done():
+		return &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}
+	}
 }
 
 // fitLegacy is what a session is asked. One that knows pages to sign in at wants a name for each visit.

@@ -67,7 +67,9 @@ type Conn struct {
 	// version is the legacy session's protocol version, nil before initialize.
 	version atomic.Pointer[string]
 	// ready is set by notifications/initialized.
-	ready atomic.Bool
+	ready   atomic.Bool
+	once    sync.Once
+	readied chan struct{} // closed when it was, once
 	// capabilities are what the legacy session's client can be asked, nil before initialize.
 	capabilities atomic.Pointer[ask.Abilities]
 	// client is how the client calls itself; nil before it has said so.
@@ -124,6 +126,7 @@ func (c *Conn) notified(m *jsonrpc.Message) {
 	case "notifications/initialized":
 		if c.session() != "" && !era.IsModern(m) {
 			c.ready.Store(true)
+			c.once.Do(func() { close(c.readied) })
 		}
 	case "notifications/cancelled":
 		c.cancel(rawjson.Get(m.Params, "requestId"))

@@ -162,7 +162,8 @@ func (s *Server) nextCall() string {
 // remembers is the legacy session, if there is one, and the requests in flight. It is cheap. The
 // caller closes it.
 func (s *Server) Connect(o ConnOptions) *Conn {
-	c := &Conn{server: s, opts: o}
+	c := &Conn{server: s, opts: o, readied: make(chan struct{})}
+	c.desk.Notify = o.Notify
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.closed = s.closed; !s.closed {

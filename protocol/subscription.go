@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -41,10 +42,20 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-l.Ended:
+			r.tearDown(meta)
 			return r.frame(rawjson.Object{{Key: "_meta", Value: meta}}, false), nil
 		case <-l.Wake:
 			r.stream.Tell(l.News(meta)...)
 		}
+	}
+}
+
+// tearDown tells the client that the server ends a subscription. Where a connection is a client's own nothing else says
+// so before the result; over HTTP it is the end of the stream.
+func (r *request) tearDown(meta []byte) {
+	if r.conn.opts.Notify != nil {
+		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", rawjson.Object{
+			{Key: "_meta", Value: meta}, {Key: "requestId", Value: r.id}, {Key: "reason", Value: json.RawMessage(`"the server ends the subscription"`)}}))
 	}
 }
 

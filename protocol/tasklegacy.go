@@ -188,6 +188,9 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	defer m.ReleaseQuestions(t.ID)
 	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
+	if err := r.conn.awaitReady(ctx); err != nil {
+		return err
+	}
 	keys := slices.Sorted(maps.Keys(t.Requests))
 	waits := make([]*ask.Sent, 0, len(keys))
 	defer func() {

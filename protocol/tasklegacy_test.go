@@ -25,6 +25,7 @@ func TestAskForTask_leavesNothing(t *testing.T) {
 	var said []string
 	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
+	close(c.readied)
 	r := &request{conn: c, server: h.server, stream: stream.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
 	for range 30 { // each would leave two behind
 		ctx, cancel := context.WithCancel(t.Context())

@@ -20,6 +20,9 @@ const maxSent = 64
 // Desk has the requests that a legacy client was sent, until it answers. The zero value is empty. It is safe for
 // concurrent use.
 type Desk struct {
+	// Notify tells the client something that belongs to no request of its own; nil is that there is no way to.
+	Notify func(msg []byte)
+
 	mu    sync.Mutex
 	sent  map[string]*Sent // by id
 	count uint64           // how many there were
@@ -88,8 +91,8 @@ func ownCopy(m *jsonrpc.Message) *jsonrpc.Message {
 	return own
 }
 
-// Wait waits for the answer, which is ignored if it comes later. A client whose time is over, for the cause
-// runtime.ErrUnanswered, is told so.
+// Wait waits for the answer, which is ignored if it comes later. The client is told that nobody waits any more: its time
+// is over, for the cause runtime.ErrUnanswered, or the call has ended.
 func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	defer s.forget()
 	select {
@@ -101,8 +104,11 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
-		s.withdraw()
+		s.withdraw("the time is over")
 		return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindTimeout, Message: "the client did not answer in time"}}
+	}
+	if s.forget() {
+		s.recall()
 	}
 	return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}}
 }
@@ -111,7 +117,7 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 // and after Wait.
 func (s *Sent) Drop() {
 	if s.forget() {
-		s.withdraw()
+		s.withdraw("the time is over")
 	}
 }
 
@@ -125,9 +131,18 @@ func (s *Sent) forget() (open bool) {
 }
 
 // withdraw tells the client that its answer is not waited for any more.
-func (s *Sent) withdraw() {
-	s.tell(jsonrpc.Notification("notifications/cancelled", rawjson.Object{
-		{Key: "requestId", Value: s.id}, {Key: "reason", Value: json.RawMessage(`"the time is over"`)}}))
+func (s *Sent) withdraw(why string) { s.tell(s.cancelled(why)) }
+
+// recall does so for a call that is over, for which nothing is said any more.
+func (s *Sent) recall() {
+	if s.desk.Notify != nil {
+		s.desk.Notify(s.cancelled("the call is over"))
+	}
+}
+
+func (s *Sent) cancelled(why string) []byte {
+	return jsonrpc.Notification("notifications/cancelled", rawjson.Object{
+		{Key: "requestId", Value: s.id}, {Key: "reason", Value: rawjson.AppendString(nil, why)}})
 }
 
 // codeUserRejected is what clients answer when their user does not let a model be asked.

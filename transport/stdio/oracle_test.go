@@ -93,7 +93,7 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 	if list, err := session.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 3 {
 		t.Fatalf("tools: %v, %v", list, err)
 	}
-	for _, text := range []string{"hello", "日本\n\r\u2028", ""} {
+	for _, text := range []string{"hello", "日本\n\r\u00a0", ""} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": text}})
 		if err != nil || result.Content[0].(*mcp.TextContent).Text != text {
 			t.Errorf("echo %q: %+v, %v", text, result, err)

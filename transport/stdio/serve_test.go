@@ -505,7 +505,7 @@ func TestServe_DrainIsBounded(t *testing.T) {
 	c.send(callOf(1, "deaf"))
 	<-f.entered
 	c.in.Close()
-	if err := c.end(); err != nil {
+	if err := c.end(); err != errLeft {
 		t.Fatal(err)
 	}
 	close(f.release)
@@ -538,7 +538,7 @@ func TestServe_BlockedWrite(t *testing.T) {
 	stop()
 	select {
 	case err := <-done:
-		if err != nil {
+		if err != errLeft {
 			t.Error(err)
 		}
 	case <-time.After(patience):
