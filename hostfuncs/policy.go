@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/quota"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
@@ -72,7 +73,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name), quota: quota.New(p.Name, p.Limits.used())}
+	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name, h.Secrets()), quota: quota.New(p.Name, p.Limits.used())}
 	policy.varies, policy.written = p.Grants.Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)
@@ -125,3 +126,11 @@ func (p *Policy) Name() string { return p.plugin.Name }
 
 // Grants is what the plugin may do.
 func (p *Policy) Grants() *grant.Set { return p.plugin.Grants }
+
+// Secrets is where secrets are that a person set by name.
+func (h *Host) Secrets() secret.Kept {
+	if h.state == "" {
+		return secret.Kept{}
+	}
+	return secret.Kept{Dir: filepath.Join(h.state, "secrets")}
+}

@@ -157,7 +157,13 @@ func (h *house) one() questionJSON {
 // answer runs a command at a terminal, with a yes on its standard input that must not count.
 func (h *house) answer(typed string, args ...string) (seen, out string, code int) {
 	h.t.Helper()
-	cmd := h.program(args...)
+	return h.answerAs(func(cmd *exec.Cmd) *exec.Cmd { return cmd }, typed, args...)
+}
+
+// answerAs is answer with a command that was changed.
+func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ...string) (seen, out string, code int) {
+	h.t.Helper()
+	cmd := change(h.program(args...))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("y\nyes\n"), &stdout, &stderr
 	p := terminaltest.Start(h.t, cmd)

@@ -174,6 +174,7 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings", "registry/frontmatter"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
+	"golang.org/x/term":                      {"cmd/sallyport/internal/terminal"},
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/web"},

@@ -177,6 +177,12 @@ func TestSource(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "two"), []byte("a\nb"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(home, "open"), []byte("for all"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "empty"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	keyring.MockInit()
 	if err := keyring.Set("svc", "me/x", "from the keyring"); err != nil {
 		t.Fatal(err)
@@ -185,7 +191,9 @@ func TestSource(t *testing.T) {
 		"env SALLYPORT_TEST_SECRET": "from the environment", "file ~/key": "from a file", "file " + home + "/key": "from a file",
 		"keyring svc/me/x":      "from the keyring",
 		"env SALLYPORT_TEST_NO": "env SALLYPORT_TEST_NO: it is not set",
-		"file ~/none":           "file ~/none: it is not set",
+		"file ~/none":           "file ~/none: there is no such file",
+		"file ~/open":           "file ~/open: others can read or change it (mode 0644): chmod 600 ~/open",
+		"file ~/empty":          "file ~/empty: it is empty",
 		"file ~/two":            "file ~/two: holds a control character or a line end",
 		"file " + home:          "file " + home + ": it is no regular file",
 		"keyring svc/you":       "keyring svc/you: it is not set",

@@ -58,16 +58,17 @@ func (s Source) Read(home string) (string, error) {
 		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	value = strings.TrimRight(value, "\r\n")
-	switch {
-	case value == "":
+	if value == "" && s.Kind == Env {
 		return "", fmt.Errorf("%s: %w", s, ErrUnset)
-	case len(value) > maxValue:
-		return "", fmt.Errorf("%s: longer than %d bytes", s, maxValue)
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", fmt.Errorf("%s: holds a control character or a line end", s)
+	}
+	if err := Check(value); err != nil {
+		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	return value, nil
 }
+
+// errNoFile says that a file is not there, which is something else than a name that nobody has set.
+var errNoFile = errors.New("there is no such file")
 
 func (s Source) read(home string) (string, error) {
 	switch s.Kind {
@@ -88,22 +89,33 @@ func (s Source) read(home string) (string, error) {
 }
 
 func readFile(name, home string) (string, error) {
+	shown := name
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		if home == "" {
 			return "", errors.New("there is no home folder")
 		}
 		name = filepath.Join(home, rest)
 	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // before Open, which waits at a pipe
+		return "", errors.New("it is no regular file")
+	}
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", ErrUnset
+		return "", errNoFile
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return "", errors.New("this user may not read it")
 	}
 	if err != nil {
 		return "", errors.New("the file cannot be read")
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return "", errors.New("it is no regular file")
+	}
+	if err := closed(shown, info.Mode()); err != nil {
+		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxValue+2))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package vault holds the secrets of one plugin: it reads values from where the operator keeps them, gives the plugin
 // placeholders in their place, and takes their echoes out of what comes back.
 //
-//	v := vault.New(home, key, "github")
+//	v := vault.New(home, key, "github", secret.Kept{Dir: dir})
 //	text, err := v.Value(line)           // looked at again within a minute, so that a rotated token is in use
 //	env["TOKEN"] = v.Placeholder("TOKEN") // of use to nobody else
 //	clean := v.Redactor().Text(answer)
@@ -14,6 +14,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,8 +32,6 @@ const (
 	valueAge = time.Minute
 	// maxRemembered bounds the values of one plugin that echoes are looked for, old ones included.
 	maxRemembered = 64
-	// keyringService is where values are kept that have no other place.
-	keyringService = "sallyport"
 )
 
 // Vault holds the secrets of one plugin. It is safe for concurrent use.
@@ -39,22 +39,23 @@ type Vault struct {
 	home     string
 	key      []byte // placeholders are made with it
 	plugin   string
+	kept     secret.Kept
 	redactor atomic.Pointer[secret.Redactor] // of every value that was read
 
 	mu     sync.Mutex
-	values map[string]kept
+	values map[string]value
 	seen   []secret.Value
 }
 
-type kept struct {
+type value struct {
 	text string
 	at   time.Time
 }
 
 // New returns the vault of a plugin. home is the operator's home folder, empty for none; who has the same key makes the
-// same placeholders.
-func New(home string, key []byte, plugin string) *Vault {
-	return &Vault{home: home, key: key, plugin: plugin, values: map[string]kept{}}
+// same placeholders; kept has what a person set by name.
+func New(home string, key []byte, plugin string, kept secret.Kept) *Vault {
+	return &Vault{home: home, key: key, plugin: plugin, kept: kept, values: map[string]value{}}
 }
 
 // NewKey is a key that no other process has.
@@ -76,7 +77,7 @@ func (v *Vault) Value(line grant.Secret) (string, error) {
 	if err != nil {
 		return "", runtime.AskErrorf(runtime.KindUnavailable, "the secret %s cannot be had: %v", line.Name, err)
 	}
-	v.values[key] = kept{text, time.Now()}
+	v.values[key] = value{text, time.Now()}
 	v.remember(secret.Value{Name: line.Name, Text: text})
 	return text, nil
 }
@@ -93,22 +94,27 @@ func (v *Vault) read(line grant.Secret) (string, error) {
 	if err == nil {
 		return text, nil
 	}
-	text, other := secret.Source{Kind: secret.Keyring, Name: keyringService + "/" + line.Name}.Read(v.home)
-	if other == nil {
+	text, other := v.kept.Get(line.Name)
+	switch {
+	case other == nil:
 		return text, nil
+	case !errors.Is(err, secret.ErrUnset):
+		return "", err // the variable is there, and no secret
+	case errors.Is(other, secret.ErrUnset) || v.kept.Dir == "":
+		return "", fmt.Errorf("it is not set: sallyport secret set %s asks for it", line.Name)
 	}
-	return "", err
+	return "", other
 }
 
 // remember has a value looked for in what comes back from now on.
-func (v *Vault) remember(value secret.Value) {
-	if slices.Contains(v.seen, value) {
+func (v *Vault) remember(known secret.Value) {
+	if slices.Contains(v.seen, known) {
 		return
 	}
 	if len(v.seen) >= maxRemembered {
 		v.seen = v.seen[1:]
 	}
-	v.seen = append(v.seen, value)
+	v.seen = append(v.seen, known)
 	v.redactor.Store(secret.NewRedactor(v.seen...))
 }
 

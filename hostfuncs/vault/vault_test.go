@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -20,7 +21,7 @@ func TestVault_Value(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v := New("", NewKey(), "p")
+	v := New("", NewKey(), "p", secret.Kept{})
 	if v.Redactor() != nil {
 		t.Error("something is looked for before anything was read")
 	}
@@ -50,7 +51,7 @@ func TestVault_Value(t *testing.T) {
 }
 
 func TestVault_Missing(t *testing.T) {
-	v := New("", NewKey(), "p")
+	v := New("", NewKey(), "p", secret.Kept{})
 	var ask *runtime.AskError
 	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")})
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.HasPrefix(ask.Message, "the secret TOKEN cannot be had: ") {
@@ -61,12 +62,12 @@ func TestVault_Missing(t *testing.T) {
 // A placeholder is the same for one plugin of one host, and no other's.
 func TestVault_Placeholder(t *testing.T) {
 	key := NewKey()
-	p := New("", key, "p").Placeholder("TOKEN")
-	if again := New("", key, "p").Placeholder("TOKEN"); again != p || !strings.HasPrefix(p, "sallyport-") {
+	p := New("", key, "p", secret.Kept{}).Placeholder("TOKEN")
+	if again := New("", key, "p", secret.Kept{}).Placeholder("TOKEN"); again != p || !strings.HasPrefix(p, "sallyport-") {
 		t.Errorf("%s and %s", p, again)
 	}
 	for what, other := range map[string]string{
-		"name": New("", key, "p").Placeholder("OTHER"), "plugin": New("", key, "q").Placeholder("TOKEN"), "host": New("", NewKey(), "p").Placeholder("TOKEN"),
+		"name": New("", key, "p", secret.Kept{}).Placeholder("OTHER"), "plugin": New("", key, "q", secret.Kept{}).Placeholder("TOKEN"), "host": New("", NewKey(), "p", secret.Kept{}).Placeholder("TOKEN"),
 	} {
 		if other == p {
 			t.Errorf("the same for another %s", what)

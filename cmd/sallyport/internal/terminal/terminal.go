@@ -24,6 +24,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // ErrNone says that nobody can be asked.
@@ -93,6 +95,39 @@ func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
 			return "", io.EOF
 		}
 		return r.line, nil
+	}
+}
+
+// Secret shows a prompt and reads one line that the terminal does not show, without its end. Errors are those of Line.
+func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
+	fd := int(t.in.Fd())
+	before, err := term.MakeRaw(fd) // nothing is shown from here on, also of what is typed before the prompt is read
+	if err != nil {
+		return "", ErrNone
+	}
+	defer func() { _ = term.Restore(fd, before) }() // the terminal is still there
+	if err := t.flush(); err != nil {
+		return "", ErrNone
+	}
+	if _, err := fmt.Fprint(t.out, prompt); err != nil {
+		return "", ErrNone
+	}
+	type read struct {
+		line []byte
+		err  error
+	}
+	answer := make(chan read, 1) // so that the reader ends when nobody waits for it any more
+	go func() {
+		line, err := term.ReadPassword(fd)
+		answer <- read{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprint(t.out, "\r\n")
+		return "", ctx.Err()
+	case r := <-answer:
+		fmt.Fprint(t.out, "\r\n")
+		return string(r.line), r.err
 	}
 }
 

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+)
+
+// maxTyped is the longest line that terminals take; one of that length was cut off.
+const maxTyped = 4095
+
+func newSecret(std stdio) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "secret",
+		Short: "keep a secret that the host puts into plugins' requests",
+		Args:  noCommand,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newSecretSet(std), newSecretRemove(std))
+	return c
+}
+
+func newSecretSet(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "set NAME",
+		Short: "keep a value under a name; reads it at the terminal, where nobody sees it",
+		Long: `Keep a value under a name, for lines such as secret: NAME. It is read at the terminal without being shown, never from
+an argument or standard input, and kept in the keyring of the operating system, or, where there is none, in an
+owner-only file of the state folder. A variable of that name comes first.`,
+		Args: words(1, 1),
+		RunE: withSecrets(func(ctx context.Context, s *settings.Settings, kept secret.Kept, name string) error {
+			value, err := typedSecret(ctx, name)
+			if err != nil {
+				return err
+			}
+			where, err := kept.Set(name, value)
+			if err != nil {
+				return fmt.Errorf("the secret %s: %w", voice.Line(name), err)
+			}
+			fmt.Fprintf(std.out, "kept %s of %s in %s: hosts that run have it within a minute\n", voice.Count(len(value), "byte"), name, where)
+			for _, elsewhere := range takenFrom(s, name) {
+				fmt.Fprintf(std.out, "note: %s\n", voice.Line(elsewhere))
+			}
+			return nil
+		}),
+	}
+}
+
+func newSecretRemove(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "forget a value; asks you at the terminal",
+		Args:  words(1, 1),
+		RunE: withSecrets(func(ctx context.Context, _ *settings.Settings, kept secret.Kept, name string) error {
+			if err := agreed(ctx, "secret  "+voice.Line(name), "forget it?"); err != nil {
+				return err
+			}
+			err := kept.Remove(name)
+			if errors.Is(err, secret.ErrUnset) {
+				return fmt.Errorf("no secret %q is kept", name)
+			}
+			if err == nil {
+				fmt.Fprintf(std.out, "forgotten: %s\n", voice.Line(name))
+			}
+			return err
+		}),
+	}
+}
+
+// withSecrets runs a command over the secrets of its settings.
+func withSecrets(do func(ctx context.Context, s *settings.Settings, kept secret.Kept, name string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := loadSettings(c, "")
+		if err != nil {
+			return err
+		}
+		if err := private.Folder(s.Text("state")); err != nil {
+			return err
+		}
+		gates := host.Gates(s)
+		defer gates.Close()
+		return do(c.Context(), s, gates.Secrets(), args[0])
+	}
+}
+
+// typedSecret reads a value at the terminal.
+func typedSecret(ctx context.Context, name string) (string, error) {
+	if !secret.ValidName(name) {
+		return "", fmt.Errorf("%q is no name of a secret: write letters, digits, _ . and -", name)
+	}
+	t, err := terminal.Open()
+	if err != nil {
+		return "", voice.Hint(err, "a person types this, at a terminal: nothing else that starts this command can")
+	}
+	defer t.Close()
+	value, err := t.Secret(ctx, "the value of "+name+", which is not shown: ")
+	if err != nil {
+		return "", errors.New("nothing was typed, and nothing was changed")
+	}
+	if value = strings.TrimSpace(value); len(value) >= maxTyped {
+		return "", voice.Hint(fmt.Errorf("a terminal takes %d bytes of one line at most, and this may have been cut off", maxTyped), "put it into an owner-only file, and write from: file ~/PATH in the line")
+	}
+	return value, nil
+}
+
+// takenFrom names the plugins whose lines take a secret from another place.
+func takenFrom(s *settings.Settings, name string) (notes []string) {
+	for _, p := range s.Plugins {
+		for _, line := range p.Grants.Secrets() {
+			if line.Name == name && line.From != "" {
+				notes = append(notes, fmt.Sprintf("the line of %s takes it from %s, and not from here: take from: out of the line", p.Name, line.From))
+			}
+		}
+	}
+	return notes
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+)
+
+// withoutKeyring has a command find no keyring, whatever this machine has.
+func withoutKeyring(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(cmd.Env, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", "PATH=/nonexistent")
+	return cmd
+}
+
+// A secret is typed at a terminal that does not show it, kept where nobody else reads it, and put into requests.
+func TestSecret_set(t *testing.T) {
+	const value = "correct-horse-battery-staple"
+	got := make(chan string, 1)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("Authorization")
+		w.Write([]byte("page " + r.Header.Get("Authorization")))
+	}))
+	defer site.Close()
+	h := &house{t: t, dir: folder(t, bundled(t, "fetch")), site: site.URL, config: "plugins:\n  fetch:\n    grants:\n      - net: GET " + site.URL + "/**\n      - secret: TOKEN\n        to: " +
+		site.URL + "/**\n        as: 'Authorization: Bearer {secret}'\n"}
+	h.state = compiledState(t, h.dir)
+	serve := withoutKeyring(h.program("serve", h.dir))
+	s := h.connect(serve)
+	fetch := func() string {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch-fetch", Arguments: map[string]any{"url": site.URL + "/a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(r)
+	}
+	if said := fetch(); !strings.Contains(said, "the secret TOKEN cannot be had: it is not set: sallyport secret set TOKEN asks for it") {
+		t.Errorf("%q", said)
+	}
+
+	cmd := withoutKeyring(h.program("secret", "set", "TOKEN"))
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("wrong\n"), &out, &out
+	p := terminaltest.Start(t, cmd)
+	p.Expect("the value of TOKEN, which is not shown: ")
+	p.Type(value)
+	if err := p.Wait(); err != nil || strings.Contains(p.Seen(), value) || !strings.Contains(out.String(), "kept 28 bytes of TOKEN in ") {
+		t.Errorf("%v %q %q", err, p.Seen(), out.String())
+	}
+	kept := filepath.Join(h.state, "secrets", "TOKEN.secret")
+	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	if said := fetch(); strings.Contains(said, value) || !strings.Contains(said, "[secret:TOKEN]") {
+		t.Errorf("%q", said)
+	}
+	if header := <-got; header != "Bearer "+value {
+		t.Errorf("the server saw %q", header)
+	}
+	if err := os.Chmod(kept, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := withoutKeyring(h.program("call", bundled(t, "fetch"), "fetch", `{"url":"`+site.URL+`/b"}`, "--grant", "net: GET "+site.URL+"/**",
+		"--grant", "secret: TOKEN {to: "+site.URL+"/**, as: \"X-Token: {secret}\"}")).CombinedOutput(); err == nil || !strings.Contains(string(said), "chmod 600 ") {
+		t.Errorf("a secret that others can read is taken: %s %v", said, err)
+	}
+
+	alone := withoutKeyring(h.program("secret", "set", "TOKEN"))
+	alone.Stdin, alone.SysProcAttr = strings.NewReader("other-value-of-it\n"), &syscall.SysProcAttr{Setsid: true}
+	if said, err := alone.CombinedOutput(); err == nil || !strings.Contains(string(said), "there is no terminal to ask at") {
+		t.Errorf("%s %v", said, err)
+	}
+	if _, out, code := h.answerAs(withoutKeyring, "y", "secret", "remove", "TOKEN"); code != 0 || out != "forgotten: TOKEN\n" {
+		t.Errorf("%d %q", code, out)
+	}
+	if _, err := os.Stat(kept); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+// A prompt that is interrupted keeps nothing.
+func TestSecret_interrupted(t *testing.T) {
+	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	one := h.program("secret", "set", "TOKEN")
+	p := terminaltest.Start(t, one)
+	p.Expect("not shown: ")
+	if err := one.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err == nil {
+		t.Error("an interrupted command succeeds")
+	}
+	if _, err := os.Stat(filepath.Join(h.state, "secrets")); !os.IsNotExist(err) {
+		t.Error("something is kept:", err)
+	}
+}

@@ -1,0 +1,107 @@
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zalando/go-keyring"
+)
+
+// keyringService is where the keyring has values that have no other place.
+const keyringService = "sallyport"
+
+// Kept is where values are that a person has set by name: the keyring of the operating system, or, where there is none,
+// owner-only files of a folder.
+type Kept struct {
+	Dir string // the folder, made when it is needed; empty is the keyring alone
+}
+
+// Check refuses a value that cannot be kept: one that is empty, longer than 64 KiB, or no single line of visible text.
+func Check(value string) error {
+	switch {
+	case value == "":
+		return errors.New("it is empty")
+	case len(value) > maxValue:
+		return fmt.Errorf("longer than %d bytes", maxValue)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return errors.New("holds a control character or a line end")
+	}
+	return nil
+}
+
+// Get returns the value of a name. ErrUnset is in the chain of the error if there is none.
+func (k Kept) Get(name string) (string, error) {
+	value, err := Source{Kind: Keyring, Name: keyringService + "/" + name}.Read("")
+	if err == nil || k.Dir == "" {
+		return value, err
+	}
+	data, err := readFile(k.file(name), "")
+	if errors.Is(err, errNoFile) {
+		return "", ErrUnset
+	}
+	if err != nil {
+		return "", fmt.Errorf("the secret %s: %w", name, err)
+	}
+	data = strings.TrimRight(data, "\r\n")
+	return data, Check(data)
+}
+
+// Set keeps a value, and says where: "the keyring", or a file. Another value of that name is gone then.
+func (k Kept) Set(name, value string) (where string, err error) {
+	if !ValidName(name) {
+		return "", fmt.Errorf("%q is no name of a secret: write letters, digits, _ . and -", name)
+	}
+	if err := Check(value); err != nil {
+		return "", err
+	}
+	if keyring.Set(keyringService, name, value) == nil {
+		if k.Dir == "" {
+			return "the keyring", nil
+		}
+		if err := os.Remove(k.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		return "the keyring", nil
+	}
+	if k.Dir == "" {
+		return "", errors.New("the keyring cannot be used")
+	}
+	return k.file(name), k.write(name, value)
+}
+
+// Remove takes a value away; ErrUnset if there is none.
+func (k Kept) Remove(name string) error {
+	ring, file := keyring.Delete(keyringService, name), os.ErrNotExist
+	if k.Dir != "" && ValidName(name) {
+		file = os.Remove(k.file(name))
+	}
+	switch {
+	case file != nil && !errors.Is(file, os.ErrNotExist):
+		return file
+	case ring != nil && file != nil:
+		return ErrUnset
+	}
+	return nil
+}
+
+// file has an ending, so that no name is that of a folder.
+func (k Kept) file(name string) string { return filepath.Join(k.Dir, name+".secret") }
+
+func (k Kept) write(name, value string) error {
+	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(k.Dir, "new-*") // owner-only
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone already when the move succeeded
+	_, err = tmp.WriteString(value)
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), k.file(name))
+}

@@ -1,0 +1,68 @@
+package secret_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/zalando/go-keyring"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+)
+
+// What a person sets by name is found by name: in the keyring, or, without one, in a file that nobody else reads.
+func TestKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "secrets")
+	kept := secret.Kept{Dir: dir}
+	want := func(what, value string) {
+		t.Helper()
+		if got, err := kept.Get("TOKEN"); got != value || (value == "") != errors.Is(err, secret.ErrUnset) {
+			t.Errorf("%s: %q, %v", what, got, err)
+		}
+	}
+	keyring.MockInitWithError(errors.New("no keyring here"))
+	want("nothing", "")
+	where, err := kept.Set("TOKEN", "first-value")
+	if info, statErr := os.Stat(where); err != nil || statErr != nil || info.Mode().Perm() != 0o600 || filepath.Dir(where) != dir {
+		t.Errorf("%s %v %v %v", where, info, statErr, err)
+	}
+	want("a file", "first-value")
+	if _, err := kept.Set("TOKEN", "second-value"); err != nil {
+		t.Error(err)
+	}
+	want("set again", "second-value")
+	if err := os.Chmod(where, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := kept.Get("TOKEN"); err == nil || got != "" {
+		t.Errorf("one that others read: %q", got)
+	}
+
+	keyring.MockInit()
+	if where, err := kept.Set("TOKEN", "third-value"); err != nil || where != "the keyring" {
+		t.Error(where, err)
+	}
+	want("the keyring", "third-value")
+	if _, err := os.Stat(where); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the old value lies there still:", err)
+	}
+	if err := kept.Remove("TOKEN"); err != nil {
+		t.Error(err)
+	}
+	want("removed", "")
+	if err := kept.Remove("TOKEN"); !errors.Is(err, secret.ErrUnset) {
+		t.Error(err)
+	}
+	for _, c := range [][2]string{{"TOKEN", ""}, {"TOKEN", "a\nb"}, {"TOKEN", string(make([]byte, 70<<10))}, {"../x", "v"}, {"", "v"}, {"a b", "v"}} {
+		if where, err := kept.Set(c[0], c[1]); err == nil {
+			t.Errorf("%.20q is kept in %s", c, where)
+		}
+	}
+	keyring.MockInitWithError(errors.New("no keyring here"))
+	for _, name := range []string{".", ".."} {
+		if where, err := kept.Set(name, "value"); err != nil || filepath.Dir(where) != dir {
+			t.Errorf("%s: %s %v", name, where, err)
+		}
+	}
+}
