@@ -45,7 +45,7 @@ func Keys() []Key {
 		{"state", Path, "", "state", "where tokens, caches and the log are kept; unset is the user's state folder"},
 		{"lock", Path, "", "lock", "the lock file: which bytes of each plugin were approved; unset is one in the state folder, for all plugin folders"},
 		{"locked", Bool, "false", "locked", "serve nothing that is not in the lock file; false trusts what is seen first"},
-		{"state_keys", Path, "", "", "file of keys for calls that wait for an answer, shared by hosts behind one address; unset is a key in the state folder"},
+		{"state_keys", Path, "", "", "file of keys for calls that wait for an answer, shared by hosts behind one address; unset is a key in the state folder; a call goes on only for the token that began it, so hosts that share keys share their tokens too"},
 		{"workspace", Path, "", "", "the folder that {workspace} stands for in grants; plugins see it as /workspace"},
 		{"search", Bool, "false", "search", "list two tools, sallyport-search and sallyport-call, in place of all"},
 		{"http.addr", Text, "", "http", "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},
