@@ -1,5 +1,5 @@
 # make run        build everything and serve the bundled plugins on 127.0.0.1:8470/mcp
-# make test       every test that needs only Go and make
+# make test       every test that needs only Go, make and git
 # make test-all   the rest: real clients, conformance, race, fuzzing, other systems (installs what it needs)
 # make help       all targets
 
@@ -44,7 +44,7 @@ STRICT := build/strict
 build/strict: FORCE
 	@go build -o $@ ./cmd/strict
 
-test: $(BIN) plugins $(STRICT) ## every test that needs only Go and make
+test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	$(STRICT) ./...
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,5 +65,59 @@ func TestDocs_everyExampleLoads(t *testing.T) {
 	}
 	if examples == 0 {
 		t.Error("no example on the page")
+	}
+}
+
+// Each recipe of the page allows and refuses what stands below it.
+func TestDocs_recipes(t *testing.T) {
+	_, rest, _ := strings.Cut(configurationPage(t), "\n## Recipes\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	state, home := t.TempDir(), t.TempDir()
+	if err := os.Chmod(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]int{}
+	var config string
+	for i, block := range strings.Split(section, "```") {
+		if i%2 == 0 {
+			continue
+		}
+		if text, ok := strings.CutPrefix(block, "yaml\n"); ok {
+			config = text
+			continue
+		}
+		for line := range strings.Lines(strings.TrimSpace(block)) {
+			command, want, ok := strings.Cut(strings.TrimSpace(line), "# ")
+			if !ok || !strings.HasPrefix(command, "sallyport ") {
+				t.Fatalf("%q is no command with its outcome", line)
+			}
+			got := outcomeOf(t, config, command, state, home)
+			if got != want {
+				t.Errorf("%s is %s, and the page says %s", command, got, want)
+			}
+			said[want]++
+		}
+	}
+	if said["allowed"] < 6 || said["refused"] < 6 || said["asks"] < 1 {
+		t.Errorf("the recipes say %v", said)
+	}
+}
+
+// outcomeOf runs a command of the page over a configuration, and says in a word what came of it.
+func outcomeOf(t *testing.T, config, command, state, home string) string {
+	t.Helper()
+	full := program(t, config)
+	cmd := exec.Command("sh", "-c", `sallyport() { "$SALLYPORT" "$@" --config "$CONFIG" --state "$STATE"; }; `+command)
+	cmd.Env = append(full.Env, "HOME="+home, "SALLYPORT="+full.Path, "CONFIG="+full.Args[2], "STATE="+state)
+	out, err := cmd.Output()
+	switch text := string(out); {
+	case err == nil && strings.HasPrefix(text, "allowed: "):
+		return "allowed"
+	case strings.Contains(text, "asks for a confirmation"):
+		return "asks"
+	case strings.HasPrefix(text, "refused: "):
+		return "refused"
+	default:
+		return text + fmt.Sprint(err)
 	}
 }
