@@ -107,5 +107,39 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 	}
 	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", voice.Line(v.Name))
 	answered.Answer = "approve"
-	return noteOnce(s)(answered)
+	if err := noteOnce(s)(answered); err != nil {
+		return err
+	}
+	return carry(ctx, w, s, v)
+}
+
+// carry asks whether answers for the bytes before are to hold for the new ones too, which nothing but a yes does.
+func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review) error {
+	answers, err := host.Answers(ctx, s, v)
+	if err != nil || len(answers) == 0 {
+		return err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "\n%s for the bytes before:\n", voice.Count(len(answers), "answer"))
+	for _, g := range answers {
+		voice.Indent(&text, fmt.Sprintf("%s may %s, %s, for %s", voice.Line(g.Plugin), voice.Line(g.Line), until(g.Expires), caller(g.Principal)))
+	}
+	yes, err := confirm(ctx, text.String(), "are they to hold for the new bytes too?")
+	if err != nil {
+		return err
+	}
+	if err := host.Carry(ctx, s, v, yes); err != nil {
+		return err
+	}
+	if !yes {
+		fmt.Fprintln(w, "they are forgotten, and asked again")
+		return nil
+	}
+	fmt.Fprintln(w, "they hold for the new bytes")
+	note := noteOnce(s)
+	for _, g := range answers {
+		err = errors.Join(err, note(operator.Answered{By: operator.ByTerminal, Answer: "carry", ID: g.ID, Plugin: g.Plugin, Digest: v.After.Digest,
+			Principal: g.Principal, What: g.Line, Until: g.Expires}))
+	}
+	return err
 }

@@ -15,7 +15,7 @@ const (
 // Answered is an answer as the audit log keeps it.
 type Answered struct {
 	By        string    // ByTerminal, ByConsole
-	Answer    string    // allow, deny, revoke; approve and reject of a plugin's bytes
+	Answer    string    // allow, deny, revoke, carry to new bytes; approve and reject of a plugin's bytes
 	ID        string    // the question's; empty if there was none
 	Plugin    string    // its name
 	Digest    string    // the bytes that the answer is for

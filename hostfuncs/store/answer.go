@@ -153,3 +153,37 @@ func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 	s.answers.Add(1)
 	return taken, err
 }
+
+// Carry has the answers that were for some bytes of a plugin hold for others; those for once are not among them. It
+// returns how many there were.
+func (s *Store) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
+			after, plugin, before, stampOf(s.now()))
+		if err != nil {
+			return err
+		}
+		n, err = done.RowsAffected()
+		return err
+	})
+	s.answers.Add(1)
+	return n, err
+}
+
+// Forget removes the answers of a plugin that are for other bytes than these: nothing runs any more that they allow.
+func (s *Store) Forget(ctx context.Context, plugin, digest string) error {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM grants WHERE plugin = ? AND digest <> ?", plugin, digest)
+		return err
+	})
+	s.answers.Add(1)
+	return err
+}
+
+// Prune removes the questions of a plugin that other bytes than these asked: nobody waits for their answers.
+func (s *Store) Prune(ctx context.Context, plugin, digest string) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE plugin = ? AND digest <> ?", plugin, digest)
+		return err
+	})
+}

@@ -164,3 +164,45 @@ func TestAsk_isBounded(t *testing.T) {
 		t.Error("two questions of one name:", err)
 	}
 }
+
+// Answers move from some bytes of a plugin to others when a person says so; questions and answers of other bytes go.
+func TestCarry(t *testing.T) {
+	s, _, _ := open(t)
+	ctx := t.Context()
+	ask := func(id, plugin, digest string) {
+		if _, err := s.Ask(ctx, store.Question{ID: id, Plugin: plugin, Digest: digest, Principal: "a", Line: "line " + id, Effect: id, Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow := func(id, plugin, digest string, a store.Answer) {
+		ask(id, plugin, digest)
+		if _, err := s.Allow(ctx, id, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow("1", "p", "old", store.Answer{})
+	allow("2", "p", "old", store.Answer{Once: true})
+	allow("3", "q", "old", store.Answer{})
+	allow("4", "p", "older", store.Answer{})
+	ask("5", "p", "old")
+	ask("6", "p", "new")
+	ask("7", "q", "old")
+	if n, err := s.Carry(ctx, "p", "old", "new"); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := errors.Join(s.Forget(ctx, "p", "new"), s.Prune(ctx, "p", "new")); err != nil {
+		t.Fatal(err)
+	}
+	var left string
+	grants, err := s.Grants(ctx)
+	for _, g := range grants {
+		left += g.ID + g.Plugin + g.Digest + " "
+	}
+	questions, asked := s.Questions(ctx)
+	for _, q := range questions {
+		left += q.ID + " "
+	}
+	if err = errors.Join(err, asked); err != nil || left != "1pnew 3qold 6 7 " {
+		t.Errorf("%s, %v", left, err)
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -29,14 +31,47 @@ func Review(ctx context.Context, s *settings.Settings, log *slog.Logger, name st
 	return h.Registry.Review(name)
 }
 
-// Decide writes down in the lock file of these settings that a person approves what was reviewed, or rejects it.
+// Decide writes into the lock file of these settings that a person approves the bytes of a review, or rejects them. Questions
+// of other bytes are forgotten with an approval; answers for them are not, see Answers.
 func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, approve bool) error {
 	l, err := OpenLock(s, lock.Options{})
 	if err != nil {
 		return err
 	}
-	if approve {
-		return v.Approve(ctx, l)
+	if !approve {
+		return l.Reject(ctx, v.Name, v.After.Digest)
 	}
-	return l.Reject(ctx, v.Name, v.After.Digest)
+	if err := v.Approve(ctx, l); err != nil {
+		return err
+	}
+	return inStore(s, func(kept *store.Store) error { return kept.Prune(ctx, v.Name, v.After.Digest) })
+}
+
+// Answers are those that hold for the bytes that were approved before, and for longer than one call.
+func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all []store.Grant, err error) {
+	err = inStore(s, func(kept *store.Store) (err error) {
+		all, err = kept.Grants(ctx)
+		return err
+	})
+	return slices.DeleteFunc(all, func(g store.Grant) bool {
+		return g.Once || g.Plugin != v.Name || g.Digest != v.Before.Digest || v.Before.Digest == v.After.Digest
+	}), err
+}
+
+// Carry has the Answers of a review hold for the new bytes, or forgets them.
+func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool) error {
+	return inStore(s, func(kept *store.Store) error {
+		if carry {
+			if _, err := kept.Carry(ctx, v.Name, v.Before.Digest, v.After.Digest); err != nil {
+				return err
+			}
+		}
+		return kept.Forget(ctx, v.Name, v.After.Digest)
+	})
+}
+
+// inStore does something in the store of these settings.
+func inStore(s *settings.Settings, do func(*store.Store) error) error {
+	kept := store.New(store.Options{Dir: s.Text("state")})
+	return errors.Join(do(kept), kept.Close())
 }

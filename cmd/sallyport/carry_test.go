@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+)
+
+// Answers for the bytes before are shown with an update, and hold for the new bytes if the person says so and only then.
+// Questions of the bytes before are gone.
+func TestApprove_carriesAnswers(t *testing.T) {
+	for _, carry := range []bool{true, false} {
+		h := newHouse(t, "refuse")
+		s := h.serve()
+		h.fetch(s, "/one")
+		if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
+			t.Fatal(seen, out)
+		}
+		eventually(t, "the answer holds", func() bool { _, failed := h.fetch(s, "/one"); return !failed })
+		var old questionJSON
+		eventually(t, "it is asked", func() bool {
+			h.fetch(s, "/two")
+			for _, old = range h.pending() {
+				if strings.Contains(old.Effect, "/two") {
+					return true
+				}
+			}
+			return false
+		})
+		file := filepath.Join(h.dir, "fetch.wasm")
+		put(t, file, marked(t, file, "new"))
+
+		cmd := h.program("approve", "fetch", h.dir)
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		p := terminaltest.Start(t, cmd)
+		p.Expect("may fetch serve with these bytes? [y/N] ")
+		p.Type("y")
+		p.Expect("are they to hold for the new bytes too? [y/N] ")
+		if seen := p.Seen(); !strings.Contains(seen, "1 answer for the bytes before:") || !strings.Contains(seen, "fetch may net: GET ") {
+			t.Errorf("%q", seen)
+		}
+		said, typed := "they hold for the new bytes", "y"
+		if !carry {
+			said, typed = "they are forgotten, and asked again", "n"
+		}
+		p.Type(typed)
+		if err := p.Wait(); err != nil || !strings.Contains(out.String(), said) {
+			t.Fatalf("%v, %s", err, out.String())
+		}
+		for _, q := range h.pending() {
+			if q.ID == old.ID {
+				t.Errorf("a question of the bytes before waits: %+v", q)
+			}
+		}
+		eventually(t, "the new bytes serve", func() bool { return h.digest() != old.Digest })
+		s = h.serve()
+		if answer, failed := h.fetch(s, "/one"); failed == carry {
+			t.Errorf("carried %v: %s", carry, answer)
+		}
+		list, err := h.program("grants").Output()
+		if err != nil || strings.Contains(string(list), old.Digest) {
+			t.Errorf("%s, %v", list, err)
+		}
+		if carry {
+			h.logged(`"answer":"carry"`)
+		}
+	}
+}
+
+// digest is that of the bytes of its plugin that serve.
+func (h *house) digest() string {
+	h.t.Helper()
+	out, err := h.program("list", h.dir, "--json").Output()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var all []struct{ Digest string }
+	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
+		h.t.Fatalf("%s: %v", out, err)
+	}
+	return all[0].Digest
+}
