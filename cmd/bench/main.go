@@ -44,7 +44,7 @@ type options struct {
 }
 
 func suites() []suite {
-	return []suite{{"stdio", benchStdio}, {"kept", benchKept}, {"clean", benchClean}, {"peers", benchPeers}, {"start", benchStart}, {"meter", benchMeter}, {"files", benchFiles}, {"gate", benchGate}, {"ask", benchAsk}}
+	return []suite{{"stdio", benchStdio}, {"kept", benchKept}, {"clean", benchClean}, {"peers", benchPeers}, {"start", benchStart}, {"meter", benchMeter}, {"files", benchFiles}, {"gate", benchGate}, {"ask", benchAsk}, {"crowd", benchCrowd}}
 }
 
 func main() {

@@ -49,6 +49,17 @@ func servePeer(name, transport string) error {
 		fmt.Fprintf(os.Stderr, "%s\n", line)
 	}
 	switch name {
+	case "crowd":
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+		return serveCrowd(ctx, func(url string) {
+			at.URL = url
+			ready()
+		})
 	case "gosdk":
 		return peerGoSDK(listener, ready)
 	case "mcpgo":

@@ -150,7 +150,7 @@ func guestFile(name string) string { return filepath.Join("build", "bench", name
 
 // buildGuests builds the echo plugins of both dialects.
 func buildGuests(ctx context.Context) error {
-	for _, name := range []string{"native", "nativepdk", "extism", "asks"} {
+	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy"} {
 		out, err := filepath.Abs(guestFile(name))
 		if err != nil {
 			return err

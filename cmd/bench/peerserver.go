@@ -27,6 +27,7 @@ type server struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	stats net.Conn
+	url   string // where it serves HTTP
 }
 
 // places is the line that a role writes to standard error first.
@@ -68,9 +69,11 @@ func launch(ctx context.Context, role, transport string) (*server, error) {
 		p.stop()
 		return nil, err
 	}
-	if transport == "http" {
+	switch p.url = at.URL; transport {
+	case "crowd": // its clients are many
+	case "http":
 		p.wire, err = dialHTTP(at.URL)
-	} else {
+	default:
 		p.wire, err = newPipe(p.in, out)
 	}
 	if err != nil {
