@@ -108,11 +108,29 @@ func (p Places) whole(name string) string {
 	return name
 }
 
-// wide reports whether a folder is one that no value of a call is bound in: the root, the home, and what is above it.
-// Whoever calls would choose among all files.
+// wide reports whether a folder is one that no value of a call is bound in: the root, the folders right below it, the
+// system's, the home, and what is above and beside it. Whoever calls would choose among all files.
 func (p Places) wide(folder string) bool {
-	at, home := path.Clean(filepath.ToSlash(p.whole(folder))), path.Clean(filepath.ToSlash(p.Home))
-	return at == "/" || !strings.Contains(at, "/") || p.Home != "" && (at == home || isAbove(at, home))
+	at, home, work := folderAt(p.whole(folder)), folderAt(p.Home), folderAt(p.Workspace)
+	switch {
+	case p.Home != "" && isAbove(home, at), p.Workspace != "" && (at == work || isAbove(work, at)):
+		return false
+	case p.Home != "" && (isAbove(at, home) || path.Dir(at) == path.Dir(home)):
+		return true
+	}
+	drive, rest, _ := strings.Cut(at, "/")
+	first, below, _ := strings.Cut(rest, "/")
+	return drive != "" && !strings.HasSuffix(drive, ":") || below == "" || isSystem(first)
+}
+
+func folderAt(name string) string { return path.Clean(filepath.ToSlash(name)) }
+
+// isSystem reports whether a folder right below the root belongs to an operating system.
+func isSystem(name string) bool {
+	return strings.HasPrefix(name, "lib") || slices.Contains([]string{
+		"etc", "usr", "bin", "sbin", "boot", "dev", "proc", "sys", "run", "root", "var", "snap", "nix", "gnu",
+		"system", "library", "private", "applications", "windows", "program files", "program files (x86)", "programdata", "recovery",
+	}, strings.ToLower(name))
 }
 
 // short writes a value of the call as the path that it is in lines: below the workspace, as the plugin sees that or
