@@ -71,7 +71,7 @@ func Meanings(escaped string) []string {
 func decodings(text string) []string {
 	all := []string{lenient(text)}
 	for at := 0; at < len(all) && len(all) < maxDecoded*2; at++ {
-		for _, next := range []string{norm.NFKC.String(all[at]), lenient(all[at])} {
+		for _, next := range []string{Compatible(all[at]), lenient(all[at])} {
 			if !slices.Contains(all, next) {
 				all = append(all, next)
 			}
@@ -79,6 +79,9 @@ func decodings(text string) []string {
 	}
 	return all
 }
+
+// Compatible is a text in its compatibility form, in which look-alikes are one (NFKC).
+func Compatible(text string) string { return norm.NFKC.String(text) }
 
 // cuts are a text as a whole, and as much of it as a reader sees that stops at a character which ended it elsewhere.
 func cuts(text string) []string {

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -417,4 +421,38 @@ func TestSet_Fit_namesTheFile(t *testing.T) {
 	if want := `sallyport.yaml:7: for: the plugin offers no "nothing"`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+}
+
+// No character that compatibility normalization makes a separator or a dot stands in a value that is one step: the whole
+// of Unicode is looked through.
+func TestBind_lookAlikes(t *testing.T) {
+	s := mustSet(t, "net: GET https://a.example/{args.x}")
+	fills := func(v string) bool {
+		u := &url.URL{Scheme: "https", Host: "a.example", Path: "/" + v}
+		u, err := canonical.URL(u)
+		return err == nil && s.Bind(call(map[string][]string{"x": {v}})).Net("GET", u).Allowed
+	}
+	found := 0
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if !utf8.ValidRune(r) || !strings.ContainsAny(norm.NFKC.String(string(r))+norm.NFKD.String(string(r)), `/\?#@:%.`) {
+			continue
+		}
+		if found++; fills("a" + string(r) + "b") {
+			t.Errorf("%U, which is %q, fills a step", r, norm.NFKC.String(string(r)))
+		}
+	}
+	for _, r := range "\u2047\u2A74\u2024\u2044\u2100\u2215\u2216\u2488\u3002\uFE55\uFF0F\uFF61" {
+		if fills("a" + string(r) + "b") {
+			t.Errorf("%U fills a step", r)
+		}
+	}
+	for _, v := range []string{"é", "日本", "a.b", "½", "ﬁ"} {
+		if !fills(v) {
+			t.Errorf("%s does not fill a step", v)
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d look-alikes", found)
+	}
+	t.Logf("%d look-alikes", found)
 }

@@ -93,11 +93,11 @@ func stepValue(s string) bool {
 
 const separators = `/\?#@:%`
 
-// looksLikeSeparator are the characters that compatibility normalization (NFKC) makes a separator or a dot.
+// looksLikeSeparator reports whether compatibility normalization (NFKC) makes a separator or a dot of a character, or
+// resolvers of names and code pages do.
 func looksLikeSeparator(r rune) bool {
-	return r >= 0x80 && strings.ContainsRune("\u2024\u2025\u2026\u2044\u2048\u2049\u2215\u2216\u29F5\u29F8\u3002"+
-		"\uFE13\uFE15\uFE16\uFE19\uFE30\uFE52\uFE55\uFE56\uFE5F\uFE68\uFE6A\uFE6B\uFF03\uFF05\uFF0E\uFF0F\uFF1A\uFF1F\uFF20\uFF3C\uFF61", r) ||
-		r == '\u2100' || r == '\u2101' || r == '\u2105' || r == '\u2106' // a/c, a/s, c/o, c/u
+	return r >= 0x80 && (strings.ContainsRune("\u2044\u2215\u2216\u29F5\u29F8\u29F9\u3002\uFF61", r) ||
+		strings.ContainsAny(canonical.Compatible(string(r)), separators+"."))
 }
 
 // labelValue is a value as one label of a host; false if it cannot be one.

@@ -62,6 +62,9 @@ func checkValue(n Node) error {
 	if n.Kind != Scalar {
 		return failf(n.Line, "the value of %q is plain text or a number", n.Key)
 	}
+	if n.Null {
+		return failf(n.Line, "config %q has no value: write one, in quotes if it is the word", n.Key)
+	}
 	if err := CheckConfig(n.Key, n.Value); err != "" {
 		return failf(n.Line, "%s", err)
 	}

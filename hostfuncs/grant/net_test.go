@@ -240,3 +240,11 @@ func TestSet_Net_Private(t *testing.T) {
 		}
 	}
 }
+
+// A value that is the word for nothing is none.
+func TestParse_configWithoutValue(t *testing.T) {
+	_, err := grant.Parse([]grant.Node{{Line: 1, Kind: grant.Map, Nodes: []grant.Node{{Line: 1, Key: "config", Kind: grant.Map, Nodes: []grant.Node{{Line: 1, Key: "x", Value: "null", Null: true}}}}}})
+	if err == nil || err.Error() != `line 1: config "x" has no value: write one, in quotes if it is the word` {
+		t.Error(err)
+	}
+}

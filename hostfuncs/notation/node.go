@@ -27,6 +27,7 @@ type Node struct {
 	Key   string // its name in the map that holds it; empty in a list
 	Kind  Kind
 	Value string // the text of a Scalar
+	Null  bool   // the Scalar is no text but the word for nothing
 	Nodes []Node // the elements of a List, the members of a Map, in their order
 }
 

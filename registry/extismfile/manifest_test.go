@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	want := []string{
 		`{"net":"GET,POST https://api.example.com/**","why":"allowed_hosts names \"api.example.com\""}`,
 		`{"net":"GET,POST https://**","why":"allowed_hosts names \"*\""}`,
-		`{"net":"GET,POST https://**.example.com/**","why":"allowed_hosts names \"*.example.com\""}`,
+		`{"net":"GET,POST https://*.**.example.com/**","why":"allowed_hosts names \"*.example.com\""}`,
 		`{"fs":"write /srv/d/**","why":"allowed_paths names \"/srv/d\""}`,
 	}
 	for i, w := range m.Wants {

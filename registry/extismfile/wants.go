@@ -55,7 +55,7 @@ func HostGrant(methods, host string) (string, error) {
 		return "", fmt.Errorf("%.200q is not a name with stars; write the names out", host)
 	}
 	if rest, ok := strings.CutPrefix(host, "*."); ok {
-		host = "**." + rest
+		host = "*.**." + rest // one label or more
 	}
 	line := "net: " + methods + " https://" + host + "/**"
 	if host == "**" {

@@ -118,7 +118,7 @@ func (t *turned) texts(n grant.Node, where string) []grant.Node {
 }
 
 func null(n grant.Node) bool {
-	return n.Kind == grant.Scalar && (n.Value == "" || n.Value == "null" || n.Value == "~")
+	return n.Kind == grant.Scalar && (n.Null || n.Value == "")
 }
 
 // keysOf are the keys of a map of texts, sorted.

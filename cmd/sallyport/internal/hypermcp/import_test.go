@@ -2,6 +2,7 @@ package hypermcp
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,4 +184,38 @@ func FuzzImport(f *testing.F) {
 			imported(t, string(config), Options{Dir: "/srv"})
 		}
 	})
+}
+
+// A star in front of a name stands for a name below it, a variable without a value for none, and an address that names a
+// machine for no file of this one.
+func TestImport_isNoWider(t *testing.T) {
+	text, remarks, s := imported(t, `{"plugins":{
+		"a":{"url":"file:///opt/a.wasm","runtime_config":{"allowed_hosts":["*.example.com"],"env_vars":{"X":null,"Y":"null","Z":"~"}}},
+		"b":{"url":"file://relative/b.wasm"},
+		"c":{"url":"file://localhost/opt/c.wasm"}}}`, Options{Dir: "/etc"})
+	u := func(text string) *url.URL {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	grants := s.Plugins[0].Grants
+	for address, want := range map[string]bool{"https://a.example.com/": true, "https://a.b.example.com/x": true, "https://example.com/": false, "https://xexample.com/": false} {
+		if grants.Net("GET", u(address)).Allowed != want {
+			t.Errorf("%s is allowed: %v", address, !want)
+		}
+	}
+	if got := grants.Config(); len(got) != 2 || got["Y"] != "null" || got["Z"] != "~" {
+		t.Errorf("the variables are %v", got)
+	}
+	if !s.Plugins[1].Disabled || strings.Contains(text, `"/b.wasm"`) || !strings.Contains(text, `"/opt/c.wasm"`) {
+		t.Errorf("%s", text)
+	}
+	told := fmt.Sprint(remarks)
+	for _, part := range []string{`env_vars.X: not carried over: it has no value`, `file://relative/b.wasm names the machine "relative": write file:///PATH`} {
+		if !strings.Contains(told, part) {
+			t.Errorf("%q is not in %s", part, told)
+		}
+	}
 }

@@ -63,8 +63,12 @@ func (t *turned) plugin(name string, n grant.Node) error {
 func (p *plugin) place(n grant.Node) {
 	u, err := url.Parse(n.Value)
 	switch {
+	case err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost"):
+		p.source = filepath.FromSlash(withoutDriveSlash(u.Path))
 	case err == nil && u.Scheme == "file":
-		p.source = filepath.FromSlash(u.Path)
+		p.source, p.off, p.absent = "./"+p.name+".wasm", "its address names a machine and no file", true
+		p.remark(n, "%s.%s: %.200s names the machine %.80q: write file:///PATH, or save the module as %s.wasm beside the new file, and remove the line disabled",
+			p.where, n.Key, n.Value, u.Host, p.name)
 	case err == nil && len(u.Scheme) > 1:
 		p.source = "./" + p.name + ".wasm"
 		p.off, p.absent = "save the module there first", true
@@ -77,6 +81,14 @@ func (p *plugin) place(n grant.Node) {
 		p.source = filepath.Join(p.Dir, p.source)
 		p.remark(n, "%s.%s: taken to be %s", p.where, n.Key, p.source)
 	}
+}
+
+// withoutDriveSlash takes off the slash in front of a drive, as in file:///C:/x.
+func withoutDriveSlash(path string) string {
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' {
+		return path[1:]
+	}
+	return path
 }
 
 // runtime reads what a plugin may do. Where it lies is known.
@@ -144,6 +156,10 @@ func (p *plugin) paths(n grant.Node, where string) {
 func (p *plugin) values(n grant.Node, where string) {
 	values := map[string]string{}
 	for _, m := range n.Nodes {
+		if m.Null {
+			p.remark(m, "%s.%s: not carried over: it has no value", where, m.Key)
+			continue
+		}
 		if problem := grant.CheckConfig(m.Key, m.Value); problem != "" || m.Kind != grant.Scalar {
 			p.remark(m, "%s.%s: not carried over: %s", where, m.Key, problem)
 			continue

@@ -66,7 +66,7 @@ func readLimits(n *yaml.Node) (*grant.Set, error) {
 
 // node is n without its format. Aliases and tags were refused before.
 func node(key string, n *yaml.Node) grant.Node {
-	out := grant.Node{Line: n.Line, Key: key, Value: n.Value}
+	out := grant.Node{Line: n.Line, Key: key, Value: n.Value, Null: n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"}
 	switch n.Kind {
 	case yaml.MappingNode:
 		out.Kind = grant.Map
