@@ -2,9 +2,7 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -300,26 +298,5 @@ func TestOutput_isBounded(t *testing.T) {
 	}
 	if got := o.String(); len(got) > maxOutput+100 || !strings.HasSuffix(got, "(cut after 100 KiB; ask for less, with path, max or stat)") {
 		t.Errorf("%d bytes", len(got))
-	}
-}
-
-// Where there is a git program, patches are those that it writes, but for the line that a hunk's
-// head may quote, and how similar renamed files are.
-func TestDiff_asGit(t *testing.T) {
-	program, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("no git program to compare with")
-	}
-	f := newFixture(t)
-	h := sallyporttest.New(t, plugin)
-	for _, ends := range [][2]string{{"v1~1", "v1"}, {"v1", "topic"}, {"v1", "main~1"}, {"main", "v1~1"}} {
-		cmd := exec.Command(program, "-C", f.dir, "-c", "diff.renames=true", "diff", "--full-index", ends[0], ends[1])
-		want, err := cmd.Output()
-		f.must(err)
-		got := h.Call("diff", args{"repo": f.dir, "from": ends[0], "to": ends[1]}).Text()
-		head := regexp.MustCompile(`(?m)^(@@ .* @@).*$|^similarity index .*\n`)
-		if got, want := head.ReplaceAllString(got, "$1"), head.ReplaceAllString(string(want), "$1"); got != want {
-			t.Errorf("%v:\ngot  %s\nwant %s", ends, got, want)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
@@ -85,20 +83,19 @@ func parseTime(s string) (time.Time, error) {
 
 // commits are those to show, newest first.
 func (l *logger) commits() ([]*object.Commit, error) {
-	it, err := l.walk()
+	w, err := l.walk()
 	if err != nil {
 		return nil, err
 	}
-	defer it.Close()
 	var found []*object.Commit
 	skip := l.a.Skip
 	for {
-		c, err := it.Next()
+		c, err := w.next()
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, plumbing.ErrObjectNotFound): // the end, or that of a shallow clone
-			return found, nil
 		case err != nil:
 			return nil, err
+		case c == nil:
+			return found, nil
 		case !l.wanted(c):
 		case skip > 0:
 			skip--
@@ -111,45 +108,41 @@ func (l *logger) commits() ([]*object.Commit, error) {
 	}
 }
 
-func (l *logger) walk() (object.CommitIter, error) {
-	to, hidden, err := l.ends()
+// walk begins at a revision, or at the ends of a range: a..b is what b has and a has not, a...b what one of them has.
+func (l *logger) walk() (*walker, error) {
+	w, err := l.r.newWalker(cleanPath(l.a.Path))
 	if err != nil {
 		return nil, err
 	}
-	it := object.NewCommitIterCTime(to, hidden, nil)
-	if path := cleanPath(l.a.Path); path != "" {
-		it = object.NewCommitPathIterFromIter(func(p string) bool { return isBelow(p, path) }, it, false)
-	}
-	return it, nil
-}
-
-// ends are where to begin, and for a range a..b what is seen from a.
-func (l *logger) ends() (*object.Commit, map[plumbing.Hash]bool, error) {
 	from, to, isRange := strings.Cut(l.a.Rev, "..")
 	if !isRange {
 		c, err := l.r.commitOf(l.a.Rev)
-		return c, nil, err
+		if err != nil {
+			return nil, err
+		}
+		return w, w.begin([]*object.Commit{c}, nil)
 	}
+	to, both := strings.CutPrefix(to, ".")
 	a, err := l.r.commitOf(from)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, err := l.r.commitOf(strings.TrimPrefix(to, "."))
+	b, err := l.r.commitOf(to)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	hidden := map[plumbing.Hash]bool{}
-	err = object.NewCommitPreorderIter(a, nil, nil).ForEach(func(c *object.Commit) error {
-		hidden[c.Hash] = true
-		return nil
-	})
-	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil, nil, err
+	if both {
+		bases, err := a.MergeBase(b)
+		if err != nil {
+			return nil, err
+		}
+		return w, w.begin([]*object.Commit{a, b}, bases)
 	}
-	if hidden[b.Hash] {
-		return b, nil, errors.New("no commits: " + from + " has all of " + to)
+	err = w.begin([]*object.Commit{b}, []*object.Commit{a})
+	if err == nil && len(w.queue) == 0 {
+		err = errors.New("no commits: " + from + " has all of " + to)
 	}
-	return b, hidden, nil
+	return w, err
 }
 
 func (l *logger) wanted(c *object.Commit) bool {
@@ -224,5 +217,3 @@ func cleanPath(path string) string {
 }
 
 func isBelow(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
-
-var _ storer.ReferenceStorer = (*repository)(nil)

@@ -47,7 +47,23 @@ func (c change) same() bool {
 	if c.from == nil || c.to == nil {
 		return c.from == c.to
 	}
-	return c.from.hash == c.to.hash && c.from.path == c.to.path && !c.to.hash.IsZero()
+	return c.from.hash == c.to.hash && c.from.path == c.to.path && c.from.mode == c.to.mode && !c.to.hash.IsZero()
+}
+
+// split is the change, or two where a file, a link or a submodule took the place of another kind, as git shows it.
+func (c change) split() []change {
+	if c.from == nil || c.to == nil || kind(c.from.mode) == kind(c.to.mode) {
+		return []change{c}
+	}
+	return []change{{c.from, nil}, {nil, c.to}}
+}
+
+// kind is a mode, of files one for all.
+func kind(m filemode.FileMode) filemode.FileMode {
+	if m == filemode.Executable || m == filemode.Deprecated {
+		return filemode.Regular
+	}
+	return m
 }
 
 // writeChanges writes a patch, or a line for each file and a sum.

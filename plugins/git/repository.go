@@ -27,7 +27,9 @@ const (
 // repository is an open repository.
 type repository struct {
 	*filesystem.Storage
-	work string // the folder of the working files, "" for a bare repository
+	dir    string // .git, or that of a linked work tree
+	common string // .git
+	work   string // the folder of the working files, "" for a bare repository
 }
 
 // open finds the repository that a path is in: the path itself, or the nearest folder above it.
@@ -99,18 +101,19 @@ func pointer(path, prefix string) (string, error) {
 
 func openDir(gitDir, work string) (*repository, error) {
 	var files billy.Filesystem = tree{gitDir}
+	r := &repository{dir: gitDir, common: gitDir, work: work}
 	common := filepath.Join(gitDir, "commondir")
 	if _, err := os.Stat(common); err == nil { // a linked work tree
 		shared, err := pointer(common, "")
 		if err != nil {
 			return nil, err
 		}
+		r.common = shared
 		files = dotgit.NewRepositoryFilesystem(tree{gitDir}, tree{shared})
 	}
-	s := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(cacheSize), filesystem.Options{
+	r.Storage = filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(cacheSize), filesystem.Options{
 		LargeObjectThreshold: largeObject, AlternatesFS: tree{granted.Root},
 	})
-	r := &repository{s, work}
 	return r, r.check()
 }
 

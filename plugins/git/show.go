@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -93,19 +95,23 @@ func (r *repository) showCommit(out *output, c *object.Commit, a showArgs) error
 	return writeChanges(out, changes, a.Stat, a.Context)
 }
 
-// treeChanges compares two trees, with renames.
+// treeChanges compares two trees, with renames of what is at or below the path.
 func treeChanges(from, to *object.Tree, path string) ([]change, error) {
-	found, err := object.DiffTreeWithOptions(context.Background(), from, to, object.DefaultDiffTreeOptions)
+	found, err := object.DiffTreeWithOptions(context.Background(), from, to, nil)
 	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(c *object.Change) bool {
+		return path != "" && !isBelow(c.From.Name, path) && !isBelow(c.To.Name, path)
+	})
+	if found, err = object.DetectRenames(found, object.DefaultDiffTreeOptions); err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, c := range found {
-		if path != "" && !isBelow(c.From.Name, path) && !isBelow(c.To.Name, path) {
-			continue
-		}
-		changes = append(changes, change{side(c.From), side(c.To)})
+		changes = append(changes, change{side(c.From), side(c.To)}.split()...)
 	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.path(), b.path()) })
 	return changes, nil
 }
 
