@@ -18,7 +18,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/inspect"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -99,21 +98,9 @@ func printDescription(w io.Writer, d *inspect.Description) error {
 	return nil
 }
 
-// problems lists what was left out or changed, and tools that are offered and whose schemas do not work.
+// problems lists what was left out or changed.
 func problems(w io.Writer, m *manifest.Manifest) {
-	all := slices.Clone(m.Problems)
-	for _, t := range m.Tools {
-		for _, key := range []string{"inputSchema", "outputSchema"} {
-			raw := rawjson.Get(t, key)
-			if rawjson.IsNull(raw) {
-				continue
-			}
-			if _, err := schema.Compile(raw, nil); err != nil {
-				name, _ := rawjson.String(rawjson.Get(t, "name"))
-				all = append(all, fmt.Sprintf("tool %q cannot be called: %s: %v", name, key, err))
-			}
-		}
-	}
+	all := m.Problems
 	if len(all) == 0 {
 		return
 	}

@@ -2,11 +2,10 @@ package schema
 
 import "time"
 
-const (
-	// maxCompileTime bounds the library's work. The largest schema within the other bounds takes
-	// about a second on a slow machine.
-	maxCompileTime = 3 * time.Second
-)
+// maxCompiled is how many subschemas the library may compile, those included that references find in places where no
+// keyword has one. Within the other bounds each costs it so much that the largest schema takes about a second on a slow
+// machine.
+const maxCompiled = 40_000
 
 // Bounds of a validation.
 const (

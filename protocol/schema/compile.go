@@ -1,12 +1,12 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -54,8 +54,8 @@ func check(raw json.RawMessage) (*census.Census, error) {
 	return c, nil
 }
 
-// Compile prepares a schema for validation. It never loads anything, and ends within seconds on
-// any input. The error is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+// Compile prepares a schema for validation. It never loads anything, and takes a bounded
+// number of steps on any input. The error is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
 func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
 	c, err := check(raw)
 	if err != nil {
@@ -73,7 +73,7 @@ func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schem
 			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
 		}
 	}()
-	compiler := newCompiler(o, time.Now().Add(maxCompileTime))
+	compiler := newCompiler(o, maxCompiled)
 	if err := compiler.AddResource(census.BaseURL, c.Root); err != nil {
 		return nil, compileError(raw, c, err)
 	}
@@ -81,7 +81,7 @@ func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schem
 	if err != nil {
 		return nil, compileError(raw, c, err)
 	}
-	t := translator{rules: map[*jsonschema.Schema]*rule{}, exact: o.Exact}
+	t := translator{rules: map[*jsonschema.Schema]*rule{}, exact: o.Exact, marks: asksMarks(raw)}
 	s = &Schema{root: t.rule(root)}
 	t.finish()
 	if s.dynamic = t.dynamic; s.dynamic {
@@ -90,13 +90,18 @@ func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schem
 	return s, nil
 }
 
-func newCompiler(o *Options, end time.Time) *jsonschema.Compiler {
+// asksMarks reports whether a schema may hold unevaluatedProperties or unevaluatedItems, maybe written with escapes.
+func asksMarks(raw []byte) bool {
+	return bytes.Contains(raw, []byte("unevaluated")) || bytes.Contains(raw, []byte(`\u`))
+}
+
+func newCompiler(o *Options, steps int) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
 	p := &patterns{warn: o.Warn, known: map[string]*pattern{}}
 	c.UseRegexpEngine(p.compile)
-	c.RegisterVocabulary(stopwatch(end))
+	c.RegisterVocabulary(counter(steps))
 	c.AssertVocabs()
 	return c
 }
@@ -109,14 +114,14 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("external reference %q is not loaded", clean.Cut(url, maxShown))
 }
 
-// stopwatch is a vocabulary without keywords. The library compiles it into each subschema, and
-// so gives an opportunity to end the compilation.
-func stopwatch(end time.Time) *jsonschema.Vocabulary {
+// counter is a vocabulary without keywords. The library compiles it into each subschema, and
+// so gives an opportunity to count them and to end the compilation.
+func counter(steps int) *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
-		URL: census.BaseURL + "stopwatch",
+		URL: census.BaseURL + "counter",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			if time.Now().After(end) {
-				return nil, errors.New("takes too long to compile")
+			if steps--; steps < 0 {
+				return nil, errors.New("takes too many steps to compile")
 			}
 			return nil, nil
 		},
@@ -126,7 +131,10 @@ func stopwatch(end time.Time) *jsonschema.Vocabulary {
 // compileError puts the library's errors into one sentence.
 func compileError(raw json.RawMessage, c *census.Census, err error) error {
 	if invalid := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &invalid) {
-		return metaError(raw, c)
+		if err := metaError(raw, c); err != nil {
+			return err
+		}
+		return &SchemaError{"", "is no valid schema"}
 	}
 	if load := (*jsonschema.LoadURLError)(nil); errors.As(err, &load) {
 		return &SchemaError{"", load.Err.Error()}
@@ -135,21 +143,54 @@ func compileError(raw json.RawMessage, c *census.Census, err error) error {
 	return &SchemaError{"", strings.Join(strings.Fields(text), " ")}
 }
 
-// metaError says what is wrong with a schema that is none, in the words of our own evaluator.
+// Valid is Check and whether the schema is one of its dialect, so that what it lets through compiles. It costs little
+// where nothing in the schema refers to something else.
+func Valid(raw json.RawMessage) error {
+	c, err := check(raw)
+	if err != nil {
+		return err
+	}
+	if err := metaError(raw, c); err != nil {
+		return err
+	}
+	for _, key := range [...]string{`"$ref`, `"$dyn`, `"$rec`, `"$anchor`, `"$id`, `"id`, `\u`} {
+		if bytes.Contains(raw, []byte(key)) {
+			_, err := compileChecked(raw, c, &Options{})
+			return err
+		}
+	}
+	return nil
+}
+
+// metaError says what is wrong with a schema that is none, in the words of our own evaluator. It is nil if the dialect's own
+// schema takes it.
 func metaError(raw json.RawMessage, c *census.Census) error {
-	unknown := &SchemaError{"", "is no valid schema"}
 	dialect := "https://json-schema.org/draft/2020-12/schema"
 	if o, ok := c.Root.(map[string]any); ok {
 		if name, ok := o["$schema"].(string); ok && name != "" {
 			dialect = strings.TrimSuffix(name, "#")
 		}
 	}
-	meta, err := Compile(json.RawMessage(`{"$ref":`+string(rawjson.AppendString(nil, dialect))+`}`), nil)
+	meta, err := metaSchema(dialect)
 	if err != nil {
-		return unknown
+		return err
 	}
 	if invalid := (*ValidationError)(nil); errors.As(meta.Validate(raw), &invalid) {
 		return &SchemaError{invalid.Pointer, "is no valid schema: " + invalid.Message}
 	}
-	return unknown
+	return nil
+}
+
+// metaSchemas are those of the dialects, compiled once.
+var metaSchemas sync.Map
+
+func metaSchema(dialect string) (*Schema, error) {
+	if known, ok := metaSchemas.Load(dialect); ok {
+		return known.(*Schema), nil
+	}
+	s, err := Compile(json.RawMessage(`{"$ref":`+string(rawjson.AppendString(nil, dialect))+`}`), nil)
+	if err == nil { // there are as many as the census knows
+		metaSchemas.Store(dialect, s)
+	}
+	return s, err
 }

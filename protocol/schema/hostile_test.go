@@ -71,7 +71,8 @@ func TestValidate_EndlessReferencesEnd(t *testing.T) {
 		`{"$ref":"#"}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
 		`{"allOf":[{"not":{"$ref":"#"}}]}`,
-		`{"if":{"$ref":"#"}}`,
+		`{"if":{"$ref":"#"},"then":true}`,
+		`{"if":{"$ref":"#"},"unevaluatedProperties":false}`,
 		`{"$dynamicAnchor":"x","anyOf":[{"$dynamicRef":"#x"}]}`,
 		`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"oneOf":[{"$recursiveRef":"#"}]}`,
 		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#"}`,
@@ -150,8 +151,7 @@ func TestCompile_HostileSchemasEnd(t *testing.T) {
 				start := time.Now()
 				s, err := schema.Compile(json.RawMessage(c.schema), nil)
 				t.Logf("compiled in %v", time.Since(start))
-				late := err != nil && err.Error() == "schema: takes too long to compile" // on a slow machine
-				if !late && (c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want))) {
+				if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 					t.Fatalf("got %.300v, want %q", err, c.want)
 				}
 				if s != nil {

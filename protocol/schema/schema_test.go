@@ -208,6 +208,7 @@ func TestValidate_Combined(t *testing.T) {
 		`{"a":1,"b":"x"}`: "", `{"a":1,"c":1}`: "", `{"a":1,"d":1}`: "/d: is not a known property",
 		`{"a":1,"b":1}`: "/b: is not a known property",
 	})
+	checkAnswers(t, `{"if":{"$ref":"#"},"type":"object"}`, answers{`{}`: "", `1`: "want object, but got number"}) // an if alone decides nothing
 	checkAnswers(t, `{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":false}`, answers{
 		`[1,"x","y"]`: "", `[1,"x",2]`: "/2: is not allowed",
 	})

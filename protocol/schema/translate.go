@@ -19,6 +19,7 @@ type translator struct {
 	queue   []*jsonschema.Schema
 	dynamic bool
 	exact   bool // see Options
+	marks   bool // some rule may ask which members others looked at: unevaluatedProperties or unevaluatedItems
 }
 
 // rule returns the rule of s, which is filled in by finish.
@@ -92,6 +93,9 @@ func (t *translator) combine(r *rule, s *jsonschema.Schema) {
 	r.allOf, r.anyOf, r.oneOf = t.list(s.AllOf), t.list(s.AnyOf), t.list(s.OneOf)
 	r.when, r.then, r.otherwise = t.rule(s.If), t.rule(s.Then), t.rule(s.Else)
 	r.leftFields, r.leftItems = t.rule(s.UnevaluatedProperties), t.rule(s.UnevaluatedItems)
+	if r.then == nil && r.otherwise == nil && !t.marks {
+		r.when = nil // it decides nothing, and nobody asks what it looked at
+	}
 	r.combined = r.not != nil || r.allOf != nil || r.anyOf != nil || r.oneOf != nil || r.when != nil
 }
 

@@ -67,18 +67,22 @@ func TestParse_LeavesBadEntriesOut(t *testing.T) {
 		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"properties":{"a":{"const":"\u202e"}}}}`: "outputSchema: /properties/a/const holds",
 		`{"name":"t","title":7,"inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                  "title is not a string",
 		`{"name":"` + strings.Repeat("n", 1025) + `"}`:                                                        "name is not a string",
-		`{"name":"t"}`:                                                                                        "inputSchema is missing",
-		`{"name":"t","inputSchema":true}`:                                                                     `"type":"object"`,
-		`{"name":"t","inputSchema":{}}`:                                                                       `"type":"object"`,
-		`{"name":"t","inputSchema":{"type":"array"}}`:                                                         `"type":"object"`,
-		`{"name":"t","description":1,"inputSchema":{"type":"object"}}`:                                        "description is not a string",
-		`{"name":"t","annotations":[],"inputSchema":{"type":"object"}}`:                                       "annotations is not an object",
-		`{"name":"t","hidden":"x","inputSchema":{"type":"object"}}`:                                           "hidden",
-		`{"name":"t","inputSchema":{"type":"object","$ref":"https://example.com/x"}}`:                         "inputSchema",
-		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"$ref":"file:///etc/passwd"}}`:           "outputSchema",
-		`{"name":"t","inputSchema":{"type":"object","properties":{"a":1,"a":2}}}`:                             "twice",
-		`{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`: "header name",
-		`{"name":"t","inputSchema":{"type":"object"},"x":"` + strings.Repeat("x", MaxDefinition) + `"}`:       "KiB",
+		`{"name":"t"}`:                                                                                                                "inputSchema is missing",
+		`{"name":"t","inputSchema":true}`:                                                                                             `"type":"object"`,
+		`{"name":"t","inputSchema":{}}`:                                                                                               `"type":"object"`,
+		`{"name":"t","inputSchema":{"type":"array"}}`:                                                                                 `"type":"object"`,
+		`{"name":"t","description":1,"inputSchema":{"type":"object"}}`:                                                                "description is not a string",
+		`{"name":"t","annotations":[],"inputSchema":{"type":"object"}}`:                                                               "annotations is not an object",
+		`{"name":"t","hidden":"x","inputSchema":{"type":"object"}}`:                                                                   "hidden",
+		`{"name":"t","inputSchema":{"type":"object","$ref":"https://example.com/x"}}`:                                                 "inputSchema",
+		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"$ref":"file:///etc/passwd"}}`:                                   "outputSchema",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"integr"}}}}`:                                           `inputSchema: schema: /properties/a/type: is no valid schema: want one of "array", `,
+		`{"name":"t","inputSchema":{"type":"object","required":"a"}}`:                                                                 "inputSchema: schema: /required: is no valid schema: want array, but got string",
+		`{"name":"t","inputSchema":{"type":"object","$ref":"#/$defs/none"}}`:                                                          "inputSchema: schema: ",
+		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","items":7}}`: "outputSchema: schema: /items: is no valid schema",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a":1,"a":2}}}`:                                                     "twice",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`:                         "header name",
+		`{"name":"t","inputSchema":{"type":"object"},"x":"` + strings.Repeat("x", MaxDefinition) + `"}`:                               "KiB",
 	} {
 		m := parse(t, `{"tools":[`+bad+`,`+good+`]}`)
 		if len(m.Entries(Tool)) != 1 || m.Entries(Tool)[0].ID != "good" {
@@ -261,7 +265,7 @@ func TestParse_cleansByPlace(t *testing.T) {
 	const unseen = `\u001b[2J\udb40\udc41\u202e`
 	for _, name := range []string{"name", "uri", "uriTemplate", "pattern", "default", "enum", "const", "examples", "icons", "_meta", "title", "x"} {
 		inner := `{"$":"@","more":{"$":["@"]}}`
-		if name == "enum" || name == "const" || name == "pattern" { // of a schema, which is refused
+		if slices.Contains([]string{"enum", "const", "pattern", "examples", "title"}, name) { // has a form of its own
 			inner = `{"more":{"$":["@"]}}`
 		}
 		raw := strings.ReplaceAll(strings.ReplaceAll(`{"tools":[{"name":"t","title":"@","annotations":{"title":"@"},"y":{"$":"@"},"_meta":{"k":{"$":"@"}},

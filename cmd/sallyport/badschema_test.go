@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A tool whose schema is none of its dialect is left out, and both inspect and list say which one and why.
+func TestInspect_invalidSchema(t *testing.T) {
+	const reason = `tool "bad" is left out: inputSchema: schema: /properties/a/type: is no valid schema: want one of`
+	dir := t.TempDir()
+	file := filepath.Join(dir, "schemas.wasm")
+	put(t, file, describing(`{"result":{"tools":[{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"integr"}}}},
+		{"name":"good","inputSchema":{"type":"object"}}]}}`).Bytes())
+	out, err := program(t, "", "inspect", file).Output()
+	said := strings.Join(strings.Fields(string(out)), " ")
+	if err != nil || !strings.Contains(said, reason) || !strings.Contains(said, "good") {
+		t.Errorf("inspect says %s, %v", out, err)
+	}
+	if warnings := fmt.Sprint(statusIn(t, dir, "schemas")["warnings"]); !strings.Contains(warnings, reason) {
+		t.Errorf("list says %s", warnings)
+	}
+	s := connect(t, "", dir)
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "schemas-good" {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+}
