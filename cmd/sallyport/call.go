@@ -102,6 +102,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	if err != nil {
 		return err
 	}
+	warnOfOthers(s, std, h.Registry.Plugins())
 	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store})
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})

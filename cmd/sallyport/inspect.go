@@ -43,7 +43,8 @@ func newInspect(std stdio) *cobra.Command {
 			if asJSON {
 				return voice.WriteJSON(std.out, d)
 			}
-			return printDescription(std.out, d)
+			known, _ := identity(s, d.Name, d.Digest)
+			return printDescription(std.out, d, known)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -70,8 +71,8 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 	return inspect.File(ctx, file, host.Dialects(), ask)
 }
 
-// printDescription writes a description for a person.
-func printDescription(w io.Writer, d *inspect.Description) error {
+// printDescription writes a description for a person, and what is known of its bytes.
+func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	m := d.Manifest
 	fmt.Fprintln(w, strings.TrimSpace(voice.Line(cmp.Or(m.Name, d.Name))+" "+voice.Line(m.Version)))
 	if m.Name != "" && d.Name != m.Name {
@@ -85,6 +86,9 @@ func printDescription(w io.Writer, d *inspect.Description) error {
 		packed = "not packed; sallyport pack makes it list faster"
 	}
 	fmt.Fprintf(w, "\n%s dialect, %d bytes, %s\n%s\n", d.Dialect, d.Size, packed, d.Digest)
+	if known != "" {
+		voice.Indent(w, known)
+	}
 	section(w, "tools", m.Tools, "name", "description")
 	section(w, "resources", m.Resources, "uri", "description")
 	section(w, "resource templates", m.Templates, "uriTemplate", "description")

@@ -67,6 +67,9 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	}
 	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", voice.Line(file),
 		voice.Count(len(d.Manifest.Tools), "tool"), voice.Count(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), voice.Count(len(d.Manifest.Prompts), "prompt"))
+	if text, others := identity(s, d.Name, fmt.Sprintf("sha256:%x", sha256.Sum256(packed))); others {
+		fmt.Fprintln(std.out, voice.Fit("its bytes are new, and "+text))
+	}
 	return nil
 }
 

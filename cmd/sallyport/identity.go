@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+// identity says how the bytes of a file stand to those that serve under its name, and whether they are others. A lock
+// file that cannot be read is serve's to complain about.
+func identity(s *settings.Settings, name, digest string) (text string, others bool) {
+	l, err := lock.Open(lock.Options{File: s.LockFile(), ReadOnly: true})
+	if err != nil {
+		return "", false
+	}
+	pin, _ := l.Pin(name)
+	switch pin.Digest {
+	case "":
+		return fmt.Sprintf("nothing is pinned under the name %s yet", voice.Line(name)), false
+	case digest:
+		return fmt.Sprintf("pinned: serve has these bytes for %s", voice.Line(name)), false
+	}
+	return fmt.Sprintf("not the bytes that serve has for %s (%.19s, from %s): it holds these, and sallyport approve %s DIR shows the difference",
+		voice.Line(name), pin.Digest, voice.Line(filepath.Join(pin.Folder, pin.File)), voice.Line(name)), true
+}
+
+// warnOfOthers tells on the standard error of a call that serve would not make.
+func warnOfOthers(s *settings.Settings, std stdio, plugins []registry.Status) {
+	for _, p := range plugins {
+		if text, others := identity(s, p.Name, p.Digest); others && p.File != "" {
+			fmt.Fprintln(std.err, "these are "+text)
+		}
+	}
+}
