@@ -56,6 +56,8 @@ func (w *world) run(seed uint64, total *tally) {
 	s.call()
 	w.current.Store(nil)
 	w.reap()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	doubled, lost := s.doubled(), s.unsaid()
 	torn := s.torn()
 	total.add("schedules", 1)
@@ -164,7 +166,7 @@ func (s *schedule) there(one step, plugin string) int {
 	folder := "files"
 	switch one.Op {
 	case opKey, opCount:
-		item, err := s.w.hosts[0].store.Value(context.Background(), store.Space{Plugin: plugin, Principal: s.who}, s.dir+"/"+one.ID)
+		item, err := s.w.all()[0].store.Value(context.Background(), store.Space{Plugin: plugin, Principal: s.who}, s.dir+"/"+one.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			return 0
 		}

@@ -102,7 +102,15 @@ func (s *schedule) prepare(one step) {
 	}
 }
 
+// note counts a fault that happened; s.mu is held.
 func (s *schedule) note(f fault) { s.happened[f]++ }
+
+// drawn counts a fault of the client's.
+func (s *schedule) drawn(f fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(f)
+}
 
 // event is a step that lasts; true kills the host.
 func (s *schedule) event(h *host, step string) bool {
@@ -213,7 +221,7 @@ func (s *schedule) send(h *host, method, params string) reply {
 // pick is a host that lives.
 func (s *schedule) pick() *host {
 	s.w.reap()
-	return s.w.hosts[s.rng.IntN(len(s.w.hosts))]
+	return s.w.all()[s.rng.IntN(2)]
 }
 
 // call makes the call until there is a last word.
@@ -253,7 +261,7 @@ func (s *schedule) ask(params string, may bool) reply {
 	if !may || s.rng.IntN(6) > 0 {
 		return s.send(s.pick(), "tools/call", params)
 	}
-	s.note(twins)
+	s.drawn(twins)
 	var both [2]reply
 	var work sync.WaitGroup
 	for i, h := range [2]*host{s.pick(), s.pick()} {
@@ -299,10 +307,17 @@ func (s *schedule) again(params string) {
 	if s.key == "" && !strings.Contains(params, "requestState") || s.rng.IntN(4) > 0 {
 		return
 	}
-	s.note(repeats)
+	s.drawn(repeats)
 	for _, h := range []*host{s.pick(), s.pick()} {
 		s.send(h, "tools/call", params)
 	}
+}
+
+// unhear forgets what was heard last.
+func (s *schedule) unhear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = s.heard[:len(s.heard)-1]
 }
 
 // follow waits for a task, and answers what it asks.
@@ -316,7 +331,7 @@ func (s *schedule) follow(body json.RawMessage) {
 		}
 		switch status, _ := rawjson.String(rawjson.Get(r.body, "result", "status")); status {
 		case "working":
-			s.heard = s.heard[:len(s.heard)-1]
+			s.unhear()
 			<-time.After(time.Millisecond)
 		case "input_required":
 			s.send(s.pick(), "tasks/update", about+`,"inputResponses":`+s.responses(rawjson.Get(r.body, "result", "inputRequests")))

@@ -30,6 +30,7 @@ type world struct {
 	dir   string
 	keys  *sealed.Keys
 	up    *httptest.Server
+	mu    sync.Mutex
 	hosts [2]*host
 
 	current atomic.Pointer[schedule]
@@ -56,7 +57,7 @@ func newWorld(t testing.TB) *world {
 		w.hosts[i] = w.open()
 	}
 	t.Cleanup(func() {
-		for _, h := range w.hosts {
+		for _, h := range w.all() {
 			h.close()
 		}
 		w.up.Close()
@@ -161,18 +162,28 @@ func (h *host) close() {
 
 // reap starts hosts in the place of those that died.
 func (w *world) reap() {
-	for i, h := range w.hosts {
+	for i, h := range w.all() {
 		if h.dead.Load() {
 			h.close()
-			w.hosts[i] = w.open()
+			next := w.open()
+			w.mu.Lock()
+			w.hosts[i] = next
+			w.mu.Unlock()
 		}
 	}
+}
+
+// all are the hosts.
+func (w *world) all() [2]*host {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hosts
 }
 
 // serve is the server on the network. A request of a host that has died was never sent.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	var from *host
-	for _, h := range w.hosts {
+	for _, h := range w.all() {
 		if h.name == r.UserAgent() {
 			from = h
 		}
