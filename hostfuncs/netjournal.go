@@ -67,7 +67,11 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 		return nil, err
 	}
 	head := res.AppendHead(nil)
-	outcome, body := keepBody(head, res.Body, g.journal.Reserve())
+	outcome, body, err := keepBody(head, res.Body, g.journal.Reserve())
+	if g.unknown(ctx, err) {
+		_ = body.Close()
+		return nil, err
+	}
 	g.journal.Record(outcome, family, params, sent.data)
 	return deliver(head, body, s)
 }
@@ -102,8 +106,8 @@ func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
 }
 
 // keepBody reads a body for the journal. What the guest gets is the same bytes, and what the journal has
-// no room for.
-func keepBody(head json.RawMessage, body io.ReadCloser, room int) (outcome []byte, rest io.ReadCloser) {
+// no room for. The error is that of reading, which the guest meets too.
+func keepBody(head json.RawMessage, body io.ReadCloser, room int) (outcome []byte, rest io.ReadCloser, err error) {
 	data, err := io.ReadAll(io.LimitReader(body, int64(room)+1))
 	kind := byte(keptFetch)
 	tail := io.Reader(body)
@@ -112,7 +116,7 @@ func keepBody(head json.RawMessage, body io.ReadCloser, room int) (outcome []byt
 	}
 	outcome = binary.AppendUvarint(append(outcome, kind), uint64(len(head)))
 	outcome = append(append(outcome, head...), data...)
-	return outcome, &joined{Reader: io.MultiReader(bytes.NewReader(data), tail), Closer: body}
+	return outcome, &joined{Reader: io.MultiReader(bytes.NewReader(data), tail), Closer: body}, err
 }
 
 // joined is a body of two parts.

@@ -3,6 +3,8 @@ package hostfuncs_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -118,5 +120,45 @@ func TestRecall_answerInBetween(t *testing.T) {
 		}
 	}); second != `{"value":null,"version":0}` {
 		t.Errorf("taken back between: %q", second)
+	}
+}
+
+// A host that ends while the answer of a request is read does not know its outcome, and does not keep half of it.
+func TestRecall_endsInAnAnswer(t *testing.T) {
+	reading := make(chan struct{})
+	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that its client goes
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("half"))
+		_ = http.NewResponseController(w).Flush()
+		close(reading)
+		<-r.Context().Done()
+	}).URL
+	var parts [][]byte
+	j := journal.New()
+	j.Keep(func(part []byte) error {
+		parts = append(parts, part)
+		return nil
+	})
+	h := hostfuncs.NewHost(nil)
+	policy := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "net: POST "+site+"/**")})
+	if err := policy.Bind(j); err != nil {
+		t.Fatal(err)
+	}
+	g := policy.NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:1", Journal: j})
+	defer g.Close()
+	go func() {
+		<-reading
+		h.Close()
+	}()
+	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(post(site+"/x", "body")), &streams{}); err == nil {
+		t.Error("half an answer was taken for one")
+	}
+	later := journal.New()
+	if err := later.Continue(parts); err != nil {
+		t.Fatal(err)
+	}
+	if family, what := later.Unfinished(); family != "http/fetch" || what != "POST "+site+"/x" {
+		t.Errorf("unfinished: %q %q", family, what)
 	}
 }

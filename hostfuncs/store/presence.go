@@ -95,8 +95,8 @@ func (s *Store) presence(name string) string {
 // release gives all names back. s.mu is held.
 func (s *Store) release() {
 	for name, f := range s.held {
+		_ = f.Close() // before: an open file has to stay on some systems
 		_ = os.Remove(f.Name())
-		_ = f.Close()
 		delete(s.held, name)
 	}
 }
