@@ -110,7 +110,7 @@ func everything(tr wasi.Tree, path, beside string) (done []string) {
 // A grant is for the place that is reached, not for the name by which it is: no link on the way to it widens a line,
 // whether the line spells the name out, a value of the call does, or the workspace or the client's folders do.
 func TestFS_PlaceReached(t *testing.T) {
-	for _, tt := range []struct {
+	tests := []struct {
 		lines []string
 		args  string // of the call
 		path  string // that the guest asks for, below the home or /workspace
@@ -143,7 +143,21 @@ func TestFS_PlaceReached(t *testing.T) {
 		{[]string{"fs: write ~/work/file", "fs: write ~/**", "deny: fs: read ~/other/**"}, "", "/work/file", "/other/c.txt"},
 		{[]string{"fs: write ~/work/id", "fs: write ~/**"}, "", "/work/id", "/.ssh/id"},
 		{[]string{"fs: write {roots}/** {within: [~/work]}"}, "", "/work/out/c.txt", "/other/c.txt"},
-	} {
+		// Two lines, and what is moved or linked from one to the other.
+		{[]string{"fs: write ~/work/out/**", "fs: write ~/work/sub/**"}, "", "/work/sub/../out/c.txt", "/other/c.txt"},
+		{[]string{"fs: write ~/work/{args.a}/{args.b:path}"}, `{"a":"sub","b":"last/c.txt"}`, "/work/sub/last/c.txt", "/other/c.txt"},
+	}
+	for i, n := 0, len(tests); i < n; i++ { // written in place too
+		tt := tests[i]
+		tt.lines = slices.Clone(tt.lines)
+		for j, line := range tt.lines {
+			if strings.HasPrefix(line, "fs: ") && !strings.HasSuffix(line, "}") || strings.HasSuffix(line, "{args.file}") {
+				tt.lines[j] = line + " {mode: direct}"
+			}
+		}
+		tests = append(tests, tt)
+	}
+	for _, tt := range tests {
 		home := linked(t)
 		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state"), Protected: []string{filepath.Join(home, "state", "sallyport")}})
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, append(tt.lines, "fs: write ~/work/beside")...), Workspace: filepath.Join(home, "work")})
