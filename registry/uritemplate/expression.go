@@ -123,7 +123,7 @@ func (o operator) item(v variable) string {
 	if !o.reserved {
 		not += `/?#`
 	}
-	if o.sep != "." { // a dot may be in a value
+	if o.sep != "." && (!o.reserved || v.max == 0) { // a dot may be in a value, and a comma in the beginning of a reserved one
 		not += regexp.QuoteMeta(o.sep)
 	}
 	value := o.value(not, v.max)
@@ -146,14 +146,17 @@ func (o operator) namedItem(v variable) string {
 	return name + `(?:=` + o.value(not, v.max) + `)?`
 }
 
-// value matches up to max characters, a percent-encoded byte being one; 0 is any number. Longer
+// encoded is a character that was percent-encoded, as the bytes of its UTF-8, or a byte that is part of none.
+const encoded = `%[0-7][0-9A-Fa-f]|%[CDcd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){3}|%[89A-Fa-f][0-9A-Fa-f]`
+
+// value matches up to max characters (RFC 6570, section 2.4.1), however many bytes each is; 0 is any number. Longer
 // bounds than the engine's are not held.
 func (o operator) value(not string, max int) string {
 	class := `[^` + not + `]`
 	if max == 0 || max > maxRepeat {
 		return class + "*"
 	}
-	return `(?:%[0-9A-Fa-f]{2}|[^%` + not + `]){0,` + strconv.Itoa(max) + `}`
+	return `(?:` + encoded + `|[^%` + not + `]){0,` + strconv.Itoa(max) + `}`
 }
 
 // join makes the pattern of an expression from those of its variables, each of which may be
