@@ -1,12 +1,15 @@
 package protocol
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/protocol/resume"
 )
 
 // A call asks so and so often and no more, however patient its client is.
@@ -22,5 +25,28 @@ func TestRounds_bounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { out = string(play(t, []byte(script))) })
 	if n := strings.Count(out, `"input_required"`); n != ask.MaxRounds || !strings.Contains(out, "the call asks more than 32 times") {
 		t.Errorf("%d rounds:\n%s", n, out)
+	}
+}
+
+// A state whose journal cannot be read, as of another version of this program, is refused, and the next request is served.
+func TestResume_unreadableJournal(t *testing.T) {
+	p := &player{t: t}
+	s := NewServer(newCatalog(t, p.obey), &Options{})
+	defer s.Close(t.Context())
+	c := s.Connect(ConnOptions{Principal: "stdio:1"})
+	defer c.Close()
+	const params = `"name":"t-any","_meta":{` + askableMeta + `}`
+	r := &request{conn: c, server: s, method: "tools/call", params: json.RawMessage("{" + params + "}")}
+	text, err := s.waiting.Seal(&resume.State{
+		ID: "id", Purpose: r.purpose(), Call: "c", Round: 1, Expires: time.Now().Add(time.Minute).Unix(), Journal: []byte("of another version"),
+	}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it was not used up
+		got := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s,"requestState":%q}}`, params, text)).Body
+		if want := resume.ErrTampered.Error(); !strings.Contains(string(got), want) || !strings.Contains(string(got), "-32602") {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
 	}
 }

@@ -39,7 +39,7 @@ type Keeper struct {
 // NewKeeper returns a keeper with these keys. Keepers that have the same keys and the same store go on with each
 // other's calls; nil is no store. Now is the time.
 func NewKeeper(keys *sealed.Keys, s *store.Store, now func() time.Time) *Keeper {
-	return &Keeper{keys: keys, store: s, spent: spent{now: now}}
+	return &Keeper{keys: keys, store: s, spent: spent{now: now, stored: s != nil}}
 }
 
 // Room is how large a state may be, in bytes: what a client is given, or with a store what is kept here for one who can

@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// maxSpent is how many states that were used are remembered until they expire.
+	// maxSpent is how many states that were used are remembered until they expire, and maxOfOne how many of one
+	// principal's: a task's are good for days. Where a store remembers them they need not be here.
 	maxSpent = 64 << 10
+	maxOfOne = 8 << 10
 	// maxReplay is the longest answer that is kept for a client that asks with the same state again,
 	// and maxReplays how many bytes of them: such a client lost the first answer on its way.
 	maxReplay  = 64 << 10
@@ -19,10 +21,12 @@ const (
 
 // spent remembers which states were used: each runs its call once.
 type spent struct {
-	now func() time.Time
+	now    func() time.Time
+	stored bool // a store remembers them too
 
 	mu    sync.Mutex
 	uses  map[string]*claim
+	of    map[string]int // how many, by principal
 	bytes int
 	next  time.Time // when to look for what has expired
 }
@@ -31,6 +35,7 @@ type spent struct {
 type claim struct {
 	owner   *spent
 	id      string
+	who     string
 	expires time.Time
 
 	// guarded by owner.mu
@@ -51,7 +56,7 @@ type UsedError struct{ Reply *Reply }
 func (e *UsedError) Error() string { return ErrUsed.Error() }
 
 // claim takes a state for one run.
-func (s *spent) claim(id string, expires time.Time) (*claim, error) {
+func (s *spent) claim(id, who string, expires time.Time) (*claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
@@ -60,14 +65,18 @@ func (s *spent) claim(id string, expires time.Time) (*claim, error) {
 	} else if c != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ErrUsed.Error()}
 	}
-	if len(s.uses) >= maxSpent {
+	if s.stored && (len(s.uses) >= maxSpent || s.of[who] >= maxOfOne) {
+		s.forget(func(*claim) bool { return true })
+	}
+	if len(s.uses) >= maxSpent || s.of[who] >= maxOfOne {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls were resumed in a short time"}
 	}
-	c := &claim{owner: s, id: id, expires: expires}
+	c := &claim{owner: s, id: id, who: who, expires: expires}
 	if s.uses == nil {
-		s.uses = map[string]*claim{}
+		s.uses, s.of = map[string]*claim{}, map[string]int{}
 	}
 	s.uses[id] = c
+	s.of[who]++
 	return c, nil
 }
 
@@ -78,13 +87,25 @@ func (s *spent) expire() {
 		return
 	}
 	s.next = now.Add(time.Minute)
-	for id, c := range s.uses {
-		if c.done && now.After(c.expires) {
-			if c.reply != nil {
-				s.bytes -= len(c.reply.Tail)
-			}
-			delete(s.uses, id)
+	s.forget(func(c *claim) bool { return now.After(c.expires) })
+}
+
+// forget forgets uses that are over.
+func (s *spent) forget(which func(*claim) bool) {
+	for _, c := range s.uses {
+		if c.done && which(c) {
+			s.remove(c)
 		}
+	}
+}
+
+func (s *spent) remove(c *claim) {
+	if c.reply != nil {
+		s.bytes -= len(c.reply.Tail)
+	}
+	delete(s.uses, c.id)
+	if s.of[c.who]--; s.of[c.who] == 0 {
+		delete(s.of, c.who)
 	}
 }
 
@@ -104,5 +125,5 @@ func (c *claim) settle(a *Reply) {
 func (c *claim) release() {
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
-	delete(c.owner.uses, c.id)
+	c.owner.remove(c)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -115,5 +116,23 @@ func TestKeeper_Use(t *testing.T) {
 	var used *UsedError
 	if _, err := elsewhere.Use(waiting(""), "task"); !errors.As(err, &used) || string(used.Reply.Tail) != "tail" {
 		t.Errorf("settled: %v", err)
+	}
+}
+
+// One caller cannot use up the memory of used states for the others, and with a store it does not fill at all.
+func TestKeeper_Use_many(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		s := spent{now: func() time.Time { return now }, stored: stored}
+		var failed error
+		for n := range maxOfOne + 1 {
+			c, err := s.claim(strconv.Itoa(n), "ada", now.Add(time.Hour))
+			if failed = err; err == nil {
+				c.settle(&Reply{Tail: []byte("x")})
+			}
+		}
+		_, eve := s.claim("eve's", "eve", now.Add(time.Hour))
+		if (failed == nil) != stored || eve != nil || s.bytes != len(s.uses)-1 {
+			t.Errorf("stored %v: ada %v, eve %v, %d bytes of %d", stored, failed, eve, s.bytes, len(s.uses))
+		}
 	}
 }

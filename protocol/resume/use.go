@@ -20,7 +20,7 @@ type Use struct {
 // it may use it again after its process went: a task; else it is "". The error is a *UsedError where the answer of the
 // first run is known.
 func (k *Keeper) Use(s *State, by string) (*Use, error) {
-	c, err := k.spent.claim(s.ID, s.expires())
+	c, err := k.spent.claim(s.ID, s.Principal, s.expires())
 	if err != nil {
 		return nil, err
 	}
