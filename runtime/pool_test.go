@@ -559,3 +559,24 @@ func BenchmarkPool_Call(b *testing.B) {
 		}
 	}
 }
+
+// starts is a dialect whose start-up code fails as only a bug does.
+type starts struct{ run }
+
+func (starts) Start(context.Context, *runtime.Instance) error { panic("a bug") }
+
+// A dialect that panics while an instance starts ends the call, not the host, also where an image is made.
+func TestPool_startPanics(t *testing.T) {
+	m := compile(t, hostF(t, one), guest(w.I32Const(1)))
+	for _, state := range []runtime.State{runtime.StateCall, runtime.StateFresh} {
+		p := runtime.NewPool(m, starts{}, &runtime.PoolOptions{State: state})
+		for range 2 {
+			if end := wantEnd(t, callErr(p), runtime.KindInternal, "the host failed"); !strings.Contains(end.Stack, "Start") {
+				t.Errorf("%s: the stack is %q", state, end.Stack)
+			}
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
@@ -21,7 +22,16 @@ type template struct {
 }
 
 // start runs a module's start-up code in an instance that was just made, within the call it is bound to.
-func (in *Instance) start(ctx context.Context, d Dialect) error {
+// A panic of the dialect is the end of the instance alone: it may come on a goroutine of the pool.
+func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.busy = true // nobody knows what state it is in
+			end := hostFault(fmt.Errorf("%s dialect: %v", d.Name(), r))
+			end.Stack = string(debug.Stack())
+			err = end
+		}
+	}()
 	for _, s := range in.module.info.Data {
 		if s.From != nil || !in.view.Write(s.Offset, s.Bytes) {
 			return &EndError{Kind: KindTrap, Message: "the guest trapped: out of bounds memory access",
