@@ -80,6 +80,22 @@ func TestIdentity_inAnotherFolder(t *testing.T) {
 	}
 }
 
+// An update that needs no approval is one of the file that was approved, and not of another one in another folder.
+func TestIdentity_sameInterfaceElsewhere(t *testing.T) {
+	f := newLockedFolder(t)
+	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesSame}}
+	closeNow(t, f.trusted("p.wasm", "p"))
+	f.dir = t.TempDir()
+	f.options.Dir = f.dir
+	evil().write(t, f.dir, "p.wasm")
+	r := f.start(lock.Options{})
+	wantSays(t, r, "p-say", "honest")
+	closeNow(t, r) // and with it what would compare them
+	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) {
+		t.Errorf("%+v", pin)
+	}
+}
+
 // Of two hosts that see other bytes of one name first, at once, one pins its own; the other refuses its first call, and
 // serves what was pinned from then on.
 func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
@@ -114,9 +130,6 @@ func TestIdentity_digest(t *testing.T) {
 	r := f.start(lock.Options{Locked: true})
 	wantSays(t, r, "p-say", "honest")
 	closeNow(t, r)
-	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) {
-		t.Errorf("%+v", pin)
-	}
 
 	evil().write(t, f.dir, "p.wasm")
 	r = f.start(lock.Options{})
@@ -134,6 +147,16 @@ func TestIdentity_digest(t *testing.T) {
 	r = f.start(lock.Options{})
 	wantSays(t, r, "p-say", "evil")
 	closeNow(t, r)
+
+	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", lock.Pin{File: "p.wasm", Digest: digestOf(honest())}); err != nil {
+		t.Fatal(err)
+	}
+	r = f.start(lock.Options{})
+	wantSays(t, r, "p-say", "evil")
+	closeNow(t, r)
+	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) { // which other settings may count on
+		t.Errorf("%+v", pin)
+	}
 
 	f.options.Plugins = map[string]Config{"p": {Digest: "sha256:" + strings.Repeat("00", 32), Updates: UpdatesDev}}
 	r = f.start(lock.Options{})

@@ -40,21 +40,18 @@ func (r *Registry) trustModule(p *plan) {
 	l, m := r.opts.Lock, p.module
 	hashes := p.hashes(m, p.told)
 	seen := lock.Pin{File: filepath.Base(p.path), Folder: filepath.Dir(p.path), Digest: m.Digest, Wants: p.wants(m, p.told), Definitions: hashes}
-	pin, _ := l.Pin(p.name)
 	switch want := p.config.Digest; {
 	case want != "" && want != m.Digest:
-		p.pin = &lock.Pin{Digest: want}
-		if pin.Digest == want {
-			p.pin = &pin
-		}
+		p.pin = r.namedPin(p, want)
 		r.holdBack(p, fmt.Sprintf("its bytes are %s, and digest: of the settings names %s: put that file there, or change the line", m.Digest, want))
 		return
-	case want != "":
-		l.Order(p.name, seen)
-	default:
+	case want != "": // whatever is pinned: other settings may say something else of that name
 		l.Trust(p.name, seen)
+		p.pin = &seen
+		return
 	}
-	pin, _ = l.Pin(p.name)
+	l.Trust(p.name, seen)
+	pin, _ := l.Pin(p.name)
 	p.pin = &pin
 	switch {
 	case pin.Digest != m.Digest:
@@ -65,6 +62,18 @@ func (r *Registry) trustModule(p *plan) {
 			p.held = errors.New(p.waiting)
 		}
 	}
+}
+
+// namedPin is the pin of bytes that the settings name and that are not there.
+func (r *Registry) namedPin(p *plan, digest string) *lock.Pin {
+	if pin, _ := r.opts.Lock.Pin(p.name); pin.Digest == digest {
+		return &pin
+	}
+	pin := lock.Pin{Digest: digest}
+	if t, err := r.opts.Lock.Terms(digest); err == nil {
+		pin = t.Pin(p.path)
+	}
+	return &pin
 }
 
 // holdBack holds the bytes of a plan, and has the approved ones serve in their place if they are there.
@@ -285,11 +294,17 @@ func (r *Registry) needKept(plans []*plan) (look bool) {
 		case p.pin != nil && p.held == nil && p.waits == "" && p.module != nil:
 			r.keep(p)
 		}
-		if p.waits != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil {
+		if p.waits != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil && p.sameFile() {
 			r.compare(p)
 		}
 	}
 	return look
+}
+
+// sameFile reports whether the file of a plan is the one that was approved, and not another one of its name in another
+// folder: updates of the one are none of the other.
+func (p *plan) sameFile() bool {
+	return p.pin != nil && p.config.Digest == "" && p.pin.File == filepath.Base(p.path) && (p.pin.Folder == "" || p.pin.Folder == filepath.Dir(p.path))
 }
 
 // Relock reads the lock file again if it has changed; what was approved meanwhile serves. With an error all

@@ -26,14 +26,14 @@ type Lock struct {
 
 	mu    sync.Mutex
 	pins  map[string]Pin
-	fresh map[string]note // trusted by this process, and not in the file yet
-	seen  os.FileInfo     // of the file that was read; nil if there was none
-	news  bool            // a change of the file was taken in that Refresh has not told
+	fresh map[string]Pin // trusted by this process, and not in the file yet
+	seen  os.FileInfo    // of the file that was read; nil if there was none
+	news  bool           // a change of the file was taken in that Refresh has not told
 }
 
 // Open reads a lock file. Errors are *FileError.
 func Open(o Options) (*Lock, error) {
-	l := &Lock{o: o, fresh: map[string]note{}}
+	l := &Lock{o: o, fresh: map[string]Pin{}}
 	l.seen = stat(o.File)
 	pins, err := read(o.File)
 	if err != nil {
@@ -68,40 +68,22 @@ func (l *Lock) Pin(name string) (Pin, bool) {
 	return p, ok
 }
 
-// note is a pin that is to be written.
-type note struct {
-	Pin
-	ordered bool // the operator's settings name its digest
-}
-
 // Trust pins a plugin that is seen for the first time, or new definitions of it, for this process; Save
 // writes it. A pin stays: Trust never replaces one. A lock that is Locked trusts nothing.
 func (l *Lock) Trust(name string, p Pin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.o.Locked {
-		l.note(name, note{Pin: p})
+	if l.o.Locked {
+		return
+	}
+	if next, changed := trusted(l.pins[name], p); changed {
+		l.pins[name], l.fresh[name] = next, next
 	}
 }
 
-// Order pins a plugin to bytes that the operator's settings name, in place of all that was pinned; Save writes it.
-func (l *Lock) Order(name string, p Pin) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.note(name, note{Pin: p, ordered: true})
-}
-
-func (l *Lock) note(name string, n note) {
-	if next, changed := n.over(l.pins[name]); changed {
-		l.pins[name] = next
-		l.fresh[name] = note{Pin: next, ordered: n.ordered || l.fresh[name].ordered}
-	}
-}
-
-// over adds to a pin what it does not have yet.
-func (n note) over(have Pin) (next Pin, changed bool) {
-	seen := n.Pin
-	if have.Digest == "" && !have.Refused(seen.Digest) || n.ordered && have.Digest != seen.Digest {
+// trusted adds to a pin what it does not have yet.
+func trusted(have, seen Pin) (next Pin, changed bool) {
+	if have.Digest == "" && !have.Refused(seen.Digest) {
 		seen.Rejected = have.Rejected
 		return seen, true
 	}
@@ -137,9 +119,9 @@ func (l *Lock) Save(ctx context.Context) error {
 		return nil
 	}
 	l.mu.Lock()
-	ready := map[string]note{}
+	ready := map[string]Pin{}
 	for name, n := range l.fresh {
-		if l.o.Keep == "" || l.KeepsAll(n.Pin) {
+		if l.o.Keep == "" || l.KeepsAll(n) {
 			ready[name] = n
 		}
 	}
@@ -149,7 +131,7 @@ func (l *Lock) Save(ctx context.Context) error {
 	}
 	return l.update(ctx, func(pins map[string]Pin) {
 		for name, n := range ready {
-			if next, changed := n.over(pins[name]); changed {
+			if next, changed := trusted(pins[name], n); changed {
 				pins[name] = next
 			}
 		}
@@ -177,7 +159,7 @@ func (l *Lock) Reject(ctx context.Context, name, digest string) error {
 }
 
 // update changes the file as it is now, after which the written notes are in it. Processes take turns.
-func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]note) error {
+func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]Pin) error {
 	if l.o.ReadOnly {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -224,7 +206,7 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, n := range l.fresh {
-		if next, changed := n.over(pins[name]); changed {
+		if next, changed := trusted(pins[name], n); changed {
 			pins[name] = next
 		}
 	}

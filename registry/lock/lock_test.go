@@ -205,27 +205,6 @@ func TestRefreshTellsWhatSaveFound(t *testing.T) {
 	}
 }
 
-// The operator's settings replace a pin, and also one that another process has written meanwhile.
-func TestOrder(t *testing.T) {
-	o := options(t)
-	l := open(t, o)
-	if err := open(t, o).Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Keep([]byte("bytes"), terms(2)); err != nil {
-		t.Fatal(err)
-	}
-	l.Order("p", terms(2).Pin("/there/p.wasm"))
-	wantDigest(t, l, "p", digest(2))
-	if err := l.Save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	wantDigest(t, open(t, o), "p", digest(2))
-	if p, _ := open(t, o).Pin("p"); p.File != "p.wasm" || p.Folder != "/there" {
-		t.Errorf("%+v", p)
-	}
-}
-
 func TestReplaceWantsThePinThatItSaw(t *testing.T) {
 	l := open(t, options(t))
 	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {

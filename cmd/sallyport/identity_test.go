@@ -1,0 +1,69 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/registry/stamp"
+)
+
+// A host that is killed leaves no word that is not true: what it had called serves on when the file changes, and what
+// nobody called is new.
+func TestIdentity_killed(t *testing.T) {
+	original := guest(t, "effects")
+	for name, test := range map[string]struct{ calls, closes bool }{
+		"listed, and killed": {}, "called, and killed": {calls: true}, "listed, and ended": {closes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, state := folder(t, original), compiledState(t, folder(t, original))
+			serve := program(t, "", "serve", dir)
+			ownState(serve, state)
+			c := startLines(t, serve)
+			if _, refused, err := c.ask("tools/list", map[string]any{}); err != nil || refused != "" {
+				t.Fatal(refused, err)
+			}
+			if test.calls {
+				if v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-run", "arguments": effects("", step{"do": "count"})}); err != nil || refused != "" || v.IsError {
+					t.Fatal(v, refused, err)
+				}
+			}
+			if test.closes {
+				if err := c.end(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				if err := c.cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				_ = c.end() // it was killed
+			}
+			file := filepath.Join(dir, "effects.wasm")
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, file, marked(t, file, "new"))
+			list := program(t, "", "list", dir, "--json")
+			ownState(list, state)
+			out, err := list.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []struct{ Name, Digest, State, Waits, Error string }
+			if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 || all[0].Name != "effects" {
+				t.Fatalf("%s: %v", out, err)
+			}
+			s, old := all[0], stamp.Digest(before)
+			held := s.State == "loaded" && s.Digest == old && s.Waits != "" && strings.Contains(s.Error, "and the approved ones (")
+			anew := s.State == "loaded" && s.Digest != old && s.Waits == "" && s.Error == ""
+			if !held && (!anew || test.calls || test.closes) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
