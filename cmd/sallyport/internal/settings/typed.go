@@ -52,7 +52,7 @@ func isDefaultFile(file string) bool {
 // typedPath is a path as it is typed in a shell: one word, with ~ for the home folder, which no shell of Windows knows.
 func typedPath(path, home string) string {
 	if goruntime.GOOS == "windows" {
-		return `"` + path + `"` // a name there has no quotation mark
+		return quotedOnWindows(path)
 	}
 	if rest, inside := strings.CutPrefix(path, strings.TrimSuffix(home, "/")+"/"); inside && home != "" {
 		return "~/" + quoted(rest)
@@ -63,13 +63,14 @@ func typedPath(path, home string) string {
 // Quoted is text as one word of a shell that takes it literally.
 func Quoted(text string) string {
 	if goruntime.GOOS == "windows" {
-		return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"`
+		return quotedOnWindows(text)
 	}
 	return quoted(text)
 }
 
-// quoted is text as one word of a shell that takes it literally. What cannot be seen stays: it is escaped where it
-// is shown, and a name that holds it has to be typed by other means.
+// quoted is text as one word of a shell that takes it literally, fish included, where a backslash means something in
+// quotes. What cannot be seen stays: it is escaped where it is shown, and a name that holds it has to be typed by other
+// means.
 func quoted(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
@@ -77,5 +78,28 @@ func quoted(text string) string {
 	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(text) + "'"
+}
+
+// quotedOnWindows is text as one word of PowerShell that takes it literally, and of cmd that runs nothing of it: there a
+// percent sign and a backtick may be another text.
+func quotedOnWindows(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	slashes := 0 // a program takes those in front of a quotation mark for escapes
+	for _, r := range text {
+		switch r {
+		case '"':
+			b.WriteString(strings.Repeat(`\`, slashes) + `""`)
+		case '$', '`', '\u201c', '\u201d', '\u201e': // PowerShell ends a text at typographic marks, too
+			b.WriteString("`" + string(r))
+		default:
+			b.WriteRune(r)
+		}
+		if slashes++; r != '\\' {
+			slashes = 0
+		}
+	}
+	b.WriteString(strings.Repeat(`\`, slashes) + `"`)
+	return b.String()
 }

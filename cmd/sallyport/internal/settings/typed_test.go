@@ -12,6 +12,7 @@ func TestTypedPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/state": "/srv/state", "/home/me/state": "~/state", "/home/me/a b": "~/'a b'", "/home/meadow": "/home/meadow", "/home/me": "/home/me",
 		"/x/it's": `'/x/it'\''s'`, "/x/$(id)`id`;|&*?[": "'/x/$(id)`id`;|&*?['", "/x/~": "'/x/~'", "/é": "'/é'", "/x\ny": "'/x\ny'",
+		`/x\`: `'/x'\\''`, `/x\'; id; '`: `'/x'\\''\''; id; '\'''`,
 	} {
 		got := typedPath(path, "/home/me")
 		if got != want {
