@@ -178,7 +178,7 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/web"},
-	"golang.org/x/text":                      {"hostfuncs/canonical", "protocol/secretword", "registry/names"},
+	"golang.org/x/text":                      {"hostfuncs/canonical", "protocol/secretword", "registry/catalogue", "registry/names"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "hostfuncs/filelock", "hostfuncs/landing", "hostfuncs/protected", "hostfuncs/tree/system", "runtime/image"},
 	"golang.org/x/time":                      {"transport/ratelimit"},
 	"modernc.org/sqlite":                     {"hostfuncs/store"},

@@ -52,9 +52,9 @@ type entryKey struct {
 }
 
 // Publishes holds the operator's publish lines at the time of a call: against entries of an older version, and
-// against a template that matches a hidden resource.
+// against a template that matches a hidden resource, in whatever spelling.
 func (o *Offer) Publishes(r Request) bool {
-	return o.published[entryKey{r.Kind, r.Entry}] && !(r.URI != "" && slices.Contains(o.hide, r.URI))
+	return o.published[entryKey{r.Kind, r.Entry}] && !(r.URI != "" && hides(o.hide, r.URI))
 }
 
 // Serves reports whether a URI is that of a resource of the offer, by itself or by a template.
@@ -63,7 +63,7 @@ func (o *Offer) Serves(uri string) bool {
 		return true
 	}
 	matches := func(t *Template) bool { return t.pattern.Match(uri) }
-	return slices.ContainsFunc(o.templates, matches) && !slices.Contains(o.hide, uri)
+	return slices.ContainsFunc(o.templates, matches) && !hides(o.hide, uri)
 }
 
 // publisher turns a manifest into an offer.
@@ -186,6 +186,9 @@ func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	only, hide := slices.Contains(p.plugin.Only, d.ID), slices.Contains(p.plugin.Hide, d.ID)
 	if only || hide {
 		p.used[d.ID] = true
+	}
+	if k == manifest.Resource {
+		hide = hide || hides(p.plugin.Hide, d.ID)
 	}
 	shown := !d.Hidden
 	if chosen, ok := p.plugin.Chosen.has(k, d.ID); ok {
