@@ -92,7 +92,7 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 }
 
 func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
-	kept, removed := icon.Keep(rawjson.Get(block, "icons"))
+	kept, removed := icon.Keep(rawjson.Get(block, "icons"), icon.Inside) // what an address says could be of this call
 	o, err := rawjson.ParseObject(block)
 	if removed == 0 || err != nil || o.Get("icons") == nil {
 		return block, 0

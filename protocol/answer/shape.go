@@ -70,6 +70,9 @@ func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) erro
 // checkContent checks one content block. The types are those of all revisions: a client refuses the whole of an answer with
 // one that it does not know.
 func checkContent(block json.RawMessage) error {
+	if err := exactNames(block); err != nil {
+		return err
+	}
 	kind := rawjson.Get(block, "type")
 	if !rawjson.IsString(kind) {
 		return misshapen(".type must be a string")
@@ -100,6 +103,9 @@ func checkContent(block json.RawMessage) error {
 
 // checkContents checks one entry of a resource's contents.
 func checkContents(entry json.RawMessage) error {
+	if err := exactNames(entry); err != nil {
+		return err
+	}
 	if err := needStrings(entry, "uri"); err != nil {
 		return err
 	}
@@ -125,6 +131,30 @@ func checkMessage(message json.RawMessage) error {
 	}
 	if err := checkContent(content); err != nil {
 		return misshapen(".content%s", err)
+	}
+	return nil
+}
+
+// members are those of content blocks and of contents, by what they are in any case.
+var members = func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range []string{"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "icons", "annotations", "_meta", "resource", "blob"} {
+		all[name], all[rawjson.Fold(name)] = true, false
+	}
+	return all
+}()
+
+// exactNames refuses a member that is one of MCP's in another case: a client that does not look at case would take it for
+// that one, and nothing here has looked at it.
+func exactNames(o json.RawMessage) error {
+	for s := rawjson.ScanObject(o); s.Next(); {
+		key := s.KeyString()
+		if members[key] {
+			continue
+		}
+		if _, known := members[rawjson.Fold(key)]; known {
+			return misshapen(" has a member %s, which is one of MCP's in another case", clean.Visible(clean.Cut(key, 64)))
+		}
 	}
 	return nil
 }

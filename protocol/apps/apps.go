@@ -26,26 +26,58 @@ func HasPage(definition json.RawMessage) bool {
 }
 
 // Confine takes out of a _meta what a page wants of the client: origins to reach (csp), permissions such as the
-// camera, and an origin of its own (domain). It reports whether there was anything of it.
-// An object with a key twice goes as a whole: which of the two counts, each client decides for itself.
+// camera, and an origin of its own (domain), also under the names that another host has for them. It reports whether there
+// was anything of it.
+// An object with a key twice, in whatever case, goes as a whole: which of the two counts, each client decides for itself.
 func Confine(meta json.RawMessage) (json.RawMessage, bool) {
 	var twice *rawjson.DuplicateKeyError
 	o, err := rawjson.ParseObject(meta)
 	if errors.As(err, &twice) {
 		return json.RawMessage("{}"), true
 	}
+	if err != nil {
+		return meta, false
+	}
+	all := len(o)
+	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return wishes(m) || m.Key != "ui" && strings.EqualFold(m.Key, "ui") })
+	cut := len(o) < all
 	ui, err := rawjson.ParseObject(o.Get("ui"))
 	if errors.As(err, &twice) {
 		o.Delete("ui")
 		return o.Append(nil), true
 	}
-	all := len(ui)
-	ui = slices.DeleteFunc(ui, func(m rawjson.Member) bool {
-		return m.Key == "csp" || m.Key == "permissions" || m.Key == "domain"
-	})
-	if err != nil || len(ui) == all {
+	all = len(ui)
+	ui = slices.DeleteFunc(ui, func(m rawjson.Member) bool { return confined(m.Key) })
+	if err == nil && len(ui) < all {
+		o.Set("ui", ui.Append(nil))
+		cut = true
+	}
+	if !cut {
 		return meta, false
 	}
-	o.Set("ui", ui.Append(nil))
 	return o.Append(nil), true
+}
+
+// confined reports whether a member of ui is a wish of a page.
+func confined(key string) bool {
+	return strings.EqualFold(key, "csp") || strings.EqualFold(key, "permissions") || strings.EqualFold(key, "domain")
+}
+
+// wishes reports whether a member of a _meta is a wish of a page by another name: one of ui on its own, and those of
+// OpenAI's clients. Their page is a resource like any other, and has to be of this host.
+func wishes(m rawjson.Member) bool {
+	prefix, name, _ := strings.Cut(m.Key, "/")
+	switch strings.ToLower(prefix) {
+	case "ui":
+		return confined(name)
+	case "openai":
+		uri, _ := rawjson.String(m.Value)
+		switch strings.ToLower(name) {
+		case "widgetcsp", "widgetdomain", "widgetaccessible", "widgetpermissions":
+			return true
+		case "outputtemplate":
+			return !strings.HasPrefix(uri, "ui://")
+		}
+	}
+	return false
 }

@@ -29,10 +29,15 @@ func TestConfine(t *testing.T) {
 		`{"ui":{"csp":{}},"ui":{"csp":{}}}`:                                                           `{}`,
 		`{"ui":{"\u0064omain":"x"}}`:                                                                  `{"ui":{}}`,
 		`{"ui":{"resourceUri":"ui://a"}}`:                                                             "",
-		`{"ui":[]}`:                                                                                   "",
-		`{"csp":1}`:                                                                                   "",
-		`{}`:                                                                                          "",
-		``:                                                                                            "",
+		`{"openai/widgetCSP":{"connect_domains":["https://evil.example"]},"openai/widgetDomain":"x","OpenAI/WidgetCSP":1,"openai/widgetAccessible":true,"openai/toolInvocation/invoking":"…"}`: `{"openai/toolInvocation/invoking":"…"}`,
+		`{"openai/outputTemplate":"https://evil.example"}`:        `{}`,
+		`{"openai/outputTemplate":"ui://a/page"}`:                 "",
+		`{"ui/csp":{},"UI/Domain":"x","ui/resourceUri":"ui://a"}`: `{"ui/resourceUri":"ui://a"}`,
+		`{"UI":{"csp":{}},"ui":{"CSP":{},"prefersBorder":true}}`:  `{"ui":{"prefersBorder":true}}`,
+		`{"ui":[]}`: "",
+		`{"csp":1}`: "",
+		`{}`:        "",
+		``:          "",
 	} {
 		got, cut := Confine(json.RawMessage(meta))
 		if !cut {

@@ -34,8 +34,18 @@ func TestKeep(t *testing.T) {
 		`{"src":"https://a/i.png"}`:     {"", 1},
 		`[` + strings.Repeat(good+`,`, icon.Most) + good + `]`: {"", icon.Most + 1},
 	} {
-		if kept, removed := icon.Keep(json.RawMessage(raw)); string(kept) != want.kept || removed != want.removed {
+		if kept, removed := icon.Keep(json.RawMessage(raw), icon.Safe); string(kept) != want.kept || removed != want.removed {
 			t.Errorf("%.100s: %s, %d", raw, kept, removed)
+		}
+	}
+}
+
+func TestInside(t *testing.T) {
+	for src, want := range map[string]bool{
+		"data:image/png;base64,AA==": true, "DATA:image/png,x": true, "data:text/html,x": false, "https://example.com/i.png": false, "": false,
+	} {
+		if icon.Inside(src) != want {
+			t.Errorf("%q: %v", src, !want)
 		}
 	}
 }

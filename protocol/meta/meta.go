@@ -26,14 +26,18 @@ const maxDepth = 32
 const ownPrefix = "dev.sallyport"
 
 // Reserved reports whether a key of a _meta is not for plugins: one whose prefix has mcp or modelcontextprotocol as
-// its first or second label, which covers what all revisions of MCP reserve, or is this host's; and those of a trace,
-// since a plugin does not say which trace something belongs to.
+// its first or second label, which covers what all revisions of MCP reserve, or is this host's; those of a trace,
+// since a plugin does not say which trace something belongs to; and the labels of information flow (ifc), by which other
+// hosts decide what may go where.
 func Reserved(key string) bool {
-	prefix, _, found := strings.Cut(key, "/")
-	if !found {
-		return key == "traceparent" || key == "tracestate" || key == "baggage"
-	}
+	prefix, _, found := strings.Cut(rawjson.Fold(key), "/")
 	prefix = strings.ToLower(prefix)
+	if prefix == "ifc" || strings.HasPrefix(prefix, "ifc.") {
+		return true
+	}
+	if !found {
+		return prefix == "traceparent" || prefix == "tracestate" || prefix == "baggage"
+	}
 	if prefix == ownPrefix || strings.HasPrefix(prefix, ownPrefix+".") {
 		return true
 	}

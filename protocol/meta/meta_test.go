@@ -96,10 +96,11 @@ func TestStrip(t *testing.T) {
 		`{"a":1,"b":{"io.mcp/x":1}}`:               `{"a":1,"b":{"io.mcp/x":1}}`,
 		`{"io.mcp/x":1}`:                           `{}`,
 		`{"a":1,"dev.sallyport/receipt":{},"b":2}`: `{"a":1,"b":2}`,
-		`{"a":1,"a":2}`:                            "",
-		`null`:                                     "",
-		`[1]`:                                      "",
-		`"x"`:                                      "",
+		`{"ifc":{"label":"public"},"ifc/integrity":"trusted","IFC.example/x":1,"ifcx":2,"traceParent":"x","m\u0063p.dev/x":1}`: `{"ifcx":2}`,
+		`{"a":1,"a":2}`: "",
+		`null`:          "",
+		`[1]`:           "",
+		`"x"`:           "",
 	} {
 		o := rawjson.Object{{Key: "_meta", Value: json.RawMessage(raw)}}
 		meta.Strip(&o)

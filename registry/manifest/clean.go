@@ -70,7 +70,7 @@ func (c *check) cleanIcons() {
 	if raw == nil {
 		return
 	}
-	kept, removed := icon.Keep(raw)
+	kept, removed := icon.Keep(raw, icon.Safe)
 	switch {
 	case removed > 0 && kept == nil && (len(raw) == 0 || raw[0] != '[' || removed > icon.Most):
 		c.warn("icons is not an array of at most %d and was taken out", icon.Most)
