@@ -126,7 +126,7 @@ func (f *files) grants(path string) grant.Decision {
 // linksOut records a link that would lead out of what is granted.
 func (f *files) linksOut(path, target string) {
 	e := effect{family: "fs", act: "link " + f.shown(path) + " to " + target, told: "link " + f.shown(f.veil.name(path)) + " to " + target}
-	_ = f.gate.deny(e, &refusal{reason: "a link does not lead out of what is granted"})
+	_ = f.gate.deny(e, &refusal{reason: "a link leads only to what may be written, within one grant"})
 }
 
 // moved counts the bytes of a file that was closed.
@@ -306,6 +306,9 @@ func (f *files) Visible(path string, folder bool) bool {
 	}
 	return seen
 }
+
+// Writable reports whether the path is granted for writing as things are. Nothing is recorded.
+func (f *files) Writable(path string) bool { return f.may(probe{tree.Write, path}) }
 
 // shown is a path as an operator writes it, with ~ for the home.
 func (f *files) shown(path string) string {

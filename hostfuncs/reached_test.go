@@ -246,6 +246,29 @@ func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 	}
 }
 
+// Other programs write through a link too: one that a plugin makes leads only to what the plugin may write, also where it
+// leads through links that are there.
+func TestFS_LinksLeadToWhatMayBeWritten(t *testing.T) {
+	for _, mode := range []string{"", " {mode: direct}"} {
+		home := linked(t)
+		written(t, map[string]string{home + "/work/read/only": "", home + "/work/secret/s": ""})
+		_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**", "fs: write ~/work/sub/**"+mode, "fs: write ~/work/a.txt"+mode, "deny: fs: read ~/work/secret/**")
+		for target, want := range map[string]wasi.Errno{
+			"../read/only": wasi.EPERM, "../read": wasi.EPERM, "../read/none": wasi.EPERM, "../out/c.txt": wasi.EPERM, "../file": wasi.EPERM, "last/c.txt": wasi.EPERM, "last": wasi.EPERM,
+			"back/x": wasi.EPERM, "../secret/s": wasi.EPERM, "../secret/none": wasi.EPERM, "..": wasi.EPERM, "../.git/config": wasi.EPERM, "../../.bashrc": wasi.EPERM,
+			"b.md": 0, "none": 0, "none/yet": 0, ".": 0, "../a.txt": 0,
+		} {
+			e := tr.Symlink(target, home+"/work/sub/l")
+			if e != want {
+				t.Errorf("%s: a link to %s: %v, want %v", mode, target, e, want)
+			}
+			if e == 0 {
+				tr.Unlink(home + "/work/sub/l")
+			}
+		}
+	}
+}
+
 // The workspace is the folder that the operator named, also where its name is a link; and a link on the way is none of
 // the guest's business while what it leads to is granted.
 func TestFS_OperatorsOwnLinks(t *testing.T) {

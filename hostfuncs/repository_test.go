@@ -76,6 +76,13 @@ func TestFS_NoNewRepository(t *testing.T) {
 			{"a bare one, elsewhere", func(tr wasi.Tree) wasi.Errno { return tr.Rename(w+"/bare.git", w+"/bare2") }, false},
 			{"a ref of a bare one", func(tr wasi.Tree) wasi.Errno { return writeFile(tr, w+"/bare.git/refs/heads/x", "0") }, true},
 			{"commondir", func(tr wasi.Tree) wasi.Errno { return writeFile(tr, w+"/.git/commondir", "../x") }, false},
+			{"a message that is a link to config", func(tr wasi.Tree) wasi.Errno { return tr.Symlink("config", w+"/.git/COMMIT_EDITMSG") }, false},
+			{"a message that is a link to config, moved there", func(tr wasi.Tree) wasi.Errno {
+				return tr.Mkdir(w+"/m") | tr.Symlink("config", w+"/m/l") | tr.Rename(w+"/m/l", w+"/.git/MERGE_MSG")
+			}, false},
+			{"a text that is a link to a hook", func(tr wasi.Tree) wasi.Errno { return tr.Symlink(".git/hooks/post-checkout", w+"/notes") }, false},
+			{"a folder that is a link to a part of it", func(tr wasi.Tree) wasi.Errno { return tr.Symlink("../.git", w+"/sub/g") }, false},
+			{"a link to its data", func(tr wasi.Tree) wasi.Errno { return tr.Symlink("../.git/ORIG_HEAD", w+"/sub/o") }, true},
 			{"through a link to .git", func(tr wasi.Tree) wasi.Errno {
 				return tr.Symlink(".git", w+"/g") | writeFile(tr, w+"/g/commondir", "../x")
 			}, false},

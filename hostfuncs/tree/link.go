@@ -3,6 +3,7 @@ package tree
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 )
 
 // Symlink implements wasi.Tree. A guest makes only links that stay in their mount: relative, ".."
-// only at the beginning, and to a place that is granted itself: a folder that only leads to one is not
-// enough. So what other programs on the host find there leads them no further than the guest itself could go.
+// only at the beginning, and to a place that is granted for writing itself: a folder that only leads to one is not
+// enough, and other links on the way are followed. So what other programs on the host read or write through it is what the
+// guest itself could.
 func (t *Tree) Symlink(target, path string) wasi.Errno {
 	p, e := t.walk(path, false, Write)
 	if e != wasi.ESUCCESS {
@@ -51,7 +53,24 @@ func (t *Tree) targetInside(target string, in *node, folder string) bool {
 	}
 	to := filepath.Join(folder, filepath.FromSlash(target))
 	_, inside := cutPrefix(to, in.mount.real)
-	return inside && t.visible(to, false)
+	return inside && t.visible(to, false) && t.writable(to) && t.endsInside(target, in, folder)
+}
+
+// endsInside follows a link's target, as far as it is there, through the links that it leads through: where it ends has to be
+// granted as well.
+func (t *Tree) endsInside(target string, in *node, folder string) bool {
+	rest, _ := cutPrefix(folder, in.mount.real)
+	from := path.Join(in.mount.guest, filepath.ToSlash(rest))
+	w := &walker{t: t, op: Write, follow: true, quiet: true}
+	p, e := t.walkAs(w, from+"/"+target)
+	switch {
+	case w.refused:
+		return false
+	case e != wasi.ESUCCESS:
+		return true // nothing is there: what comes is decided about as it is named
+	}
+	defer p.close()
+	return p.parent().root != nil && t.visible(p.host, false) && t.writable(p.host)
 }
 
 // targetForGuest shows a link's target: an absolute one as the tree shows that path, others as they

@@ -49,6 +49,8 @@ type Viewer interface {
 	// Visible says whether the path is granted for reading or writing, or, if folder is set,
 	// something below it may be.
 	Visible(hostPath string, folder bool) bool
+	// Writable says whether the path is granted for writing.
+	Writable(hostPath string) bool
 }
 
 // Mount is a part of the host's files that grants can reach: the literal prefix of a grant.
@@ -150,6 +152,14 @@ func (t *Tree) visible(host string, folder bool) bool {
 		return t.viewer.Visible(host, folder)
 	}
 	return t.decider.Allow(Read, host) == nil
+}
+
+// writable asks without leaving a record, if it can.
+func (t *Tree) writable(host string) bool {
+	if t.viewer != nil {
+		return t.viewer.Writable(host)
+	}
+	return t.decider.Allow(Write, host) == nil
 }
 
 // allow decides about an effect on a path that the guest may see or not.

@@ -53,6 +53,8 @@ func (r *rules) Allow(op tree.Op, host string) error {
 // viewer adds folders that lead to something.
 type viewer struct{ *rules }
 
+func (v viewer) Writable(host string) bool { return v.allowed(tree.Write, host) }
+
 func (v viewer) Visible(host string, folder bool) bool {
 	if v.allowed(tree.Read, host) {
 		return true

@@ -27,6 +27,7 @@ type walker struct {
 	op      Op // what the path is for, to be named in a refusal
 	follow  bool
 	quiet   bool // refusals leave no record
+	refused bool // it came to what the guest may not see
 	decided bool // what it is for is granted already, and every folder on the way may be gone through
 	mustDir bool
 	todo    []string
@@ -231,11 +232,13 @@ func (w *walker) passes(host string, folder bool) bool {
 	if w.decided || w.t.visible(host, folder) {
 		return true
 	}
-	return !w.quiet && w.t.decider.Allow(w.op, w.wanted(host)) == nil
+	w.refused = w.quiet || w.t.decider.Allow(w.op, w.wanted(host)) != nil
+	return !w.refused
 }
 
 // refuse has a refusal recorded, unless the walk is a quiet one.
 func (w *walker) refuse(host string) wasi.Errno {
+	w.refused = true
 	if w.quiet {
 		return wasi.ENOENT
 	}

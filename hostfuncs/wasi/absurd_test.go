@@ -18,6 +18,7 @@ type everything struct{}
 
 func (everything) Allow(tree.Op, string) error { return nil }
 func (everything) Visible(string, bool) bool   { return true }
+func (everything) Writable(string) bool        { return true }
 
 func newTree(t testing.TB, dir string) *tree.Tree {
 	files := tree.New([]tree.Mount{{Host: dir, Guest: "/w"}}, everything{})
