@@ -107,7 +107,9 @@ func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = max(1, len(args[0])/3) // a third of the letters: "dev" is not a slip for "deny"
+	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 4 {
+		c.SuggestionsMinimumDistance = 1 // "dev" is not a slip for "deny"
+	}
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
