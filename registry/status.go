@@ -55,6 +55,9 @@ func (r *Registry) Plugins() []Status {
 	return list
 }
 
+// Version is another value whenever Plugins may return something else; the same one costs nothing to compare.
+func (r *Registry) Version() any { return r.shown.Load() }
+
 // statusOf says where a plan stands.
 func (r *Registry) statusOf(p *plan, g *generation) Status {
 	s := Status{Name: p.name, File: p.path, State: StateLoaded}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -337,5 +338,40 @@ func TestConsole_browser(t *testing.T) {
 	address := consoleAt(t, h.state)
 	if errors.Join(err, readErr) != nil || info.Mode().Perm() != 0o600 || !strings.Contains(string(page), `location.replace("`+address+`")`) {
 		t.Errorf("%s: %v %v %s", file, err, info, page)
+	}
+}
+
+// A host over HTTP shows the address to a person at a terminal, and only how to find it to a program that reads what it
+// writes.
+func TestConsole_announced(t *testing.T) {
+	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
+	serve := h.program("serve", h.dir, "--http", "127.0.0.1:0", "--no-token")
+	cmd := exec.Command("sh", append([]string{"-c", `exec "$0" "$@" 2>/dev/tty`, serve.Path}, serve.Args[1:]...)...)
+	cmd.Env = serve.Env
+	p := terminaltest.Start(t, cmd)
+	p.Expect("the console is on http://127.0.0.1:")
+	address := consoleAt(t, h.state)
+	if !strings.Contains(p.Seen(), address+"\r\n") {
+		t.Errorf("%q has not %s", p.Seen(), address)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait() // it was interrupted
+	piped := h.program("serve", h.dir, "--http", "127.0.0.1:0", "--no-token")
+	out, err := piped.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := piped.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = piped.Process.Kill(); _ = piped.Wait() })
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "serving "); {
+		said.WriteString(lines.Text() + "\n")
+	}
+	if text := said.String(); strings.Contains(text, "/#") || !strings.Contains(text, "the console: sallyport console --config ~/sallyport.yaml --state "+h.state) {
+		t.Errorf("%q", text)
 	}
 }

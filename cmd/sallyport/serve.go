@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -94,7 +95,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(end.left(), h.Close)) }()
-	leave, err := h.Console(std.err)
+	leave, err := h.Console(std.err, terminal.Is(os.Stderr))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ import (
 // into a file of its owner's. When that process ends, however it ends, another one takes over within a second, with a
 // token of its own: an address is good for one process.
 
-// takeOver is how often a host looks whether the console is free, and whether it has news of itself to tell.
+// lookForSeat is how often a host looks whether the console is free, and whether it has news of itself to tell.
 const lookForSeat = time.Second
 
 // ErrNoConsole says that the configuration has no console.
@@ -133,8 +133,9 @@ func (t *seat) rise() {
 }
 
 // Console has this host serve the console of its state folder when no other process does, and tells the others about
-// itself. It says on out how to open it. It is called before any call, and the caller stops it.
-func (h *Host) Console(out io.Writer) (stop func(), err error) {
+// itself. Over HTTP it says on out how to open it, with the address if a person reads that. It is called before any
+// call, and the caller stops it.
+func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	t, err := newSeat(h.settings, h.log, func() *console.Console {
 		return console.New(console.Options{Store: h.Store, Note: h.note, House: newHouse(h.settings, h.Store, h.note), Logger: h.log})
 	})
@@ -144,19 +145,20 @@ func (h *Host) Console(out io.Writer) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := newPresent(h)
-	if err != nil {
-		h.log.Warn("the console does not show this host", "error", err)
-		here = nil
+	if h.settings.Text("http.addr") != "" {
+		t.take()
+		fmt.Fprintln(out, opensConsole(t, person))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var keeping sync.WaitGroup
-	t.take()
-	if h.settings.Text("http.addr") != "" {
-		fmt.Fprintln(out, opensConsole(t, out))
-	}
-	keeping.Go(func() {
+	keeping.Go(func() { // a client on stdio waits for its first answer, and not for this
 		defer t.rise()
+		here, err := newPresent(h)
+		if err != nil {
+			h.log.Warn("the console does not show this host", "error", err)
+			here = nil
+		}
+		t.take()
 		h.keepSeat(ctx, t, here)
 	})
 	return func() {
@@ -202,11 +204,9 @@ func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Consol
 
 // opensConsole says how the console is opened. The address is a key: it is shown to a person at a terminal, and not to
 // a client that keeps what its servers write.
-func opensConsole(t *seat, out io.Writer) string {
-	if f, is := out.(*os.File); is && t.url != "" {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return "the console is on " + t.url
-		}
+func opensConsole(t *seat, person bool) string {
+	if person && t.url != "" {
+		return "the console is on " + t.url
 	}
 	return voice.Line("the console: " + ConsoleCommand(t.settings))
 }

@@ -63,9 +63,10 @@ func (c *clientNames) list() []string {
 
 // present tells the other processes of the state folder about this host, and has that true when it changes.
 type present struct {
-	host   *Host
-	member member
-	wrote  []byte
+	host    *Host
+	member  member
+	version any // of the plugins, as they were told
+	wrote   []byte
 }
 
 // newPresent takes a name for this process.
@@ -79,14 +80,18 @@ func newPresent(h *Host) (*present, error) {
 
 // refresh writes the file if there is something new to tell.
 func (p *present) refresh() error {
-	p.member.Chain, p.member.Clients, p.member.Plugins = p.host.audit.Chain(), p.host.clients.list(), p.host.shown()
+	chain, clients, version := p.host.audit.Chain(), p.host.clients.list(), p.host.Registry.Version()
+	if p.wrote != nil && p.version == version && p.member.Chain == chain && len(p.member.Clients) == len(clients) {
+		return nil // which is how it is, second after second
+	}
+	p.member.Chain, p.member.Clients, p.member.Plugins = chain, clients, p.host.shown()
 	raw, err := json.Marshal(p.member)
-	if err != nil || string(raw) == string(p.wrote) {
+	if err != nil {
 		return err
 	}
 	_, err = textfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{})
 	if err == nil {
-		p.wrote = raw
+		p.wrote, p.version = raw, version
 	}
 	return err
 }

@@ -48,6 +48,15 @@ func Open() (*Terminal, error) {
 	return &Terminal{in: in, out: out}, nil
 }
 
+// Is reports whether a file is a terminal, so that a person reads what is written there.
+func Is(f *os.File) (is bool) {
+	conn, err := f.SyscallConn() // Fd would have writes block
+	if err == nil {
+		err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
+	}
+	return is && err == nil
+}
+
 // Close gives the terminal back.
 func (t *Terminal) Close() error {
 	err := t.in.Close()
