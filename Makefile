@@ -60,9 +60,11 @@ check: ## gofmt, vet, staticcheck, unowned notes
 	cd pdk/go && go run $(STATICCHECK) ./...
 	cd plugins && go run $(STATICCHECK) ./...
 
-# The tests of cmd/sallyport itself drive a built binary, which the detector would not see into.
-race: plugins ## every package of the host under the race detector
+# The tests of cmd/sallyport itself drive a built binary, which the detector would not see into. The model of at most
+# once runs most of its schedules without it, since SQLite is ten times as slow under it.
+race: plugins ## every package of the host under the race detector, and 100 000 schedules of the model of at most once
 	go test -race $$(go list ./... | grep -v /cmd/sallyport$$)
+	go test ./protocol -run 'TestModel$$' -count=1 -v -timeout 30m -model.n 100000
 
 portable: plugins ## every package of the host without what only Linux has
 	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)

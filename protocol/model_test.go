@@ -20,7 +20,7 @@ import (
 
 var (
 	modelSeed = flag.Uint64("model.seed", 1, "the first schedule of the model test")
-	modelRuns = flag.Uint64("model.n", modelUsual, "how many schedules the model test runs")
+	modelRuns = flag.Uint64("model.n", 1000, "how many schedules the model test runs")
 )
 
 // Whatever goes wrong, each request that changes something leaves once at most for a call, each that arrived is named by

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -209,5 +208,3 @@ func (t *tally) add(what string, n int) {
 	}
 	t.counts[what] += n
 }
-
-var _ json.Marshaler = json.RawMessage(nil)
