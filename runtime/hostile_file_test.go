@@ -59,7 +59,10 @@ func hostileFiles() []attack {
 	return []attack{
 		{name: "300 M locals in 33 bytes", wasm: body(locals(300_000_000)), want: limit + "the number of locals of function 0 (at offset 31) is 300000000, at most 10000 is allowed"},
 		{name: "50,000 locals", wasm: body(locals(50_000)), want: limit + "the number of locals of function 0 (at offset 31) is 50000, at most 10000 is allowed"},
-		{name: "10,000 nested blocks", wasm: body(none, nest(10_000)), want: limit + "the nesting of function 0 (at offset 35) is 4097, at most 4096 is allowed"},
+		{name: "10,000 nested blocks", wasm: with(world(nest(10_000), w.I32Const(1)), func(*w.Module) {}), want: "answer 1", calls: 2},
+		{name: "20,000 nested blocks", wasm: body(none, nest(20_000)), want: limit + "the work to compile it, up to and with the code of function 0…"},
+		{name: "60,000 nested blocks", wasm: body(none, nest(60_000)), want: limit + "the nesting of function 0 (at offset 35) is 50001, at most 50000 is allowed"},
+		{name: "a fan of 4,000 branches", wasm: body(locals(500), w.BlockVoid, w.Repeat(4000, w.I32Const(0), w.BrIf(0)), w.End, w.Repeat(500, w.LocalGet(7), w.Drop)), want: limit + "the work to compile it, up to and with the code of function 0…"},
 		{name: "1,000,000 functions", wasm: functions(1_000_000), want: limit + "the number of functions is 1000000, at most 100000 is allowed"},
 		{name: "a basic block of 10 MB", wasm: body(none, w.Repeat(2_500_000, w.I32Const(1), w.Drop, b(0x01))), want: limit + "the number of code bytes of function 0 (at offset 37) is 10000002, at most 1000000 is allowed"},
 		{name: "br_table of 20,000", wasm: body(none, brTable(20_000)), want: limit + "the number of targets of a br_table of function 0 (at offset 35) is 20000, at most 16384 is allowed"},

@@ -55,7 +55,7 @@ func TestCheck_limits(t *testing.T) {
 		max    int
 		want   string
 	}{
-		"nesting":   {build: voids, max: 4096, want: "the nesting of function 0 (at offset 24) is 4097, at most 4096 is allowed"},
+		"nesting":   {limits: wasmbin.Limits{Nesting: 4096}, build: voids, max: 4096, want: "the nesting of function 0 (at offset 24) is 4097, at most 4096 is allowed"},
 		"locals":    {build: func(n int) []byte { return code(locals(uint32(n))) }, max: 10_000, want: "the number of locals of function 0 (at offset 22) is 10001, at most 10000 is allowed"},
 		"br_table":  {build: func(n int) []byte { return code(none, w.I32Const(0), brTable(n)) }, max: 16_384, want: "the number of targets of a br_table"},
 		"branches":  {build: func(n int) []byte { return code(none, w.Repeat(n, w.I32Const(0), w.BrIf(0))) }, max: 16_384, want: "the number of branches"},
@@ -134,6 +134,9 @@ func TestCheck_bombs(t *testing.T) {
 		"a hundred thousand ifs":       {code([]byte{0}, ifs(100_000)), "the work to compile it"},
 		"eight thousand loops":         {code([]byte{0}, w.Repeat(8000, w.LoopVoid, w.End)), "the work to compile it"},
 		"eight thousand fills":         {fills(8000), "the work to compile it"},
+		"a fan of branches":            {code(locals(500), w.BlockVoid, w.Repeat(4000, w.I32Const(0), w.BrIf(0)), w.End, use(500)), "the work to compile it"},
+		"nested branches":              {code(locals(200), w.Repeat(4000, w.BlockVoid, w.I32Const(0), w.BrIf(0)), w.Repeat(4000, w.LocalGet(7), w.Drop, w.End)), "the work to compile it"},
+		"20,000 nested blocks":         {code([]byte{0}, w.Repeat(20_000, w.BlockVoid), w.Repeat(20_000, w.End)), "the work to compile it"},
 		"wide calls":                   {wide(new(w.Module)), "the work to compile it"},
 	} {
 		if len(c.wasm) > 800_000 {
@@ -142,6 +145,20 @@ func TestCheck_bombs(t *testing.T) {
 		if err := check(t, c.wasm, wasmbin.Limits{}); !errors.Is(err, wasmbin.ErrLimit) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestCheck_deep: the nesting of a large switch, as Go's compiler writes it, is no bomb.
+func TestCheck_deep(t *testing.T) {
+	const n = 6_912
+	table := w.Code([]byte{0x0e}, w.U32(n-1))
+	for i := range uint32(n) {
+		table = append(table, w.U32(i)...)
+	}
+	step := w.Code(w.End, w.LocalGet(1), w.LocalSet(2), w.LocalGet(2), w.BrIf(0))
+	wasm := code(locals(32), w.BlockVoid, w.LoopVoid, w.Repeat(n, w.BlockVoid), w.I32Const(0), table, w.Repeat(n, step), w.End, w.End)
+	if err := check(t, wasm, wasmbin.Limits{}); err != nil {
+		t.Error(err)
 	}
 }
 

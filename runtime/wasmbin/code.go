@@ -91,6 +91,9 @@ type function struct {
 
 	blocks, heads, bulks, branches, targets, crossing int
 	nesting, loops, ifs                               depth
+	// chain is how many straight parts have followed each other since two ways met last: so far the compiler looks back for the value of a
+	// local. chained is how far all branches look.
+	chain, chained int
 
 	out                           []byte // the body anew
 	instructions, straight, calls int
@@ -107,7 +110,7 @@ func (f *function) leaf() int32 {
 func (f *function) check(i int, r *reader) {
 	b := f.c.b
 	sig := b.types[b.funcs[b.imported+i]]
-	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{0x02, len(sig.results)}), out: f.out[:0]}
+	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{op: 0x02, arity: len(sig.results)}), out: f.out[:0]}
 	f.over("the number of code bytes", len(r.b), f.c.l.Body)
 	f.declareLocals(len(sig.params))
 	for !r.done() && f.c.err == nil && len(f.labels) > 0 {
@@ -135,6 +138,7 @@ func (f *function) work() int {
 		90*f.locals*f.loops.most*(f.locals/50+f.loops.most) +
 		3*f.locals*f.ifs.most*f.ifs.most +
 		2*f.targets*f.nesting.most +
+		f.locals*f.chained +
 		100*f.crossing
 }
 
@@ -183,6 +187,7 @@ func (f *function) instruction() {
 	case 0x0c, 0x0d: // br, br_if
 		f.branches++
 		f.jump(in.X)
+		f.chain++
 	case 0x0e:
 		f.brTable()
 	case 0x10:

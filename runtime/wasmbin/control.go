@@ -4,6 +4,7 @@ package wasmbin
 type label struct {
 	op    byte // 0x02 block, 0x03 loop, 0x04 if, 0x05 its else
 	arity int  // values that a branch to it carries
+	to    int  // branches to it
 }
 
 // depth is how many blocks of a kind are open, and were open at most.
@@ -29,10 +30,14 @@ func (f *function) open(in *Instruction) {
 	if op == 0x03 {
 		arity = params
 	}
-	f.labels = append(f.labels, label{op, arity})
+	f.labels = append(f.labels, label{op: op, arity: arity})
 	f.blocks++
-	if op == 0x03 {
+	switch op {
+	case 0x03:
 		f.heads++
+		f.chain = 0
+	case 0x04:
+		f.chain++
 	}
 	f.nest(op, 1)
 	f.over("the nesting", f.nesting.now, f.c.l.Nesting)
@@ -49,6 +54,9 @@ func (f *function) orElse() {
 func (f *function) end() {
 	last := f.labels[len(f.labels)-1]
 	f.labels = f.labels[:len(f.labels)-1]
+	if f.chain++; last.to > 0 || last.op >= 0x04 { // ways meet
+		f.chain = 0
+	}
 	f.nest(last.op, -1)
 }
 
@@ -71,7 +79,10 @@ func (f *function) jump(to uint32) {
 		f.r.fail(ErrMalformed, "function %d branches out of itself before offset %d", f.number, f.r.offset())
 		return
 	}
-	f.crossing += f.labels[len(f.labels)-1-int(to)].arity
+	l := &f.labels[len(f.labels)-1-int(to)]
+	l.to++
+	f.crossing += l.arity
+	f.chained += f.chain
 }
 
 func (f *function) brTable() {

@@ -26,7 +26,7 @@ type Limits struct {
 
 	Body     int // bytes of code; 1 MB
 	Locals   int // 10,000
-	Nesting  int // blocks inside each other; 4,096
+	Nesting  int // blocks inside each other; 50,000, of which Work allows a quarter or so in a small file
 	BrTable  int // targets of one br_table; 16,384
 	Branches int // branch instructions; 16,384
 }
@@ -45,7 +45,7 @@ func (l Limits) withDefaults() Limits {
 	l.TableEntries = cmp.Or(l.TableEntries, 1_000_000)
 	l.Body = cmp.Or(l.Body, 1_000_000)
 	l.Locals = cmp.Or(l.Locals, 10_000)
-	l.Nesting = cmp.Or(l.Nesting, 4_096)
+	l.Nesting = cmp.Or(l.Nesting, 50_000)
 	l.BrTable = cmp.Or(l.BrTable, 16_384)
 	l.Branches = cmp.Or(l.Branches, 16_384)
 	l.Work = cmp.Or(l.Work, 500_000_000)
