@@ -104,6 +104,9 @@ func TestMerge(t *testing.T) {
 	for i := range 9 {
 		add(fmt.Sprintf("fs: write ~/many/%d", i))
 	}
+	for i := range 9 {
+		add(fmt.Sprintf("net: GET https://a.example/pages/%d?", i))
+	}
 	var got []string
 	for _, n := range learn.Merge(needs, places, nil) {
 		got = append(got, fmt.Sprintf("%s (%s, %d)", n.Line, n.Call, n.Used))
@@ -111,7 +114,7 @@ func TestMerge(t *testing.T) {
 	want := []string{
 		"fs: read /etc/{args.q:path} (c10, 1)", "fs: read /home/me/a/{args.p:path}/** (c7, 1)", "fs: read /home/you/{args.p:path}/** (c6, 1)",
 		"fs: read /srv/one (c8, 1)", "fs: read ~/w/{args.p:path} (c4, 2)", "fs: read ~/{args.q:path} (c9, 1)",
-		"fs: write ~/many/* (c11, 9)", "kv: 1MiB (c3, 1)", "net: GET,POST https://a.example/x (c0, 3)",
+		"fs: write ~/many/* (c11, 9)", "kv: 1MiB (c3, 1)", "net: GET https://a.example/pages/*? (c20, 9)", "net: GET,POST https://a.example/x (c0, 3)",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

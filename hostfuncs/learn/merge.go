@@ -124,11 +124,11 @@ func (p Places) spans(g grant.Grant, line string) bool {
 
 // allOfFolder is the line of a folder of which there is a crowd; "" if there is none.
 func (m *merging) allOfFolder(same []Need) string {
-	folder := folderOf(same[0])
-	if _, name, file := fileLine(folder); len(same) <= crowd || file && m.places.wide(name) {
+	all := folderOf(same[0])
+	if _, name, file := fileLine(strings.TrimSuffix(all, "/*")); len(same) <= crowd || file && m.places.wide(name) {
 		return ""
 	}
-	return m.stays(same, folder+"/*")
+	return m.stays(same, all)
 }
 
 // commonFolder is the line of the deepest folder that all lie in; "" if that is the root, the home, or above it.
@@ -160,14 +160,18 @@ func fileLine(line string) (op, name string, ok bool) {
 	return op, name, ok
 }
 
-// folderOf is a literal line without its last segment.
+// folderOf is a literal line with a star for its last segment; a lone ? behind that stays.
 func folderOf(n Need) string {
 	net, file := strings.HasPrefix(n.Line, "net: "), strings.HasPrefix(n.Line, "fs: ")
-	at := strings.LastIndexByte(n.Line, '/')
-	if !net && !file || at < 0 || strings.ContainsAny(n.Line[at:], "{*?") || strings.HasSuffix(n.Line[:at], "/") || !strings.Contains(n.Line[:at], "/") {
+	line, end := n.Line, ""
+	if rest, lone := strings.CutSuffix(line, "?"); net && lone {
+		line, end = rest, "?"
+	}
+	at := strings.LastIndexByte(line, '/')
+	if !net && !file || at < 0 || strings.ContainsAny(line[at:], "{*?") || strings.HasSuffix(line[:at], "/") || !strings.Contains(line[:at], "/") {
 		return ""
 	}
-	return n.Line[:at]
+	return line[:at] + "/*" + end
 }
 
 // withoutMethods is a net line as it is for any method, where they can be joined.
