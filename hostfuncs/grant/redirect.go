@@ -25,8 +25,12 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 
 // withinNames notes in a decision if a place that an address of the call is cut to spells the host of u out.
 func (s *Set) withinNames(d *Decision, u *url.URL) {
-	for _, g := range s.all() {
-		names := g.net.origin && !g.Deny && slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
+	for i := range s.all() {
+		g := &s.grants[i]
+		if !g.net.origin || g.Deny {
+			continue
+		}
+		names := slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
 		d.Named, d.Private = d.Named || names, d.Private || names && g.net.private && s.ceilingsLetIn(u)
 	}
 }
