@@ -124,6 +124,8 @@ func TestConn_MaxInFlight(t *testing.T) {
 		var running atomic.Int32
 		s := NewServer(blockingCatalog(t, release, &running), nil)
 		c := s.Connect(ConnOptions{})
+		list := `{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{"_meta":{` + modernMeta + `}}}`
+		handle(t, c, list) // the first one waits until all plugins are known
 		var calls sync.WaitGroup
 		for i := range MaxInFlight {
 			calls.Go(func() { handle(t, c, callMessage(i, "b-wait")) })
@@ -137,8 +139,8 @@ func TestConn_MaxInFlight(t *testing.T) {
 		if string(over.Body) != busy || over.Busy != time.Second {
 			t.Errorf("one too many: %s, %v", over.Body, over.Busy)
 		}
-		if list := handle(t, c, `{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{"_meta":{`+modernMeta+`}}}`); list.Err != nil {
-			t.Errorf("a list is refused: %v", list.Err)
+		if got := handle(t, c, list); got.Err != nil {
+			t.Errorf("a list is refused: %v", got.Err)
 		}
 		close(release)
 		calls.Wait()

@@ -115,7 +115,7 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 func TestExtismFile_Narrows(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
-	r.opts.Defaults = runtime.Limits{Deadline: 10 * time.Second}
+	r.defaults = runtime.Limits{Deadline: 10 * time.Second}
 	raw := `{"wasm":[{"path":"p.wasm"}],"config":{"a":"manifest","b":"manifest"},"memory":{"max_pages":2},"timeout_ms":500}`
 	low, _, err := extismfile.Read(writeFile(t, dir, "low.json", []byte(raw)))
 	if err != nil {
