@@ -197,9 +197,16 @@ func (q *queue) leave(t *ticket) {
 	q.giveUp(t)
 	if t.kept {
 		delete(q.busy, t.instance)
-		q.next(&q.tasks)
-		q.next(&q.plain)
+		q.next(q.other(t)) // tasks and plain calls take turns with an instance
+		q.next(q.line(t))
 	}
+}
+
+func (q *queue) other(t *ticket) *line {
+	if t.patient {
+		return &q.plain
+	}
+	return &q.tasks
 }
 
 // giveUp ends the turn, if there is one.

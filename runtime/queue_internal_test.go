@@ -247,6 +247,21 @@ func TestQueue_kept(t *testing.T) {
 	})
 }
 
+// Tasks and plain calls that need the same kept instance take turns.
+func TestQueue_keptTasks(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
+		var all []*visit
+		for range 5 {
+			all = append(all, c.come("t", ticket{who: holder{"a", true}, patient: true, kept: true}))
+		}
+		for range 3 {
+			all = append(all, c.come("p", ticket{who: holder{"b", true}, kept: true}))
+		}
+		c.drain(all)
+		c.order("tptptptt")
+	})
+}
+
 // A call that comes back from a pause goes before those that have not begun, and keeps its instance meanwhile.
 func TestQueue_pause(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {

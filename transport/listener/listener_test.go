@@ -77,6 +77,15 @@ func TestUnix_SomethingInTheWay(t *testing.T) {
 	}
 }
 
+// An eighth of the places is for strangers, and of few rather half.
+func TestNewPlaces(t *testing.T) {
+	for n, want := range map[int][2]int{0: {1, 1}, 2: {1, 1}, 10: {5, 5}, 64: {8, 56}, 1024: {128, 896}} {
+		if p := NewPlaces(n); p.strangers != want[0] || p.callers != want[1] {
+			t.Errorf("%d: %d and %d", n, p.strangers, p.callers)
+		}
+	}
+}
+
 // host is one end of a connection from an address.
 type host struct {
 	net.Conn
@@ -95,8 +104,9 @@ type crowd struct {
 	now    int
 }
 
-func newCrowd(t *testing.T, n int) *crowd {
-	c := &crowd{t: t, places: NewPlaces(n)}
+func newCrowd(t *testing.T) *crowd {
+	c := &crowd{t: t, places: NewPlaces(0)}
+	c.places.strangers, c.places.callers = 4, 12
 	c.places.Full = func(what string) { c.said = append(c.said, what) }
 	return c
 }
@@ -132,7 +142,7 @@ func open(all []*Conn) (n int) {
 
 // A newcomer always has a place: the oldest stranger of the address with most gives way, and no caller.
 func TestPlaces_strangers(t *testing.T) {
-	c := newCrowd(t, 16)
+	c := newCrowd(t)
 	callers := c.come("192.0.2.1", 3)
 	c.known("token:a", callers)
 	other := c.come("192.0.2.2", 1)
@@ -151,7 +161,7 @@ func TestPlaces_strangers(t *testing.T) {
 
 // Where the callers' places are taken, who has most of those that rest gives one to a caller with fewer.
 func TestPlaces_callers(t *testing.T) {
-	c := newCrowd(t, 16) // 12 for callers
+	c := newCrowd(t)
 	var many, few []*Conn
 	for range 10 {
 		many = append(many, c.come("192.0.2.1", 1)...)

@@ -10,7 +10,7 @@ import (
 )
 
 // Places are the connections that a server has room for. A connection begins as a stranger's and becomes a caller's when
-// it brings a request that may be served (Known). A quarter of the places is for strangers: a newcomer always has
+// it brings a request that may be served (Known). An eighth of the places is for strangers: a newcomer always has
 // one, and closes the oldest of the address that has most. The rest is for callers: where all is taken, one that
 // rests is closed for a newcomer, of the caller who has most.
 type Places struct {
@@ -27,7 +27,7 @@ type Places struct {
 // NewPlaces returns places for n connections, two at least.
 func NewPlaces(n int) *Places {
 	n = max(n, 2)
-	strangers := max(n/4, 1)
+	strangers := max(n/8, min(8, n/2))
 	return &Places{strangers: strangers, callers: n - strangers, known: map[*Conn]bool{}}
 }
 

@@ -78,7 +78,7 @@ func newHandler(srv server, o *Options) *Handler {
 		h.origins = append(h.origins, normalOrigin(origin))
 	}
 	h.bodies = newBudget(o.Bodies, max(o.Bodies/4, 2*o.MaxMessage), newNotice(o.Logger, "http.bodies"))
-	h.requests = newBudget(o.Connections, max(o.Connections/2, 1), newNotice(o.Logger, "http.connections"))
+	h.requests = newBudget(o.Connections, o.Connections-o.Connections/4, newNotice(o.Logger, "http.connections"))
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.quiet, h.hush = context.WithCancel(h.ctx)
 	return h

@@ -273,10 +273,10 @@ func TestServe_StrangersTry(t *testing.T) {
 	s.end()
 }
 
-// One caller has half of the requests in flight at most, streams among them.
+// One caller has three quarters of the requests in flight at most, streams among them.
 func TestServe_ShareOfRequests(t *testing.T) {
 	f := newFake()
-	s := serve(t, f, &Options{Connections: 8, Tokens: tokens{"a": "alice", "e": "eve"}})
+	s := serve(t, f, &Options{Connections: 64, Tokens: tokens{"a": "alice", "e": "eve"}})
 	eve, alice := headers{"Authorization": "Bearer e"}, headers{"Authorization": "Bearer a"}
 	in := headers{"Authorization": "Bearer e", "Mcp-Session-Id": s.begin(eve)}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -284,7 +284,7 @@ func TestServe_ShareOfRequests(t *testing.T) {
 	standing := s.open(ctx, "GET", "", in)
 	s.reads(standing, priming("0-0"))
 	var calls sync.WaitGroup
-	for range 3 {
+	for range 47 {
 		calls.Go(func() {
 			s.want("eve's", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", eve), 200, doneBody)
 		})
@@ -301,7 +301,7 @@ func TestServe_ShareOfRequests(t *testing.T) {
 	cancel()
 	http.DefaultClient.CloseIdleConnections()
 	s.end()
-	if len(s.h.requests.of) != 0 || s.h.requests.left != 8 {
+	if len(s.h.requests.of) != 0 || s.h.requests.left != 64 {
 		t.Errorf("%v, %d left", s.h.requests.of, s.h.requests.left)
 	}
 }

@@ -75,7 +75,7 @@ type Options struct {
 	// SessionIdle is how long an unused session is kept; 0 means an hour.
 	SessionIdle time.Duration
 	// Connections is how many are open at once (see listener.Places), and how many requests are in flight, of which a
-	// caller has at most half. 0 means 1024.
+	// caller has at most three quarters. 0 means 1024.
 	Connections int
 	// Bodies is the memory for all messages over 64 KiB that are read or served, in bytes, of which a caller has at most a
 	// quarter, or twice MaxMessage. 0 means 256 MiB.

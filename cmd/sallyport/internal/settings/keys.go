@@ -58,7 +58,7 @@ func Keys() []Key {
 		{"http.behind_proxy", Bool, "false", "behind-proxy", "a proxy in front ends TLS"},
 		{"http.legacy_sse", Bool, "false", "legacy-sse", "serve clients of 2024-11-05 too, at /sse"},
 		{"http.rate", Count, "", "", "requests a second for each address and each token; unset is 50, and no limit on loopback"},
-		{"http.connections", Count, "1024", "", "connections at once, a quarter of them for those without a good token so far, and requests at once, at most half of them of one caller"},
+		{"http.connections", Count, "1024", "", "connections at once, an eighth of them for those without a good token so far, and requests at once, at most three quarters of them of one caller"},
 		{"http.bodies", Bytes, "256MiB", "", "memory for all messages over 64 KiB that are read or served, at most a quarter of it for one caller"},
 		{"receipt", Receipt, "counts", "", "what callers over HTTP learn of a call's effects: counts, or full for the files and hosts too; of an address a receipt never has more than the host"},
 		{"trace", Trace, "parent", "", "what requests of plugins say of the trace that a call belongs to: parent (traceparent), state (tracestate too), baggage (all), or off"},
