@@ -76,6 +76,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	for i, w := range waits {
 		if w != nil {
 			answers[i] = w.Wait(ctx)
+			answers[i].Result = ask.Restore(round[i].Params, answers[i].Result, r.conn.session())
 		}
 	}
 	return answers

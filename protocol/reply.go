@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
@@ -26,5 +27,8 @@ func (r *request) frame(o rawjson.Object, cached bool) []byte {
 		meta.Set(&o, metaReceipt, receipt.JSON())
 	}
 	r.tellSession(&o)
+	if !r.modern {
+		answer.Fit(&o, r.conn.session())
+	}
 	return r.server.form.Response(r.id, o, r.modern, cached)
 }

@@ -107,6 +107,9 @@ func (c Abilities) Fit(q runtime.Question, version string) json.RawMessage {
 	}
 	if q.Method == "elicitation/create" && version != "" && version < era.V20251125 {
 		o.Delete("mode") // there was none
+		if form := o.Get("requestedSchema"); form != nil {
+			o.Set("requestedSchema", fitForm(form))
+		}
 	}
 	return o.Append(nil)
 }
