@@ -74,6 +74,11 @@ var sharedState = func() func(*testing.T) string {
 				t.Fatal(err)
 			}
 			dir, _ = filepath.Abs(dir)
+			for _, pins := range []string{"locks", filepath.Join("state", "sallyport.lock")} { // of plugins that were built anew since
+				if err := os.RemoveAll(filepath.Join(dir, pins)); err != nil {
+					t.Fatal(err)
+				}
+			}
 		})
 		return dir
 	}

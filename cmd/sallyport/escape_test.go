@@ -229,6 +229,7 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 	cmd := program(t, config, "serve", dir)
 	cmd.Dir = dir // a configuration in the working directory counts as little
 	ownState(cmd, state)
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
 	args := effects("", step{"do": "write", "path": filepath.Join(canary, "canary"), "text": "x"}, fetching(site.URL+"/canary"))
 	tool := f.tool
@@ -299,6 +300,7 @@ func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 	}
 	cmd := program(t, fmt.Sprintf("plugins: {speaker: {dev: %v, grants: ['net: GET %s/**']}}", dev, site.URL), "serve", dir)
 	ownState(cmd, state)
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
 	call(t, s, "speaker-say", nil)
 	next := filepath.Join(t.TempDir(), "next")
@@ -336,6 +338,7 @@ func tryManyQuestions(t *testing.T, state string) (outcome, why string) {
 	}
 	cmd := program(t, "", "serve", dir)
 	ownState(cmd, state)
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
 	asked := 0
 	s := session(t, &mcp.CommandTransport{Command: cmd}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
