@@ -93,7 +93,7 @@ func browser() []string {
 func openInBrowser(ctx context.Context, s *settings.Settings, at string) error {
 	file := filepath.Join(s.Text("state"), "console.html")
 	page := "<!doctype html><meta charset=\"utf-8\"><title>Sallyport</title><script>location.replace(\"" + at + "\")</script>\n"
-	if _, err := textfile.Change(file, func([]byte) ([]byte, error) { return []byte(page), nil }, textfile.Options{}); err != nil {
+	if _, err := textfile.Change(file, func([]byte) ([]byte, error) { return []byte(page), nil }, textfile.Options{Fleeting: true}); err != nil {
 		return err
 	}
 	command := append(browser(), file)

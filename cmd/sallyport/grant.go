@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
 func newGrant(std stdio) *cobra.Command {
@@ -39,7 +41,7 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	if err != nil {
 		return voice.Hint(err, "sallyport config prints every line; a grant is one, such as 'fs: read ~/notes/**'")
 	}
-	if err := agreed(ctx, additionText(a), "write it?"); err != nil {
+	if err := agreed(ctx, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
 		return err
 	}
 	if err := a.Write(); err != nil {
@@ -47,6 +49,25 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, voice.Line(a.Plugin), voice.Line(a.Line))
 	return noteOnce(s)(operator.Answered{By: operator.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: a.Line})
+}
+
+// strangerNote says that the folder has no plugin of that name, which may be a slip.
+func strangerNote(s *settings.Settings, plugin string) string {
+	for _, p := range s.Plugins {
+		if p.Name == plugin {
+			return ""
+		}
+	}
+	entries, err := os.ReadDir(s.Text("dir"))
+	if err != nil {
+		return "" // the folder is named elsewhere
+	}
+	for _, e := range entries {
+		if name, err := names.OfFile(e.Name()); err == nil && name == plugin {
+			return ""
+		}
+	}
+	return fmt.Sprintf("note    there is no plugin %s in %s, nor in the configuration\n", plugin, voice.Line(s.Text("dir")))
 }
 
 // additionText is what a person is asked about.

@@ -146,3 +146,15 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 		t.Errorf("%s: %s %v", flag, out, err)
 	}
 }
+
+// A name that no plugin has is written all the same, and said to be none.
+func TestGrant_stranger(t *testing.T) {
+	dir := folder(t, bundled(t, "files"))
+	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
+	for name, strange := range map[string]bool{"files": false, "flies": true} {
+		seen, _, _ := h.answer("n", "grant", name, "fs: read ~/a")
+		if got := strings.Contains(seen, "there is no plugin flies in"); got != strange {
+			t.Errorf("%s: %q", name, seen)
+		}
+	}
+}

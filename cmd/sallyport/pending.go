@@ -105,7 +105,7 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", voice.Line(d.folder))
 		return err
 	}
-	var how []string
+	how := []string{d.command("console")}
 	if len(all) > 0 {
 		how = append(how, d.command("allow ID"), d.command("deny ID"))
 	}

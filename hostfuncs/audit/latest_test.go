@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -32,7 +33,9 @@ func TestLatest(t *testing.T) {
 	if got := calls(); got != "" {
 		t.Errorf("no folder: %s", got)
 	}
-	one, two := New(dir, Options{}), New(dir, Options{})
+	at := time.Now()
+	clock := Options{Now: func() time.Time { at = at.Add(time.Second); return at }} // no two lines at one time
+	one, two := New(dir, clock), New(dir, clock)
 	defer one.Close()
 	defer two.Close()
 	for i, log := range []*Log{one, two, one, two} {

@@ -84,7 +84,7 @@ func (t *seat) sit() error {
 	t.page = page
 	raw, err := json.Marshal(whereabouts{URL: t.url})
 	if err == nil {
-		_, err = textfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{})
+		_, err = textfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{Fleeting: true})
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func (p *present) refresh() error {
 	if err != nil {
 		return err
 	}
-	_, err = textfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{})
+	_, err = textfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{Fleeting: true})
 	if err == nil {
 		p.wrote, p.version = raw, version
 	}

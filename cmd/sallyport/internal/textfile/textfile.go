@@ -29,6 +29,8 @@ var ErrMeanwhile = errors.New("the file was changed meanwhile: nothing was writt
 type Options struct {
 	// Backup keeps the bytes from before beside the file.
 	Backup bool
+	// Fleeting does not wait for the disk: what is written is about a process that runs.
+	Fleeting bool
 }
 
 // Change puts what edit makes of the bytes of a file in their place, and returns the name of the backup, "" if there is
@@ -55,11 +57,11 @@ func Change(file string, edit func(old []byte) ([]byte, error), o Options) (back
 	}
 	if old != nil && o.Backup {
 		backup = file + ".bak-" + time.Now().UTC().Format("20060102T150405.000")
-		if err := replace(backup, old, mode, nil); err != nil {
+		if err := replace(backup, old, mode, o, nil); err != nil {
 			return "", err
 		}
 	}
-	err = replace(file, text, mode, func() error { return same(file, old) })
+	err = replace(file, text, mode, o, func() error { return same(file, old) })
 	if err != nil && backup != "" {
 		err = errors.Join(err, os.Remove(backup))
 		backup = ""
@@ -126,14 +128,17 @@ func read(file string) ([]byte, fs.FileMode, error) {
 }
 
 // replace writes a file beside its place and moves it there, if check, which may be nil, has nothing against it.
-func replace(file string, text []byte, mode fs.FileMode, check func() error) error {
+func replace(file string, text []byte, mode fs.FileMode, o Options, check func() error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // gone already when the move succeeded
 	_, err = tmp.Write(text)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
+	if err == nil && !o.Fleeting {
+		err = tmp.Sync()
+	}
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
 	if err == nil && check != nil {
 		err = check()
 	}
