@@ -43,17 +43,28 @@ func TestModel(t *testing.T) {
 		})
 	}
 	work.Wait()
-	fmt.Printf("model of at most once: seeds %d to %d\n", *modelSeed, *modelSeed+*modelRuns-1)
-	for _, what := range slices.Sorted(maps.Keys(total.counts)) {
-		fmt.Printf("  %-60s %8d\n", what, total.counts[what])
+	total.print(fmt.Sprintf("model of at most once, seeds %d to %d", *modelSeed, *modelSeed+*modelRuns-1))
+}
+
+// print prints the closing table.
+func (t *tally) print(title string) {
+	fmt.Println(title)
+	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
+		fmt.Printf("  %-60s %8d\n", what, t.counts[what])
 	}
 }
 
-// run runs one schedule and looks at what came of it.
+// run runs one schedule.
 func (w *world) run(seed uint64, total *tally) {
 	s := newSchedule(w, seed)
+	each(s.steps, s.prepare)
 	w.current.Store(s)
-	s.call()
+	w.conclude(s, total, s.call)
+}
+
+// conclude runs what is left of a schedule and looks at what came of it.
+func (w *world) conclude(s *schedule, total *tally, call func()) {
+	call()
 	w.current.Store(nil)
 	w.reap()
 	s.mu.Lock()
@@ -73,7 +84,7 @@ func (w *world) run(seed uint64, total *tally) {
 	}
 	if len(doubled)+len(lost)+len(torn) > 0 {
 		w.t.Errorf("seed %d: doubled %q, lost without a word %q, apart %q\nprogram %+v\nkey %q\n%s\nlast word: %s",
-			seed, doubled, lost, torn, s.steps, s.key, strings.Join(s.heard, "\n"), s.final)
+			s.seed, doubled, lost, torn, s.steps, s.key, strings.Join(s.heard, "\n"), s.final)
 	}
 	for _, folder := range []string{"files", "direct"} {
 		_ = os.RemoveAll(filepath.Join(w.dir, folder, s.dir))

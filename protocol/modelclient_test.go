@@ -31,6 +31,8 @@ const (
 	goneSent  fault = "client gone while a request is answered"
 	killStep  fault = "host killed at a step that lasts"
 	goneStep  fault = "client gone at a step that lasts"
+	linkless  fault = "file system without second names"
+	inTheWay  fault = "somebody puts a folder where a file is to land"
 	twins     fault = "the same request twice at once"
 	repeats   fault = "the same request again after its answer"
 )
@@ -55,6 +57,7 @@ type schedule struct {
 	cancels  []context.CancelFunc
 	happened map[fault]int
 	ids      int
+	odd      fault // of the file system, at the landing
 
 	heard []string // what the client was told
 	final string   // its last word; empty if it cannot have any
@@ -78,7 +81,12 @@ func newSchedule(w *world, seed uint64) *schedule {
 			s.atStep[1+rng.IntN(25)] = []fault{killStep, goneStep}[rng.IntN(2)]
 		}
 	}
-	each(s.steps, s.prepare)
+	switch n := rng.IntN(12); {
+	case n < 2:
+		s.odd = linkless
+	case n == 2 && s.key == "" && len(s.atStep)+len(s.atSent) == 0: // a later run would meet the folder from the start
+		s.odd = inTheWay
+	}
 	return s
 }
 
@@ -117,6 +125,7 @@ func (s *schedule) event(h *host, step string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps_++
+	s.interfere(step)
 	f, planned := s.atStep[s.steps_]
 	if !planned {
 		return false
@@ -128,6 +137,25 @@ func (s *schedule) event(h *host, step string) bool {
 		return false
 	}
 	return true
+}
+
+// interfere does what is odd about the file system.
+func (s *schedule) interfere(at string) {
+	dir := filepath.Join(s.w.dir, "files", s.dir)
+	switch {
+	case s.odd == linkless && at == "prepared":
+		links, _ := filepath.Glob(filepath.Join(dir, ".sallyport-*-was"))
+		for _, l := range links {
+			_ = os.Remove(l)
+		}
+		s.note(linkless)
+	case s.odd == inTheWay && at == "committed":
+		each(s.steps, func(one step) {
+			if one.Op == opWrite && os.MkdirAll(filepath.Join(dir, one.ID, "theirs"), 0o700) == nil {
+				s.note(inTheWay)
+			}
+		})
+	}
 }
 
 // leave is the client going away; s.mu is held.
@@ -224,16 +252,22 @@ func (s *schedule) pick() *host {
 	return s.w.all()[s.rng.IntN(2)]
 }
 
-// call makes the call until there is a last word.
-func (s *schedule) call() {
+// params are those of the call.
+func (s *schedule) params() string {
 	steps, err := json.Marshal(s.steps)
 	if err != nil {
 		s.w.t.Fatal(err)
 	}
-	base := fmt.Sprintf(`"name":%q,"arguments":{"dir":%q,"steps":%s}`, s.tool, s.dir, steps)
-	more := ""
+	return fmt.Sprintf(`"name":%q,"arguments":{"dir":%q,"steps":%s}`, s.tool, s.dir, steps)
+}
+
+// call makes the call until there is a last word.
+func (s *schedule) call() { s.goOn(s.ask(s.params(), s.key != "")) }
+
+// goOn makes the call until there is a last word, from what it was answered first.
+func (s *schedule) goOn(r reply) {
+	base, more := s.params(), ""
 	for range 60 {
-		r := s.ask(base+more, s.key != "" || more != "")
 		text := string(r.body)
 		switch {
 		case r.lost && s.key == "" && more == "":
@@ -252,13 +286,14 @@ func (s *schedule) call() {
 			s.again(base + more)
 			return
 		}
+		r = s.ask(base+more, s.key != "" || more != "")
 	}
 	s.w.t.Errorf("seed %d: there is no end of it:\n%s", s.seed, strings.Join(s.heard, "\n"))
 }
 
 // ask sends the call, sometimes twice at once where it may be sent again.
 func (s *schedule) ask(params string, may bool) reply {
-	if !may || s.rng.IntN(6) > 0 {
+	if !may || s.odd == inTheWay || s.rng.IntN(6) > 0 {
 		return s.send(s.pick(), "tools/call", params)
 	}
 	s.drawn(twins)
@@ -304,7 +339,7 @@ func (s *schedule) responses(requests json.RawMessage) string {
 
 // again sends what had an answer once more, where that may be, and nothing happens.
 func (s *schedule) again(params string) {
-	if s.key == "" && !strings.Contains(params, "requestState") || s.rng.IntN(4) > 0 {
+	if s.odd == inTheWay || s.key == "" && !strings.Contains(params, "requestState") || s.rng.IntN(4) > 0 {
 		return
 	}
 	s.drawn(repeats)

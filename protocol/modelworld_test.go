@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,12 +26,13 @@ import (
 // world is one state folder with two hosts on it, the files that plugins write, and a server on the network that counts
 // what arrives. Schedules run in it one after the other.
 type world struct {
-	t     testing.TB
-	dir   string
-	keys  *sealed.Keys
-	up    *httptest.Server
-	mu    sync.Mutex
-	hosts [2]*host
+	t      testing.TB
+	dir    string
+	keys   *sealed.Keys
+	secret string // that they are made of
+	up     *httptest.Server
+	mu     sync.Mutex
+	hosts  [2]*host
 
 	current atomic.Pointer[schedule]
 	opened  int
@@ -45,7 +47,10 @@ func newWorld(t testing.TB) *world {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, keys: sealed.Random()}
+	w := &world{t: t, dir: dir, secret: hex.EncodeToString(sealed.RandomKey())}
+	if w.keys, err = sealed.NewKeys([]byte(w.secret)); err != nil {
+		t.Fatal(err)
+	}
 	w.up = httptest.NewServer(http.HandlerFunc(w.serve))
 	for _, name := range []string{"files", "direct"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
@@ -70,6 +75,7 @@ type host struct {
 	world    *world
 	name     string
 	dead     atomic.Bool
+	die      func() // where it dies in truth
 	store    *store.Store
 	gates    *hostfuncs.Host
 	registry *registry.Registry
@@ -88,9 +94,9 @@ const manifest = `{"name":"p","tools":[
 // open starts a host on the state folder, as sallyport does.
 func (w *world) open() *host {
 	w.opened++
-	h := &host{world: w, name: fmt.Sprint("host-", w.opened)}
+	h := &host{world: w, name: fmt.Sprintf("host-%d-%d", os.Getpid(), w.opened)}
 	state := filepath.Join(w.dir, "state")
-	h.store = store.New(store.Options{Dir: state, Reached: h.reached})
+	h.store = store.New(store.Options{Dir: state, Reached: func(step string) error { return h.reached("store " + step) }})
 	h.gates = hostfuncs.NewHost(&hostfuncs.Options{Store: h.store, State: state, Web: web.Options{UserAgent: h.name}, Reached: func(step string) {
 		if h.reached(step) != nil {
 			panic(died{})
@@ -144,7 +150,9 @@ func (h *host) reached(step string) error {
 		return errDied
 	}
 	if s := h.world.current.Load(); s != nil && s.event(h, step) {
-		h.dead.Store(true)
+		if h.dead.Store(true); h.die != nil {
+			h.die()
+		}
 		return errDied
 	}
 	return nil
@@ -188,6 +196,9 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s := w.current.Load()
+	if from == nil && s != nil && strings.HasPrefix(r.UserAgent(), "host-") && !strings.HasPrefix(r.UserAgent(), fmt.Sprintf("host-%d-", os.Getpid())) {
+		from = &host{name: r.UserAgent()} // of another process
+	}
 	if from == nil || from.dead.Load() || s == nil {
 		panic(http.ErrAbortHandler)
 	}
