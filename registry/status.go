@@ -40,7 +40,7 @@ type Status struct {
 	Wants, Grants []string `json:"-"`
 	// Ceilings are the max_grants that hold for it, as lines: those of the file, then its own.
 	Ceilings [][]string `json:"-"`
-	Pinned   bool       `json:"-"`                 // bytes of that name were approved or seen first, and are in the lock file
+	Pinned   bool       `json:"-"`                 // its grants belong to bytes: those in the lock file, or those that the settings name or leave open
 	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
 	Keeps    string     `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
 	Updates  string     `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
@@ -90,7 +90,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	}
 	if l := r.opts.Lock; l != nil {
 		pin, _ := l.Pin(p.name)
-		s.Pinned = pin.Digest != "" && !(l.ReadOnly() && l.Unsaved(p.name))
+		s.Pinned = pin.Digest != "" && !(l.ReadOnly() && l.Unsaved(p.name)) || p.config.Digest != "" || p.config.Updates == UpdatesDev
 	}
 	if g != nil {
 		s.describe(g)

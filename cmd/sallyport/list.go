@@ -113,7 +113,7 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 
 // waitingGrants says that the grants of a plugin belong to no bytes yet.
 func waitingGrants(p registry.Status) string {
-	if len(p.Grants) == 0 || p.Pinned {
+	if len(p.Grants) == 0 || p.Pinned || p.State == registry.StateDisabled {
 		return ""
 	}
 	grants := "its " + voice.Count(len(p.Grants), "grant")
