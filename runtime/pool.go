@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -113,6 +114,9 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 		return nil, err
 	}
 	defer p.queue.leave(t)
+	if t.ready != nil { // it waited: who came meanwhile gets in line before a guest takes the processor
+		goruntime.Gosched()
+	}
 	if ctx.Err() != nil { // what is kept is not touched
 		return nil, outOfTime(ctx, ctx.Err(), "")
 	}
