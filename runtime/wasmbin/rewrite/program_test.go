@@ -160,7 +160,7 @@ func (p *program) i32(depth int) []byte {
 		return w.LocalGet([]uint32{0, local32, local32 + 1}[p.n(3)])
 	}
 	d := depth - 1
-	switch p.n(18) {
+	switch p.n(20) {
 	case 0, 1:
 		return w.I32Const(int32(p.n(256)) - 9)
 	case 2, 3, 4:
@@ -188,8 +188,20 @@ func (p *program) i32(depth int) []byte {
 		return w.Code([]byte{0xd0, 0x70}, w.I32Const(int32(p.n(2))), []byte{0xfc, 15, 0}) // table.grow
 	case 16:
 		return w.Code(w.GlobalGet(2), []byte{0xfd, 27, byte(p.n(4))}) // i32x4.extract_lane
+	case 17:
+		return w.Code(p.i32(d), p.i32(d), p.i32(d), []byte{0x1c, 1, w.I32}) // select of a type
+	case 18:
+		return w.Code(w.I32Const(1), p.reference(), []byte{0x26, 0}, w.I32Const(int32(p.n(2))), []byte{0x25, 0, 0xd1}) // table.set, table.get, ref.is_null
 	}
 	return w.GlobalGet(0)
+}
+
+// reference is null or the last function, which is in the table too.
+func (p *program) reference() []byte {
+	if p.n(2) == 0 {
+		return []byte{0xd0, 0x70}
+	}
+	return w.Code([]byte{0xd2}, w.U32(uint32(p.fns-1)))
 }
 
 // call calls a later function, directly or through the table, which has an empty entry too.
