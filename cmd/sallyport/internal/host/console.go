@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -77,8 +78,11 @@ func (t *seat) sit() error {
 		return errors.Join(err, f.Close())
 	}
 	t.lock = f
-	page := t.make()
-	if t.url, err = listen(page, t.addr, lastPort(t.settings)); err != nil {
+	port, page := lastPort(t.settings), t.make()
+	if err := os.Remove(t.settings.ConsoleFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // the address in it is no more
+	}
+	if t.url, err = listen(page, t.addr, port); err != nil {
 		return err
 	}
 	t.page = page
@@ -115,7 +119,7 @@ func lastPort(s *settings.Settings) string {
 
 func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
 	raw, err := textfile.Read(s.ConsoleFile())
-	if err == nil {
+	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &w)
 	}
 	return w, err
@@ -249,11 +253,22 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 		return t.url, true, stop, nil
 	}
 	stop()
-	w, err := readWhereabouts(s)
-	if err == nil && w.URL == "" {
-		err = errors.New("the host that serves the console has just begun: try again")
+	at, err = awaited(s)
+	return at, false, func() {}, err
+}
+
+// awaited is the address that the process which holds the seat has written, or is about to write.
+func awaited(s *settings.Settings) (string, error) {
+	for end := time.Now().Add(lookForSeat); ; {
+		w, err := readWhereabouts(s)
+		switch {
+		case err == nil && w.URL != "":
+			return w.URL, nil
+		case time.Now().After(end):
+			return "", errors.Join(errors.New("the host that serves the console has not said where: try again"), err)
+		}
+		time.Sleep(lookForSeat / 50)
 	}
-	return w.URL, false, func() {}, err
 }
 
 // note writes an answer into the audit log of this host, where it is on the disk before the answer is told.

@@ -28,6 +28,9 @@ import (
 const (
 	// shownCalls is how many calls the page shows.
 	shownCalls = 50
+	// maxReview is the longest difference that is shown in full, in bytes: what is longer nobody reads to its end, and is
+	// shown as sallyport approve does, the weightiest first.
+	maxReview = 128 << 10
 	// reviewTime bounds how long a folder is loaded to look at one plugin.
 	reviewTime = time.Minute
 )
@@ -145,7 +148,10 @@ func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, 
 		return nil, nil, console.Review{}, err
 	}
 	var text strings.Builder
-	review.Print(&text, v, true)
+	if review.Print(&text, v, true); text.Len() > maxReview {
+		text.Reset()
+		review.Print(&text, v, false)
+	}
 	return v, s, console.Review{Text: text.String(), Seen: named(text.String(), v.After.Digest)}, nil
 }
 

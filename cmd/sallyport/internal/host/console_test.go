@@ -1,0 +1,69 @@
+package host
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
+)
+
+// The process that has just taken the seat says in a moment where it serves: that is waited for, and one that never does
+// is an error, never the address of a process that has ended.
+func TestFindConsole_waits(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := settings.LoadAs("", t.TempDir(), map[string]string{"state": state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.OpenFile(s.ConsoleFile()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if free, err := filelock.Try(other); err != nil || !free {
+		t.Fatal(free, err)
+	}
+	find := func() (string, error) {
+		at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler))
+		if err == nil {
+			stop()
+		}
+		if serving {
+			t.Error("it is served twice")
+		}
+		return at, err
+	}
+	if at, err := find(); err == nil || at != "" || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("%q %v", at, err)
+	}
+	found := make(chan string, 1)
+	go func() {
+		at, err := find()
+		if err != nil {
+			at = err.Error()
+		}
+		found <- at
+	}()
+	const want = "http://127.0.0.1:1/#TOKEN"
+	if err := os.WriteFile(s.ConsoleFile(), []byte(`{"url":"`+want+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if at := <-found; at != want {
+		t.Error(at)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler))
+	if err != nil || !serving || at == want {
+		t.Fatalf("%q %v %v", at, serving, err)
+	}
+	stop()
+}
