@@ -295,3 +295,43 @@ func TestFS_OperatorsOwnLinks(t *testing.T) {
 		t.Errorf("the workspace: %v", e)
 	}
 }
+
+// Ceilings, places that have to be spelled out and protected folders are asked for the place too, wherever the workspace
+// lies, and a line that spells the place itself out allows it through the link.
+func TestFS_PlaceReached_limits(t *testing.T) {
+	home := linked(t)
+	own := home + "/state/sallyport"
+	for _, tt := range []struct {
+		lines, ceiling  []string
+		workspace, path string
+		want            bool
+	}{
+		{[]string{"fs: write ~/work/file", "fs: write ~/other/**"}, []string{"fs: write ~/work/**"}, "", home + "/work/file", false},
+		{[]string{"fs: write ~/work/file", "fs: write ~/other/**"}, []string{"fs: write ~/**"}, "", home + "/work/file", true},
+		{[]string{"fs: write ~/work/id", "fs: write ~/.ssh/id"}, []string{"fs: write ~/**"}, "", home + "/work/id", false},
+		{[]string{"fs: write ~/work/id", "fs: write ~/.ssh/id"}, []string{"fs: write ~/.ssh/id"}, "", home + "/work/id", true},
+		{[]string{"fs: write ~/work/id", "fs: write ~/.ssh/id"}, nil, "", home + "/work/id", true},
+		{[]string{"fs: write ~/work/id", "fs: write ~/.ssh/id", "deny: fs: write ~/.ssh/*"}, nil, "", home + "/work/id", false},
+		{[]string{"fs: write {workspace}/**"}, nil, own, "/workspace/keys/k", false},
+		{[]string{"fs: write {workspace}/**"}, nil, home + "/work/own", "/workspace/keys/k", false},
+		{[]string{"fs: write {workspace}/**"}, nil, home + "/work/key", "/workspace/id", true}, // the operator named that folder
+		{[]string{"fs: write {workspace}/**"}, nil, home, "/workspace/.ssh/id", false},
+		{[]string{"fs: write {workspace}/**"}, nil, home, "/workspace/work/a.txt", true},
+	} {
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: home + "/state", Protected: []string{own}})
+		set := mustSet(t, tt.lines...)
+		if tt.ceiling != nil {
+			set = set.Under(mustSet(t, tt.ceiling...))
+		}
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: set, Workspace: tt.workspace})
+		g := p.NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:0"})
+		if e := writeFile(g.Files(), tt.path, "x"); (e == 0) != tt.want {
+			t.Errorf("%q under %q: write %s: %v", tt.lines, tt.ceiling, tt.path, e)
+		}
+		if x, err := p.Explain(hostfuncs.Call{}, "write "+tt.path); err != nil || x.Allowed != tt.want {
+			t.Errorf("%q under %q: explained %+v, %v", tt.lines, tt.ceiling, x, err)
+		}
+		g.Close()
+		h.Close()
+	}
+}
