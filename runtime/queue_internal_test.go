@@ -219,7 +219,7 @@ func TestQueue_wait(t *testing.T) {
 		if late.done.Load() {
 			t.Fatal(late.err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		var b *BusyError
 		if !errors.As(late.err, &b) || late.err.Error() != "limit: the call waited 1m0s for its turn (limits.wait), and has not begun: try again" {

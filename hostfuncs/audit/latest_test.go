@@ -45,8 +45,11 @@ func TestLatest(t *testing.T) {
 		if err := log.Sync(); err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{"c0", "c1 c0", "c2 c1 c0", "c3 c2 c1"}[i]; calls() != want || calls() != want {
-			t.Errorf("%d: %s, want %s", i, calls(), want)
+		want := []string{"c0", "c1 c0", "c2 c1 c0", "c3 c2 c1"}[i]
+		for range 2 { // the second is from what the first has kept
+			if got := calls(); got != want {
+				t.Errorf("%d: %s, want %s", i, got, want)
+			}
 		}
 	}
 	if _, err := one.Append([]byte(`"event":"answer"`)); err != nil {

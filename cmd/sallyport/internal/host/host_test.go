@@ -144,15 +144,12 @@ func TestLive(t *testing.T) {
 	s := configured(t, "")
 	zero := Limits(s, settings.Limits{})
 	for key := range live {
-		next, err := settings.Load(settings.Options{File: s.File})
-		if err != nil {
-			t.Fatal(err)
-		}
 		t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7")
 		if strings.HasSuffix(key, "deadline") || strings.HasSuffix(key, "task") || strings.HasSuffix(key, "wait") {
 			t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7s")
 		}
-		if next, err = settings.Load(settings.Options{File: s.File}); err != nil {
+		next, err := settings.Load(settings.Options{File: s.File})
+		if err != nil {
 			t.Fatal(key, err)
 		}
 		if got := Limits(next, settings.Limits{}); key != "limits.kept" && got == zero {
