@@ -230,8 +230,10 @@ func TestPrune_manyAtOnce(t *testing.T) {
 // The first line of a chain stays small, however many chains there are, and a chain that is taken out is missed.
 func TestLog_seesTheLatest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
+	at := &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	for range 60 {
-		l := audit.New(dir, audit.Options{})
+		at.add(time.Second) // the names of files are in the order of their chains
+		l := audit.New(dir, audit.Options{Now: at.Now})
 		if _, err := l.Append([]byte(`"call":"x"`)); err != nil {
 			t.Fatal(err)
 		}
