@@ -56,14 +56,14 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
 	case "ref/prompt":
 		name, _ = rawjson.String(rawjson.Get(ref, "name"))
-		p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
+		p, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 		if !ok {
 			return nil, name, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 		}
 		return p.Complete, name, nil
 	case "ref/resource":
 		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
-		ask, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
+		ask, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
 		if !ok {
 			return nil, name, jsonrpc.InvalidParams("unknown resource: %s", jsonrpc.Clip(name))
 		}

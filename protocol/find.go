@@ -20,8 +20,9 @@ const loadingWait = 30 * time.Second
 
 // find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
 // the one that was looked at last.
-func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) (T, bool)) (T, *listing.View, bool) {
-	v := s.current()
+func find[T any](ctx context.Context, r *request, look func(*catalogue.Snapshot) (T, bool)) (T, *listing.View, bool) {
+	s := r.server
+	v := r.current()
 	found, ok := look(v.Snapshot)
 	if ok {
 		return found, v, true
@@ -33,7 +34,7 @@ func find[T any](ctx context.Context, s *Server, look func(*catalogue.Snapshot) 
 	ctx, cancel := context.WithTimeout(ctx, loadingWait)
 	defer cancel()
 	_ = loading.Ready(ctx) // out of time or not, what is there now is the answer
-	v = s.current()
+	v = r.current()
 	found, ok = look(v.Snapshot)
 	return found, v, ok
 }

@@ -58,7 +58,7 @@ func (c *Conn) met(info json.RawMessage) {
 
 // discover answers a modern client that wants to know what there is.
 func discover(_ context.Context, r *request) ([]byte, error) {
-	return r.prepared(r.server.current().Discover), nil
+	return r.prepared(r.current().Discover), nil
 }
 
 // ping shows that the server is alive.

@@ -11,6 +11,11 @@ import (
 // current returns the view of the present catalogue.
 func (s *Server) current() *listing.View { return s.views.Of(s.catalog) }
 
+// current is what the caller sees of it.
+func (r *request) current() *listing.View {
+	return r.server.views.For(r.server.catalog, r.conn.opts.Principal)
+}
+
 // page answers with the page of a list that the client asked for.
 func (r *request) page(l *listing.List) ([]byte, error) {
 	result, err := l.Page(rawjson.Get(r.params, "cursor"), r.modern)
@@ -21,24 +26,24 @@ func (r *request) page(l *listing.List) ([]byte, error) {
 }
 
 func listTools(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.server.current().Tools)
+	return r.page(&r.current().Tools)
 }
 
 func listResources(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.server.current().Resources)
+	return r.page(&r.current().Resources)
 }
 
 func listTemplates(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.server.current().Templates)
+	return r.page(&r.current().Templates)
 }
 
 func listPrompts(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.server.current().Prompts)
+	return r.page(&r.current().Prompts)
 }
 
 // listSkills serves skills/list.
 func listSkills(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.server.current().Skills)
+	return r.page(&r.current().Skills)
 }
 
 // HeaderParam is one argument of a tool that modern clients repeat in an HTTP header.

@@ -19,7 +19,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
+	p, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
 	if !ok {
 		return nil, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 	}

@@ -19,7 +19,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if answer.Holds(uri) {
 		return r.readWhole(ctx, uri)
 	}
-	reader, _, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (catalogue.Reader, bool) { return s.Resource(uri) })
+	reader, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (catalogue.Reader, bool) { return s.Resource(uri) })
 	if !ok {
 		return nil, r.resourceNotFound("unknown resource")
 	}

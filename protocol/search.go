@@ -16,7 +16,7 @@ func (r *request) searching(ctx context.Context) (body []byte, done bool, err er
 	switch name, _ := rawjson.String(rawjson.Get(r.params, "name")); name {
 	case search.Find:
 		r.server.awaitWhole(ctx)
-		o, err := r.server.current().Index.Answer(rawjson.Get(r.params, "arguments"))
+		o, err := r.current().Index.Answer(rawjson.Get(r.params, "arguments"))
 		if err != nil {
 			return nil, true, err
 		}

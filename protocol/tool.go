@@ -28,7 +28,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, v, ok := find(ctx, r.server, func(s *catalogue.Snapshot) (*catalogue.Tool, bool) { return s.Tool(name) })
+	t, v, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Tool, bool) { return s.Tool(name) })
 	if !ok {
 		return nil, r.noTool(name)
 	}

@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -139,9 +141,11 @@ func TestChange_Updated(t *testing.T) {
 	}
 }
 
-// What a plugin hides is not there until it shows it, and then for everybody.
+// What a plugin hides is not there until it shows it, and then for the caller in whose call it did. What it hides it hides from that
+// caller alone. The log does not tell of it.
 func TestDecision5_Visible(t *testing.T) {
-	r := open(t, Options{})
+	var log bytes.Buffer
+	r := open(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	manifest := `{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","hidden":true,"inputSchema":{"type":"object"}}]}`
 	show := ""
 	err := r.AddGo("p", []byte(manifest), func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
@@ -167,12 +171,28 @@ func TestDecision5_Visible(t *testing.T) {
 		{`{"show":["b"],"hide":["b"]}`, []string{"p-a"}}, {`{"show":"b","hide":{}}`, []string{"p-a"}},
 	} {
 		show = c.show
-		if _, err := tool.Call(t.Context(), catalogue.Call{}); err != nil {
+		if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := toolNames(r.Snapshot()); !slices.Equal(got, c.want) {
+		if got := toolNames(r.Snapshot().For("alice")); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.show, got, c.want)
 		}
+		if got := toolNames(r.Snapshot().For("bob")); !slices.Equal(got, []string{"p-a"}) {
+			t.Errorf("%s: another caller sees %q", c.show, got)
+		}
+	}
+	show = `{"visible":[]}`
+	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err == nil {
+		t.Error("alice calls what is hidden from her")
+	}
+	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "bob"}); err != nil {
+		t.Errorf("bob is refused what is hidden from alice: %v", err)
+	}
+	if log.Len() != 0 {
+		t.Errorf("the log says %s", log.String())
 	}
 	if c := <-told; !c.Tools || c.Prompts || c.Resources {
 		t.Errorf("%+v", c)

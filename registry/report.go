@@ -16,7 +16,7 @@ func (r *Registry) report(old, now []Status) {
 		key := s.Name + "\x00" + s.File
 		was, known := before[key]
 		delete(before, key)
-		if known && reflect.DeepEqual(was, s) {
+		if known && sameButCounts(was, s) {
 			continue
 		}
 		r.reportOne(s)
@@ -24,6 +24,13 @@ func (r *Registry) report(old, now []Status) {
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		r.log.Info("plugin removed", "plugin", before[key].Name, "file", before[key].File)
 	}
+}
+
+// sameButCounts reports whether two statuses differ in nothing but how much is shown of a plugin: that is the plugin's to
+// change in each call, as often as it likes, and no news for a log.
+func sameButCounts(a, b Status) bool {
+	a.Tools, a.Prompts, a.Resources = b.Tools, b.Prompts, b.Resources
+	return reflect.DeepEqual(a, b)
 }
 
 func (r *Registry) reportOne(s Status) {

@@ -33,6 +33,28 @@ type Views struct {
 
 	newest   atomic.Pointer[View]
 	building sync.Mutex
+	own      map[*catalogue.Snapshot]*View // of callers who see something else than all, of the newest snapshot
+	of       *catalogue.Snapshot
+}
+
+// For returns the view that one caller has.
+func (v *Views) For(c interface{ Snapshot() *catalogue.Snapshot }, principal string) *View {
+	snapshot := c.Snapshot()
+	seen := snapshot.For(principal)
+	if seen == snapshot {
+		return v.Of(c)
+	}
+	v.building.Lock()
+	defer v.building.Unlock()
+	if v.of != snapshot {
+		v.own, v.of = map[*catalogue.Snapshot]*View{}, snapshot
+	}
+	view := v.own[seen]
+	if view == nil {
+		view = v.Options.view(seen)
+		v.own[seen] = view
+	}
+	return view
 }
 
 // Of returns the view of what a catalogue holds now. Only the first request after a change waits for one to be made.

@@ -59,15 +59,15 @@ func (c Change) Update(plugin, uri string) Change {
 func Between(old, next *Snapshot) Change {
 	return Change{
 		Tools: !slices.EqualFunc(old.Tools, next.Tools, func(x, y *Tool) bool {
-			return x.Name == y.Name && string(x.Definition) == string(y.Definition)
+			return x.Name == y.Name && string(x.Definition) == string(y.Definition) && x.audience.same(y.audience)
 		}),
 		Prompts: !slices.EqualFunc(old.Prompts, next.Prompts, func(x, y *Prompt) bool {
-			return x.Name == y.Name && string(x.Definition) == string(y.Definition)
+			return x.Name == y.Name && string(x.Definition) == string(y.Definition) && x.audience.same(y.audience)
 		}),
 		Resources: !slices.EqualFunc(old.Resources, next.Resources, func(x, y *Resource) bool {
-			return x.URI == y.URI && string(x.Definition) == string(y.Definition)
+			return x.URI == y.URI && string(x.Definition) == string(y.Definition) && x.audience.same(y.audience)
 		}) || !slices.EqualFunc(old.Templates, next.Templates, func(x, y *Template) bool {
-			return x.URITemplate == y.URITemplate && string(x.Definition) == string(y.Definition)
+			return x.URITemplate == y.URITemplate && string(x.Definition) == string(y.Definition) && x.audience.same(y.audience)
 		}),
 		Replaced: replaced(old, next),
 	}

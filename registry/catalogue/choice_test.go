@@ -25,13 +25,20 @@ func TestChoice_After(t *testing.T) {
 		older := p
 		was, _ := joined(t, older)
 		if n, ok := ParseListChanged("notifications/tools/list_changed", json.RawMessage(step.params)); ok {
-			p.Chosen = p.Chosen.After(n, p.Manifest)
+			p.Chosen = p.Chosen.After("alice", n, p.Manifest)
 		}
 		s, _ := joined(t, p)
-		if got := toolNames(s); !slices.Equal(got, step.want) || len(s.Prompts) != 1 {
-			t.Errorf("%s: %q and %d prompts, want %q", step.params, got, len(s.Prompts), step.want)
+		own, others := s.For("alice"), s.For("bob")
+		if got := toolNames(own); !slices.Equal(got, step.want) || len(own.Prompts) != 1 || own != s.For("alice") {
+			t.Errorf("%s: %q and %d prompts, want %q", step.params, got, len(own.Prompts), step.want)
 		}
-		if is, _ := joined(t, older); !slices.Equal(toolNames(is), toolNames(was)) {
+		if got := toolNames(others); !slices.Equal(got, []string{"p-a", "p-b"}) || len(others.Prompts) != 1 {
+			t.Errorf("%s: another caller sees %q", step.params, got)
+		}
+		if _, shown := own.Tool("p-c"); shown != slices.Contains(step.want, "p-c") {
+			t.Errorf("%s: p-c is found: %v", step.params, shown)
+		}
+		if is, _ := joined(t, older); !slices.Equal(toolNames(is.For("alice")), toolNames(was.For("alice"))) {
 			t.Errorf("%s changed the choice before it to %q", step.params, toolNames(is))
 		}
 	}

@@ -24,6 +24,7 @@ type Tool struct {
 	readOnly      bool            // it says that it changes nothing, and is held to that
 	local         json.RawMessage // Local as JSON
 	server        Server
+	audience      *audience
 	input, output func() (*schema.Schema, error)
 }
 
@@ -84,8 +85,9 @@ type Prompt struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it, with the public name
 
-	local  json.RawMessage // Local as JSON
-	server Server
+	local    json.RawMessage // Local as JSON
+	server   Server
+	audience *audience
 }
 
 // Keeps is that of Tool.
@@ -117,7 +119,8 @@ type Resource struct {
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as the plugin wrote it
 
-	server Server
+	server   Server
+	audience *audience
 }
 
 // Keeps is that of Tool.
@@ -139,8 +142,9 @@ type Template struct {
 	Plugin      string          // the plugin's name
 	Definition  json.RawMessage // as the plugin wrote it
 
-	pattern *uritemplate.Template
-	server  Server
+	pattern  *uritemplate.Template
+	server   Server
+	audience *audience
 }
 
 // Keeps is that of Tool.

@@ -39,6 +39,7 @@ func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	s.Templates = unique(templates, claim[*Template]{
 		manifest.Template, func(t *Template) string { return t.pattern.Shape() }, func(t *Template) string { return t.Plugin }, tell})
 	s.index()
+	s.divide()
 	s.Skills = skillsOf(s.Resources, offers)
 	return s
 }

@@ -18,7 +18,7 @@ type Plugin struct {
 	Prefix   bool     // public names begin with the plugin's
 	Only     []string // publish nothing else: local names, URIs and templates; empty is all
 	Hide     []string // do not publish: local names, URIs and templates
-	Chosen   *Choice  // what the plugin itself shows
+	Chosen   *Choices // what the plugin itself shows, to whom
 	// Approved reports whether an entry, by manifest.Key, is defined as it was approved; nil: all are.
 	Approved func(key string) bool
 	Grants   *grant.Set // file: resources need one to read them; with the plugin's name and workspace filled in
@@ -31,7 +31,7 @@ type Plugin struct {
 // Offer is what one plugin publishes. It never changes.
 type Offer struct {
 	Problems []string // what was left out, and why, after those of the manifest
-	Chosen   *Choice  // of the plugin, when this was made
+	Chosen   *Choices // of the plugin, when this was made
 
 	tools     []*Tool
 	prompts   []*Prompt
@@ -39,6 +39,7 @@ type Offer struct {
 	templates []*Template
 
 	published map[entryKey]bool
+	audiences map[entryKey]*audience // of those that not all callers see
 	hide      []string
 	server    Server
 	owner     string // the plugin's name
@@ -53,8 +54,10 @@ type entryKey struct {
 
 // Publishes holds the operator's publish lines at the time of a call: against entries of an older version, and
 // against a template that matches a hidden resource, in whatever spelling.
-func (o *Offer) Publishes(r Request) bool {
-	return o.published[entryKey{r.Kind, r.Entry}] && !(r.URI != "" && hides(o.hide, r.URI))
+// Who calls sees what the plugin shows to that caller.
+func (o *Offer) Publishes(principal string, r Request) bool {
+	key := entryKey{r.Kind, r.Entry}
+	return o.published[key] && o.audiences[key].has(principal) && !(r.URI != "" && hides(o.hide, r.URI))
 }
 
 // Serves reports whether a URI is that of a resource of the offer, by itself or by a template.
@@ -81,7 +84,7 @@ func Publish(plugin Plugin) *Offer {
 		plugin.Logger = slog.New(slog.DiscardHandler)
 	}
 	p := publisher{
-		Offer: Offer{published: map[entryKey]bool{}, Problems: slices.Clone(m.Problems), Chosen: plugin.Chosen,
+		Offer: Offer{published: map[entryKey]bool{}, audiences: map[entryKey]*audience{}, Problems: slices.Clone(m.Problems), Chosen: plugin.Chosen,
 			hide: plugin.Hide, server: plugin.Server, owner: plugin.Name, skill: plugin.Skill},
 		plugin: &plugin,
 		names:  map[manifest.Kind]map[string]string{manifest.Tool: {}, manifest.Prompt: {}},
@@ -110,7 +113,7 @@ func (p *publisher) tool(d manifest.Entry) {
 		return
 	}
 	t := newTool(name, d.ID, renamed(d.Members, name), p.plugin)
-	t.AsksFirst = d.AsksFirst
+	t.AsksFirst, t.audience = d.AsksFirst, p.audiences[entryKey{manifest.Tool, d.ID}]
 	p.tools = append(p.tools, t)
 }
 
@@ -121,7 +124,7 @@ func (p *publisher) prompt(d manifest.Entry) {
 	}
 	p.prompts = append(p.prompts, &Prompt{
 		Name: name, Local: d.ID, Plugin: p.plugin.Name, Definition: renamed(d.Members, name),
-		local: rawjson.AppendString(nil, d.ID), server: p.plugin.Server,
+		local: rawjson.AppendString(nil, d.ID), server: p.plugin.Server, audience: p.audiences[entryKey{manifest.Prompt, d.ID}],
 	})
 }
 
@@ -130,7 +133,7 @@ func (p *publisher) resource(d manifest.Entry) {
 		return
 	}
 	p.resources = append(p.resources, &Resource{
-		URI: d.ID, Plugin: p.plugin.Name, Definition: d.Members.Append(nil), server: p.plugin.Server,
+		URI: d.ID, Plugin: p.plugin.Name, Definition: d.Members.Append(nil), server: p.plugin.Server, audience: p.audiences[entryKey{manifest.Resource, d.ID}],
 	})
 }
 
@@ -140,7 +143,7 @@ func (p *publisher) template(d manifest.Entry) {
 	}
 	p.templates = append(p.templates, &Template{
 		URITemplate: d.ID, Plugin: p.plugin.Name, Definition: d.Members.Append(nil),
-		pattern: d.Pattern, server: p.plugin.Server,
+		pattern: d.Pattern, server: p.plugin.Server, audience: p.audiences[entryKey{manifest.Template, d.ID}],
 	})
 }
 
@@ -190,9 +193,9 @@ func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	if k == manifest.Resource {
 		hide = hide || hides(p.plugin.Hide, d.ID)
 	}
-	shown := !d.Hidden
-	if chosen, ok := p.plugin.Chosen.has(k, d.ID); ok {
-		shown = chosen
+	audience, shown := p.plugin.Chosen.audience(k, d.ID, !d.Hidden)
+	if audience != nil {
+		p.audiences[entryKey{k, d.ID}] = audience
 	}
 	return shown && !hide && (only || len(p.plugin.Only) == 0) && p.approved(k, d)
 }

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
@@ -26,6 +27,9 @@ type Snapshot struct {
 	resources map[string]*Resource
 	templates map[string]*Template
 	matching  []*Template // longest literal prefix first
+
+	callers map[string]bool // for whom a plugin shows or hides something; nil if all see all
+	views   sync.Map        // *Snapshot of each of them, once For was asked
 }
 
 // Tool returns the tool with a public name.

@@ -9,20 +9,20 @@ import (
 )
 
 // changedFunc takes a plugin's notice that one of its lists, or what a resource holds, is another now.
-type changedFunc func(method string, params json.RawMessage)
+type changedFunc func(principal, method string, params json.RawMessage)
 
 // resourceUpdated is the one notice that is about no list. It costs next to nothing, however often it
 // comes: what it says is told together.
 const resourceUpdated = "notifications/resources/updated"
 
 // changed serves the notices of a plugin about itself.
-func (g *Generation) changed(method string, params json.RawMessage) {
+func (g *Generation) changed(principal, method string, params json.RawMessage) {
 	if method == resourceUpdated {
 		g.updated(params)
 		return
 	}
 	if n, ok := catalogue.ParseListChanged(method, params); ok {
-		g.choose(n)
+		g.choose(principal, n)
 		g.plugin.Relist()
 	}
 }
@@ -36,8 +36,8 @@ func (g *Generation) updated(params json.RawMessage) {
 	}
 }
 
-func (g *Generation) choose(n catalogue.ListChanged) {
+func (g *Generation) choose(principal string, n catalogue.ListChanged) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.chosen = g.chosen.After(n, g.publish.Manifest)
+	g.chosen = g.chosen.After(principal, n, g.publish.Manifest)
 }

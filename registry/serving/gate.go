@@ -11,7 +11,7 @@ import (
 )
 
 // maxChanges is how often one call may change its plugin's lists: each time the catalogue is made
-// anew, for everybody.
+// anew.
 const maxChanges = 16
 
 // gateCall is a call as the gate wants to know it.
@@ -22,7 +22,7 @@ func gateCall(c catalogue.Call, r catalogue.Request, changed changedFunc) hostfu
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {
-				changed(method, params)
+				changed(c.Principal, method, params)
 			}
 		},
 	}

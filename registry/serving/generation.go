@@ -50,7 +50,7 @@ type Generation struct {
 	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides some
 
 	mu      sync.Mutex
-	chosen  *catalogue.Choice // what the plugin asked to show
+	chosen  *catalogue.Choices // what the plugin asked to show, and to whom
 	calls   int
 	retired bool
 	idle    chan struct{} // closed when retired and no call is left
@@ -195,7 +195,7 @@ func (g *Generation) once(ctx context.Context, c catalogue.Call, r catalogue.Req
 		g = next
 	}
 	defer g.release()
-	if !g.offer.Load().Publishes(r) {
+	if !g.offer.Load().Publishes(c.Principal, r) {
 		return nil, gone(g.plugin.Name, r.What())
 	}
 	if err := g.mayServe(ctx); err != nil {

@@ -1,0 +1,126 @@
+package catalogue
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+)
+
+// maxCallers is for how many callers a plugin may choose what it shows: others see what its manifest shows.
+const maxCallers = 1024
+
+// Choices are what a plugin chose to show to each of its callers: what it chose in a call of one is for that one alone. They
+// never change; nil chose nothing.
+type Choices struct{ by map[string]*Choice }
+
+// After are the choices once the plugin has given notice in a call of a principal.
+func (c *Choices) After(principal string, n ListChanged, m *manifest.Manifest) *Choices {
+	next := &Choices{by: map[string]*Choice{}}
+	if c != nil {
+		maps.Copy(next.by, c.by)
+	}
+	before, known := next.by[principal]
+	if !known && len(next.by) >= maxCallers {
+		return c
+	}
+	next.by[principal] = before.After(n, m)
+	return next
+}
+
+// audience says who sees an entry of which a plugin has chosen that not all do. Nil is everybody.
+type audience struct {
+	base bool            // whoever is not in by
+	by   map[string]bool // principals
+}
+
+// audience is that of an entry; false if nobody sees it.
+func (c *Choices) audience(k manifest.Kind, id string, base bool) (*audience, bool) {
+	if c == nil {
+		return nil, base
+	}
+	a := &audience{base: base, by: map[string]bool{}}
+	for principal, choice := range c.by {
+		if shown, ok := choice.has(k, id); ok && shown != base {
+			a.by[principal] = shown
+		}
+	}
+	if len(a.by) == 0 {
+		return nil, base
+	}
+	return a, true
+}
+
+func (a *audience) has(principal string) bool {
+	if a == nil {
+		return true
+	}
+	if shown, ok := a.by[principal]; ok {
+		return shown
+	}
+	return a.base
+}
+
+// same reports whether two audiences are alike.
+func (a *audience) same(b *audience) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.base == b.base && maps.Equal(a.by, b.by)
+}
+
+// others is how For calls a principal for whom no plugin chose anything.
+const others = "\x00"
+
+// For is what one caller sees of the catalogue: all of it but what plugins show to others only.
+func (s *Snapshot) For(principal string) *Snapshot {
+	if len(s.callers) == 0 {
+		return s
+	}
+	if !s.callers[principal] {
+		principal = others
+	}
+	if known, ok := s.views.Load(principal); ok {
+		return known.(*Snapshot)
+	}
+	own := &Snapshot{Generation: s.Generation, Skills: s.Skills,
+		Tools:     seen(s.Tools, func(t *Tool) *audience { return t.audience }, principal),
+		Prompts:   seen(s.Prompts, func(p *Prompt) *audience { return p.audience }, principal),
+		Resources: seen(s.Resources, func(r *Resource) *audience { return r.audience }, principal),
+		Templates: seen(s.Templates, func(t *Template) *audience { return t.audience }, principal),
+	}
+	own.index()
+	known, _ := s.views.LoadOrStore(principal, own)
+	return known.(*Snapshot)
+}
+
+func seen[T any](all []T, of func(T) *audience, principal string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !of(x).has(principal) })
+}
+
+// divide notes for whom something is shown or hidden.
+func (s *Snapshot) divide() {
+	note := func(a *audience) {
+		if a == nil {
+			return
+		}
+		if s.callers == nil {
+			s.callers = map[string]bool{others: true}
+		}
+		for principal := range a.by {
+			s.callers[principal] = true
+		}
+	}
+	for _, t := range s.Tools {
+		note(t.audience)
+	}
+	for _, p := range s.Prompts {
+		note(p.audience)
+	}
+	for _, r := range s.Resources {
+		note(r.audience)
+	}
+	for _, t := range s.Templates {
+		note(t.audience)
+	}
+}
