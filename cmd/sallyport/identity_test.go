@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,5 +66,60 @@ func TestIdentity_killed(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		})
+	}
+}
+
+// The command that a held plugin names works as it is told, whatever the folder and the state folder are called.
+func TestApprove_commandAsTyped(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's a $(touch no) folder")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file, state := filepath.Join(dir, "speaker.wasm"), filepath.Join(t.TempDir(), "a `state`")
+	put(t, file, speaker("Says what it is told.", "first"))
+	serve := program(t, "", "serve", dir)
+	ownState(serve, state)
+	c := startLines(t, serve)
+	if _, refused, err := c.ask("tools/list", map[string]any{}); err != nil || refused != "" {
+		t.Fatal(refused, err)
+	}
+	if err := c.end(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, file, speaker("Says what it is told.", "second"))
+	list := program(t, "", "list", dir, "--json")
+	ownState(list, state)
+	home := list.Env[len(list.Env)-1]
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct{ Error string }
+	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
+		t.Fatalf("%s: %v", out, err)
+	}
+	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own
+	typed, _, found := strings.Cut(rest, " shows the difference")
+	if !found {
+		t.Fatalf("%s", out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "sallyport"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", typed)
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + bin + ":" + os.Getenv("PATH"), home}
+	if seen, code := answer(t, cmd, "y\n"); code != 0 {
+		t.Fatalf("%s: %s", typed, seen)
+	}
+	list = program(t, "", "list", dir)
+	ownState(list, state)
+	if out, err := list.CombinedOutput(); err != nil || strings.Contains(string(out), "held") {
+		t.Errorf("%s %v", out, err)
 	}
 }
