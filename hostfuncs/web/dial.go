@@ -150,9 +150,10 @@ func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Add
 }
 
 // liftsExact reports whether an address that a grant spells out may be reached: of a private network or of this machine
-// it may, and where else nobody means to go only if the grant says so.
+// it may, and one that is reserved; link-local, metadata and translated ones only if the grant says so, since nobody
+// means them by accident.
 func (d *dialer) liftsExact(c Class) bool {
-	return c == Public || c == Private || c == Loopback || d.reach.Private
+	return c == Public || c == Private || c == Loopback || c == Special || d.reach.Private
 }
 
 // lifts reports whether a name may lead to addresses of a class. A name that a grant spells out may be
