@@ -249,3 +249,38 @@ func TestBook_Hammer(t *testing.T) {
 
 // always lets every task be adopted.
 func always(*Task) bool { return true }
+
+// Of two processes that find one orphan one adopts it, also where the other has brought it to its end by the time that
+// the first has looked.
+func TestBook_Adopt_tooLate(t *testing.T) {
+	dir := t.TempDir()
+	open := func(reached func(string) error) *store.Store {
+		s := store.New(store.Options{Dir: dir, Reached: reached})
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	one := open(nil)
+	orphan, err := NewBook(one, time.Now, 0).Open(t.Context(), New{Principal: "ada", Durable: true})
+	if err == nil {
+		err = one.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	faster := NewBook(open(nil), time.Now, 0)
+	met := false
+	slower := NewBook(open(func(string) error {
+		if met {
+			return nil
+		}
+		met = true
+		if _, ours, err := faster.Adopt(t.Context(), orphan, always); !ours || err != nil {
+			t.Errorf("the faster one: %v, %v", ours, err)
+		}
+		_, err := faster.Change(t.Context(), "ada", orphan.ID, func(x *Task) { x.Status = Completed })
+		return err
+	}), time.Now, 0)
+	if got, ours, err := slower.Adopt(t.Context(), orphan, always); ours || err != nil || got.Status != Completed || !met {
+		t.Errorf("the slower one: %v, %v, %s", ours, err, got.Status)
+	}
+}

@@ -95,7 +95,7 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 			t.Error = []byte(`{"code":-32603,"message":"the hosts that ran this task have gone again and again","data":{"kind":"unavailable"}}`)
 		}
 	})
-	return t, ours && err == nil, err
+	return t, ours && err == nil && b.Mine(&t), err // not where another one adopted it and brought it to its end meanwhile
 }
 
 // Lose ends a kept task whose process has gone. It is for Change.

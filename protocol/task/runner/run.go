@@ -43,11 +43,14 @@ func (r *Runner) start(t task.Task) {
 // task runs.
 func (r *Runner) note(t task.Task, o Outcome) {
 	for try := 1; ; try++ {
-		_, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
+		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
 			if r.Book.Mine(t) {
 				settle(t, o)
 			}
 		})
+		if err == nil && now.Status == task.Working && !r.Book.Mine(&now) {
+			return // another process runs it, and needs its journal
+		}
 		if err == nil || errors.Is(err, task.ErrUnknown) {
 			break
 		}

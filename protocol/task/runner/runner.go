@@ -128,7 +128,7 @@ func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]jso
 			r.Book.Take(t)
 		}
 	})
-	if err == nil && goesOn && !t.Kept { // which waits, and sees them
+	if err == nil && goesOn && r.Book.Mine(&t) && !t.Kept { // which waits, and sees them
 		r.start(t)
 	}
 	return t, err
