@@ -382,7 +382,7 @@ func TestHostile_contract(t *testing.T) {
 		{"raw", map[string]any{"text": "{\"result\":{\"content\":[\r\n\r\n]\r,\n\"x\":\r1}}"}, ""},
 		{"raw", map[string]any{"text": `{"result":{"content":[],"content":[{"type":"text","text":"b"}]}}`}, "guest"},
 		{"raw", map[string]any{"text": `{"result":{"content":[],"structuredContent":` + deep + `}}`}, "guest"},
-		{"raw", map[string]any{"text": `{"result":{"content":[{"type":"text","text":"a","text":"b"}]}}`}, "b"},
+		{"raw", map[string]any{"text": `{"result":{"content":[{"type":"text","text":"a","text":"b"}]}}`}, "guest"},
 		{"raw", map[string]any{"text": `{"result":{"content":[{"type":"text","text":"\ud800"}]}}`}, "�"},
 		{"raw", map[string]any{"text": `{"result":{"content":[{"type":"text","text":"` + "\x00" + `"}]}}`}, "guest"},
 		{"raw", map[string]any{"text": `{"result":{"content":[],"x":1e99999}}`}, ""},

@@ -24,11 +24,21 @@ func learntFrom(t *testing.T, state string) string {
 	return string(out)
 }
 
+// besideNoHome is a folder that is not beside the home of a test, as the homes of others are.
+func besideNoHome(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "notes")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // What was learnt from calls that were refused is put into the configuration, and the same calls succeed. Calls with
 // other arguments succeed too, and what nobody asked for does not.
 func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	site, _ := webSite(t)
-	notes, state := t.TempDir(), t.TempDir()
+	notes, state := besideNoHome(t), t.TempDir()
 	for _, name := range []string{"a.md", "b.md"} {
 		if err := os.WriteFile(filepath.Join(notes, name), []byte("note "+name), 0o600); err != nil {
 			t.Fatal(err)
@@ -97,7 +107,7 @@ func TestLearn_nothingYet(t *testing.T) {
 
 // TestLearn_usedEffects learns from what is allowed already, and prints one line for effects that follow a list.
 func TestLearn_usedEffects(t *testing.T) {
-	notes, state := t.TempDir(), t.TempDir()
+	notes, state := besideNoHome(t), t.TempDir()
 	var steps []step
 	for i := range 12 {
 		name := filepath.Join(notes, fmt.Sprintf("n%d", i))
