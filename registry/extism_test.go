@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -76,6 +77,30 @@ func TestExtismFile_ManyOfOneModule(t *testing.T) {
 		if len(of) != 1 || of[0] != "code.json" {
 			t.Fatalf("the plugin is in %q", of)
 		}
+	}
+}
+
+// A manifest that has just been written, and is not read before it has settled, has its module all the same.
+func TestExtismFile_YoungerThanItsModule(t *testing.T) {
+	f := newLockedFolder(t)
+	dir := f.dir
+	module := sayer("one").write(t, dir, "code.wasm")
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(module, hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 { // however the files of the folder are listed
+		sayer("other").write(t, dir, fmt.Sprintf("other%d.wasm", i))
+	}
+	manifestFile(t, dir, "letters.json", "code.wasm", `}]}`)
+	r := f.start(lock.Options{}) // which pins the plugins that are seen
+	own := false
+	eventually(t, "the manifest is served", func() bool {
+		own = own || has(r, "code-say")
+		return has(r, "letters-say")
+	})
+	if own {
+		t.Error("its module is a plugin of its own")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
@@ -118,6 +119,13 @@ func (w watched) Stamp(path string) (stamp.Stamp, bool) {
 		return stamp.Stamp{}, false
 	}
 	return f.stamp, true
+}
+
+// Found notes a manifest at once: until it is read, no module beside it is taken for a plugin of its own.
+func (w watched) Found(path string) {
+	if extismfile.Is(path) {
+		w.r.beginLoad(path)
+	}
 }
 
 // Begin notes that a file is being looked at.

@@ -35,6 +35,8 @@ type Files interface {
 	Stamps() map[string]stamp.Stamp
 	// Stamp is one of Stamps.
 	Stamp(path string) (stamp.Stamp, bool)
+	// Found notes that a file is there, which may have to settle before it is looked at.
+	Found(path string)
 	// Begin notes that a file is being looked at. What it returns does so, in a goroutine of its own.
 	Begin(path string) func(ctx context.Context) Result
 	// Remove takes out a file that is not there any more.

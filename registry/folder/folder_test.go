@@ -48,6 +48,8 @@ func (r *record) Stamp(path string) (stamp.Stamp, bool) {
 	return s, ok
 }
 
+func (r *record) Found(string) {}
+
 func (r *record) Begin(path string) func(context.Context) Result {
 	return func(context.Context) Result {
 		r.mu.Lock()

@@ -34,6 +34,7 @@ func (f *Watcher) mark(path string) {
 	}
 	f.pending[path] = &pending{}
 	f.busy(1)
+	f.Files.Found(path)
 	f.check(path, time.Now())
 }
 
