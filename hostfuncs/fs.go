@@ -287,6 +287,9 @@ func (f *files) forbiddenTo(write bool, path string) string {
 	return ""
 }
 
+// Leads implements tree.Leader.
+func (f *files) Leads(path string) bool { return f.gate.policy.host.places.Leads(path) }
+
 // temporary reports whether a path is that of somebody's writes on their way, or below one.
 func temporary(path string) bool {
 	const begin = string(filepath.Separator) + landing.Prefix

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -330,6 +331,45 @@ func TestFS_PlaceReached_limits(t *testing.T) {
 		}
 		if x, err := p.Explain(hostfuncs.Call{}, "write "+tt.path); err != nil || x.Allowed != tt.want {
 			t.Errorf("%q under %q: explained %+v, %v", tt.lines, tt.ceiling, x, err)
+		}
+		g.Close()
+		h.Close()
+	}
+}
+
+// No link of a guest stands where names below it would be those of start-up files or of a repository: its folder is filled
+// under other names, at any time.
+func TestFS_NoLinkToWhatOthersRun(t *testing.T) {
+	for _, mode := range []string{"", " {mode: direct}"} {
+		home := world(t)
+		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "fs: write ~/work/**"+mode)})
+		g := p.NewGate(hostfuncs.Call{ID: "c", Entry: grant.Entry{Kind: "tool", Name: "t"}})
+		tr, work := g.Files(), filepath.Join(home, "work")
+		for _, dir := range []string{"cfg", "prepared", "prepared/deep"} {
+			if e := tr.Mkdir(filepath.Join(work, dir)); e != 0 {
+				t.Fatalf("%s: %v", dir, e)
+			}
+		}
+		for _, name := range []string{".cargo", ".CARGO", ".github", "node_modules", "cfg/.github", "venv", ".git/objects", ".git/refs"} {
+			if e := tr.Symlink("cfg", filepath.Join(work, name)); e == 0 {
+				t.Errorf("%s: a link %s is made", mode, name)
+			}
+		}
+		for from, to := range map[string]string{"one": ".cargo", "prepared/workflows": ".github/workflows"} {
+			if e := tr.Symlink("cfg", filepath.Join(work, from)); e != 0 {
+				t.Errorf("%s: a link %s: %v", mode, from, e)
+			}
+			from, to, _ := strings.Cut(from+" "+to, " ")
+			if e := tr.Rename(filepath.Join(work, path.Dir(from)), filepath.Join(work, path.Dir(to))); strings.Contains(from, "/") && e == 0 {
+				t.Errorf("%s: the folder of %s becomes that of %s", mode, from, to)
+			}
+			if e := tr.Rename(filepath.Join(work, from), filepath.Join(work, to)); e == 0 {
+				t.Errorf("%s: a link %s becomes %s", mode, from, to)
+			}
+		}
+		if e := tr.Symlink("cfg", filepath.Join(work, "plain")); e != 0 {
+			t.Errorf("%s: an honest link: %v", mode, e)
 		}
 		g.Close()
 		h.Close()

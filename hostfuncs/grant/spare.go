@@ -169,6 +169,28 @@ func markRun(path []string, needs []need) {
 	}
 }
 
+// Leads reports whether a link at a path would give other names to what programs run by themselves: places below the path
+// have to be spelled out, or it is in a repository. A link is made once and its folder filled at any time, so that deciding
+// about the link's own name, and about the names in its folder, is not enough.
+func (p Places) Leads(name string) bool {
+	path := foldAll(steps(p.real(name)))
+	if slices.Contains(path, ".git") {
+		return true
+	}
+	for i := range path {
+		if _, leads := spares().run[anywhere].match(path[i:]); leads {
+			return true
+		}
+	}
+	below, ok := below(path, foldAll(steps(p.real(p.Home))))
+	if !ok || p.Home == "" {
+		return false
+	}
+	_, runs := spares().run[inHome].match(below)
+	_, keys := spares().key.match(below)
+	return runs || keys
+}
+
 func mark(needs []need) {
 	for i := range needs {
 		needs[i] = needLiteral

@@ -1,8 +1,6 @@
 package overlay
 
 import (
-	"path"
-
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -102,7 +100,7 @@ func (o *Overlay) mayLink(s *spot) wasi.Errno {
 
 // stays says whether a link may be made at a place.
 func (o *Overlay) stays(target string, at *spot) bool {
-	inside := o.lower.LinkStays(target, path.Dir(at.Guest))
+	inside := o.lower.LinkStays(target, at.Guest)
 	if !inside && o.o.LinksOut != nil {
 		o.o.LinksOut(at.Host, target)
 	}

@@ -173,7 +173,7 @@ func (o *Overlay) plan(steps []step, a, b *spot) ([]step, wasi.Errno) {
 			return nil, wasi.EACCES // the guest may not even see it
 		}
 		to := spot{Spot: b.child(name)}
-		if e := o.mayMove(&from, &to, path.Dir(to.Guest)); e != wasi.ESUCCESS {
+		if e := o.mayMove(&from, &to); e != wasi.ESUCCESS {
 			return nil, e
 		}
 		if to.node = o.at(to.Real); to.node != nil {
@@ -189,7 +189,7 @@ func (o *Overlay) plan(steps []step, a, b *spot) ([]step, wasi.Errno) {
 	return steps, wasi.ESUCCESS
 }
 
-func (o *Overlay) mayMove(from, to *spot, folder string) wasi.Errno {
+func (o *Overlay) mayMove(from, to *spot) wasi.Errno {
 	dir := from.isDir()
 	for _, e := range []wasi.Errno{
 		o.lower.Permit(tree.Read, from.Host, dir), o.lower.Permit(tree.Write, from.Host, dir), o.lower.Permit(tree.Write, to.Host, dir),
@@ -203,7 +203,7 @@ func (o *Overlay) mayMove(from, to *spot, folder string) wasi.Errno {
 		return wasi.EBUSY
 	case from.isLink():
 		target, e := o.Readlink(from.Guest)
-		if e == wasi.ESUCCESS && !o.lower.LinkStays(target, folder) {
+		if e == wasi.ESUCCESS && !o.lower.LinkStays(target, to.Guest) {
 			e = wasi.EPERM
 		}
 		return e

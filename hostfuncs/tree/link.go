@@ -35,10 +35,15 @@ func (t *Tree) Symlink(target, path string) wasi.Errno {
 
 // staysInside says whether a link at p with that target may be.
 func (t *Tree) staysInside(target string, p *place) bool {
-	return t.targetInside(target, p.parent(), filepath.Dir(p.host))
+	return t.targetInside(target, p.parent(), p.host)
 }
 
-func (t *Tree) targetInside(target string, in *node, folder string) bool {
+// targetInside says whether a link with that name on the host may have a target.
+func (t *Tree) targetInside(target string, in *node, name string) bool {
+	if l, ok := t.decider.(Leader); ok && l.Leads(name) {
+		return false
+	}
+	folder := filepath.Dir(name)
 	if in.anchor || strings.HasPrefix(target, "/") || filepath.IsAbs(filepath.FromSlash(target)) || filepath.VolumeName(target) != "" {
 		return false
 	}
@@ -108,7 +113,7 @@ func (t *Tree) Link(from, to string, follow bool) wasi.Errno {
 		return wasi.ENOENT
 	}
 	if a.info.Mode()&fs.ModeSymlink != 0 {
-		if e := t.mayMoveLink(a.parent().root, a.name, b.parent(), filepath.Dir(b.host)); e != wasi.ESUCCESS {
+		if e := t.mayMoveLink(a.parent().root, a.name, b.parent(), b.host); e != wasi.ESUCCESS {
 			return e
 		}
 	}

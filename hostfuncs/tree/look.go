@@ -90,10 +90,10 @@ func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
 	return to, wasi.ESUCCESS
 }
 
-// LinkStays says whether a link with that target may be made in a folder: see Symlink.
-func (t *Tree) LinkStays(target, folder string) bool {
+// LinkStays says whether a link with that target may be made at a guest's path: see Symlink.
+func (t *Tree) LinkStays(target, at string) bool {
 	for _, m := range t.mounts { // the longest guest path first
-		if rest, ok := under(folder, m.guest); ok {
+		if rest, ok := under(at, m.guest); ok {
 			if m.open() != nil || m.root == nil {
 				return false
 			}

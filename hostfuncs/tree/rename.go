@@ -65,7 +65,7 @@ func (t *Tree) mayRename(a, b *place) wasi.Errno {
 	case a.isDir():
 		return t.mayMove(a, b)
 	case a.info.Mode()&fs.ModeSymlink != 0:
-		return t.mayMoveLink(a.parent().root, a.name, b.parent(), filepath.Dir(b.host))
+		return t.mayMoveLink(a.parent().root, a.name, b.parent(), b.host)
 	}
 	return wasi.ESUCCESS
 }
@@ -125,19 +125,19 @@ func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b 
 		return wasi.EACCES
 	}
 	if entry.Type()&fs.ModeSymlink != 0 {
-		return t.mayMoveLink(root, name, b.parent(), filepath.Dir(to))
+		return t.mayMoveLink(root, name, b.parent(), to)
 	}
 	return wasi.ESUCCESS
 }
 
 // mayMoveLink holds a link that moves to what Symlink asks of a new one. One that the operator made,
 // absolute or leading outside, stays where it is.
-func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, folder string) wasi.Errno {
+func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, to string) wasi.Errno {
 	target, err := root.Readlink(name)
 	if err != nil {
 		return system.Errno(err)
 	}
-	if !t.targetInside(filepath.ToSlash(target), in, folder) {
+	if !t.targetInside(filepath.ToSlash(target), in, to) {
 		return wasi.EPERM
 	}
 	return wasi.ESUCCESS

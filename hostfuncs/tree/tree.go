@@ -53,6 +53,13 @@ type Viewer interface {
 	Writable(hostPath string) bool
 }
 
+// Leader is what a Decider may implement too: it tells where no link of a guest may be, whatever it leads to, since names below
+// it would be decided about by the names that the link leads to.
+type Leader interface {
+	// Leads says whether names below the path have to be spelled out.
+	Leads(hostPath string) bool
+}
+
 // Mount is a part of the host's files that grants can reach: the literal prefix of a grant.
 type Mount struct {
 	Host  string // absolute host path of a folder or a file, which need not exist; empty is a folder that stays empty
