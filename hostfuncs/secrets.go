@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -132,8 +133,30 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 }
 
 // Redact returns text without the values of the plugin's secrets, as far as they are looked for: see
-// package secret. It is for whatever the guest says.
-func (g *Gate) Redact(text []byte) []byte { return g.policy.vault.Redactor().Text(text) }
+// package secret. It is for plugin output, which is cleaned later: a value that only cleaning puts together, of which
+// invisible characters stand between the letters, is looked for as cleaning will leave it.
+func (g *Gate) Redact(text []byte) []byte {
+	r := g.policy.vault.Redactor()
+	if r == nil {
+		return text
+	}
+	text = r.Text(text)
+	joined := cleaned(text)
+	if found := r.Text(joined); !bytes.Equal(found, joined) {
+		return found
+	}
+	return text
+}
+
+// cleaned is JSON with all of its strings clean, or text that is none.
+func cleaned(text []byte) []byte {
+	if json.Valid(text) {
+		out, _ := clean.JSON(text, nil)
+		return out
+	}
+	out, _ := clean.Text(string(text))
+	return []byte(out)
+}
 
 func (g *Gate) redact(text string) string { return g.policy.vault.Redactor().String(text) }
 

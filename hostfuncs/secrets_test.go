@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -202,6 +203,47 @@ func TestSecret_Particulars(t *testing.T) {
 
 // Where a plugin has secrets it asks for no encoding that the host cannot undo, also at an address that no value goes to:
 // the server there may know one all the same.
+// A value that cleaning would put together again is found: letters with invisible or control characters between them, in plain
+// text, in JSON escapes, in base64 and as UTF-16 or UTF-32. What holds no value stays as it was.
+func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("ok")) })
+	g := newGate(t, nil, "net: GET "+s.URL+"/**", `secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+s.URL+`/v1/**, as: "Authorization: Bearer {secret}"}`)
+	if _, err := fetch(t, g, get(s.URL+"/v1/x")); err != nil {
+		t.Fatal(err)
+	}
+	encoded := base64.StdEncoding.EncodeToString([]byte(secretValue))
+	for _, between := range []string{"\u200b", "\u00ad", "\x00", "\x1b[0m", "\x00\x00\x00", "\u2060\u200d", "\U000e0041"} {
+		for _, value := range []string{secretValue, encoded} {
+			split := strings.Join(strings.Split(value, ""), between)
+			quoted, err := json.Marshal(split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := []byte(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
+			for _, text := range [][]byte{raw, []byte("it is " + split)} {
+				out := g.Redact(text)
+				if found, _ := clean.Text(string(cleanedForTest(out))); strings.Contains(found, value) || !strings.Contains(found, "[secret:KEY]") {
+					t.Errorf("%q: %s", between, out)
+				}
+			}
+		}
+	}
+	for _, text := range []string{`{"a":"x\u200by"}`, "plain\u200btext", "", `[1,"\u0000"]`} {
+		if got := g.Redact([]byte(text)); string(got) != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// cleanedForTest is a text as an answer has it.
+func cleanedForTest(text []byte) []byte {
+	if json.Valid(text) {
+		text, _ = clean.JSON(text, nil)
+	}
+	return text
+}
+
 func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	known := ""
