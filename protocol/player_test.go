@@ -73,24 +73,23 @@ func (p *player) said() int {
 	return p.out.Len()
 }
 
-// sort orders what was said since from.
+// subscriptionOf finds the subscription that a notification belongs to.
+var subscriptionOf = regexp.MustCompile(`"io\.modelcontextprotocol/subscriptionId":("[^"]*"|[0-9]+)`)
+
+// sort orders the messages since from: the responses first, then the notifications by subscription. Those of one
+// subscription keep their order.
 func (p *player) sort(from int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	step := string(p.out.Bytes()[from:])
 	lines := slices.Collect(strings.Lines(step))
-	slices.SortStableFunc(lines, func(a, b string) int {
-		const response = `{"jsonrpc":"2.0","id":`
-		switch first, second := strings.HasPrefix(a, response), strings.HasPrefix(b, response); {
-		case first && second:
-			return strings.Compare(a, b)
-		case first:
-			return -1
-		case second:
-			return 1
+	key := func(line string) string {
+		if strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`) {
+			return "0" + line
 		}
-		return 0
-	})
+		return "1" + subscriptionOf.FindString(line)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(key(a), key(b)) })
 	p.out.Truncate(from)
 	p.out.WriteString(strings.Join(lines, ""))
 }

@@ -30,7 +30,8 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@page_tool              adds a plugin p whose tool has a page
 //	@grant LINE             grants the plugin t this too
 //	@tasks                  gives the plugin t tools whose calls can be tasks
-//	@sorted                 shows the responses of a step, sorted, before its notifications: they come on streams of their own
+//	@sorted                 shows the responses of a step, sorted, before its notifications, sorted by subscription: each comes
+//	                        on a stream of its own
 //
 // $CAPS in a line are a modern _meta whose client declares everything, $STATE1 is the first requestState
 // that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter. $TASKS are $CAPS of
