@@ -49,7 +49,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check portable cross goroot spec oracles decoders clients browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
