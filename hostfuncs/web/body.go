@@ -21,6 +21,7 @@ type body struct {
 	read   func(n int) error // what was read counts; it may be too much
 	done   func()
 	once   sync.Once
+	unstop func() bool // forgets the context that ends the request, should nobody close the body
 }
 
 // Read reads on; beyond the bound it fails.
@@ -91,6 +92,12 @@ func (b *body) end() (int, error) {
 
 // Close ends the request. It may be called again.
 func (b *body) Close() error {
+	b.unstop()
+	return b.finish()
+}
+
+// finish is Close as the context's end calls it, which may come before unstop is set.
+func (b *body) finish() error {
 	var err error
 	b.once.Do(func() {
 		err = b.from.Close()

@@ -311,9 +311,11 @@ func (c *Client) unfit(r *Request, res *http.Response, secret, searched bool) er
 // receive prepares the answer and its body.
 func (c *Client) receive(ctx context.Context, r *Request, res *http.Response, x Exchange, done func()) *Response {
 	gzipped := r.gzipped(res)
-	b := &body{from: res.Body, gzip: gzipped, redact: x.Answered(res.StatusCode, res.Header), left: c.o.MaxResponse, limit: c.o.MaxResponse, read: x.Read}
-	stop := context.AfterFunc(ctx, func() { b.Close() }) // should nobody else close it
-	b.done = func() { stop(); done() }
+	b := &body{
+		from: res.Body, gzip: gzipped, redact: x.Answered(res.StatusCode, res.Header),
+		left: c.o.MaxResponse, limit: c.o.MaxResponse, read: x.Read, done: done,
+	}
+	b.unstop = context.AfterFunc(ctx, func() { b.finish() })
 	if gzipped {
 		res.Header.Del("Content-Encoding")
 	}
