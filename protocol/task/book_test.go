@@ -132,7 +132,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	if err != nil || taken.Status != Working || taken.Round != 1 {
 		t.Errorf("%+v, %v", taken, err)
 	}
-	if err := second.RemoveParts(t.Context(), &adopted); err != nil {
+	if err := second.RemoveParts(t.Context(), &adopted, false); err != nil {
 		t.Fatal(err)
 	}
 	if parts, err := second.Parts(t.Context(), &adopted); len(parts) != 0 || err != nil {

@@ -124,9 +124,13 @@ func (b *Book) AddPart(ctx context.Context, t *Task, n int, data []byte) error {
 	return err
 }
 
-// RemoveParts removes what was kept of all runs of a task.
-func (b *Book) RemoveParts(ctx context.Context, t *Task) error {
-	return b.store.RemoveBelow(ctx, store.Part, t.ID)
+// RemoveParts removes the kept journal of one run of a task, which has ended. The next run may have begun meanwhile, in
+// this process or another one: its journal stays. With over, the task has ended, and nothing of any run is kept.
+func (b *Book) RemoveParts(ctx context.Context, run *Task, over bool) error {
+	if over {
+		return b.store.RemoveBelow(ctx, store.Part, run.ID)
+	}
+	return b.store.RemoveBelow(ctx, store.Part, run.run())
 }
 
 // run names the present run of a task.

@@ -42,6 +42,7 @@ func (r *Runner) start(t task.Task) {
 // note writes down what came of a run. What cannot be written is tried again until the host ends: until then the
 // task runs.
 func (r *Runner) note(t task.Task, o Outcome) {
+	over := true
 	for try := 1; ; try++ {
 		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
 			if r.Book.Mine(t) {
@@ -52,6 +53,7 @@ func (r *Runner) note(t task.Task, o Outcome) {
 			return // another process runs it, and needs its journal
 		}
 		if err == nil || errors.Is(err, task.ErrUnknown) {
+			over = err != nil || now.Status.Over()
 			break
 		}
 		if try == 1 {
@@ -64,7 +66,7 @@ func (r *Runner) note(t task.Task, o Outcome) {
 		}
 	}
 	if t.Durable() {
-		if err := r.Book.RemoveParts(context.Background(), &t); err != nil {
+		if err := r.Book.RemoveParts(context.Background(), &t, over); err != nil {
 			r.o.Log.Warn("what a task did is kept although it is over", "task", t.ID, "error", err)
 		}
 	}

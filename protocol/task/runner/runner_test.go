@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,5 +203,74 @@ func TestRunner_Journal(t *testing.T) {
 	var lost *LostError
 	if err := one.Journal(&begun, journal.New()); !errors.As(err, &lost) {
 		t.Errorf("other keys: %v", err)
+	}
+}
+
+// A task that was answered the moment it had asked runs again before its last run is cleared away, which leaves the new
+// run's journal alone: without that a request would be sent again after a crash.
+func TestRunner_JournalOfTheNextRun(t *testing.T) {
+	dir, keys, begun := t.TempDir(), sealed.Random(), make(chan struct{})
+	journalOf := func(r *Runner, x *task.Task) *journal.Journal {
+		j := journal.New()
+		if err := errors.Join(r.Journal(x, j), j.Bind([]byte("plugin"))); err != nil {
+			t.Error(err)
+		}
+		return j
+	}
+	var id string
+	var second *Runner
+	var answered sync.Once
+	answer := func() {
+		x, err := second.Find(t.Context(), "ada", id)
+		if err != nil || x.Status != task.Input {
+			return // a step before that
+		}
+		answered.Do(func() {
+			if _, err := second.Answer(t.Context(), x, map[string]json.RawMessage{"k": []byte(`{}`)}); err != nil {
+				t.Error(err)
+			}
+			<-begun
+		})
+	}
+	first := New(Options{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: store.New(store.Options{Dir: dir, Reached: func(step string) error {
+			if step == "committed" && id != "" {
+				answer()
+			}
+			return nil
+		}})})
+	first.o.Run = func(_ context.Context, x *task.Task) Outcome {
+		j := journalOf(first, x)
+		if err := j.Begin("the first request", "net"); err != nil {
+			t.Error(err)
+		}
+		return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{}}}`)
+	}
+	var during task.Task
+	second = New(Options{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: dir}),
+		Run: func(ctx context.Context, x *task.Task) Outcome {
+			j := journalOf(second, x)
+			if err := j.Begin("the second request", "net"); err != nil {
+				t.Error(err)
+			}
+			during = *x
+			close(begun)
+			<-ctx.Done()
+			return Outcome{}
+		}})
+	t.Cleanup(func() {
+		second.Close()
+		_ = errors.Join(first.o.Store.Close(), second.o.Store.Close())
+	})
+	if _, err := first.Open(t.Context(), task.New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(name string) { id = name }); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	first.Close() // which waits until its run is cleared away
+	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
+		t.Errorf("the journal of the run that goes on has %q", what)
+	}
+	if parts, err := second.Book.Parts(t.Context(), &task.Task{ID: id}); err != nil || len(parts) != 0 {
+		t.Errorf("%d parts of the run that asked are kept, %v", len(parts), err)
 	}
 }
