@@ -146,7 +146,7 @@ func (c *client) send(lines ...string) {
 	}
 }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func (c *client) line() string {
 	c.t.Helper()

@@ -317,7 +317,7 @@ func (s *site) begin(extra headers) string {
 	return id
 }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func receive[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
