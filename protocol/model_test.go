@@ -30,7 +30,7 @@ func TestModel(t *testing.T) {
 	var total tally
 	var next atomic.Uint64
 	var work sync.WaitGroup
-	for range min(*modelRuns, uint64(goruntime.GOMAXPROCS(0))) {
+	for range min(*modelRuns, 2*uint64(goruntime.GOMAXPROCS(0))) { // each waits for its store and its server at times
 		work.Go(func() {
 			w := newWorld(t)
 			for !t.Failed() {
@@ -39,6 +39,9 @@ func TestModel(t *testing.T) {
 					return
 				}
 				w.run(*modelSeed+n-1, &total)
+				if n%10_000 == 0 {
+					fmt.Println("schedules:", n)
+				}
 			}
 		})
 	}
