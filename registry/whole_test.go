@@ -118,3 +118,21 @@ func TestWhole_bounded(t *testing.T) {
 		t.Errorf("%v, %s, %+v", r.IsWhole(), said(), r.Plugins())
 	}
 }
+
+// A client that comes long after the start finds every plugin listed, and nothing is logged about plugins that are missing.
+func TestWhole_late(t *testing.T) {
+	o, gate, said := slowly(t)
+	close(gate)
+	r := begin(t, o)
+	r.Whole(t.Context())
+	r.firstList = -time.Hour
+	for range 50 {
+		r.whole.Store(false)
+		if r.Whole(t.Context()); !r.IsWhole() {
+			t.Fatal("the list is not whole")
+		}
+	}
+	if strings.Contains(said(), "still being compiled") {
+		t.Error(said())
+	}
+}

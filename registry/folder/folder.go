@@ -154,8 +154,12 @@ func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
 		closed := now()
 		select {
 		case <-closed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		default: // only then the end of ctx counts
+			select {
+			case <-closed:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
 		if closed == now() {
 			return nil
