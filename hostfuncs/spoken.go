@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
@@ -45,17 +47,53 @@ var (
 	tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[/!?]?[a-zA-Z][^<>]*>?|<!--`) })
 )
 
-// inert is a text without pictures and links: their addresses go, and what makes one of a text.
+// inert is a text without pictures and links: their addresses go, what makes one of a text, and the dots of names that a client
+// would make a link to a host.
 func inert(text string) string {
-	if !strings.ContainsAny(text, "<[:/\\&") && !strings.Contains(text, "www") && !strings.Contains(text, "WWW") {
+	if !strings.ContainsAny(text, "<[:/\\&"+dots) {
 		return text
 	}
-	for _, entity := range []string{"&colon;", "&#58;", "&#x3a;", "&#x3A;", "&sol;", "&#47;", "&#x2f;", "&#x2F;", "&lt;", "&#60;", "&#x3c;", "&#x3C;", "&lbrack;", "&lsqb;", "&#91;", "&excl;", "&#33;"} {
-		text = strings.ReplaceAll(text, entity, "&amp;"+entity[1:])
-	}
+	text = entities().ReplaceAllString(text, "&amp;$1")
 	text = addresses().ReplaceAllString(text, "")
 	text = tags().ReplaceAllString(text, "")
-	return strings.NewReplacer("![", "[", "](", "] (", "][", "] [", "]:", "] :", "<", "‹").Replace(text)
+	text = strings.NewReplacer("![", "[", "](", "] (", "][", "] [", "]:", "] :", "<", "‹").Replace(text)
+	return dotted().ReplaceAllStringFunc(text, withoutHost)
+}
+
+// dots stand between the labels of a name, in a browser.
+const dots = ".．。｡"
+
+func isDot(r rune) bool { return strings.ContainsRune(dots, r) }
+
+var (
+	// entities are written for signs that an address is made of.
+	entities = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(#[0-9xX]|[a-zA-Z][a-zA-Z0-9]*;)`) })
+	// dotted are words with dots in them, and the port or path behind them.
+	dotted = sync.OnceValue(func() *regexp.Regexp {
+		const label = `[\p{L}\p{N}\p{M}_-]+`
+		return regexp.MustCompile(label + `(?:\\?[` + dots + `]` + label + `)+(?::[0-9]|[/\\])?`)
+	})
+	// numbers are an address in four numbers, with a port or a path.
+	numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(?:[` + dots + `][0-9]+){3}[:/\\]`) })
+)
+
+// withoutHost is a word with its dots in brackets, if it could be the name of a host.
+func withoutHost(word string) string {
+	name, tail := word, ""
+	if end := strings.LastIndexAny(word, `:/\`); end > strings.LastIndexFunc(word, isDot) {
+		name, tail = word[:end], word[end:]
+	}
+	labels := strings.FieldsFunc(name, func(r rune) bool { return isDot(r) || r == '\\' })
+	last := labels[len(labels)-1]
+	// Other scripts end a sentence with one of the dots, and need no blank behind it.
+	if host := web.TopLevel(last) && (isASCII(last) || !strings.ContainsAny(name, dots[1:])); !host && !numbers().MatchString(word) {
+		return word
+	}
+	return strings.Join(labels, "[.]") + tail
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // formats are those that MCP has for a field.

@@ -51,6 +51,41 @@ func TestAsk_isInert(t *testing.T) {
 	}
 }
 
+// TestAsk_bareHosts: a name that a client would make a link to a host is no link, wherever a form shows it, and other words with dots stay.
+func TestAsk_bareHosts(t *testing.T) {
+	for text, want := range map[string]string{
+		"open evil.example/x now": "open evil[.]example/x now", "evil.example": "evil[.]example", "EVIL.Example.": "EVIL[.]Example.", "(evil.com)": "(evil[.]com)",
+		"a.b.evil.co.uk:8080/x?y": "a[.]b[.]evil[.]co[.]uk:8080/x?y", "x@evil.example": "x@evil[.]example", "evil．example": "evil[.]example", "evil。com/x": "evil[.]com/x",
+		"пример.рф": "пример[.]рф", "bücher.de": "bücher[.]de", "xn--e1afmkfd.xn--p1ai": "xn--e1afmkfd[.]xn--p1ai", `evil\.example`: "evil[.]example", "evil&period;example": "evil&amp;period;example",
+		"evil&#0046;example": "evil&amp;#0046;example", "http:evil.example": "http:evil[.]example", "evil<b>.</b>example": "evil[.]example", "10.0.0.1/x": "10[.]0[.]0[.]1/x", "127.0.0.1:80": "127[.]0[.]0[.]1:80",
+		"evil\u200b.example": "evil[.]example", "localhost.test/": "localhost[.]test/", "abc.onion": "abc[.]onion", "**evil**.example": "**evil**.example",
+		"see index.html": "see index.html", "v1.2.3": "v1.2.3", "e.g. this": "e.g. this", "i.e. that": "i.e. that", "main.go": "main.go", "Node.js": "Node.js", "1.5 or 2,5": "1.5 or 2,5",
+		"a.m./p.m.": "a.m./p.m.", "U.S. law": "U.S. law", "src/main.go:12": "src/main.go:12", "data.json, notes.txt": "data.json, notes.txt", "1.2.3.4": "1.2.3.4", "Wait... what?": "Wait... what?",
+		"Done.": "Done.", "保存しました。公司の名前": "保存しました。公司の名前", "x.y()": "x.y()", ".gitignore": ".gitignore", "archive.tar.gz": "archive.tar.gz", "10.5/20": "10.5/20", "R&D": "R&D",
+	} {
+		p := &person{}
+		raw, _ := json.Marshal(map[string]any{"message": text, "requestedSchema": map[string]any{"type": "object", "title": text,
+			"properties": map[string]any{"a": map[string]any{"type": "string", "title": text, "description": text}}}})
+		_, _ = askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", raw, nil)
+		var asked struct {
+			Message         string
+			RequestedSchema struct {
+				Title      string
+				Properties map[string]struct{ Title, Description string }
+			}
+		}
+		if _, params, ok := strings.Cut(strings.Join(p.rounds, ""), " "); !ok || json.Unmarshal([]byte(params), &asked) != nil {
+			t.Fatalf("%q was not asked", text)
+		}
+		form := asked.RequestedSchema
+		for _, got := range []string{asked.Message, form.Title, form.Properties["a"].Title, form.Properties["a"].Description} {
+			if _, got, _ = strings.Cut(got, ": "); got != want {
+				t.Errorf("%q is shown as %q, want %q", text, got, want)
+			}
+		}
+	}
+}
+
 // TestAsk_secretsInWords: a form that lets a person type asks for no secret, in its message neither, in whatever spelling.
 func TestAsk_secretsInWords(t *testing.T) {
 	ask := func(message, fields string) error {
