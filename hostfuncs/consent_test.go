@@ -160,14 +160,14 @@ func TestConsent_once(t *testing.T) {
 	}
 }
 
-// What to type names the folders of this host to those who sit at this machine, and to nobody over HTTP.
+// Commands in refusals name the folders of this host to callers of this machine, and to none with a token.
 func TestConsent_commandForWhom(t *testing.T) {
 	url := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
 	o := hostfuncs.Options{Operator: operator.New(operator.Options{Store: f.answers, Flags: "--config /srv/secret.yaml --state /srv/state"})}
 	host := hostfuncs.NewHost(&o)
 	t.Cleanup(host.Close)
-	for principal, flags := range map[string]string{"stdio:1": " --config /srv/secret.yaml --state /srv/state", "socket:1": " --config /srv/secret.yaml --state /srv/state", "cli": " --config /srv/secret.yaml --state /srv/state", "token:alice": "", "anonymous": ""} {
+	for principal, flags := range map[string]string{"stdio:1": " --config /srv/secret.yaml --state /srv/state", "socket:1": " --config /srv/secret.yaml --state /srv/state", "cli": " --config /srv/secret.yaml --state /srv/state", "token:alice": "", "anonymous": " --config /srv/secret.yaml --state /srv/state"} {
 		g := host.Plugin(f.plugin).NewGate(hostfuncs.Call{ID: "c", Principal: principal, Method: "tools/call"})
 		_, err := fetch(t, g, `{"url":"`+url+`/x"}`)
 		var ask *runtime.AskError

@@ -68,10 +68,10 @@ func (r *refusal) Error() string { return r.reason }
 // told is what would allow it, as records keep it: what to type, or the line.
 func (r *refusal) told() string { return cmp.Or(r.hint, r.line) }
 
-// advice is what a person types to add a line.
-func (g *Gate) advice(line string) string {
+// advice is the command that adds a line. With flags it names the files of this host.
+func (g *Gate) advice(line string, flags bool) string {
 	if h := g.policy.host; h.advise != nil && line != "" {
-		return h.advise(g.policy.plugin.Name, line, isLocal(g.call.Principal))
+		return h.advise(g.policy.plugin.Name, line, flags)
 	}
 	return line
 }
@@ -204,7 +204,7 @@ func (g *Gate) deny(e effect, r *refusal) error {
 	g.mu.Unlock()
 	if first {
 		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
-			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.advice(r.line)))
+			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.advice(r.line, true)))
 	}
 	if l, ok := g.call.Client.(DenialListener); ok {
 		l.Denied(err)
@@ -218,7 +218,7 @@ func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
 	kind := cmp.Or(r.kind, runtime.KindDenied)
 	if !e.veiled() {
 		err := askErrorf(kind, "%s", reason)
-		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, g.advice(r.line)), r.later.Milliseconds()
+		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, g.advice(r.line, g.here())), r.later.Milliseconds()
 		return err
 	}
 	why := r.reason + "; a link on the way leads elsewhere"
@@ -233,10 +233,13 @@ func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
 // veiled reports whether the caller is told another name than the records have.
 func (e *effect) veiled() bool { return e.told != "" && e.told != e.act }
 
-// command is what a person types to do something with questions. Where this host keeps its state is for those who sit at
-// this machine.
+// here reports whether the caller is of this machine, and is told where the host has its files: without tokens a host
+// answers on loopback and unix sockets only.
+func (g *Gate) here() bool { return isLocal(g.call.Principal) || g.call.Principal == "anonymous" }
+
+// command is the command line that acts on questions. Only callers of this machine are told where the host has its state.
 func (g *Gate) command(words ...string) string {
-	if isLocal(g.call.Principal) {
+	if g.here() {
 		return g.policy.host.operator.Command(words...)
 	}
 	return strings.Join(append([]string{"sallyport"}, words...), " ")
