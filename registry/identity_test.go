@@ -184,7 +184,7 @@ func TestIdentity_fileNames(t *testing.T) {
 		{files: "my.tool.wasm my-tool.wasm", says: `more than one plugin is named "my_tool": my-tool.wasm, my.tool.wasm`},
 		{files: "TIME.wasm time.wasm", says: "more than one plugin is named"},
 		{files: "TIME.wasm time.wasm", keys: "time", says: "more than one plugin is named"},
-		{files: "TIME.wasm", keys: "time", says: "more than one plugin is named"},
+		{files: "TIME.wasm", keys: "time", says: "names that differ only in case are one name, and time is a key of sallyport.yaml: rename TIME.wasm to time.wasm, or the key"},
 	} {
 		for range 2 {
 			dir := t.TempDir()
@@ -213,6 +213,37 @@ func TestIdentity_fileNames(t *testing.T) {
 	}
 	if _, err := checkConfigs(map[string]Config{"time": {}, "Time": {}}); err == nil || !strings.Contains(err.Error(), `"Time" and "time" have one name`) {
 		t.Errorf("two keys: %v", err)
+	}
+}
+
+// A name is pinned once in a state folder, in whatever case and by whichever host is first: neither its grants nor other bytes get in
+// by a file that only a file system which tells cases apart takes for another one.
+func TestIdentity_otherCase(t *testing.T) {
+	f := newLockedFolder(t)
+	f.options.Plugins = map[string]Config{"p": {}}
+	closeNow(t, f.trusted("p.wasm", "p"))
+	f.dir = t.TempDir()
+	f.options.Dir = f.dir
+	file := evil().write(t, f.dir, "P.wasm")
+	for _, keys := range []map[string]Config{{"p": {}}, {}, {"P": {}}} {
+		f.options.Plugins = keys
+		r := f.start(lock.Options{})
+		want := "names that differ only in case are one name, and p is pinned: rename P.wasm to p.wasm, or take \"p\" out of " + f.lock(lock.Options{}).File()
+		if s := status(r, "P"); s.State != StateHeld || s.Error != want || has(r, "P-say") {
+			t.Errorf("with %v: %+v", keys, s)
+		}
+		closeNow(t, r)
+		if _, known := f.lock(lock.Options{}).Pin("P"); known {
+			t.Errorf("with %v: it is pinned beside the other", keys)
+		}
+	}
+	if err := os.Rename(file, filepath.Join(f.dir, "p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	r := f.start(lock.Options{})
+	wantSays(t, r, "p-say", "honest")
+	if s := status(r, "p"); s.Waits != digestOf(evil()) {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -160,7 +160,8 @@ func (r *Registry) ofAnotherFolder(name string) bool {
 func (r *Registry) hold(plans []*plan) {
 	byName := map[string][]*plan{}
 	for _, p := range plans {
-		if p.err == nil && p.held == nil && !p.config.Disabled {
+		absent := p.path != "" && p.file == nil && !r.pinnedFile(p.name, p.path)
+		if p.err == nil && p.held == nil && !p.config.Disabled && !absent {
 			byName[fold(p.name)] = append(byName[fold(p.name)], p)
 		}
 	}
@@ -180,7 +181,32 @@ func (r *Registry) hold(plans []*plan) {
 			case r.exact(p) && len(exact) > 1, len(exact) == 0 && len(same) > 1:
 				p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", p.name, files(same))
 			}
+			if p.held == nil {
+				r.holdOtherCase(p)
+			}
 		}
+	}
+}
+
+// holdOtherCase holds a plan whose name was pinned in another case, in whatever folder, or is a key of the settings in
+// another case: it is the same name, and whether the files are told apart depends on the file system.
+func (r *Registry) holdOtherCase(p *plan) {
+	var other, why string
+	if l := r.opts.Lock; l != nil {
+		if _, pinned := l.Pin(p.name); pinned {
+			return
+		}
+		if other = l.OtherCase(p.name); other != "" {
+			why = fmt.Sprintf("%s is pinned: rename %s to %s%s, or take %q out of %s", other, p.where(), other, filepath.Ext(p.path), other, l.File())
+		}
+	}
+	if _, own := r.configs[p.name]; !own && other == "" {
+		if other = r.keyOf(p); other != "" {
+			why = fmt.Sprintf("%s is a key of sallyport.yaml: rename %s to %s%s, or the key", other, p.where(), other, filepath.Ext(p.path))
+		}
+	}
+	if why != "" {
+		p.rival, p.held = true, fmt.Errorf("names that differ only in case are one name, and %s", why)
 	}
 }
 
@@ -192,13 +218,16 @@ func (r *Registry) exact(p *plan) bool {
 }
 
 // configured reports whether the settings name the plugin of a plan, in whatever case.
-func (r *Registry) configured(p *plan) bool {
+func (r *Registry) configured(p *plan) bool { return r.keyOf(p) != "" }
+
+// keyOf is the key of the settings that names the plugin of a plan, in whatever case; "" is none.
+func (r *Registry) keyOf(p *plan) string {
 	for name := range r.configs {
 		if fold(name) == fold(p.name) {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // files names the files of plans.

@@ -2,9 +2,11 @@ package lock
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
@@ -68,12 +70,29 @@ func (l *Lock) Pin(name string) (Pin, bool) {
 	return p, ok
 }
 
+// OtherCase is the name of a known plugin that differs from one only in case, and so is the same; "" if there is none.
+func (l *Lock) OtherCase(name string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return otherCase(l.pins, name)
+}
+
+func otherCase(pins map[string]Pin, name string) string {
+	for other := range pins {
+		if other != name && strings.EqualFold(other, name) {
+			return other
+		}
+	}
+	return ""
+}
+
 // Trust pins a plugin that is seen for the first time, or new definitions of it, for this process; Save
-// writes it. A pin stays: Trust never replaces one. A lock that is Locked trusts nothing.
+// writes it. A pin stays: Trust never replaces one, and makes none beside one whose name differs only in case. A lock that is
+// Locked trusts nothing.
 func (l *Lock) Trust(name string, p Pin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.o.Locked {
+	if _, known := l.pins[name]; l.o.Locked || !known && otherCase(l.pins, name) != "" {
 		return
 	}
 	if next, changed := trusted(l.pins[name], p); changed {
@@ -131,6 +150,9 @@ func (l *Lock) Save(ctx context.Context) error {
 	}
 	return l.update(ctx, func(pins map[string]Pin) {
 		for name, n := range ready {
+			if _, known := pins[name]; !known && otherCase(pins, name) != "" {
+				continue
+			}
 			if next, changed := trusted(pins[name], n); changed {
 				pins[name] = next
 			}
@@ -140,7 +162,19 @@ func (l *Lock) Save(ctx context.Context) error {
 
 // Approve records that an operator agrees to a plugin as it is; what was agreed to before is forgotten.
 func (l *Lock) Approve(ctx context.Context, name string, p Pin) error {
-	return l.update(ctx, func(pins map[string]Pin) { pins[name] = p }, nil)
+	other := ""
+	err := l.update(ctx, func(pins map[string]Pin) {
+		if _, known := pins[name]; !known {
+			other = otherCase(pins, name)
+		}
+		if other == "" {
+			pins[name] = p
+		}
+	}, nil)
+	if err == nil && other != "" {
+		err = fmt.Errorf("names that differ only in case are one name, and %s is pinned: rename the file of %s", other, name)
+	}
+	return err
 }
 
 // Replace is Approve if the plugin is still pinned to another digest, which it gives: for changes that the
@@ -206,6 +240,10 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, n := range l.fresh {
+		if _, known := pins[name]; !known && otherCase(pins, name) != "" {
+			delete(l.fresh, name)
+			continue
+		}
 		if next, changed := trusted(pins[name], n); changed {
 			pins[name] = next
 		}

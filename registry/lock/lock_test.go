@@ -374,3 +374,26 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestOtherCase: of two hosts that see a name first, in two cases, one pins it.
+func TestOtherCase(t *testing.T) {
+	o := options(t)
+	one, two := open(t, o), open(t, o)
+	trust(t, one, "a", terms(1))
+	trust(t, one, "A", terms(2))
+	trust(t, two, "A", terms(2))
+	for _, l := range []*Lock{one, two} {
+		if err := l.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range []*Lock{one, two, open(t, o)} {
+		wantDigest(t, l, "a", digest(1))
+		if _, known := l.Pin("A"); known || l.Unsaved("A") || l.OtherCase("A") != "a" || l.OtherCase("a") != "" {
+			t.Error("the name is pinned twice")
+		}
+		if err := l.Approve(t.Context(), "A", terms(2).Pin("A.wasm")); err == nil || err.Error() != "names that differ only in case are one name, and a is pinned: rename the file of A" {
+			t.Errorf("%v", err)
+		}
+	}
+}
