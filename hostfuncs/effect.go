@@ -180,6 +180,9 @@ func reasonOf(d grant.Decision) string {
 	case d.Ask:
 		return lineOf(d.Grant) + " asks for a confirmation"
 	}
+	if d.Misread != "" {
+		return lineOf(d.Grant) + " denies it, " + d.Misread
+	}
 	return lineOf(d.Grant) + " denies it"
 }
 

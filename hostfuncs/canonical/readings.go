@@ -3,7 +3,6 @@ package canonical
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -18,8 +17,9 @@ const (
 
 // Readings are the steps of a path as servers may read it, the plain reading first: decoded more than once, with overlong
 // or full-width characters, cut at a hidden NUL, # or ?, with path parameters, blanks, dots and control characters taken
-// off its steps, with a backslash or a hidden slash between steps, and with two slashes for one. Dot steps are resolved.
-// A path is escaped and canonical. There are MaxReadings at most: as many may not be all.
+// off its steps, with a backslash or a hidden slash between steps, with two slashes for one, and without a stream of NTFS
+// or a session of ASP.NET. Dot steps are resolved. A path is escaped and canonical. There are MaxReadings at most: as many
+// may not be all.
 func Readings(escaped string) [][]string {
 	plain := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	for i, s := range plain {
@@ -45,12 +45,23 @@ func Readings(escaped string) [][]string {
 	return all
 }
 
+// Skeletons are the skeletons of those readings, of which some may be equal.
+func Skeletons(escaped string) [][]string {
+	all := Readings(escaped)
+	for _, steps := range all {
+		for i, s := range steps {
+			steps[i] = shortName(skeleton(s, wildcards))
+		}
+	}
+	return all
+}
+
 // isPlain reports whether every server reads a path alike.
 func isPlain(escaped string) bool {
 	if strings.Contains(escaped, "//") || strings.Contains(escaped, "./") || strings.HasSuffix(escaped, ".") {
 		return false
 	}
-	return !strings.ContainsFunc(escaped, func(r rune) bool { return r >= 0x80 || !unreserved(byte(r)) && r != '/' })
+	return !strings.ContainsFunc(escaped, func(r rune) bool { return r >= 0x80 || r == '~' || !unreserved(byte(r)) && r != '/' })
 }
 
 // Meanings are the texts that a server may take a part of a query for, the plain one first: decoded more than once, with
@@ -83,12 +94,14 @@ func decodings(text string) []string {
 // Compatible is a text in its compatibility form, in which look-alikes are one (NFKC).
 func Compatible(text string) string { return norm.NFKC.String(text) }
 
-// cuts are a text as a whole, and as much of it as a reader sees that stops at a character which ended it elsewhere.
+// cuts are a text as a whole, and as much of it as a reader sees that stops at a character which ended it elsewhere: at the
+// first NUL, line end, byte that is no character, # or ?, for each of these.
 func cuts(text string) []string {
 	all := []string{text}
-	for _, end := range []string{"\x00", "#", "?"} {
-		if before, _, found := strings.Cut(text, end); found {
-			all = append(all, before)
+	var ends []rune
+	for i, r := range text {
+		if (r == '#' || r == '?' || unclear(r)) && !slices.Contains(ends, r) {
+			ends, all = append(ends, r), append(all, text[:i])
 		}
 	}
 	return all
@@ -108,9 +121,9 @@ func stepsOf(text string, read func(string) string) []string {
 }
 
 // isSlash reports whether a character is a separator, or one that code pages have no better place for: the fraction slash,
-// the division slash, the set minus and the like.
+// the division slash, the set minus, the yen and the won, and the like.
 func isSlash(r rune) bool {
-	return r == '/' || r == '\\' || r >= 0x80 && strings.ContainsRune("\u2044\u2215\u2216\u29F5\u29F8\u29F9\uFE68\uFF0F\uFF3C", r)
+	return r == '/' || r == '\\' || r >= 0x80 && strings.ContainsRune("\u00A5\u2044\u20A9\u20E5\u2215\u2216\u29F5\u29F8\u29F9\uFE68\uFF0F\uFF3C", r)
 }
 
 func withoutParameter(step string) string {
@@ -118,29 +131,62 @@ func withoutParameter(step string) string {
 	return step
 }
 
-// trimmed is a step without what some file systems and servers take off it: control characters, and blanks and dots at
-// its ends.
+// trimmed is a step without what some file systems and servers take off it: a stream, unclear characters, and blanks and
+// dots at its ends. A session of ASP.NET is no step.
 func trimmed(step string) string {
-	step = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, step)
+	step = stripped(withoutStream(step))
 	if isDots(step) {
 		return strings.TrimSpace(step)
+	}
+	if isSession(step) {
+		return ""
 	}
 	return strings.TrimRight(strings.TrimSpace(step), ". ")
 }
 
-// isDots reports whether a step is one of . and .. but for blanks and control characters.
-func isDots(step string) bool {
-	bare := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+// withoutStream is a step without the stream of a file of NTFS, or of a folder: x::$DATA, x:$I30:$INDEX_ALLOCATION.
+func withoutStream(step string) string {
+	name, stream, _ := strings.Cut(step, ":")
+	if strings.HasPrefix(stream, "$") || strings.Contains(stream, ":$") {
+		return name
+	}
+	return step
+}
+
+// isSession reports whether a step is a session that ASP.NET without cookies takes out of a path: (S(x)), (A(x)F(y)).
+func isSession(step string) bool {
+	return len(step) > 5 && step[0] == '(' && step[2] == '(' && strings.HasSuffix(step, "))")
+}
+
+// shortName is the skeleton of a step that may be the short name of another on Windows: ADMINI~1, ADB8C2~1 or ADMINI~1.TXT.
+func shortName(skeleton string) string {
+	name, rest, found := strings.Cut(skeleton, "~")
+	number, extension, dot := strings.Cut(rest, ".")
+	if !found || name == "" || len(name) > 6 || number == "" || strings.Trim(number, "0123456789") != "" {
+		return skeleton
+	}
+	if len(name) > 4 && allHex(name[len(name)-4:]) {
+		name = name[:len(name)-4]
+	}
+	if name += string(rune(anything)); dot {
+		name += "." + extension + string(rune(anything))
+	}
+	return name
+}
+
+// stripped is a text without its unclear characters, and without bytes that are none.
+func stripped(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unclear(r) {
 			return -1
 		}
 		return r
-	}, step)
+	}, text)
+}
+
+// isDots reports whether a step is one of . and .. but for blanks and unclear characters.
+func isDots(step string) bool {
+	bare := strings.ReplaceAll(stripped(step), " ", "")
 	return bare == "." || bare == ".."
 }
 

@@ -187,7 +187,7 @@ func HidesDots(segment string) bool {
 	for _, text := range append(decodings(segment), segment) {
 		for _, whole := range cuts(text) {
 			for part := range strings.FieldsFuncSeq(whole, isSlash) {
-				if isDots(part) || isDots(withoutParameter(part)) {
+				if isDots(part) || isDots(withoutParameter(part)) || isDots(withoutStream(part)) {
 					return true
 				}
 			}

@@ -159,6 +159,9 @@ type Decision struct {
 	Private bool
 	// Beyond says that a ceiling does not cover it, whatever the lines do.
 	Beyond bool
+	// Misread says, of an address that a line denies without naming it as it is written, how servers may read it; else it
+	// is empty.
+	Misread string
 	// Wild says, for net, that no line covers the address or names its host and port, but that a line with stars in
 	// its host covers the host: on another port, or with another path.
 	Wild bool

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -33,60 +34,70 @@ func (r *netRule) coversOrigin(method string, u *url.URL) bool {
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port && r.coversHost(u.Hostname())
 }
 
-// denies reports whether a server may take this request for one that the line is about, in whatever case: by any reading
-// of its path, with or without a slash at the end, and by any parameter of its query that the line names. A line with a
-// lone ? is about every query.
+// denies reports whether a server may take this request for one that the line is about: by any reading of its path, with or
+// without a slash at the end, and by any parameter of its query that the line names. Texts are compared by their
+// skeletons. A line with a lone ? is about every query.
 func (r *netRule) denies(method string, u *url.URL) bool {
-	if !r.coversOrigin(method, u) {
-		return false
-	}
-	folded, readings := r.path.fold(), canonical.Readings(u.EscapedPath())
-	if len(readings) >= canonical.MaxReadings {
-		return r.deniesQuery(u.RawQuery)
-	}
-	return r.deniesQuery(u.RawQuery) && (r.path.match(pathSubject(u)) || slices.ContainsFunc(readings, func(steps []string) bool {
-		steps = foldAll(steps)
-		if last := len(steps) - 1; last > 0 && steps[last] == "" && folded.match(subject{steps: steps[:last]}) {
-			return true
-		}
-		return folded.match(subject{steps: steps}) || folded.match(subject{steps: append(slices.Clip(steps), "")})
-	}))
+	return r.coversOrigin(method, u) && r.deniesPath(u) && r.deniesQuery(u)
 }
 
-// deniesQuery reports whether a query has a parameter that the line names, as a server may read it; a line that names none
-// is about every query.
-func (r *netRule) deniesQuery(raw string) bool {
+func (r *netRule) deniesPath(u *url.URL) bool {
+	if r.path.match(pathSubject(u)) {
+		return true
+	}
+	bones, readings := r.path.bones(), canonical.Skeletons(u.EscapedPath())
+	return len(readings) >= canonical.MaxReadings || slices.ContainsFunc(readings, func(steps []string) bool {
+		last := len(steps) - 1
+		at := bones.reach(subject{steps: steps, bones: true})
+		return at[last+1] || steps[last] == "" && last > 0 && at[last] || r.runs() && slices.Contains(at, true) ||
+			bones.match(subject{steps: append(slices.Clip(steps), ""), bones: true})
+	})
+}
+
+// runs reports whether the path ends in the name of a program, which a server starts for all that is below it too.
+func (r *netRule) runs() bool {
+	last := r.path[len(r.path)-1]
+	if last.any || len(last.glob) == 0 {
+		return false
+	}
+	name := strings.ToLower(last.glob[len(last.glob)-1])
+	return slices.ContainsFunc([]string{".php", ".phtml", ".cgi", ".fcgi", ".pl", ".py", ".rb", ".asp", ".aspx", ".ashx", ".asmx", ".axd", ".jsp", ".jspx", ".do", ".cfm", ".cfc", ".dll", ".exe"},
+		func(ending string) bool { return strings.HasSuffix(name, ending) })
+}
+
+// deniesQuery reports whether a request has a parameter that the line names, as a server may read it; a line that names
+// none is about every query.
+func (r *netRule) deniesQuery(u *url.URL) bool {
 	if !r.limited || len(r.query) == 0 {
 		return true
 	}
-	for _, text := range append(canonical.Meanings(raw), raw) {
-		for _, pair := range strings.FieldsFunc(text, func(c rune) bool { return c == '&' || c == ';' }) {
-			key, value, _ := strings.Cut(pair, "=")
-			for _, k := range canonical.Meanings(key) {
-				k, _, _ = strings.Cut(strings.TrimSpace(k), "[") // a[]=1 is a list to some
-				for _, v := range canonical.Meanings(value) {
-					if r.namesParam(strings.ToLower(k), strings.ToLower(v)) {
-						return true
-					}
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(canonical.Params(u.EscapedPath(), u.RawQuery), func(is canonical.Param) bool {
+		return slices.ContainsFunc(r.query, func(p param) bool { return p.may(is) })
+	})
 }
 
-// namesParam is allowsParam for parameters in lower case.
-func (r *netRule) namesParam(key, value string) bool {
-	return slices.ContainsFunc(r.query, func(p param) bool {
-		if p.value == nil || isStar(p.value) {
-			return strings.ToLower(p.key) == key
-		}
-		low := make(glob, len(p.value))
-		for i, piece := range p.value {
-			low[i] = strings.ToLower(piece)
-		}
-		return strings.ToLower(p.key) == key && low.match(value)
-	})
+// may reports whether a server may take a parameter for the one that a line names.
+func (p *param) may(be canonical.Param) bool {
+	name := canonical.Name(p.key)
+	if !be.Any && !slices.ContainsFunc(be.Names, func(n string) bool { return canonical.Meets(name, n) }) {
+		return false
+	}
+	if p.value == nil || isStar(p.value) {
+		return true
+	}
+	value := p.value.bones()
+	return slices.ContainsFunc(be.Values, func(v string) bool { return value.meets(v) })
+}
+
+// misread notes in a decision that denies an address how a server has to read it to make it the one that is denied.
+func (d *Decision) misread(method string, u *url.URL) {
+	if d.Grant == nil || !d.Grant.Deny || d.Grant.net.covers(method, u) {
+		return
+	}
+	d.Misread = "as servers may read it"
+	if c := cmp.Or(canonical.Unclear(u.EscapedPath()), canonical.Unclear(u.RawQuery)); c != "" {
+		d.Misread += ", some of which leave " + c + " out or take it for another character"
+	}
 }
 
 // coversAlways is covers for every reading of the path that a server may have: an address that the line spells out is
@@ -160,6 +171,7 @@ func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 // Net decides about one request; u must come from canonical.URL and method be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.coversNet(method, u) })
+	d.misread(method, u)
 	if !d.Beyond && (d.Grant == nil || !d.Grant.Deny) && !s.ceilingsName(method, u) {
 		return Decision{Beyond: true, SpellOut: true}
 	}

@@ -3,6 +3,8 @@ package grant
 import (
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 )
 
 // glob is the text of one segment or label: literal pieces with a star between each two.
@@ -31,6 +33,19 @@ func (g glob) match(s string) bool {
 		s = rest
 	}
 	return true
+}
+
+func (g glob) bones() glob {
+	out := make(glob, len(g))
+	for i, piece := range g {
+		out[i] = canonical.Skeleton(piece)
+	}
+	return out
+}
+
+// meets is match for skeletons.
+func (g glob) meets(s string) bool {
+	return (!isStar(g) || s != "") && canonical.Meets(canonical.Any(g...), s)
 }
 
 // segment is one step of a pattern: a glob, or any number of steps.
@@ -85,6 +100,7 @@ const (
 type subject struct {
 	steps []string
 	needs []need // as long as steps, or nil
+	bones bool   // the steps, and what they are compared with, are skeletons of addresses
 }
 
 func (t subject) need(i int) need {
@@ -98,6 +114,9 @@ func (t subject) need(i int) need {
 func (t subject) fits(s segment, i int) bool {
 	if s.bind != nil || s.plugin || !s.glob.literal() && t.need(i) != needNothing || s.bound && t.need(i) == needLiteral {
 		return false
+	}
+	if t.bones {
+		return s.glob.meets(t.steps[i])
 	}
 	return s.glob.match(t.steps[i])
 }
@@ -114,6 +133,16 @@ func (p pattern) fold() pattern {
 	return folded
 }
 
+// bones returns the pattern of skeletons, for addresses that a server may take for another.
+func (p pattern) bones() pattern {
+	out := make(pattern, len(p))
+	for i, s := range p {
+		out[i] = s
+		out[i].glob = s.glob.bones()
+	}
+	return out
+}
+
 // match compares the whole subject: work and memory grow with segments × steps, never faster.
 func (p pattern) match(t subject) bool { return p.reach(t)[len(t.steps)] }
 
@@ -124,10 +153,19 @@ func (p pattern) matchAbove(t subject) bool { return slices.Contains(p.reach(t),
 func (p pattern) reach(t subject) []bool {
 	reach := make([]bool, len(t.steps)+1) // reach[i]: the segments so far can stand for steps[:i]
 	reach[0] = true
+	t.skip(reach)
 	for _, s := range p {
 		t.advance(s, reach)
+		t.skip(reach)
 	}
 	return reach
+}
+
+// skip passes steps of a skeleton that may be none.
+func (t subject) skip(reach []bool) {
+	for i, s := range t.steps {
+		reach[i+1] = reach[i+1] || t.bones && reach[i] && s != "" && canonical.Meets("", s)
+	}
 }
 
 func (t subject) advance(s segment, reach []bool) {

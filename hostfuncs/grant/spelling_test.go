@@ -30,22 +30,19 @@ func TestSet_Net_DenyReadings(t *testing.T) {
 		"/open/admin/x", "/open/admin;x/x", "/open/admin;/x", "/open;/admin/x", "/open;a=b;c/admin;d", "/open/ADMIN/x", "/Open/Admin", "/OPEN/%41dmin/",
 		"/open/%61dmin/x", "/open/%2561dmin/x", "/open/%252561dmin/x", "/open/%25252561dmin", "/open%2Fadmin/x", "/open%252Fadmin/x", "/open%25252fadmin", "/open%5Cadmin/x", "/open%255cadmin",
 		"/open/admin./x", "/open/admin%20/x", "/open/admin.%20./x", "/open/%20admin/x", "/open./admin", "/open/admin%09/x", "/open/ad%0Amin/x", "/open/admin%00/x", "/open/admin%00.png",
-		"/open/admin%2500.png", "/open/admin%23x", "/open/admin%3Fx", "/open/admin%253Fx", "/open/%E2%84%82", "/open/%EF%BD%81dmin/x", "/open/%u0061dmin/x", "/open/%25u0061dmin/x",
+		"/open/admin%2500.png", "/open/admin%23x", "/open/admin%3Fx", "/open/admin%253Fx", "/open/%EF%BD%81dmin/x", "/open/%u0061dmin/x", "/open/%25u0061dmin/x",
 		"/open/%C1%A1dmin/x", "/open%C0%AFadmin/x", "/open%E0%80%AFadmin/x", "/open%F0%80%80%AFadmin", "/open%25C0%25AFadmin", "/open%EF%BC%8Fadmin/x", "/open%E2%88%95admin", "/open//admin/x", "//open/admin", "/open/%2F/admin",
-		"/open/admin%3Bx/x", "/open/admin%253Bx", "/open/admin;/", "/open/%E2%93%90dmin", "/open/admin%C2%AD", "/exact.txt", "/Exact.txt/", "/exact.txt;v=1", "/exact.txt.", "/EXACT.TXT%20", "/Exact%2Etxt",
+		"/open/admin%3Bx/x", "/open/admin%253Bx", "/open/admin;/", "/open/%E2%93%90dmin", "/open/admin%C2%AD", "/open/adm%C3%ACn", "/exact.txt", "/Exact.txt/", "/exact.txt;v=1", "/exact.txt.", "/EXACT.TXT%20", "/Exact%2Etxt",
 		"/v2/a/keys", "/v2/a;b/KEYS", "/v2/a/keys/", "/odd;v=1/x", "/ODD;v=1/X", "/odd%3Bv=1/x", "/dir", "/dir/", "/DIR",
 	} {
 		u, ok := canonicalURL("https://a.example" + path)
-		if path == "/open/%E2%84%82" || path == "/open/%E2%93%90dmin" && !ok || path == "/open/admin%C2%AD" {
-			continue // the first is no spelling of it, and a soft hyphen no server drops
-		}
 		if ok && s.Net("GET", u).Allowed {
 			t.Errorf("%s is allowed", path)
 		}
 	}
 	for _, path := range []string{
 		"/", "/open", "/open/", "/open/administrator", "/openadmin", "/open/x/admin", "/open;admin", "/open%3Fadmin", "/exact", "/exact.txt2", "/exact.txt/x", "/v2/a/b/keys", "/v2/keys", "/odd/x", "/odd;v=2/x", "/dir/x",
-		"/open/adm%C3%ACn", "/a%20b/c.d/e;f", "/caf%C3%A9/100%25",
+		"/open/%E2%84%82", "/a%20b/c.d/e;f", "/caf%C3%A9/100%25",
 	} {
 		if u, ok := canonicalURL("https://a.example" + path); !ok || !s.Net("GET", u).Allowed {
 			t.Errorf("%s is refused", path)
