@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	spruntime "github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -181,7 +180,10 @@ func TestFolder_HalfWritten(t *testing.T) {
 		if _, err := f.Write(whole[n*part : end]); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * stamp.SettleTime)
+		// A file that was written later has settled, and was loaded: so would this one have been.
+		later := fmt.Sprintf("later%d", part)
+		guest{manifest: tools("say"), answer: says("1")}.write(t, dir, later+".wasm")
+		eventually(t, later, func() bool { return has(r, later+"-say") })
 		if s := status(r, "p"); s.State == StateLoaded || runtime.GOOS == "linux" && s.State == StateFailed {
 			seen = s
 		}

@@ -2,14 +2,17 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -77,12 +80,11 @@ func TestModule_FileIsAway(t *testing.T) {
 // TestLoading_isNotMissing: a file that is still being written is no reason to report that there is none.
 func TestLoading_isNotMissing(t *testing.T) {
 	dir := t.TempDir()
-	honest().write(t, dir, "a.wasm")
+	old(t, honest().write(t, dir, "a.wasm"))
 	var log strings.Builder
 	o := options(t, dir)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	o.Plugins = map[string]Config{"a": {}, "b": {}}
-	time.Sleep(2 * stamp.SettleTime) // a has settled
 	honest().write(t, dir, "b.wasm")
 	r := open(t, o)
 	wantSays(t, r, "a-say", "honest")
@@ -90,5 +92,30 @@ func TestLoading_isNotMissing(t *testing.T) {
 	closeNow(t, r)
 	if strings.Contains(log.String(), "there is no file") {
 		t.Error(log.String())
+	}
+}
+
+// TestDescribe_limits: a plugin that has to be asked what it offers is asked in a time of its own, which the limits of calls do not
+// change, and the contract names it.
+func TestDescribe_limits(t *testing.T) {
+	dir := t.TempDir()
+	guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "p.wasm")
+	o := options(t, dir)
+	o.Defaults = runtime.Limits{Deadline: time.Nanosecond, Memory: 1, Output: 1}
+	r := open(t, o)
+	tool, ok := r.Snapshot().Tool("p-say")
+	if !ok {
+		t.Fatalf("%+v", r.Plugins())
+	}
+	if _, err := tool.Call(t.Context(), catalogue.Call{ID: "1"}); err == nil {
+		t.Error("a call had time")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "plugins.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("runs with no grants, %d MiB of memory and %.0f s,", runtime.DefaultMemory>>20, module.DescribeTime.Seconds())
+	if !strings.Contains(string(page), want) {
+		t.Errorf("docs/plugins.md does not say %q", want)
 	}
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// describeTime is how long a plugin may take to say what it offers.
-const describeTime = 10 * time.Second
+// DescribeTime is how long a plugin may take to say what it offers. It is asked for its bytes, which have no caller and, for all
+// that is known then, no name and no settings.
+const DescribeTime = 10 * time.Second
 
 // Loader makes modules of files.
 type Loader struct {
@@ -127,7 +128,7 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 // Ask runs plugin/describe in an instance of its own.
 func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
-		Limits: runtime.Limits{Deadline: describeTime, Output: manifest.MaxSize},
+		Limits: runtime.Limits{Deadline: DescribeTime, Output: manifest.MaxSize},
 		State:  runtime.StateFresh, // it serves one call
 	})
 	defer pool.Close(ctx)
