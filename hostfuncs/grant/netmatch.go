@@ -117,6 +117,9 @@ func (r *netRule) coversWithin(u *url.URL) bool {
 
 // coversHost: an address is matched by itself and by a lone **, never by parts.
 func (r *netRule) coversHost(host string) bool {
+	if r.host.spelled() {
+		return r.host.spells(host)
+	}
 	if canonical.IsAddress(host) && !r.host.literal() {
 		return len(r.host) == 1 && r.host[0].any
 	}

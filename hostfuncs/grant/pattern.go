@@ -68,6 +68,24 @@ func (p pattern) spelled() bool {
 	return p.literal() && !slices.ContainsFunc(p, func(s segment) bool { return s.bound })
 }
 
+// spells is match for the labels of a host, where every segment is spelled out: it makes no list of them.
+func (p pattern) spells(host string) bool {
+	for i, s := range p {
+		if i > 0 {
+			if host == "" || host[0] != '.' {
+				return false
+			}
+			host = host[1:]
+		}
+		rest, ok := strings.CutPrefix(host, s.glob[0])
+		if !ok {
+			return false
+		}
+		host = rest
+	}
+	return len(p) > 0 && host == ""
+}
+
 // prefix is the number of literal segments it begins with.
 func (p pattern) prefix() int {
 	for i, s := range p {
