@@ -73,7 +73,11 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 			return voice.Hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
 		}
 	}
-	if err := agreed(ctx, questionText(q, line), "allow it "+how+"?"); err != nil {
+	shown := line
+	if open := operator.Open(line); open != "" && !answer.Once {
+		shown += ", with " + open
+	}
+	if err := agreed(ctx, questionText(q, shown), "allow it "+how+"?"); err != nil {
 		return err
 	}
 	if _, err := d.Allow(ctx, id, answer); err != nil {

@@ -195,7 +195,13 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "" {
 		t.Errorf("%d %q", code, out)
 	}
+	if seen, _, code := h.answer("n", "allow", q.ID, "--once"); code != exitTool || strings.Contains(seen, "any body") {
+		t.Errorf("%d %q", code, seen)
+	}
 	seen, out, code := h.answer("y", "allow", q.ID, "--always")
+	if wide := "grants net: GET " + h.site + "/one?, with any headers and any body "; !strings.Contains(strings.Join(strings.Fields(seen), " "), wide) {
+		t.Errorf("a person is not told what always lets pass: %q", seen)
+	}
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("%d %q %q", code, out, seen)
 	}

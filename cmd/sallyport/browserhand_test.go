@@ -64,6 +64,9 @@ func TestBrowser_hands(t *testing.T) {
 	if small := b.eval(`[...document.querySelectorAll("button")].filter(e => e.offsetHeight < 44 || e.offsetWidth < 44).length`); small != "0" {
 		t.Error(small, "buttons are too small for a finger")
 	}
+	if told := b.eval(`[...document.querySelectorAll("#questions .question")].every(e => e.innerText.includes(", for an hour or always with any headers and any body"))`); told != "true" {
+		t.Error("a card does not say what an answer for longer lets pass:", b.eval(`document.querySelector("#questions").innerText`))
+	}
 	names := b.eval(`[...document.querySelectorAll("#questions button")].map(e => e.getAttribute("aria-label"))`)
 	for _, want := range []string{`"Once: plug wants to GET https://a.example/one`, `"Refuse: plug wants to GET https://a.example/two`, `"All of it always: plug may net: GET https://**"`} {
 		if !strings.Contains(names, want) {

@@ -77,6 +77,18 @@ func (g *Grant) value() string {
 	return ""
 }
 
+// Open is what a line lets pass that it cannot name, in words that stand behind "with"; empty if that is nothing. It is for
+// whoever allows the line after having seen one request.
+func (g Grant) Open() string {
+	switch {
+	case g.Family != Net || g.Deny:
+		return ""
+	case g.net.body > 0:
+		return "any headers and any body of at most " + FormatSize(g.net.body)
+	}
+	return "any headers and any body"
+}
+
 // Set is the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
 type Set struct {
 	grants  []Grant

@@ -195,3 +195,20 @@ func FuzzParseLine(f *testing.F) {
 		}
 	})
 }
+
+// What a line lets pass that it does not name is said in words.
+func TestGrant_Open(t *testing.T) {
+	for line, want := range map[string]string{
+		"net: GET https://a.example/x?":                "any headers and any body",
+		"net: POST https://a.example/x {body: 1KiB}":   "any headers and any body of at most 1KiB",
+		"deny: net: GET https://a.example/x":           "",
+		"fs: write ~/x":                                "",
+		"kv: 1KiB":                                     "",
+		"elicitation: {url: \"https://a.example/x?\"}": "",
+	} {
+		g, err := grant.ParseLine(line)
+		if err != nil || g.Open() != want {
+			t.Errorf("%s: %q, %v, want %q", line, g.Open(), err, want)
+		}
+	}
+}

@@ -83,6 +83,16 @@ func (a *Answers) Deny(ctx context.Context, id string, until time.Time) error {
 	return a.note(Answered{Answer: "deny", ID: id, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, What: q.Effect, Until: until})
 }
 
+// Open is what an answer with a line lets pass besides what was shown of the one effect, unless it is for once; empty if
+// that is nothing. It stands behind "with".
+func Open(line string) string {
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		return ""
+	}
+	return g.Open()
+}
+
 // Revoke takes an answer back, one that allows or one that refuses; store.ErrNotFound: there is none.
 func (a *Answers) Revoke(ctx context.Context, id string) error {
 	was, err := a.find(ctx, id)

@@ -253,7 +253,7 @@ func TestConsole_state(t *testing.T) {
 	d := newDesk(t)
 	code, text, h := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token, "Origin", d.base)
 	var s struct {
-		Questions []struct{ ID, Plugin, Why, Line, Want string }
+		Questions []struct{ ID, Plugin, Why, Line, Open, Want, WantOpen string }
 		Hosts     []console.Host
 		Calls     []console.Call
 	}
@@ -262,6 +262,9 @@ func TestConsole_state(t *testing.T) {
 	}
 	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Hosts[0].Plugins[0].Name != evil || s.Calls[0].Tool != evil {
 		t.Errorf("%+v", s)
+	}
+	if q := s.Questions[0]; q.Open != "any headers and any body" || q.WantOpen != q.Open {
+		t.Errorf("a person is not told what an answer for longer lets pass: %+v", q)
 	}
 	if strings.ContainsAny(text, "<>") {
 		t.Errorf("markup in the JSON: %s", text)

@@ -94,7 +94,7 @@ func (c *Console) state(r *http.Request) (any, int, error) {
 		return nil, http.StatusInternalServerError, err
 	}
 	for _, q := range waiting {
-		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, q.Want, q.Why, q.Asked})
+		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, operator.Open(q.Line), q.Want, operator.Open(q.Want), q.Why, q.Asked})
 	}
 	forms, err := form.List(r.Context(), c.opts.Store)
 	if err != nil {
@@ -127,7 +127,9 @@ type question struct {
 	Principal string    `json:"principal"`
 	Effect    string    `json:"effect"`
 	Line      string    `json:"line"`
+	Open      string    `json:"open"` // what the line lets pass that it does not name
 	Want      string    `json:"want"`
+	WantOpen  string    `json:"wantOpen"`
 	Why       string    `json:"why"`
 	Asked     time.Time `json:"asked"`
 }

@@ -109,15 +109,16 @@ function question(q) {
   card.append(el("p", "", el("strong", "", q.plugin), " wants to ", el("code", "", q.effect)));
   if (q.why) card.append(el("p", "says soft", "it says: " + q.why));
   card.append(el("p", "soft small", "for " + q.principal + ", since " + clock(q.asked) + ", " + q.digest.slice(0, 19)));
-  card.append(el("p", "small", "allows ", el("code", "", q.line)));
+  const open = (text) => (text ? ", for an hour or always with " + text : "");
+  card.append(el("p", "small", "allows ", el("code", "", q.line), open(q.open)));
   const answer = (label, kind, word, want) => button(label, kind, about, { id: q.id, answer: word, want: want });
   card.append(el("div", "buttons", answer("Once", "allow", "once", false), answer("For an hour", "allow", "hour", false),
     answer("Always", "allow", "always", false), answer("Refuse", "deny", "deny", false)));
   if (q.want && q.want !== q.line) {
-    card.append(el("p", "small", "or all that it announced: ", el("code", "", q.want)));
+    card.append(el("p", "small", "or all that it announced: ", el("code", "", q.want), q.wantOpen ? ", with " + q.wantOpen : ""));
     const all = el("div", "buttons");
     const sure = (label, word, how) => press(label, "", q.plugin + " may " + q.want, async () => {
-      asks(all, "Everything that it announced, " + how + ", and not only this: " + q.want + "?", about, async () => {
+      asks(all, "Everything that it announced, " + how + ", and not only this: " + q.want + (q.wantOpen ? ", with " + q.wantOpen : "") + "?", about, async () => {
         try { await ask("/answer", { id: q.id, answer: word, want: true }); } catch (err) { status(err.message, true); }
         await look();
       });
