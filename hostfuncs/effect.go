@@ -240,6 +240,14 @@ func (e *effect) veiled() bool { return e.told != "" && e.told != e.act }
 // answers on loopback and unix sockets only.
 func (g *Gate) here() bool { return isLocal(g.call.Principal) || g.call.Principal == "anonymous" }
 
+// flags are those with which a command finds this host's files; empty for callers who are not told where these are.
+func (g *Gate) flags() string {
+	if g.here() {
+		return g.policy.host.flags
+	}
+	return ""
+}
+
 // command is the command line that acts on questions. Only callers of this machine are told where the host has its state.
 func (g *Gate) command(words ...string) string {
 	if g.here() {

@@ -40,6 +40,9 @@ type Options struct {
 	// Advise says what a person types to add a line to those of a plugin; local callers may know the paths of this
 	// host. Nil is the line alone.
 	Advise func(plugin, line string, local bool) string
+	// Flags are those with which a command finds the files of this host, as a person types them; callers of this machine
+	// are told them.
+	Flags string
 	// Forms is where plugins ask what the client of a call has no way to be asked; nil is nobody.
 	Forms *form.Desk
 	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
@@ -73,6 +76,7 @@ type Host struct {
 	// operator is nil if nobody is asked.
 	operator Operator
 	advise   func(plugin, line string, local bool) string
+	flags    string
 	forms    *form.Desk
 	// fullReceipts are for everybody.
 	fullReceipts bool
@@ -107,6 +111,7 @@ func NewHost(o *Options) *Host {
 
 		operator: o.Operator,
 		advise:   o.Advise,
+		flags:    o.Flags,
 		forms:    o.Forms,
 
 		fullReceipts: o.FullReceipts,

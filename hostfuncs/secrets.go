@@ -31,7 +31,7 @@ func (p *Policy) configured() map[string]string {
 		if !lines[i].Reveal {
 			continue
 		}
-		if text, err := p.vault.Value(lines[i]); err == nil {
+		if text, err := p.vault.Value(lines[i], p.host.flags); err == nil {
 			out[name] = text
 		} else {
 			p.host.logger.Warn("a config value has a placeholder", "plugin", p.plugin.Name, "name", name, "reason", asAskError(err).Message)
@@ -56,7 +56,7 @@ func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []str
 		if !held && (line.Text == "" || used[strings.ToLower(line.Header)+"?"+line.Query]) {
 			continue
 		}
-		value, err := g.policy.vault.Value(line)
+		value, err := g.policy.vault.Value(line, g.flags())
 		if err != nil {
 			return nil, &refusal{reason: asAskError(err).Message, kind: runtime.KindUnavailable, final: true}
 		}
@@ -222,7 +222,7 @@ func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runti
 		do: func(context.Context, grant.Decision) (err error) {
 			for _, line := range g.grants.Secrets() {
 				if line.Name == name && line.Reveal {
-					value, err = g.policy.vault.Value(line)
+					value, err = g.policy.vault.Value(line, g.flags())
 				}
 			}
 			return err

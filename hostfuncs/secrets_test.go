@@ -173,6 +173,26 @@ func TestSecret_Placeholder(t *testing.T) {
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
 }
 
+// TestSecret_commandForWhom: the command that sets a missing secret finds this host's state folder, and says where that is to callers
+// of this machine only.
+func TestSecret_commandForWhom(t *testing.T) {
+	const flags = "--config /srv/secret.yaml --state '/srv/my state'"
+	at := echo(t, new([]string))
+	grants := mustSet(t, "net: GET "+at+"/**", `secret: SALLYPORT_TEST_NONE {to: `+at+`/none, as: "X: {secret}"}`, `secret: SALLYPORT_TEST_OPEN {reveal: true}`)
+	host := hostfuncs.NewHost(&hostfuncs.Options{Flags: flags})
+	t.Cleanup(host.Close)
+	for principal, typed := range map[string]string{"stdio:1": " " + flags, "socket:1": " " + flags, "cli": " " + flags, "anonymous": " " + flags, "token:alice": ""} {
+		p := host.Plugin(hostfuncs.Plugin{Name: "demo", Grants: grants})
+		g := p.NewGate(hostfuncs.Call{ID: "c", Principal: principal, Method: "tools/call"})
+		_, err := fetch(t, g, get(at+"/none"))
+		wantAsk(t, err, runtime.KindUnavailable, `plugin "demo" may not GET `+at+"/none: the secret SALLYPORT_TEST_NONE cannot be had: it is not set: sallyport secret set SALLYPORT_TEST_NONE"+typed+" asks for it", "")
+		_, err = g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"SALLYPORT_TEST_OPEN"}`), nil)
+		wantAsk(t, err, runtime.KindUnavailable, "the secret SALLYPORT_TEST_OPEN cannot be had: it is not set: sallyport secret set SALLYPORT_TEST_OPEN"+typed+" asks for it", "")
+		g.Close()
+		p.Close()
+	}
+}
+
 func TestSecret_Particulars(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string

@@ -122,13 +122,13 @@ func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.R
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%s for the bytes before:\n", voice.Count(len(answers), "answer"))
 	for _, g := range answers {
-		voice.Indent(&text, fmt.Sprintf("%s may %s, %s, for %s", voice.Line(g.Plugin), voice.Line(g.Line), until(g.Expires), caller(g.Principal)))
+		voice.Indent(&text, host.Answer(g))
 	}
 	yes, err := confirm(ctx, text.String(), "are they to hold for the new bytes too?")
 	if err != nil {
 		return err
 	}
-	if err := host.Carry(ctx, s, v, yes); err != nil {
+	if err := host.Carry(ctx, s, v, yes, operator.ByTerminal, noteOnce(s)); err != nil {
 		return err
 	}
 	if !yes {
@@ -136,10 +136,5 @@ func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.R
 		return nil
 	}
 	fmt.Fprintln(w, "they hold for the new bytes")
-	note := noteOnce(s)
-	for _, g := range answers {
-		err = errors.Join(err, note(operator.Answered{By: operator.ByTerminal, Answer: "carry", ID: g.ID, Plugin: g.Plugin, Digest: v.After.Digest,
-			Principal: g.Principal, What: g.Line, Until: g.Expires}))
-	}
-	return err
+	return nil
 }

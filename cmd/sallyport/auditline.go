@@ -49,7 +49,7 @@ func printLine(w io.Writer, raw json.RawMessage) {
 	}
 	text := fmt.Sprintf("%s  %s  %s in %.0f ms", at, name, cmp.Or(l.Outcome, "started"), l.Millis)
 	if l.Principal != "" {
-		text += ", for " + caller(l.Principal)
+		text += ", for " + voice.Caller(l.Principal)
 	}
 	fmt.Fprintln(w, voice.Fit(voice.Line(text+"  "+l.Call)))
 	var about []string

@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
 // Answers for the bytes before are shown with an update, and hold for the new bytes if the person says so and only then.
@@ -86,4 +88,45 @@ func (h *house) digest() string {
 		h.t.Fatalf("%s: %v", out, err)
 	}
 	return all[0].Digest
+}
+
+// The page shows the answers for the bytes before beside what is new, and carries them over with an approval that says so, and only
+// then.
+func TestConsole_carriesAnswers(t *testing.T) {
+	for _, carry := range []bool{true, false} {
+		h := newHouse(t, "refuse")
+		s := h.serve()
+		address := consoleAt(t, h.state)
+		h.fetch(s, "/one")
+		if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
+			t.Fatal(seen, out)
+		}
+		eventually(t, "the answer holds", func() bool { _, failed := h.fetch(s, "/one"); return !failed })
+		file, before := filepath.Join(h.dir, "fetch.wasm"), h.digest()
+		put(t, file, marked(t, file, "new"))
+		order := map[string]any{"do": "review", "plugin": "fetch", "carry": carry}
+		var shown console.Review
+		sooner(t, "it is held", func() bool {
+			code, text := atConsole(t, address, "POST", "/order", order)
+			return code == http.StatusOK && json.Unmarshal([]byte(text), &shown) == nil
+		})
+		if len(shown.Answers) != 1 || !strings.HasPrefix(shown.Answers[0], "fetch may net: GET ") || !strings.Contains(shown.Answers[0], ", always, for callers on stdio") {
+			t.Errorf("%q", shown.Answers)
+		}
+		order["do"], order["seen"] = "approve", shown.Seen
+		if code, text := atConsole(t, address, "POST", "/order", order); code != http.StatusOK {
+			t.Fatal(code, text)
+		}
+		eventually(t, "the new bytes serve", func() bool { return h.digest() != before })
+		s = h.serve()
+		if answer, failed := h.fetch(s, "/one"); failed == carry {
+			t.Errorf("carried %v: %s", carry, answer)
+		}
+		if list, err := h.program("grants").Output(); err != nil || strings.Contains(string(list), before) {
+			t.Errorf("%s, %v", list, err)
+		}
+		if carry {
+			h.logged(`"by":"console","answer":"carry"`)
+		}
+	}
 }

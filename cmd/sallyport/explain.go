@@ -110,11 +110,11 @@ func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plug
 // printExplanation writes what was found.
 func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 	if a := x.answer; a != nil {
-		how := until(a.Expires)
+		how := voice.Until(a.Expires)
 		if a.Once {
 			how = "once, " + how
 		}
-		fmt.Fprintf(w, "allowed: %s\n  by the answer %s: %s\n  %s, for %s, as %s\n", voice.Line(x.Effect), a.ID, voice.Line(a.Line), how, caller(a.Principal), a.Digest)
+		fmt.Fprintf(w, "allowed: %s\n  by the answer %s: %s\n  %s, for %s, as %s\n", voice.Line(x.Effect), a.ID, voice.Line(a.Line), how, voice.Caller(a.Principal), a.Digest)
 		return nil
 	}
 	if !x.listed {

@@ -95,11 +95,11 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 		if q.Want != "" && q.Want != q.Line {
 			voice.Indent(w, "it announced "+q.Want+", which --want --always allows")
 		}
-		voice.Indent(w, fmt.Sprintf("for %s, %s", caller(q.Principal), ago(q.Asked)))
+		voice.Indent(w, fmt.Sprintf("for %s, %s", voice.Caller(q.Principal), ago(q.Asked)))
 	}
 	for _, f := range forms {
 		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, voice.Line(f.Plugin), strings.Join(formLines(f), "\n"))
-		voice.Indent(w, fmt.Sprintf("for %s, %s", caller(f.Principal), ago(f.Asked)))
+		voice.Indent(w, fmt.Sprintf("for %s, %s", voice.Caller(f.Principal), ago(f.Asked)))
 	}
 	if len(all)+len(forms) == 0 {
 		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", voice.Line(d.folder))
@@ -116,14 +116,6 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 	return err
 }
 
-// caller is a principal as a person reads it: whoever starts the program, on standard input, is a user of the system.
-func caller(principal string) string {
-	if uid, local := strings.CutPrefix(principal, "stdio:"); local {
-		return "callers on stdio (uid " + uid + ")"
-	}
-	return principal
-}
-
 // ago is when something was, as a person says it.
 func ago(at time.Time) string {
 	switch d := time.Since(at); {
@@ -136,14 +128,6 @@ func ago(at time.Time) string {
 	default:
 		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 	}
-}
-
-// until is how long something holds.
-func until(at time.Time) string {
-	if at.IsZero() {
-		return "always"
-	}
-	return "until " + at.Local().Format("2006-01-02 15:04")
 }
 
 // questionJSON is a question as programs read it.
@@ -207,16 +191,16 @@ The grants of sallyport.yaml are not among them.`,
 
 func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Question) error {
 	for _, g := range allowed {
-		how := until(g.Expires)
+		how := voice.Until(g.Expires)
 		if g.Once {
 			how = "once, " + how
 		}
 		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may %s", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, caller(g.Principal), g.Digest))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, voice.Caller(g.Principal), g.Digest))
 	}
 	for _, q := range refused {
 		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may not %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", until(q.Expires), caller(q.Principal), q.Digest))
+		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", voice.Until(q.Expires), voice.Caller(q.Principal), q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {
 		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", voice.Line(d.folder))

@@ -45,7 +45,7 @@ func TestSecret_set(t *testing.T) {
 		}
 		return text(r)
 	}
-	if said := fetch(); !strings.Contains(said, "the secret TOKEN cannot be had: it is not set: sallyport secret set TOKEN asks for it") {
+	if said := fetch(); !strings.Contains(said, "the secret TOKEN cannot be had: it is not set: sallyport secret set TOKEN --config ~/sallyport.yaml --state "+h.state+" asks for it") {
 		t.Errorf("%q", said)
 	}
 

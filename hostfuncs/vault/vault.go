@@ -2,7 +2,7 @@
 // placeholders in their place, and takes their echoes out of what comes back.
 //
 //	v := vault.New(home, key, "github", secret.Kept{Dir: dir})
-//	text, err := v.Value(line)           // looked at again within a minute, so that a rotated token is in use
+//	text, err := v.Value(line, "")       // looked at again within a minute, so that a rotated token is in use
 //	env["TOKEN"] = v.Placeholder("TOKEN") // of use to nobody else
 //	clean := v.Redactor().Text(answer)
 //
@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,15 +66,16 @@ func NewKey() []byte {
 	return key
 }
 
-// Value returns the value of a line. The error is an *AskError that says where it should be.
-func (v *Vault) Value(line grant.Secret) (string, error) {
+// Value returns the value of a line. The error is an *AskError that says where it should be, and with which flags the command
+// that sets it finds this host's state folder; empty is none.
+func (v *Vault) Value(line grant.Secret, flags string) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := line.Name + "\x00" + line.From
 	if k, ok := v.values[key]; ok && time.Since(k.at) < valueAge {
 		return k.text, nil
 	}
-	text, err := v.read(line)
+	text, err := v.read(line, flags)
 	if err != nil {
 		return "", runtime.AskErrorf(runtime.KindUnavailable, "the secret %s cannot be had: %v", line.Name, err)
 	}
@@ -82,7 +84,7 @@ func (v *Vault) Value(line grant.Secret) (string, error) {
 	return text, nil
 }
 
-func (v *Vault) read(line grant.Secret) (string, error) {
+func (v *Vault) read(line grant.Secret, flags string) (string, error) {
 	if line.From != "" {
 		from, err := secret.ParseSource(line.From)
 		if err != nil {
@@ -101,7 +103,7 @@ func (v *Vault) read(line grant.Secret) (string, error) {
 	case !errors.Is(err, secret.ErrUnset):
 		return "", err // the variable is there, and no secret
 	case errors.Is(other, secret.ErrUnset) || v.kept.Dir == "":
-		return "", fmt.Errorf("it is not set: sallyport secret set %s asks for it", line.Name)
+		return "", fmt.Errorf("it is not set: %s asks for it", strings.TrimSpace("sallyport secret set "+line.Name+" "+flags))
 	}
 	return "", other
 }

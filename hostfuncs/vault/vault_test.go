@@ -41,7 +41,7 @@ func TestVault_Value(t *testing.T) {
 			k.at = k.at.Add(-c.age)
 			v.values[key] = k
 		}
-		if got, err := v.Value(line); err != nil || got != c.want {
+		if got, err := v.Value(line, ""); err != nil || got != c.want {
 			t.Errorf("%q, %v, want %q", got, err, c.want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestVault_Value(t *testing.T) {
 func TestVault_Missing(t *testing.T) {
 	v := New("", NewKey(), "p", secret.Kept{})
 	var ask *runtime.AskError
-	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")})
+	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")}, "")
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.HasPrefix(ask.Message, "the secret TOKEN cannot be had: ") {
 		t.Errorf("%v", err)
 	}

@@ -50,14 +50,14 @@ func (h *house) Review(_ context.Context, host, plugin string) (console.Review, 
 	if host != "h1" {
 		return console.Review{}, errors.New("no such host")
 	}
-	return console.Review{Text: evil, Seen: "s1"}, nil
+	return console.Review{Text: evil, Answers: []string{evil}, Seen: "s1"}, nil
 }
 
-func (h *house) Decide(_ context.Context, host, plugin, seen string, approve bool) error {
+func (h *house) Decide(_ context.Context, host, plugin, seen string, v console.Verdict) error {
 	if seen != "s1" {
 		return console.ErrChanged
 	}
-	h.did = append(h.did, fmt.Sprint(host, " ", plugin, " ", approve))
+	h.did = append(h.did, fmt.Sprint(host, " ", plugin, " ", v.Approve, " ", v.Carry))
 	return nil
 }
 
@@ -389,6 +389,9 @@ func TestConsole_orders(t *testing.T) {
 		{`{"do":"review","host":"h1","plugin":"p"}`, 200, `"seen":"s1"`},
 		{`{"do":"approve","host":"h1","plugin":"p","seen":"s0"}`, 409, "look at it again"},
 		{`{"do":"approve","host":"h1","plugin":"p","seen":"s1"}`, 200, `{}`},
+		{`{"do":"approve","host":"h1","plugin":"p","seen":"s1","carry":true}`, 200, `{}`},
+		{`{"do":"approve","host":"h1","plugin":"p","seen":"s1","carry":1}`, 400, "an order is"},
+		{`{"do":"reject","host":"h1","plugin":"p","seen":"s1","carry":true}`, 200, `{}`},
 		{`{"do":"reject","host":"h1","plugin":"p","seen":"s1"}`, 200, `{}`},
 		{`{"do":"propose","host":"","plugin":"p","line":"fs: read /x"}`, 200, `"lines":["+ fs: read /x"]`},
 		{`{"do":"grant","host":"","plugin":"p","line":"fs: read /x"}`, 409, "look at it again"},
@@ -399,7 +402,7 @@ func TestConsole_orders(t *testing.T) {
 			t.Errorf("%s: %d %s", c.body, code, text)
 		}
 	}
-	if got, want := strings.Join(d.house.did, ", "), "h1 p true, h1 p false,  p fs: read /x"; got != want {
+	if got, want := strings.Join(d.house.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {

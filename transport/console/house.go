@@ -31,8 +31,13 @@ type Plugin struct {
 // Review is what a person is asked about a plugin that is held.
 type Review struct {
 	Text string `json:"text"` // what is new about it
-	Seen string `json:"seen"` // names this text: an answer is for what was shown
+	// Answers are those that hold for the bytes before: an approval says whether they are to hold for the new ones too.
+	Answers []string `json:"answers"`
+	Seen    string   `json:"seen"` // names all this: an answer is for what was shown
 }
+
+// Verdict is what a person says to a Review.
+type Verdict struct{ Approve, Carry bool }
 
 // Proposal is a line that is to be added to a configuration file.
 type Proposal struct {
@@ -54,8 +59,9 @@ type House interface {
 	Calls() ([]Call, error)
 	// Review says what is new about a plugin that is held.
 	Review(ctx context.Context, host, plugin string) (Review, error)
-	// Decide approves or rejects what a Review has shown; ErrChanged: it is not that any more.
-	Decide(ctx context.Context, host, plugin, seen string, approve bool) error
+	// Decide approves or rejects what a Review has shown; with an approval its Answers are carried over to the new bytes, or
+	// forgotten. ErrChanged: it is not that any more.
+	Decide(ctx context.Context, host, plugin, seen string, v Verdict) error
 	// Propose says how a line is added to the grants of a plugin. An empty host is the one that has the plugin.
 	Propose(host, plugin, line string) (Proposal, error)
 	// Grant adds what a Proposal has shown; ErrChanged: it is not that any more.
@@ -72,14 +78,15 @@ func (nobody) Calls() ([]Call, error) { return nil, nil }
 func (nobody) Review(context.Context, string, string) (Review, error) {
 	return Review{}, errNobody
 }
-func (nobody) Decide(context.Context, string, string, string, bool) error { return errNobody }
-func (nobody) Propose(string, string, string) (Proposal, error)           { return Proposal{}, errNobody }
-func (nobody) Grant(string, string, string, string) error                 { return errNobody }
+func (nobody) Decide(context.Context, string, string, string, Verdict) error { return errNobody }
+func (nobody) Propose(string, string, string) (Proposal, error)              { return Proposal{}, errNobody }
+func (nobody) Grant(string, string, string, string) error                    { return errNobody }
 
 // order is what the page asks the house to do.
 type order struct {
 	Do                       string // review, approve, reject, propose, grant
 	Host, Plugin, Line, Seen string
+	Carry                    bool // with approve
 }
 
 // obey does what a person ordered.
@@ -95,7 +102,7 @@ func (c *Console) obey(r *http.Request) (any, int, error) {
 	case "review":
 		answer, err = house.Review(r.Context(), o.Host, o.Plugin)
 	case "approve", "reject":
-		err = house.Decide(r.Context(), o.Host, o.Plugin, o.Seen, o.Do == "approve")
+		err = house.Decide(r.Context(), o.Host, o.Plugin, o.Seen, Verdict{Approve: o.Do == "approve", Carry: o.Do == "approve" && o.Carry})
 	case "propose":
 		answer, err = house.Propose(o.Host, o.Plugin, o.Line)
 	case "grant":

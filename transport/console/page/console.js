@@ -253,7 +253,7 @@ function held(h, p) {
   const settled = (word, text) => press(word, word === "Approve" ? "allow" : "deny", about, async () => {
     asks(box.lastChild, text, about, async () => {
       try {
-        await order({ ...what, do: word.toLowerCase(), seen: box.dataset.seen });
+        await order({ ...what, do: word.toLowerCase(), seen: box.dataset.seen, carry: !!box.querySelector("input")?.checked });
         box.replaceChildren(el("span", "ok small", word === "Approve" ? "approved" : "rejected"));
       } catch (err) { status(err.message, true); }
       await look();
@@ -267,13 +267,25 @@ function held(h, p) {
       text.setAttribute("aria-label", "what is new about " + spoken(p.name));
       for (const line of r.text.split("\n")) text.append(visible(line), "\n");
       box.dataset.seen = r.seen;
-      box.replaceChildren(text, el("div", "buttons", settled("Approve", "May " + p.name + " serve with these bytes?"),
+      box.replaceChildren(text, ...carried(r.answers || [], about), el("div", "buttons", settled("Approve", "May " + p.name + " serve with these bytes?"),
         settled("Reject", "Refuse these bytes of " + p.name + " for good?")));
       text.focus();
     } catch (err) { status(err.message, true); }
   }));
   box.append(place);
   return box;
+}
+
+// carried are the answers for the bytes before, and whether they are to hold for the new ones, which only a tick says.
+function carried(answers, about) {
+  if (!answers.length) return [];
+  const list = el("ul", "small");
+  for (const a of answers) list.append(el("li", "", visible(a)));
+  const tick = el("input", "");
+  tick.type = "checkbox";
+  tick.setAttribute("aria-label", "answers hold for the new bytes too: " + spoken(about));
+  return [el("p", "small", "You answered for the bytes before:"), list,
+    el("label", "small", tick, " with Approve, these answers hold for the new bytes too; else they are forgotten")];
 }
 
 function plugin(p) {

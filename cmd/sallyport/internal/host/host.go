@@ -125,6 +125,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		Operator:     asked,
 		Forms:        forms,
 		Advise:       advice(s, files),
+		Flags:        s.Flags(),
 		FullReceipts: s.Text("receipt") == "full",
 		Trace:        upstream,
 

@@ -152,7 +152,13 @@ func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, 
 		text.Reset()
 		review.Print(&text, v, false)
 	}
-	return v, s, console.Review{Text: text.String(), Seen: named(text.String(), v.After.Digest)}, nil
+	shown := console.Review{Text: text.String(), Answers: []string{}}
+	answers, err := Answers(ctx, s, v)
+	for _, g := range answers {
+		shown.Answers = append(shown.Answers, Answer(g))
+	}
+	shown.Seen = named(append([]string{shown.Text, v.After.Digest}, shown.Answers...)...)
+	return v, s, shown, err
 }
 
 // named is a name of what was shown.
@@ -167,8 +173,8 @@ func (h *house) Review(ctx context.Context, host, plugin string) (console.Review
 	return shown, err
 }
 
-// Decide approves or rejects what a Review has shown.
-func (h *house) Decide(ctx context.Context, host, plugin, seen string, approve bool) error {
+// Decide approves or rejects what a Review has shown, and carries its answers over or forgets them.
+func (h *house) Decide(ctx context.Context, host, plugin, seen string, said console.Verdict) error {
 	v, s, shown, err := h.look(ctx, host, plugin)
 	if err != nil {
 		return err
@@ -176,14 +182,18 @@ func (h *house) Decide(ctx context.Context, host, plugin, seen string, approve b
 	if shown.Seen != seen {
 		return console.ErrChanged
 	}
-	if err := Decide(ctx, s, v, approve); err != nil {
+	if err := Decide(ctx, s, v, said.Approve); err != nil {
 		return err
 	}
 	answer := "reject"
-	if approve {
+	if said.Approve {
 		answer = "approve"
 	}
-	return h.note(operator.Answered{By: operator.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
+	err = h.note(operator.Answered{By: operator.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
+	if said.Approve {
+		err = errors.Join(err, Carry(ctx, s, v, said.Carry, operator.ByConsole, h.note))
+	}
+	return err
 }
 
 // add finds out how a line is added to the configuration of a host.

@@ -3,11 +3,14 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -58,9 +61,18 @@ func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all
 	}), err
 }
 
-// Carry has the Answers of a review hold for the new bytes, or forgets them.
-func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool) error {
-	return inStore(s, func(kept *store.Store) error {
+// Answer is one of Answers, as a person reads it.
+func Answer(g store.Grant) string {
+	return fmt.Sprintf("%s may %s, %s, for %s", voice.Line(g.Plugin), voice.Line(g.Line), voice.Until(g.Expires), voice.Caller(g.Principal))
+}
+
+// Carry has the Answers of a review hold for the new bytes, and notes each, or forgets them. By is who said so.
+func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool, by string, note func(operator.Answered) error) error {
+	answers, err := Answers(ctx, s, v)
+	if err != nil {
+		return err
+	}
+	err = inStore(s, func(kept *store.Store) error {
 		if carry {
 			if _, err := kept.Carry(ctx, v.Name, v.Before.Digest, v.After.Digest); err != nil {
 				return err
@@ -68,6 +80,14 @@ func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry 
 		}
 		return kept.Forget(ctx, v.Name, v.After.Digest)
 	})
+	if err != nil || !carry {
+		return err
+	}
+	for _, g := range answers {
+		err = errors.Join(err, note(operator.Answered{By: by, Answer: "carry", ID: g.ID, Plugin: g.Plugin, Digest: v.After.Digest,
+			Principal: g.Principal, What: g.Line, Until: g.Expires}))
+	}
+	return err
 }
 
 // inStore does something in the store of these settings.

@@ -103,3 +103,19 @@ func WriteJSON(w io.Writer, v any) error {
 	_, err := w.Write(JSON(out.Bytes()))
 	return err
 }
+
+// Caller is a principal as a person reads it: a user of the system for one who starts the program, on standard input.
+func Caller(principal string) string {
+	if uid, local := strings.CutPrefix(principal, "stdio:"); local {
+		return "callers on stdio (uid " + uid + ")"
+	}
+	return principal
+}
+
+// Until is how long something holds.
+func Until(at time.Time) string {
+	if at.IsZero() {
+		return "always"
+	}
+	return "until " + at.Local().Format("2006-01-02 15:04")
+}
