@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type office struct {
 	answers *store.Store
 	host    *hostfuncs.Host
 	plugin  hostfuncs.Plugin
+	asked   chan store.Question // each new one
+	ahead   atomic.Int64        // of the desk's clock, in nanoseconds
 }
 
 func newOffice(t *testing.T, wait bool, o hostfuncs.Options, wants []string, lines ...string) *office {
@@ -36,9 +39,13 @@ func newOffice(t *testing.T, wait bool, o hostfuncs.Options, wants []string, lin
 		stores[i] = store.New(store.Options{Dir: dir})
 		t.Cleanup(func() { stores[i].Close() })
 	}
-	o.Operator = operator.New(operator.Options{Store: stores[0], Wait: wait})
-	f := &office{t: t, answers: stores[1], host: hostfuncs.NewHost(&o), plugin: hostfuncs.Plugin{
+	f := &office{t: t, answers: stores[1], asked: make(chan store.Question, 100), plugin: hostfuncs.Plugin{
 		Name: "demo", Digest: "sha256:1", Grants: mustSet(t, lines...)}}
+	o.Operator = operator.New(operator.Options{
+		Store: stores[0], Wait: wait, Told: func(q store.Question) { f.asked <- q },
+		Now: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
+	})
+	f.host = hostfuncs.NewHost(&o)
 	t.Cleanup(f.host.Close)
 	for _, w := range wants {
 		f.plugin.Wants = append(f.plugin.Wants, hostfuncs.Want{Grants: mustSet(t, w), Why: "to \x1b[2Jlook\n"})
@@ -81,8 +88,11 @@ func (f *office) allow(id string, a store.Answer) {
 	if _, err := f.answers.Allow(f.t.Context(), id, a); err != nil {
 		f.t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // what another process allowed is seen a quarter of a second later
+	f.later()
 }
+
+// later lets the desk's clock go on, which sees what another process allowed a quarter of a second later.
+func (f *office) later() { f.ahead.Add(int64(300 * time.Millisecond)) }
 
 // refused checks a refusal, and that it tells nothing but what to type.
 func (f *office) refused(err error, part, hint string) {
@@ -201,16 +211,7 @@ func TestConsent_waits(t *testing.T) {
 	} {
 		ended := make(chan error)
 		go func() { ended <- f.fetch(get(site + fmt.Sprint("/", i))) }()
-		var id string
-		for id == "" {
-			if all, _ := f.answers.Questions(t.Context()); len(all) == 1 {
-				id = all[0].ID
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if err := answer(id); err != nil {
-			t.Fatal(err)
-		}
+		f.soon(func(q store.Question) error { return answer(q.ID) })
 		err := <-ended
 		if i == 0 {
 			f.refused(err, "the operator said no", f.takesBack())
@@ -400,19 +401,16 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 	}
 }
 
-// soon waits for the one question and answers it.
+// soon waits for the next question, which is the only one then, and answers it.
 func (f *office) soon(answer func(q store.Question) error) {
 	f.t.Helper()
-	for range 1000 {
-		if all, _ := f.answers.Questions(f.t.Context()); len(all) == 1 {
-			if err := answer(all[0]); err != nil {
-				f.t.Error(err)
-			}
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	q := <-f.asked
+	if w := f.waiting(); w.ID != q.ID {
+		f.t.Errorf("%s was asked, and %s waits", q.ID, w.ID)
 	}
-	f.t.Error("nothing is asked")
+	if err := answer(q); err != nil {
+		f.t.Error(err)
+	}
 }
 
 // A call that waits for an answer about a file goes on with it: to read, to write, and to make the folders for that. What it
@@ -513,7 +511,7 @@ func (f *office) revokeAll() {
 	if err := errors.Join(err, other, f.answers.Answered(f.t.Context(), questions...)); err != nil {
 		f.t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
+	f.later()
 }
 
 // What a call only looked at is asked about when it is over, unless it led to what was refused; a folder that it made

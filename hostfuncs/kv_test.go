@@ -24,7 +24,13 @@ type keeper struct {
 
 func newKeeper(t *testing.T, lines ...string) *keeper {
 	t.Helper()
-	kept := store.New(store.Options{Dir: t.TempDir()})
+	return newKeeperAt(t, nil, lines...)
+}
+
+// newKeeperAt is newKeeper with a clock.
+func newKeeperAt(t *testing.T, now func() time.Time, lines ...string) *keeper {
+	t.Helper()
+	kept := store.New(store.Options{Dir: t.TempDir(), Now: now})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Store: kept, State: t.TempDir()})
 	t.Cleanup(func() { h.Close(); kept.Close() })
 	return &keeper{t, h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, lines...)})}
@@ -197,15 +203,20 @@ func TestKV_refuses(t *testing.T) {
 }
 
 func TestKV_ttl(t *testing.T) {
-	k := newKeeper(t, "kv: 1KiB")
+	now := time.Now()
+	k := newKeeperAt(t, func() time.Time { return now }, "kv: 1KiB")
 	g := k.call("p")
-	ask(t, g, "kv/set", `{"key":"k","value":1,"ttlMs":1}`)
+	ask(t, g, "kv/set", `{"key":"k","value":1,"ttlMs":60000}`)
 	if err := g.Land(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Millisecond)
+	now = now.Add(59 * time.Second)
+	if got := ask(t, k.call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `{"value":1,`) {
+		t.Error("before its time:", got)
+	}
+	now = now.Add(2 * time.Second)
 	if got := ask(t, k.call("p"), "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
-		t.Error(got)
+		t.Error("after its time:", got)
 	}
 }
 
