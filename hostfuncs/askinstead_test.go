@@ -39,11 +39,19 @@ func deafGate(t *testing.T, h *hostfuncs.Host, j *journal.Journal, principal str
 
 func formsHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store) {
 	t.Helper()
+	h, kept, _ := askingHost(t, wait)
+	return h, kept
+}
+
+// askingHost is formsHost with each form that is asked.
+func askingHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store, <-chan form.Form) {
+	t.Helper()
+	asked := make(chan form.Form, 10)
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
-	h := hostfuncs.NewHost(&hostfuncs.Options{Forms: form.New(form.Options{Store: kept, Wait: wait})})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Forms: form.New(form.Options{Store: kept, Wait: wait, Told: func(f form.Form) { asked <- f }})})
 	t.Cleanup(h.Close)
-	return h, kept
+	return h, kept, asked
 }
 
 func waitingForms(t *testing.T, kept *store.Store) []form.Form {
@@ -91,7 +99,7 @@ func TestAskInstead_refuses(t *testing.T) {
 
 // With waiting, the guest is told what was answered, a no and nobody's answer too.
 func TestAskInstead_waits(t *testing.T) {
-	h, kept := formsHost(t, true)
+	h, kept, asked := askingHost(t, true)
 	for _, tt := range []struct{ action, content, want string }{
 		{form.Accept, `{"name":"Ada"}`, accepted},
 		{form.Decline, ``, `{"action":"decline"}`},
@@ -107,11 +115,8 @@ func TestAskInstead_waits(t *testing.T) {
 			}
 			got <- string(raw)
 		}()
-		var all []form.Form
-		for len(all) == 0 {
-			all = waitingForms(t, kept)
-			time.Sleep(time.Millisecond)
-		}
+		<-asked
+		all := waitingForms(t, kept)
 		if err := form.Reply(t.Context(), kept, all[0].ID, tt.action, json.RawMessage(tt.content)); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +186,7 @@ func TestAskInstead_confirmation(t *testing.T) {
 
 // A call that is cancelled while it waits has no answer: a task that is run again asks again.
 func TestAskInstead_cancelled(t *testing.T) {
-	h, kept := formsHost(t, true)
+	h, kept, asked := askingHost(t, true)
 	j := journal.New()
 	g, _ := deafGate(t, h, j, "stdio:1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -190,9 +195,7 @@ func TestAskInstead_cancelled(t *testing.T) {
 		_, err := g.Ask(ctx, "elicitation/create", json.RawMessage(elicits), nil)
 		ended <- err
 	}()
-	for len(waitingForms(t, kept)) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	<-asked
 	before := len(j.Append(nil))
 	cancel()
 	if err := <-ended; err == nil || len(j.Append(nil)) != before || len(waitingForms(t, kept)) != 0 {

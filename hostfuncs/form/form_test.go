@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
@@ -176,20 +175,18 @@ func TestDesk_Wait(t *testing.T) {
 
 // Two calls that wait for the same form need two answers.
 func TestDesk_Wait_two(t *testing.T) {
-	here, there, answers, _ := desks(t)
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	asked, got := make(chan form.Form, 10), make(chan string, 2)
+	told := func(f form.Form) { asked <- f }
+	here, there := form.New(form.Options{Store: kept, Wait: true, Told: told}), form.New(form.Options{Store: kept, Wait: true, Told: told})
 	f, _ := here.Ask(t.Context(), demo(1))
-	got := make(chan string, 2)
 	for _, d := range []*form.Desk{here, there} {
 		go func() { got <- string(d.Wait(t.Context(), f)) }()
 	}
 	for range 2 {
-		for id := ""; id == ""; time.Sleep(time.Millisecond) {
-			if all, _ := form.List(t.Context(), answers); len(all) > 0 {
-				id = all[0].ID
-				if err := form.Reply(t.Context(), answers, id, form.Decline, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
+		if err := form.Reply(t.Context(), kept, (<-asked).ID, form.Decline, nil); err != nil {
+			t.Fatal(err)
 		}
 		<-got
 	}
