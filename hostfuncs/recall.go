@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -41,11 +42,21 @@ func (g *Gate) recall(about string, live func() []byte) []byte {
 
 // said is a decision about an effect that no line allows, as the journal keeps it.
 type said struct {
-	Line   string       `json:"line,omitempty"` // that allows it; empty if it is refused
-	Reason string       `json:"reason,omitempty"`
-	Hint   string       `json:"hint,omitempty"`
-	Final  bool         `json:"final,omitempty"`
-	Kind   runtime.Kind `json:"kind,omitempty"`
+	Line   string        `json:"line,omitempty"` // that allows it; empty if it is refused
+	Reason string        `json:"reason,omitempty"`
+	Needs  string        `json:"needs,omitempty"` // the line that would allow it
+	Hint   string        `json:"hint,omitempty"`
+	Final  bool          `json:"final,omitempty"`
+	Kind   runtime.Kind  `json:"kind,omitempty"`
+	Later  time.Duration `json:"later,omitempty"`
+}
+
+func saidNo(r *refusal) said {
+	return said{Reason: r.reason, Needs: r.line, Hint: r.hint, Final: r.final, Kind: r.kind, Later: r.later}
+}
+
+func (s said) refusal() *refusal {
+	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, final: s.Final, kind: s.Kind, later: s.Later}
 }
 
 // eachRun reports whether effects of a family are decided in each run of a call. Requests and calls of tools are
@@ -64,7 +75,7 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 		_, no := g.consultNow(ctx, e, d, r)
 		s := said{Line: g.consents.line}
 		if no != nil {
-			s = said{Reason: no.reason, Hint: no.hint, Final: no.final, Kind: no.kind}
+			s = saidNo(no)
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
@@ -77,7 +88,7 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 	case err != nil:
 		return d, r
 	case s.Line == "":
-		return d, &refusal{reason: s.Reason, hint: s.Hint, final: s.Final, kind: s.Kind}
+		return d, s.refusal()
 	}
 	if d = e.decide(g.grants.With(g.policy.lines(s.Line, g.call)...)); !d.Allowed {
 		return d, r

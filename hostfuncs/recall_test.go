@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // twice runs a call that does something and then asks its client, and runs it again with the answer: what it did comes
@@ -120,6 +122,29 @@ func TestRecall_answerInBetween(t *testing.T) {
 		}
 	}); second != `{"value":null,"version":0}` {
 		t.Errorf("taken back between: %q", second)
+	}
+}
+
+// A refusal that nobody was asked about is the same in a later run, with the line that would allow it.
+func TestRecall_refusalWithItsLine(t *testing.T) {
+	kept := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { kept.Close() })
+	f := newOffice(t, false, hostfuncs.Options{Store: kept}, []string{"fs: read /srv/**"}, "elicitation")
+	look := func(g *hostfuncs.Gate) string {
+		_, err := g.Ask(t.Context(), "kv/get", json.RawMessage(`{"key":"k"}`), nil)
+		var refused *runtime.AskError
+		if !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(refused)
+		if d := g.Denials(); err != nil || len(d) != 1 {
+			t.Fatal(err, d)
+		}
+		return string(text) + " " + refused.Hint + " " + g.Denials()[0].Hint
+	}
+	first, second := twice(t, f, look, func() {})
+	if !strings.HasSuffix(first, " kv: 1MiB kv: 1MiB") || second != first {
+		t.Errorf("%q, then %q", first, second)
 	}
 }
 

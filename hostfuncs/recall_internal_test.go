@@ -1,0 +1,26 @@
+package hostfuncs
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// The journal keeps each member of a refusal.
+func TestSaid_wholeRefusal(t *testing.T) {
+	r := refusal{reason: "r", line: "l", hint: "h", final: true, kind: "limit", later: 7}
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("this test has no %s", v.Type().Field(i).Name)
+		}
+	}
+	text, err := json.Marshal(saidNo(&r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again said
+	if err := json.Unmarshal(text, &again); err != nil || *again.refusal() != r {
+		t.Errorf("%+v became %+v, %v", r, *again.refusal(), err)
+	}
+}
