@@ -40,7 +40,7 @@ func TestFile_Rotates(t *testing.T) {
 	if _, err := io.WriteString(f, "first\n"); err != nil {
 		t.Fatal(err)
 	}
-	f.size = maxLog
+	f.max = 10
 	if _, err := io.WriteString(f, "second\n"); err != nil {
 		t.Fatal(err)
 	}

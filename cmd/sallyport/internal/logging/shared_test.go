@@ -1,0 +1,205 @@
+package logging
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
+)
+
+const (
+	childFile = "LOGGING_TEST_FILE" // of a process of TestFile_TwoProcesses
+	childName = "LOGGING_TEST_NAME"
+	writers   = 4
+	eachLines = 100
+)
+
+// sharedLine is one of 100 bytes, which no other writer has.
+func sharedLine(process string, writer, n int) string {
+	return fmt.Sprintf("%-99s\n", fmt.Sprintf("%s %d %d", process, writer, n))
+}
+
+// sharedMax is such that all lines of two processes take one rotation.
+const sharedMax = 2 * writers * eachLines * 100 * 3 / 4
+
+func TestMain(m *testing.M) {
+	path, name := os.Getenv(childFile), os.Getenv(childName)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	f, err := Open(path, io.Discard)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	f.max = sharedMax
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1)) // both begin at once
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for n := range eachLines {
+				_, _ = io.WriteString(f, sharedLine(name, w, n))
+			}
+		})
+	}
+	all.Wait()
+	os.Exit(0)
+}
+
+// TestFile_TwoProcesses: of two processes that write one log until it is full, one begins a new file, and both go on there. Each
+// line is in one of the two files, once and whole.
+func TestFile_TwoProcesses(t *testing.T) {
+	for range 10 {
+		path := filepath.Join(t.TempDir(), "sallyport.log")
+		var begin, end []func() error
+		for _, name := range []string{"a", "b"} {
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), childFile+"="+path, childName+"="+name)
+			in, err := c.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+				t.Fatal(err)
+			}
+			begin, end = append(begin, in.Close), append(end, c.Wait)
+		}
+		for _, do := range append(begin, end...) {
+			if err := do(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now, err := os.ReadFile(path)
+		before, err2 := os.ReadFile(path + ".1")
+		if err != nil || err2 != nil || len(now) == 0 {
+			t.Fatal(err, err2, len(now))
+		}
+		seen := map[string]int{}
+		for line := range strings.Lines(string(before) + string(now)) {
+			seen[line]++
+		}
+		for _, process := range []string{"a", "b"} {
+			for w := range writers {
+				for n := range eachLines {
+					if line := sharedLine(process, w, n); seen[line] != 1 {
+						t.Errorf("%d times: %q", seen[line], strings.TrimSpace(line))
+					}
+				}
+			}
+		}
+		if len(seen) != 2*writers*eachLines || t.Failed() {
+			t.Fatalf("%d lines", len(seen))
+		}
+	}
+}
+
+// TestFile_Moved: a file that another process has renamed or removed gets no more lines.
+func TestFile_Moved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sallyport.log")
+	var terminal bytes.Buffer
+	f, err := Open(path, &terminal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, move := range []func() error{
+		func() error { return os.Rename(path, path+".1") },
+		func() error { return os.Remove(path) },
+		func() error { return os.Rename(path, path+".1") },
+	} {
+		if _, err := fmt.Fprintln(f, "before", i); err != nil {
+			t.Fatal(err)
+		}
+		if err := move(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintln(f, "after", i); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintln("after", i) {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFile_RotatedAway: a line is written again whose file was rotated twice after it was opened, and is gone.
+func TestFile_RotatedAway(t *testing.T) {
+	f, err := Open(filepath.Join(t.TempDir(), "sallyport.log"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for _, want := range []bool{true, true, false} {
+		if f.keeps(opened) != want {
+			t.Errorf("kept: %v", !want)
+		}
+		if err := os.Rename(f.path, f.old()); err != nil {
+			t.Fatal(err)
+		}
+		if next, err := f.open(); err != nil || next.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// holdLock takes the lock of a file until the function is called that it returns.
+func holdLock(t *testing.T, path string) (free func()) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours, err := filelock.Try(f); !ours || err != nil {
+		t.Fatal(ours, err)
+	}
+	return func() { f.Close() }
+}
+
+// TestFile_OneRotates: a full file is left to the process that rotates it, and grows meanwhile.
+func TestFile_OneRotates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sallyport.log")
+	a, err := Open(path, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.max = 10
+	write := func() {
+		if _, err := io.WriteString(a, "12345678\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	free := holdLock(t, path+".busy")
+	write()
+	if _, err := os.Stat(path + ".1"); err == nil {
+		t.Error("two rotate")
+	}
+	free()
+	write()
+	for file, want := range map[string]string{path + ".1": "12345678\n12345678\n", path: "12345678\n"} {
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+}
