@@ -1,6 +1,8 @@
 package runtime_test
 
 import (
+	"strings"
+
 	"bytes"
 
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
@@ -99,6 +101,8 @@ func hostileFiles() []attack {
 			m.Func(nil, nil, nil, w.Repeat(8000, numbers(0, 0, 0), b(0xfc, 11, 0)))
 		}), want: limit + "the work to compile it, up to and with the code of function 0…"},
 		{name: "an import of nobody's", wasm: times(1, func(m *w.Module) { m.Import("env", "system", []byte{w.I32}, nil) }), want: "refused: missing imports: this host does not offer env.system"},
+		{name: "an import's long name", wasm: times(1, func(m *w.Module) { m.Import("env", strings.Repeat("x", 100_000), nil, nil) }), want: "refused: missing imports: this host does not offer env." + strings.Repeat("x", 100) + "…"},
+		{name: "an import's odd name", wasm: times(1, func(m *w.Module) { m.Import("env", "a\n\u202eb", nil, nil) }), want: `refused: missing imports: this host does not offer env."a\n\u202eb"`},
 		{name: "an import of another type", wasm: times(1, func(m *w.Module) { m.Import("h", "f", []byte{w.I64}, nil) }), want: "refused: missing imports: this host does not offer h.f as (i64) -> () (it is () -> i32)"},
 		{name: "an imported memory", wasm: times(1, func(m *w.Module) { m.ImportRaw("h", "memory", 2, 0, 1) }), want: "refused: missing imports: this host does not offer h.memory (a memory)"},
 	}

@@ -14,7 +14,7 @@ const DefaultKept = 1 << 30
 const (
 	// idleSession is how long the instance of a session that nobody uses is kept.
 	idleSession = time.Hour
-	// keptOverhead is what an instance counts beside its memory: the engine keeps tables and more for it.
+	// keptOverhead is what an instance counts beside its memory, tables, segments and globals: the engine keeps more for it.
 	keptOverhead = 256 << 10
 	// maxLost is how many sessions are remembered that lost their instances, to tell their next calls.
 	maxLost = 16 << 10
@@ -126,7 +126,7 @@ func (e *Engine) Keep(bytes uint64) {
 
 // put keeps an instance, and gives up those for which there is no room.
 func (k *kept) put(h *keeper) {
-	h.bytes, h.used = h.in.size()+keptOverhead, time.Now()
+	h.bytes, h.used = h.in.size()+h.in.module.beside+keptOverhead, time.Now()
 	k.mu.Lock()
 	k.add(h)
 	gone := k.fit()

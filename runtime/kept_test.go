@@ -60,6 +60,23 @@ func TestPool_Call_keptBudget(t *testing.T) {
 	counts(t, pools[1], "eve", "eve's 5", "3")
 }
 
+// The budget counts the references of a module too, of which an instance has copies beside its memory.
+func TestPool_Call_keptReferences(t *testing.T) {
+	const references = 50_000
+	m := guestAlone()
+	m.ElementsRaw(append(w.Code([]byte{1, 0}, w.U32(references)), make([]byte, references)...)...)
+	e := newEngine(t, &runtime.EngineOptions{Kept: 2 * (oneKept + references*56)})
+	p := runtime.NewPool(compile(t, e, m), counting, &runtime.PoolOptions{State: runtime.StateSession})
+	for i := range 3 {
+		counts(t, p, "eve", fmt.Sprint("session ", i), "1")
+	}
+	_, err := p.Call(t.Context(), runtime.Request{Session: "session 0", Caller: "eve"}, nil)
+	wantEnd(t, err, runtime.KindUnavailable, "what the plugin kept for this session is gone, since kept instances need more than 6255360 bytes together (limits.kept): the next call begins anew")
+	for i := 1; i < 3; i++ {
+		counts(t, p, "eve", fmt.Sprint("session ", i), "2")
+	}
+}
+
 // One instance for all callers is nobody's share, and goes neither for one caller's sessions nor when it rests.
 func TestPool_Call_keptForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/tetratelabs/wazero"
 
@@ -26,6 +28,7 @@ type Module struct {
 	compiled wazero.CompiledModule
 	binary   exports
 	minimum  uint64 // bytes of memory at the start
+	beside   uint64 // bytes of the host's memory that an instance takes beside that
 	info     *rewrite.Info
 
 	mu   sync.Mutex
@@ -72,7 +75,9 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newModule(e, compiled, b, info), nil
+	m := newModule(e, compiled, b, info)
+	m.beside = checked.Beside
+	return m, nil
 }
 
 func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, info *rewrite.Info) *Module {
@@ -140,7 +145,7 @@ func (e *Engine) checkImports(b *wasmbin.Binary) error {
 }
 
 func (e *Engine) checkImport(i wasmbin.Import) string {
-	name := i.Module + "." + i.Name
+	name := shown(i.Module) + "." + shown(i.Name)
 	if i.Kind != wasmbin.Func {
 		return fmt.Sprintf("%s (a %s)", name, i.Kind)
 	}
@@ -152,6 +157,20 @@ func (e *Engine) checkImport(i wasmbin.Import) string {
 		return fmt.Sprintf("%s as %s (it is %s)", name, signature(i.Params, i.Results), signature(f.Params, f.Results))
 	}
 	return ""
+}
+
+// maxShown is how many bytes of a name an error shows.
+const maxShown = 100
+
+// shown is a name from a module as errors show it: cut if it is long, and quoted if it has characters that do not print.
+func shown(name string) string {
+	if len(name) > maxShown {
+		name = strings.ToValidUTF8(name[:maxShown], "") + "…"
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // signature writes a function's type as (i32, i32) -> i64.

@@ -60,6 +60,10 @@ func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
 		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the module starts with %s of memory and its limit is %s",
 			bytesText(m.minimum), bytesText(l.Memory))}
 	}
+	if m.minimum+m.beside > l.Memory {
+		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the module starts with %s of memory and needs %s more for its tables, element segments and globals, and its limit is %s",
+			bytesText(m.minimum), bytesText(m.beside), bytesText(l.Memory))}
+	}
 	in, err := m.instantiate(c, l, m.engine.empty.Memory(l.Memory))
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func Check(b *Binary, l Limits) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checked{anew, c.leaf}, nil
+	return &Checked{anew, c.leaf, c.beside()}, nil
 }
 
 // checker walks one module. The first problem stays in err.
@@ -36,7 +36,38 @@ type checker struct {
 	leaf  []int32 // of Checked
 
 	segments int    // of data
+	vars     int    // globals, those that are imported included
+	vectors  int    // of them those of 128 bits that change
+	entries  int    // of element segments
 	out      []byte // the module anew
+}
+
+// What an instance holds of the host's memory beside its own, in bytes: the engine and the image of the instance keep
+// copies of a reference. Measured over instances of modules that have nothing else.
+const (
+	entryBytes     = 8   // of a table
+	referenceBytes = 56  // of an element segment
+	globalBytes    = 144 // of a global
+)
+
+// beside is the host's memory that one instance takes beside its linear memory, at most, in bytes.
+func (c *checker) beside() uint64 {
+	all := uint64(c.entries)*referenceBytes + uint64(c.vars)*globalBytes
+	for i, t := range c.sizes {
+		n := t.Min
+		if c.grown[uint32(i)] {
+			n = t.Max
+		}
+		all += uint64(n) * entryBytes
+	}
+	return all
+}
+
+// crowd counts the compiler's work on each type and each global for each function. A vector that changes has two functions
+// more, which read and write it.
+func (c *checker) crowd() {
+	c.work += (len(c.b.types) + c.vars) * (c.b.Funcs + 2*c.vectors) * 3 / 2
+	c.overInt("the work to compile its functions with its types and globals", c.work, c.workLimit())
 }
 
 // over notes that something is over its limit.
@@ -54,6 +85,11 @@ func (c *checker) shape() {
 	c.overInt("the number of types", len(c.b.types), c.l.Types)
 	c.overInt("the number of functions", c.b.Funcs, c.l.Funcs)
 	c.overInt("the number of tables", len(c.b.Tables), c.l.Tables)
+	for _, i := range c.b.Imports {
+		if i.Kind == Global {
+			c.vars++
+		}
+	}
 	values := 0
 	for i, t := range c.b.types {
 		values += len(t.params) + len(t.results)
@@ -77,13 +113,20 @@ func (c *checker) note(err error) {
 func (c *checker) globals(r *reader, out []byte) []byte {
 	n := r.count(4)
 	c.overInt("the number of globals", n, c.l.Globals)
+	c.vars += n
 	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
-		out = append(out, r.valueType())
-		out = c.constant(r, appendBool(out, r.bool()))
+		typ, changes := r.valueType(), r.bool()
+		if typ == vector && changes {
+			c.vectors++
+		}
+		out = c.constant(r, appendBool(append(out, typ), changes))
 	}
 	return out
 }
+
+// vector is the value type of 128 bits.
+const vector = 0x7b
 
 // constant reads a constant expression and writes it.
 func (c *checker) constant(r *reader, out []byte) []byte {
@@ -110,7 +153,7 @@ func (b *Binary) constantGlobal(index uint32) bool {
 // elements reads element segments. Bit 0 of a segment's flags says that it is not active, bit 1 that a table index or a kind
 // follows, bit 2 that its entries are expressions.
 func (c *checker) elements(r *reader, out []byte) []byte {
-	n, entries := r.count(3), 0
+	n := r.count(3)
 	c.overInt("the number of element segments", n, c.l.Segments)
 	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
@@ -134,14 +177,14 @@ func (c *checker) elements(r *reader, out []byte) []byte {
 			out = append(out, 0)
 		}
 		count := r.count(1)
-		entries += count
-		c.overInt("the number of entries in element segments", entries, c.l.TableEntries)
-		out = c.entries(r, appendU32(out, uint32(count)), count, flags&4 != 0)
+		c.entries += count
+		c.overInt("the number of entries in element segments", c.entries, c.l.TableEntries)
+		out = c.references(r, appendU32(out, uint32(count)), count, flags&4 != 0)
 	}
 	return out
 }
 
-func (c *checker) entries(r *reader, out []byte, n int, expressions bool) []byte {
+func (c *checker) references(r *reader, out []byte, n int, expressions bool) []byte {
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		if expressions {
 			out = c.constant(r, out)

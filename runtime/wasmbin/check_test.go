@@ -119,6 +119,30 @@ func TestCheck_bombs(t *testing.T) {
 	fills := func(n int) []byte {
 		return code([]byte{0}, w.Repeat(n, w.I32Const(0), w.I32Const(0), w.I32Const(0), []byte{0xfc, 11, 0}))
 	}
+	// The compiler looks at each type and each global for each function, and a vector that changes makes two more of these.
+	crowd := func(types, globals, vectors, funcs int) []byte {
+		var m w.Module
+		for n := range types { // each of its own, by the digits of its number
+			var params []byte
+			for ; n > 0; n /= 4 {
+				params = append(params, byte(w.I32-n%4))
+			}
+			m.Type(params, nil)
+		}
+		for range globals {
+			m.Global(w.I32, 0)
+		}
+		for range vectors {
+			m.GlobalRaw(0x7b, 1, []byte{0xfd, 12}, make([]byte, 16))
+		}
+		for range funcs {
+			m.FuncRaw(0, []byte{0}, w.End)
+		}
+		return m.Bytes()
+	}
+	if err := errors.Join(check(t, crowd(1000, 1000, 100, 30_000), wasmbin.Limits{}), check(t, crowd(1, 1000, 0, 90_000), wasmbin.Limits{})); err != nil {
+		t.Error(err)
+	}
 	if err := errors.Join(check(t, fills(1000), wasmbin.Limits{}), check(t, code([]byte{0}, loops(1000), ends(1000)), wasmbin.Limits{})); err != nil {
 		t.Error(err)
 	}
@@ -138,6 +162,9 @@ func TestCheck_bombs(t *testing.T) {
 		"nested branches":              {code(locals(200), w.Repeat(4000, w.BlockVoid, w.I32Const(0), w.BrIf(0)), w.Repeat(4000, w.LocalGet(7), w.Drop, w.End)), "the work to compile it"},
 		"20,000 nested blocks":         {code([]byte{0}, w.Repeat(20_000, w.BlockVoid), w.Repeat(20_000, w.End)), "the work to compile it"},
 		"wide calls":                   {wide(new(w.Module)), "the work to compile it"},
+		"globals and functions":        {crowd(1, 50_000, 0, 50_000), "the work to compile its functions with its types and globals"},
+		"types and functions":          {crowd(9_990, 0, 0, 60_000), "the work to compile its functions with its types and globals"},
+		"vectors that change":          {crowd(1, 0, 25_000, 1), "the work to compile its functions with its types and globals"},
 	} {
 		if len(c.wasm) > 800_000 {
 			t.Errorf("%s: %d bytes is no bomb", name, len(c.wasm))

@@ -8,6 +8,9 @@ import "fmt"
 type Checked struct {
 	*Binary
 	leaf []int32
+	// Beside is the host's memory that an instance takes beside its linear memory, for its tables, element segments and
+	// globals, at most, in bytes.
+	Beside uint64
 }
 
 // Wasm is the module. It must not be changed.
@@ -45,6 +48,7 @@ func (c *checker) write() {
 	c.section(sectionTable, c.appendTables())
 	c.section(sectionMemory, c.b.appendMemory())
 	c.section(sectionGlobal, c.read(sectionGlobal, c.globals))
+	c.crowd()
 	c.section(sectionExport, c.b.appendExports())
 	if c.b.Start {
 		c.out = AppendSection(c.out, sectionStart, appendU32(nil, c.b.start))

@@ -100,7 +100,7 @@ func (b *Binary) readImport(r *reader) Import {
 		m.Type = r.valueType()
 		m.Mutable = r.bool()
 	case Tag:
-		r.fail(ErrUnsupported, "exceptions (the imported tag %s.%s at offset %d)", m.Module, m.Name, at)
+		r.fail(ErrUnsupported, "exceptions (the imported tag %.100s.%.100s at offset %d)", m.Module, m.Name, at)
 	default:
 		r.fail(ErrMalformed, "an import of kind %d at offset %d", m.Kind, at-1)
 	}
@@ -203,7 +203,7 @@ func (b *Binary) resolveExports() error {
 			continue
 		}
 		if uint64(e.Index) >= uint64(len(b.funcs)) {
-			return fmt.Errorf("%w: the export %q names function %d of %d", ErrMalformed, e.Name, e.Index, len(b.funcs))
+			return fmt.Errorf("%w: the export %.100q names function %d of %d", ErrMalformed, e.Name, e.Index, len(b.funcs))
 		}
 		t := b.types[b.funcs[e.Index]]
 		e.Params, e.Results = t.params, t.results
