@@ -22,7 +22,7 @@ var (
 func (p *Policy) StartGate() *Gate {
 	config := p.plugin.Grants.Config()
 	maps.Copy(config, p.plugin.Config)
-	bare := &Policy{host: p.host, env: p.env, net: p.net, plugin: Plugin{
+	bare := &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
 		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true,
 	}}
 	return bare.NewGate(Call{ID: "start", Method: "start"})

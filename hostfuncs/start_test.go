@@ -1,11 +1,14 @@
 package hostfuncs
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -60,5 +63,47 @@ func TestPolicy_StartGate(t *testing.T) {
 	call.Used(runtime.Usage{Fuel: 7, Memory: 8})
 	if r := call.Receipt(); r.Fuel != 7 || r.Memory != 8 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestPolicy_StartGate_everyMethod: a guest that prints, logs, or wants something while it starts is answered, and gets
+// nothing. A gate without all the parts of a call's would end the host there.
+func TestPolicy_StartGate_everyMethod(t *testing.T) {
+	h := NewHost(nil)
+	defer h.Close()
+	var lines []grant.Grant
+	for _, line := range []string{"net: GET https://a.example/**", "fs: write /srv/**", "kv: 1MiB", "secret: TOKEN {reveal: true}", "elicitation", "sampling", "tools: b-run {any: true}"} {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, g)
+	}
+	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(lines...)})
+	g := p.StartGate()
+	defer g.Close()
+	for _, stream := range []*output{&g.stdout, &g.stderr} {
+		if _, err := stream.Write([]byte("starting\n")); err != nil {
+			t.Error(err)
+		}
+	}
+	tree := g.WASI().Tree()
+	if _, e := tree.Open("/srv/a", wasi.OpenOptions{Read: true}); e == wasi.ESUCCESS {
+		t.Error("a file is opened at the start")
+	}
+	params := json.RawMessage(`{"url":"https://a.example/","method":"GET","key":"k","value":1,"name":"TOKEN","message":"m","data":"d","level":"info","progress":1,
+		"uri":"test://a","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1,"arguments":{}}`)
+	for name := range methods() {
+		answer, err := g.Ask(t.Context(), name, params, nil)
+		var refused *runtime.AskError
+		if err != nil && !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		switch name {
+		case "http/fetch", "kv/get", "kv/set", "secrets/get", "elicitation/create", "sampling/createMessage", "tools/call":
+			if err == nil {
+				t.Errorf("%s is answered with %s", name, answer)
+			}
+		}
 	}
 }
