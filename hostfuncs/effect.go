@@ -135,6 +135,9 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if e.decide == nil {
 		return grant.Decision{Allowed: true}, nil
 	}
+	if g.policy.plugin.starting {
+		return grant.Decision{}, &refusal{reason: "nothing is granted while a plugin starts, only in its calls", final: true}
+	}
 	d := e.decide(g.grants)
 	if !d.Allowed && d.Grant == nil && g.askRoots(e.family) {
 		d = e.decide(g.grants)

@@ -94,7 +94,7 @@ func TestPolicy_StartGate_everyMethod(t *testing.T) {
 	params := json.RawMessage(`{"url":"https://a.example/","method":"GET","key":"k","value":1,"name":"TOKEN","message":"m","data":"d","level":"info","progress":1,
 		"uri":"test://a","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1,"arguments":{}}`)
 	for name := range methods() {
-		answer, err := g.Ask(t.Context(), name, params, nil)
+		answer, err := g.Ask(t.Context(), name, params, &taken{})
 		var refused *runtime.AskError
 		if err != nil && !errors.As(err, &refused) {
 			t.Errorf("%s: %v", name, err)
@@ -103,6 +103,9 @@ func TestPolicy_StartGate_everyMethod(t *testing.T) {
 		case "http/fetch", "kv/get", "kv/set", "secrets/get", "elicitation/create", "sampling/createMessage", "tools/call":
 			if err == nil {
 				t.Errorf("%s is answered with %s", name, answer)
+			}
+			if name == "http/fetch" && err.Error() != `denied: plugin "a" may not GET https://a.example/: nothing is granted while a plugin starts, only in its calls` {
+				t.Error(err)
 			}
 		}
 	}
