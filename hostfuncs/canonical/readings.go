@@ -138,10 +138,10 @@ func trimmed(step string) string {
 	if isDots(step) {
 		return strings.TrimSpace(step)
 	}
-	if isSession(step) {
+	if step = strings.TrimRight(strings.TrimSpace(step), ". "); isSession(step) {
 		return ""
 	}
-	return strings.TrimRight(strings.TrimSpace(step), ". ")
+	return step
 }
 
 // withoutStream is a step without the stream of a file of NTFS, or of a folder: x::$DATA, x:$I30:$INDEX_ALLOCATION.
@@ -155,7 +155,7 @@ func withoutStream(step string) string {
 
 // isSession reports whether a step is a session that ASP.NET without cookies takes out of a path: (S(x)), (A(x)F(y)).
 func isSession(step string) bool {
-	return len(step) > 5 && step[0] == '(' && step[2] == '(' && strings.HasSuffix(step, "))")
+	return strings.HasPrefix(step, "(") && strings.Contains(step[1:], "(") && strings.HasSuffix(step, "))")
 }
 
 // shortName is the skeleton of a step that may be the short name of another on Windows: ADMINI~1, ADB8C2~1 or ADMINI~1.TXT.

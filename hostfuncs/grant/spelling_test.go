@@ -81,6 +81,25 @@ var misspell = []func(r *rand.Rand, path string) string{
 		return letter(r, p, func(c byte) string { return fmt.Sprintf("%%u%04x", c) })
 	},
 	func(r *rand.Rand, p string) string {
+		return letter(r, p, func(c byte) string {
+			return string(c) + pick(r, "%C2%AD", "%AD", "%E2%80%8B", "%EF%BB%BF", "%F3%A0%81%A1", "%CC%81", "%25C2%25AD", "%FF", "%F0%9F%98%80", "%CD%8F", "%EF%B8%8F", "%E3%85%A4")
+		})
+	},
+	func(r *rand.Rand, p string) string {
+		return at(r, p, "/", func(s string) string {
+			return pick(r, "::$DATA", ":$I30:$INDEX_ALLOCATION", "%3a%3a$data", "/%E2%80%8B", "/(S(x))", "%E2%80%8B", "/%AD") + s
+		})
+	},
+	func(r *rand.Rand, p string) string {
+		return letter(r, p, func(c byte) string {
+			other, ok := map[byte]string{'i': "%C4%B1", 'a': "%C3%A1", 'o': "%C3%B8", 'n': "%C3%B1", 'e': "%C3%89", 'd': "%C4%91"}[c|0x20]
+			if !ok {
+				return string(c)
+			}
+			return other
+		})
+	},
+	func(r *rand.Rand, p string) string {
 		return p + pick(r, "%00", "%00.png", "%23x", "%3fx", "/", "//", ";x", ".", "%20")
 	},
 }
