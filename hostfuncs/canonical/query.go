@@ -8,6 +8,7 @@ import (
 // Param is a parameter of a query in one way in which a server may read it.
 type Param struct {
 	Any    bool     // the name holds a character of which servers make different things, and so may be any
+	Method bool     // frameworks take its value for the method of the request
 	Names  []string // that it may have, as Name writes them
 	Values []string // skeletons of what it may hold
 }
@@ -40,13 +41,27 @@ func paramOf(pair string) Param {
 	key, value, _ := strings.Cut(pair, "=")
 	p := Param{Any: Unclear(key) != ""}
 	for _, k := range Meanings(key) {
-		p.Names = append(p.Names, names(Skeleton(k))...)
+		of := names(Skeleton(k))
+		p.Names, p.Method = append(p.Names, of...), p.Method || isMethod(Skeleton(k), of)
 	}
 	for _, v := range Meanings(value) {
 		v = strings.TrimSpace(Skeleton(v))
 		p.Values = append(append(p.Values, v), strings.Split(v, ",")...)
 	}
 	return p
+}
+
+// Takes reports whether frameworks take the value of a parameter with this name for the method of the request.
+func Takes(name string) bool { return isMethod(Skeleton(name), names(Skeleton(name))) }
+
+// isMethod reports whether a name, with what it may be, is one by which frameworks let a form ask for another method:
+// _method, and the fields of requests for that.
+func isMethod(skeleton string, names []string) bool {
+	first := strings.TrimLeft(skeleton, " "+marks)
+	return slices.ContainsFunc(names, func(name string) bool {
+		return first != "" && strings.Contains("_.[-$", first[:1]) && Meets("method", name) ||
+			slices.ContainsFunc([]string{"httpmethod", "xhttpmethod", "methodoverride", "xmethodoverride", "httpmethodoverride", "xhttpmethodoverride"}, func(known string) bool { return Meets(known, name) })
+	})
 }
 
 // Name is the one spelling of a parameter's name, without what some servers take for an underscore or for nothing.

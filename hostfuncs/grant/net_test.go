@@ -248,3 +248,36 @@ func TestParse_configWithoutValue(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A line with any query lets no key through by which frameworks take a request for one with another method; a line that
+// names the key does.
+func TestSet_Net_methodInQuery(t *testing.T) {
+	s := mustSet(t, "net: GET,POST,PUT https://a.example/**", "net: POST https://b.example/x?_method=PUT&id", "net: GET {args.page:url}")
+	for _, query := range []string{
+		"_method=DELETE", "_METHOD=delete", "_method", "a=b&_method=DELETE", "%5Fmethod=DELETE", "%255Fmethod=DELETE", "_%6Dethod=DELETE", ".method=DELETE", "%20_method=DELETE", "+_method=DELETE", "[method=DELETE", "_method[]=DELETE",
+		"a;_method=DELETE", "a%3B_method=DELETE", "a=b%26_method=DELETE", "_meth%00od=DELETE", "%EF%BB%BF_method=DELETE", "_m%C3%A9thod=DELETE", "_http_method=DELETE", "__method=DELETE", "$method=DELETE",
+		"X-HTTP-Method-Override=DELETE", "x_http_method_override=DELETE", "x-http-method=DELETE", "x-method-override=DELETE", "http_method_override=DELETE", "httpMethod=DELETE", "methodOverride=DELETE",
+	} {
+		for _, method := range []string{"POST", "PUT"} {
+			d := s.Net(method, mustURL(t, "https://a.example/x?"+query))
+			if d.Allowed {
+				t.Errorf("%s ?%s is allowed", method, query)
+			} else if d.Suggest == "" || !mustSet(t, d.Suggest).Net(method, mustURL(t, "https://a.example/x?"+query)).Allowed {
+				t.Errorf("%s ?%s: suggested %q", method, query, d.Suggest)
+			}
+		}
+		if !s.Net("GET", mustURL(t, "https://a.example/x?"+query)).Allowed {
+			t.Errorf("GET ?%s is refused, which no framework takes for another method", query)
+		}
+	}
+	for _, query := range []string{"", "method=flickr.photos.search", "method=POST", "payment_method=card", "a=_method", "methods=1", "_methods=1", "a_method=1", "q=%FF", "http=1", "shipping.method=x", "name%00=1"} {
+		if !s.Net("POST", mustURL(t, "https://a.example/x?"+query)).Allowed {
+			t.Errorf("POST ?%s is refused", query)
+		}
+	}
+	for query, want := range map[string]bool{"_method=PUT&id=1": true, "_method=PUT": true, "_method=DELETE": false, "_METHOD=PUT": false} {
+		if s.Net("POST", mustURL(t, "https://b.example/x?"+query)).Allowed != want {
+			t.Errorf("?%s is allowed: %v", query, !want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func (g *Grant) coversNet(method string, u *url.URL) bool {
 
 // covers reports whether the line is about this request; u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
-	return r.coversOrigin(method, u) && r.path.match(pathSubject(u)) && r.coversQuery(u.RawQuery)
+	return r.coversOrigin(method, u) && r.path.match(pathSubject(u)) && r.coversQuery(method, u)
 }
 
 // coversOrigin is covers for all in front of the path.
@@ -146,11 +146,13 @@ func pathNeed(steps []string) []need {
 	return needs
 }
 
-func (r *netRule) coversQuery(raw string) bool {
+// coversQuery: without a ? that is any query, but for keys by which frameworks take a request for one with another method.
+// Those of GET and HEAD they take as they are.
+func (r *netRule) coversQuery(method string, u *url.URL) bool {
 	if !r.limited {
-		return true
+		return asIs(method) || !slices.ContainsFunc(canonical.Params(u.EscapedPath(), u.RawQuery), func(p canonical.Param) bool { return p.Method })
 	}
-	for pair := range strings.SplitSeq(raw, "&") {
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if pair == "" {
 			continue
 		}
@@ -161,6 +163,9 @@ func (r *netRule) coversQuery(raw string) bool {
 	}
 	return true
 }
+
+// asIs reports whether frameworks never take a request of a method for one with another.
+func asIs(method string) bool { return method == "GET" || method == "HEAD" }
 
 func (r *netRule) allowsParam(key, value string) bool {
 	return slices.ContainsFunc(r.query, func(p param) bool {

@@ -2,6 +2,8 @@ package grant
 
 import (
 	"slices"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 )
 
 // Spans reports whether a line that allows covers by itself whatever another one covers, whichever values a call gives
@@ -92,7 +94,8 @@ func (r *netRule) spansHost(o *netRule) bool {
 
 func (r *netRule) spansQuery(o *netRule) bool {
 	if !r.limited {
-		return true
+		safe := !slices.ContainsFunc(o.methods, func(m string) bool { return !asIs(m) })
+		return safe || !slices.ContainsFunc(o.query, func(p param) bool { return canonical.Takes(p.key) })
 	}
 	return o.limited && !slices.ContainsFunc(o.query, func(q param) bool {
 		return !slices.ContainsFunc(r.query, func(own param) bool { return own.spans(&q) })

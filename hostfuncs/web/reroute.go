@@ -34,7 +34,7 @@ func wordsOf(name string) []string {
 var (
 	// turning are words of fields that have no other purpose.
 	turning = []string{
-		"*override*", "*overridden*", "tunnele*", "tunnelle*", "*rewrite*", "*rewritten*", "forward", "*forwarded*", "*reproxy*", "accel", "envoy", "waws", "*subrequest*", "middleware",
+		"*override*", "*overridden*", "tunnele*", "tunnelle*", "*rewrite*", "*rewritten*", "forward", "*forwarded*", "*reproxy*", "accel", "sendfile*", "dtab", "envoy", "waws", "*subrequest*", "middleware",
 		"*clientip", "*realip", "*remoteip", "*socketip", "*remoteaddr", "xmethod*", "httpmethod*", "xhttpmethod*",
 	}
 	// naming are words for the parts of a request.
@@ -52,7 +52,7 @@ var (
 	addresses = []string{"ip", "ips", "ipv4", "ipv6", "addr", "address"}
 	// others are names as a whole.
 	others = []string{
-		"x proto", "x protocol", "x target", "x backend", "x upstream", "x vhost", "x route to", "x server name", "x wap profile", "x custom ip authorization",
+		"proxy", "x proto", "x protocol", "x target", "x backend", "x upstream", "x vhost", "x route to", "x server name", "x wap profile", "x custom ip authorization",
 		"script name", "x script name", "destination", "x destination", "x http destination", "front end https", "x now route matches",
 	}
 )
