@@ -104,7 +104,7 @@ func httpServer(s *settings.Settings) (clients.Server, error) {
 	scheme, addr, path := splitAddress(s.Text("http.addr"))
 	name, port, err := net.SplitHostPort(addr)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || name == "" {
-		return clients.Server{}, voice.Hint(fmt.Errorf("a client cannot reach %q", addr), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
+		return clients.Server{}, voice.Hint(fmt.Errorf("a client cannot reach %q", s.Text("http.addr")), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
 	}
 	if local := (&streamable.Options{Addr: addr}); !local.Local() {
 		return clients.Server{}, voice.Hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
@@ -115,15 +115,19 @@ func httpServer(s *settings.Settings) (clients.Server, error) {
 }
 
 // splitAddress takes the address that serve prints apart: http://127.0.0.1:8470/mcp. Host and port alone
-// are HTTP, and their path is "".
+// are HTTP. The path is "" where none is named: a slash alone names none.
 func splitAddress(text string) (scheme, addr, path string) {
-	for _, scheme := range []string{"http://", "https://"} {
-		if rest, ok := strings.CutPrefix(text, scheme); ok {
-			addr, path, _ := strings.Cut(rest, "/")
-			return scheme, addr, "/" + path
+	scheme, addr = "http://", text
+	for _, known := range []string{"http://", "https://"} {
+		if rest, ok := strings.CutPrefix(text, known); ok {
+			scheme, addr = known, rest
 		}
 	}
-	return "http://", text, ""
+	addr, path, _ = strings.Cut(addr, "/")
+	if path != "" {
+		path = "/" + path
+	}
+	return scheme, addr, path
 }
 
 func (e *clientEntry) print(std stdio, server clients.Server) error {
