@@ -68,7 +68,7 @@ func (l *Listener) listen() (net.Listener, error) {
 	if path := l.options.socket(); path != "" {
 		return listener.Unix(path)
 	}
-	ln, err := net.Listen("tcp", l.options.Addr)
+	ln, err := net.Listen(l.options.network(), l.options.Addr)
 	if err != nil {
 		return nil, err
 	}

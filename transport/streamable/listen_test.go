@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -588,4 +589,29 @@ func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 		t.Fatal("no certificate")
 	}
 	return pool
+}
+
+// TestListen_versions: 0.0.0.0 is reached over IPv4 only, [::] over both versions.
+func TestListen_versions(t *testing.T) {
+	for addr, want := range map[string]map[string]bool{
+		"0.0.0.0:0": {"tcp4": true, "tcp6": false},
+		"[::]:0":    {"tcp4": true, "tcp6": true},
+	} {
+		l, err := Listen(&Options{Addr: addr, BehindProxy: true, Tokens: tokens{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		port := l.Addr().(*net.TCPAddr).Port
+		for network, reached := range want {
+			here := map[string]string{"tcp4": "127.0.0.1", "tcp6": "::1"}[network]
+			c, err := net.Dial(network, net.JoinHostPort(here, strconv.Itoa(port)))
+			if got := err == nil; got != reached {
+				t.Errorf("%s over %s: %v", addr, network, err)
+			}
+			if err == nil {
+				c.Close()
+			}
+		}
+	}
 }

@@ -134,6 +134,16 @@ func (o *Options) socket() string {
 	return path
 }
 
+// network is tcp4 for an IPv4 address: net.Listen takes 0.0.0.0 for all addresses of both versions, and a person who writes
+// it for those of IPv4. [::] is both.
+func (o *Options) network() string {
+	host, _, err := net.SplitHostPort(o.Addr)
+	if ip, bad := netip.ParseAddr(host); err == nil && bad == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
+}
+
 // loopback reports whether Addr is reached from this machine only, over the network.
 func (o *Options) loopback() bool {
 	host, _, err := net.SplitHostPort(orDefault(o.Addr, DefaultAddr))
