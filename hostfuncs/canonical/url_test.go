@@ -59,6 +59,9 @@ func TestURL_Errors(t *testing.T) {
 		{"http://é.example/", `host "é.example" is not ASCII: write it in its xn-- form`},
 		{"http://a/x%2f..%2Fy", `path segment "x%2F..%2Fy" hides a dot segment`},
 		{"http://a/..%5cx", `path segment "..%5Cx" hides a dot segment`},
+		{"http://a/x/.%AD./y", `path segment ".%AD." hides a dot segment`},
+		{"http://a/x/..%EF%B8%8F/y", `path segment "..%EF%B8%8F" hides a dot segment`},
+		{"http://a/x/..::$DATA/y", `path segment "..::$DATA" hides a dot segment`},
 		{"http://a/..;/x", `path segment "..;" hides a dot segment`},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
@@ -170,11 +171,11 @@ func (r *toolRule) covers(name string, args map[string]string) bool {
 }
 
 // denies reports whether a call may be the one that the rule is about: no argument that the rule names is there with
-// another value. One that is absent may have this value where it is not said, and further ones change nothing.
+// another value, as a program may read it. One that is absent may have this value where it is not said, and further ones change nothing.
 func (r *toolRule) denies(name string, args map[string]string) bool {
 	return r.name == name && !slices.ContainsFunc(r.args, func(a toolArg) bool {
 		got, given := args[a.key]
-		return given && got != a.text && got != Structured
+		return given && got != Structured && !canonical.Same(a.text, got)
 	})
 }
 

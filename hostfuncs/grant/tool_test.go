@@ -1,6 +1,7 @@
 package grant_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -73,6 +74,20 @@ func TestSet_Tool(t *testing.T) {
 			t.Errorf("suggests %s", d.Suggest)
 		} else if !tt.want && d.Grant == nil && d.Suggest != "" && !mustSet(t, d.Suggest).Tool(tt.name, tt.args).Allowed {
 			t.Errorf("%s does not allow it", d.Suggest)
+		}
+	}
+	for value, want := range map[string]bool{
+		"A": false, "a/": false, "./a": false, "b/../a": false, "a/.": false, "//a": false, "%61": false, "%2561": false, " a ": false, "a\n": false, "a\x00": false, "a\u200b": false, "\ufeffa": false, "\xada": false, "a\u00ad": false, "á": false, "ａ": false,
+		"a::$DATA": false, "a.": false, "a;x": false, "a\\": false, ".\\a": false, strings.Repeat("x", 20000): false, "b": true, "ab": true, "a/b": true, "b/a": true, "": true, "a.b": true, "а": true, "новости": true, "a b": true,
+	} {
+		if s.Tool("free-but", map[string]string{"path": value}).Allowed != want {
+			t.Errorf("free-but with path %.40q is allowed: %v", value, !want)
+		}
+	}
+	numbers := mustSet(t, "tools: free-but {any: true}", "deny: tools: {free-but: {id: 7}}")
+	for value, want := range map[string]bool{"7": false, "07": false, "+7": false, " 7": false, "7.0": false, "7e0": false, "٧": false, "７": false, "0x7p0": false, "70": true, "8": true, "-7": true, "x": true} {
+		if numbers.Tool("free-but", map[string]string{"id": value}).Allowed != want {
+			t.Errorf("free-but with id %q is allowed: %v", value, !want)
 		}
 	}
 	if s.Bind(call(nil)).Tool("forge-get", nil).Allowed {
