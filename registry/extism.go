@@ -47,7 +47,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 		}
 	}
 	for path := range r.files {
-		if !extismfile.Is(path) || sources[path] || filepath.Dir(path) != r.opts.Dir {
+		if !extismfile.Is(path) || sources[path] && !r.hasOwnKey(path, nil) || filepath.Dir(path) != r.opts.Dir {
 			continue
 		}
 		name, err := names.OfFile(path)

@@ -327,6 +327,39 @@ func TestConfigure_Sources(t *testing.T) {
 	eventually(t, "a source that comes later", func() bool { return has(r, "late-hear") })
 }
 
+// A file is the plugin of each key that names it, be it by the file's own name or as a source, also when a key comes later.
+func TestConfigure_KeysOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	path := sayer("hello").write(t, dir, "hello.wasm")
+	sayer("code").write(t, dir, "code.wasm")
+	manifest := manifestFile(t, dir, "said.json", "code.wasm", `}]}`)
+	o := options(t, dir)
+	one := map[string]Config{"hello": {}, "said": {}}
+	two := map[string]Config{"hello": {}, "hello2": {Source: path}, "said": {}, "said2": {Source: manifest}}
+	o.Plugins = two
+	all := func(r *Registry, want string) {
+		t.Helper()
+		eventually(t, want, func() bool { return strings.Join(toolNames(r.Snapshot()), " ") == want })
+		for _, s := range r.Plugins() {
+			if s.Dialect != "go" && s.State != StateLoaded {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	all(open(t, o), "hello-say hello2-say said-say said2-say")
+	o.Plugins = one
+	r := open(t, o)
+	all(r, "hello-say said-say")
+	if err := r.Configure(two); err != nil {
+		t.Fatal(err)
+	}
+	all(r, "hello-say hello2-say said-say said2-say")
+	if err := r.Configure(map[string]Config{"hello2": {Source: path}, "hello": {Source: manifest}}); err != nil {
+		t.Fatal(err)
+	}
+	all(r, "hello-say hello2-say")
+}
+
 func TestFolder_ThatComesLater(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins")
 	r := open(t, options(t, dir))

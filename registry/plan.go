@@ -111,13 +111,13 @@ func (r *Registry) folderPlans() []*plan {
 	}
 	for name, c := range r.configs {
 		if path := r.sourcePath(c); path != "" && !manifests[name] {
-			claimed[path] = true
+			claimed[path] = true // by a name of the operator's, in place of the file's own
 			plans = append(plans, &plan{name: name, path: path, file: r.files[path], config: c})
 		}
 	}
 	named := map[string]bool{}
 	for path, f := range r.files {
-		if claimed[path] || filepath.Dir(path) != r.opts.Dir || extismfile.Is(path) {
+		if claimed[path] && !r.hasOwnKey(path, manifests) || filepath.Dir(path) != r.opts.Dir || extismfile.Is(path) {
 			continue
 		}
 		p := &plan{path: path, file: f}
@@ -140,6 +140,17 @@ func (r *Registry) folderPlans() []*plan {
 		}
 	}
 	return plans
+}
+
+// hasOwnKey reports whether the settings name a file of the folder by its own name, and no manifest has that name: it is
+// that plugin too, however many other keys have it as their source.
+func (r *Registry) hasOwnKey(path string, manifests map[string]bool) bool {
+	name, err := names.OfFile(path)
+	if err != nil || filepath.Dir(path) != r.opts.Dir {
+		return false
+	}
+	c, configured := r.configs[name]
+	return configured && c.Source == "" && !manifests[name]
 }
 
 // ofAnotherFolder reports whether a plugin of the settings is one of another folder of this state folder.

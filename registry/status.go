@@ -90,7 +90,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	}
 	if l := r.opts.Lock; l != nil {
 		pin, _ := l.Pin(p.name)
-		s.Pinned = pin.Digest != "" && !(l.ReadOnly() && l.Unsaved(p.name)) || p.config.Digest != "" || p.config.Updates == UpdatesDev
+		s.Pinned = pin.Digest != "" && !r.wouldPin(p.name) || p.config.Digest != "" || p.config.Updates == UpdatesDev
 	}
 	if g != nil {
 		s.describe(g)

@@ -264,7 +264,13 @@ func (r *Registry) pinnedFile(name, path string) bool {
 		return false
 	}
 	pin, ok := r.opts.Lock.Pin(name)
-	return ok && pin.Digest != "" && pin.File == filepath.Base(path)
+	return ok && pin.Digest != "" && pin.File == filepath.Base(path) && !r.wouldPin(name)
+}
+
+// wouldPin reports whether the pin of a name is only what a host that writes would pin: nobody has approved anything by it.
+func (r *Registry) wouldPin(name string) bool {
+	l := r.opts.Lock
+	return l.ReadOnly() && l.Unwritten(name)
 }
 
 // approvedFile is the one among plans of a name whose file was approved under it; nil if there is none, or two.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -394,6 +395,41 @@ func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
 	}
 	if _, ok := r.Snapshot().Tool("p-say"); ok {
 		t.Error("something serves")
+	}
+}
+
+// What nobody has approved is told as that, and the choice among files of one name is the same for a list and for a host that
+// serves, in whatever order the files are found.
+func TestTheExactNameHasItInAList(t *testing.T) {
+	for _, o := range []lock.Options{{ReadOnly: true}, {}} {
+		for _, first := range []string{"a-b.wasm", "a_b.wasm"} {
+			f := newLockedFolder(t)
+			later := time.Now().Add(-stamp.SettleTime / 2)
+			for _, name := range []string{"a-b.wasm", "a_b.wasm"} {
+				file := honest().write(t, f.dir, name)
+				at := later
+				if name == first {
+					at = later.Add(-time.Hour)
+				}
+				if err := os.Chtimes(file, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := f.start(o)
+			for _, s := range r.Plugins() {
+				switch filepath.Base(s.File) {
+				case "a_b.wasm":
+					if s.State != StateLoaded {
+						t.Errorf("%+v", s)
+					}
+				case "a-b.wasm":
+					if s.State != StateHeld || o.ReadOnly && s.Error != "the plugin a_b is the file a_b.wasm: rename a-b.wasm, or give it its own key and source in sallyport.yaml" {
+						t.Errorf("%+v", s)
+					}
+				}
+			}
+			closeNow(t, r)
+		}
 	}
 }
 

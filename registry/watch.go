@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
@@ -121,12 +120,9 @@ func (w watched) Stamp(path string) (stamp.Stamp, bool) {
 	return f.stamp, true
 }
 
-// Found notes a manifest at once: until it is read, no module beside it is taken for a plugin of its own.
-func (w watched) Found(path string) {
-	if extismfile.Is(path) {
-		w.r.beginLoad(path)
-	}
-}
+// Found notes a file at once: which of several files has a name, and whether a module is a manifest's, is not to depend on
+// the order in which they are read.
+func (w watched) Found(path string) { w.r.beginLoad(path) }
 
 // Begin notes that a file is being looked at.
 func (w watched) Begin(path string) func(context.Context) folder.Result {

@@ -34,7 +34,6 @@ func (f *Watcher) mark(path string) {
 	}
 	f.pending[path] = &pending{}
 	f.busy(1)
-	f.Files.Found(path)
 	f.check(path, time.Now())
 }
 
@@ -129,6 +128,7 @@ func (f *Watcher) check(path string, now time.Time) {
 		f.forget(path)
 		return
 	}
+	f.Files.Found(path)
 	if p.since.IsZero() || p.seen != st {
 		p.seen, p.since = st, now
 	}

@@ -28,14 +28,15 @@ type Lock struct {
 
 	mu    sync.Mutex
 	pins  map[string]Pin
-	fresh map[string]Pin // trusted by this process, and not in the file yet
-	seen  os.FileInfo    // of the file that was read; nil if there was none
-	news  bool           // a change of the file was taken in that Refresh has not told
+	fresh map[string]Pin  // trusted by this process, and not in the file yet
+	first map[string]bool // of fresh, those of which the file has no bytes
+	seen  os.FileInfo     // of the file that was read; nil if there was none
+	news  bool            // a change of the file was taken in that Refresh has not told
 }
 
 // Open reads a lock file. Errors are *FileError.
 func Open(o Options) (*Lock, error) {
-	l := &Lock{o: o, fresh: map[string]Pin{}}
+	l := &Lock{o: o, fresh: map[string]Pin{}, first: map[string]bool{}}
 	l.seen = stat(o.File)
 	pins, err := read(o.File)
 	if err != nil {
@@ -96,6 +97,7 @@ func (l *Lock) Trust(name string, p Pin) {
 		return
 	}
 	if next, changed := trusted(l.pins[name], p); changed {
+		l.first[name] = l.first[name] || l.pins[name].Digest == ""
 		l.pins[name], l.fresh[name] = next, next
 	}
 }
@@ -129,6 +131,13 @@ func (l *Lock) Unsaved(name string) bool {
 	defer l.mu.Unlock()
 	_, ok := l.fresh[name]
 	return ok
+}
+
+// Unwritten reports whether no file has any bytes pinned for a plugin: its pin is of this process alone.
+func (l *Lock) Unwritten(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first[name]
 }
 
 // Save writes the pins of all bytes that are kept: a pin without its bytes could only hold a plugin back, and never
@@ -239,6 +248,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	maps.DeleteFunc(l.first, func(name string, _ bool) bool { return pins[name].Digest != "" })
 	for name, n := range l.fresh {
 		if _, known := pins[name]; !known && otherCase(pins, name) != "" {
 			delete(l.fresh, name)
