@@ -182,6 +182,18 @@ func (c *Conn) end(r *request) {
 	c.running.Done()
 }
 
+// calls is how many requests are in flight beside subscriptions.
+func (c *Conn) calls() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.inFlight {
+		if r.method != listenMethod {
+			n++
+		}
+	}
+	return n
+}
+
 // Close cancels what runs and waits for it. Requests after Close are refused.
 func (c *Conn) Close() {
 	c.cancelAll()

@@ -76,7 +76,7 @@ func lookup(name string) (m method, known bool) {
 		return method{eras: legacy, handle: subscribe, quick: true}, true
 	case "resources/unsubscribe":
 		return method{eras: legacy, handle: unsubscribe, quick: true}, true
-	case "subscriptions/listen":
+	case listenMethod:
 		return method{eras: modern, handle: listen}, true
 	case "tasks/get":
 		return method{eras: both, handle: getTask}, true

@@ -190,6 +190,14 @@ func (s *Server) open() []*Conn {
 	return list
 }
 
+// Calls is how many requests run that end by themselves: all but subscriptions.
+func (s *Server) Calls() (n int) {
+	for _, c := range s.open() {
+		n += c.calls()
+	}
+	return n
+}
+
 // changed tells every client that wants to hear it what is new.
 func (s *Server) changed(ch catalogue.Change) {
 	s.tasks.News()

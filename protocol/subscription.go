@@ -13,6 +13,9 @@ import (
 // metaSubscription is the _meta key that says to which subscriptions/listen a message belongs.
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
+// listenMethod is the request that lasts until somebody ends it.
+const listenMethod = "subscriptions/listen"
+
 // listen serves subscriptions/listen: first what will be told, then what happens, until the client
 // cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {

@@ -13,8 +13,17 @@ func main() { os.Exit(main1()) }
 
 // main1 is the program with its exit code, so that deferred calls run and tests can call it.
 func main1() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+}
+
+// endings are the signals that end the program in order. SIGHUP is that of a terminal that closes; a program that was
+// started to outlive it (nohup) goes on.
+func endings() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }

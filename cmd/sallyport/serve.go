@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -109,6 +111,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(s.Text("dir")),
 		Search: s.Bool("search"), Keys: keys.Keys(), AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
 	defer func() { err = errors.Join(err, closeWithin(end.left(), server.Close)) }()
+	defer announceEnd(ctx, log, server)()
 	if web != nil {
 		return web.serve(ctx, s, server, std)
 	}
@@ -117,6 +120,27 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		end.hurry()
 	}
 	return err
+}
+
+// announceEnd has the log say which calls finish first once ctx is done. The function that it returns waits for that.
+func announceEnd(ctx context.Context, log *slog.Logger, server *protocol.Server) (wait func()) {
+	said := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
+		switch n := server.Calls(); n {
+		case 0:
+			log.Info("ending: no call runs")
+		case 1:
+			log.Info("ending: 1 call finishes first")
+		default:
+			log.Info(fmt.Sprintf("ending: %d calls finish first", n))
+		}
+	})
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
 }
 
 // siteOf names a plugin folder, by whatever path it is reached.
