@@ -141,8 +141,12 @@ func decideNet(s *grant.Set, r *web.Request) grant.Decision {
 	return s.Net(r.Method, r.URL)
 }
 
-// nearNet explains why a line with stars in its host covers neither this machine nor its network.
+// nearNet explains why a line with stars in its host covers neither this machine nor its network, and why one with any
+// query does not cover this one.
 func (g *Gate) nearNet(host string, d grant.Decision) string {
+	if d.Turned {
+		return ": its query has servers take another method, which a line has to name"
+	}
 	c := g.policy.net.ClassOf(host)
 	if !d.Wild || c == web.Public {
 		return ""

@@ -177,6 +177,9 @@ type Decision struct {
 	// Wild says, for net, that no line covers the address or names its host and port, but that a line with stars in
 	// its host covers the host: on another port, or with another path.
 	Wild bool
+	// Turned says, for net, that a line with any query would cover the address if its query had no key by which frameworks
+	// take a request for one with another method.
+	Turned bool
 	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
 	Body int64
 	// Idempotent says, for net, that the request may be sent again when nobody knows what came of it.

@@ -188,7 +188,7 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 	}
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = suggestNet(method, u)
-		d.Wild = s.wild(method, u)
+		d.Wild, d.Turned = s.wild(method, u), s.turned(method, u)
 	}
 	return d
 }
@@ -222,6 +222,15 @@ func (s *Set) wild(method string, u *url.URL) (wild bool) {
 		wild = wild || !g.net.named() && slices.Contains(g.net.methods, method)
 	}
 	return wild
+}
+
+// turned reports whether a line with any query covers an address but for the query.
+func (s *Set) turned(method string, u *url.URL) bool {
+	bare := *u
+	bare.RawQuery = ""
+	return u.RawQuery != "" && slices.ContainsFunc(s.all(), func(g Grant) bool {
+		return g.Family == Net && !g.Deny && !g.net.limited && g.net.covers(method, &bare)
+	})
 }
 
 // SuggestPrivate is the narrowest line for one request to a host that leads into a private network; empty if no line
