@@ -109,9 +109,10 @@ const layers = `
 0 protocol/meta > protocol/apps protocol/rawjson
 0 protocol/paramheader > protocol/rawjson
 0 protocol/rawjson
-0 protocol/schema > protocol/clean protocol/rawjson protocol/schema/census protocol/schema/decimal
+0 protocol/schema > protocol/clean protocol/rawjson protocol/schema/census protocol/schema/decimal protocol/schema/regex
 0 protocol/schema/census > protocol/clean protocol/rawjson
 0 protocol/schema/decimal
+0 protocol/schema/regex
 0 protocol/sealed
 0 protocol/secretword
 0 protocol/session
@@ -166,7 +167,7 @@ func readLayers(t *testing.T) map[string]layer {
 var homes = map[string][]string{
 	"github.com/tetratelabs/wazero":          {"runtime", "cmd/bench"},
 	"github.com/santhosh-tekuri/jsonschema":  {"protocol/schema"},
-	"github.com/dlclark/regexp2":             {"protocol/schema"},
+	"github.com/dlclark/regexp2":             {"protocol/schema/regex"},
 	"github.com/zalando/go-keyring":          {"hostfuncs/secret"},
 	"github.com/fsnotify/fsnotify":           {"registry/folder"},
 	"github.com/spf13/viper":                 {"cmd/sallyport/internal/settings"},

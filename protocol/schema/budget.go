@@ -1,31 +1,13 @@
 package schema
 
-import (
-	"fmt"
-	"time"
-)
-
-const tickWork = 4096
+import "fmt"
 
 // spend takes n steps off the budget. It returns false if the evaluation is to end.
 func (e *evaluator) spend(n int) bool {
-	if e.work -= n; e.work <= e.tick {
-		e.look()
+	if e.work -= n; e.work < 0 {
+		return e.stopAll("takes too many steps to check against the schema")
 	}
 	return e.stopped == nil
-}
-
-// look compares with the bounds. The clock starts at the first look: most validations end before.
-func (e *evaluator) look() {
-	e.tick = e.work - tickWork
-	switch now := time.Now(); {
-	case e.work < 0:
-		e.stopAll("takes too many steps to check against the schema")
-	case e.end.IsZero():
-		e.end = now.Add(maxTime)
-	case now.After(e.end):
-		e.stopAll("takes too long to check against the schema")
-	}
 }
 
 // stop ends the evaluation for a reason that lies in the value at hand. It returns false: from

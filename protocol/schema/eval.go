@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/schema/decimal"
@@ -38,9 +37,7 @@ type evaluator struct {
 	alone   bool               // one fault is enough
 
 	depth   int
-	work    int // what is left
-	tick    int // the work at which to look at the clock
-	end     time.Time
+	work    int              // what is left
 	stopped *ValidationError // why the evaluation is over before its end
 }
 
@@ -62,8 +59,7 @@ func (e *evaluator) run(s *Schema, raw []byte) error {
 	}
 	e.path, e.scope, e.dynamic, e.quiet, e.err = e.path[:0], e.scope[:0], s.dynamic, false, nil
 	e.faults, e.alone = nil, false
-	e.depth, e.work, e.tick, e.stopped = 0, maxWork, maxWork-tickWork, nil
-	e.end = time.Time{}
+	e.depth, e.work, e.stopped = 0, maxWork, nil
 	ok := e.check(s.root, root, nil)
 	switch {
 	case e.stopped != nil:
@@ -183,11 +179,24 @@ func (e *evaluator) isInteger(v value) bool {
 	return true
 }
 
-// workBytes is how many bytes of text are worth a step.
-const workBytes = 32
+const (
+	// workBytes is how many bytes of text are worth a step, and keyBytes how many of an array or an object that is compared.
+	workBytes = 32
+	keyBytes  = 4
+	// quickWork is how many members are worth a step that are only counted.
+	quickWork = 8
+)
+
+// keyWork is what appendKey costs.
+func keyWork(v value) int {
+	if v.kind == kindArray || v.kind == kindObject {
+		return int(v.end-v.start) / keyBytes
+	}
+	return int(v.end-v.start) / workBytes
+}
 
 func (e *evaluator) isOneOf(o *options, v value) bool {
-	if !e.spend(int(v.end-v.start) / workBytes) {
+	if !e.spend(keyWork(v)) {
 		return false
 	}
 	var room [128]byte
@@ -200,7 +209,7 @@ func (e *evaluator) isOneOf(o *options, v value) bool {
 func (e *evaluator) checkAll(r *rule, v value, outer marks) bool {
 	m := outer
 	if r.leftFields != nil && v.kind == kindObject || r.leftItems != nil && v.kind == kindArray {
-		m = newMarks(v)
+		m = e.newMarks(v)
 	}
 	if !e.checkRefs(r, v, m) {
 		return false
@@ -231,11 +240,13 @@ func (e *evaluator) resolveRecursive(target *rule) *rule {
 	if target.resource == nil || !target.resource.recursive || target.resource.root != target {
 		return target
 	}
-	for _, r := range e.scope {
-		if r.recursive && e.spend(1) {
+	for i, r := range e.scope {
+		if r.recursive {
+			e.spend(i / quickWork)
 			return r.root
 		}
 	}
+	e.spend(len(e.scope) / quickWork)
 	return target
 }
 
@@ -251,6 +262,7 @@ func (e *evaluator) resolveDynamic(d *dynamicRef) *rule {
 			return target
 		}
 	}
+	e.spend(len(e.scope))
 	return d.target
 }
 
@@ -264,6 +276,9 @@ func (e *evaluator) checkLeft(r *rule, v value, m, outer marks) bool {
 	}
 	if left == nil {
 		return true
+	}
+	if !e.spend(int(v.n) / quickWork) {
+		return false
 	}
 	for i, member := range e.members(v) {
 		if m.has(i) {

@@ -64,7 +64,7 @@ func (e *evaluator) checkUnique(v value) bool {
 	if v.n < 2 {
 		return true
 	}
-	if !e.spend(int(v.n) + int(v.end-v.start)/workBytes) {
+	if !e.spend(int(v.n) + keyWork(v)) {
 		return false
 	}
 	first := make(map[string]int, v.n)

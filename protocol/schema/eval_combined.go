@@ -29,7 +29,7 @@ func (e *evaluator) attempt(r *rule, v value, m marks) bool {
 	if m == nil {
 		return e.silently(r, v, nil)
 	}
-	own := newMarks(v)
+	own := e.newMarks(v)
 	if !e.silently(r, v, own) {
 		return false
 	}

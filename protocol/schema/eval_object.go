@@ -21,8 +21,14 @@ func (e *evaluator) checkObject(o *objectRule, v value, m marks) bool {
 
 // checkFields checks each member, and that none is missing.
 func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
+	if !e.spend(len(o.required) / quickWork) {
+		return false
+	}
 	seen, fit := newSeen(len(o.required)), true
 	for i, member := range e.members(v) {
+		if !e.spend(int(member.keyEnd-member.keyStart) / workBytes) {
+			return false
+		}
 		f, known := o.fields[string(e.key(member))]
 		if !known && o.folded != nil && !e.checkCase(o, member) {
 			return false
@@ -171,6 +177,9 @@ func (e *evaluator) has(v value, key string) bool {
 		return false
 	}
 	for _, m := range e.members(v) {
+		if m.keyEscaped && !e.spend(int(m.keyEnd-m.keyStart)/workBytes) {
+			return false
+		}
 		if string(e.key(m)) == key {
 			return true
 		}

@@ -36,14 +36,14 @@ func (e *evaluator) match(p *pattern, text []byte) (ok, certain bool) {
 	if len(text) > maxMatchBytes {
 		return e.stop("is too long to be matched with %s", shown(p.source)), false
 	}
-	if e.look(); !e.spend(matchWork + len(text)) {
+	if !e.spend(matchWork + len(text)/workBytes) {
 		return false, false
 	}
-	ok, err := p.match(string(text))
+	ok, work, err := p.match(text, e.work)
 	if err != nil {
-		return e.stop("takes too long to match with %s", shown(p.source)), false
+		return e.stop("takes too many steps to match with %s", shown(p.source)), false
 	}
-	return ok, true
+	return ok, e.spend(work)
 }
 
 // matchWork is the least that a match costs, in steps.

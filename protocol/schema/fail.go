@@ -17,6 +17,9 @@ const (
 	rankConst      // a wrong constant: likewise, most of the time
 )
 
+// failWork is what a reason costs that is put into words, in steps.
+const failWork = 32
+
 // fail notes why the value at hand does not fit. It returns false.
 func (e *evaluator) fail(format string, args ...any) bool {
 	return e.failAs(rankOther, format, args...)
@@ -25,6 +28,7 @@ func (e *evaluator) fail(format string, args ...any) bool {
 func (e *evaluator) failAs(r rank, format string, args ...any) bool {
 	if !e.quiet && e.stopped == nil {
 		e.err, e.rank = &ValidationError{Pointer: e.pointer(), Message: fmt.Sprintf(format, args...)}, r
+		e.spend(failWork + len(e.path) + len(e.err.Pointer)/workBytes)
 	}
 	return false
 }

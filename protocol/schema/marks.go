@@ -3,7 +3,10 @@ package schema
 // marks notes which members of one value have been evaluated. Nil takes notes for nobody.
 type marks []uint64
 
-func newMarks(v value) marks { return make(marks, (v.n+63)/64+1) }
+func (e *evaluator) newMarks(v value) marks {
+	e.spend(int(v.n) / 64)
+	return make(marks, (v.n+63)/64+1)
+}
 
 func (m marks) set(i int) {
 	if m != nil {

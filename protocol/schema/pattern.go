@@ -1,21 +1,20 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/dlclark/regexp2/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/protocol/schema/regex"
 )
 
 // pattern is a regular expression of a schema. One that cannot be compiled has no re and is
 // not enforced.
 type pattern struct {
 	source string
-	re     *regexp2.Regexp
+	re     *regex.Program
 }
 
 // String is the source.
@@ -23,17 +22,21 @@ func (p *pattern) String() string { return p.source }
 
 // MatchString is for the library, which keeps patterns but never matches with ours.
 func (p *pattern) MatchString(s string) bool {
-	ok, err := p.match(s)
+	ok, _, err := p.match([]byte(s), maxWork)
 	return ok && err == nil
 }
 
-// match reports whether s contains a match. The error is a time limit that was hit.
-func (p *pattern) match(s string) (bool, error) {
+// match reports whether a text contains a match, and what that cost of the work that is left. The error is that it is not enough.
+func (p *pattern) match(text []byte, left int) (ok bool, work int, err error) {
 	if p.re == nil {
-		return true, nil
+		return true, 0, nil
 	}
-	return p.re.MatchString(s)
+	ok, steps, err := p.re.Match(text, left*stepsOfMatch)
+	return ok, steps / stepsOfMatch, err
 }
+
+// stepsOfMatch is how many steps of a match are worth one of a validation.
+const stepsOfMatch = 4
 
 // patterns compiles each pattern of one schema once.
 type patterns struct {
@@ -57,30 +60,18 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 
 // compilePattern reads a pattern as JSON Schema asks, with ECMAScript's u flag. Some patterns in
 // use are only valid without it, and are taken too.
-func compilePattern(source string) (re *regexp2.Regexp, err error) {
-	defer func() {
-		if fault := recover(); fault != nil { // the library's, on a stranger's input
-			re, err = nil, fmt.Errorf("%v", fault)
-		}
-	}()
-	if len(source) > maxPatternBytes {
-		return nil, errors.New("it is too long")
-	}
+func compilePattern(source string) (re *regex.Program, err error) {
 	foreign, property := escapes(source)
 	if foreign != "" {
 		return nil, fmt.Errorf("%s means nothing in ECMAScript", foreign)
 	}
-	re, err = regexp2.Compile(source, regexp2.ECMAScript, regexp2.Unicode)
+	re, err = regex.Compile(source, true)
 	if err != nil && !property {
-		if lax, laxErr := regexp2.Compile(source, regexp2.ECMAScript); laxErr == nil {
+		if lax, laxErr := regex.Compile(source, false); laxErr == nil {
 			re, err = lax, nil
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	re.MatchTimeout = maxMatchTime
-	return re, nil
+	return re, err
 }
 
 // escapes looks for what ECMAScript's u flag refuses and the engine takes literally, such as \A,

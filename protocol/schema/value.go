@@ -200,8 +200,8 @@ func (x *index) appendKey(dst []byte, v value) []byte {
 	case kindObject:
 		dst = append(dst, '{')
 		for _, m := range x.sorted(v) {
-			dst = appendText(dst, x.key(m))
-			dst = x.appendKey(dst, m)
+			dst = appendText(dst, m.key)
+			dst = x.appendKey(dst, m.value)
 		}
 		return append(dst, '}')
 	}
@@ -215,10 +215,17 @@ func appendText(dst, text []byte) []byte {
 	return append(dst, text...)
 }
 
-func (x *index) sorted(v value) []value {
-	members := slices.Clone(x.members(v))
-	slices.SortStableFunc(members, func(a, b value) int {
-		return bytes.Compare(x.key(a), x.key(b))
-	})
+// keyed is a member with its decoded key.
+type keyed struct {
+	key []byte
+	value
+}
+
+func (x *index) sorted(v value) []keyed {
+	members := make([]keyed, v.n)
+	for i, m := range x.members(v) {
+		members[i] = keyed{x.key(m), m}
+	}
+	slices.SortStableFunc(members, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	return members
 }

@@ -1,0 +1,335 @@
+package regex
+
+import (
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2/syntax"
+)
+
+// maxPending bounds what is still to be tried at one time: 24 bytes each.
+const maxPending = 2 << 20
+
+// runShare is how many characters of a run, or places where no match can begin, are worth a step.
+const runShare = 8
+
+// pending is something to try, or to put back, when a match comes to no end.
+type pending struct {
+	kind uint8
+	at   int32 // an instruction; of undo a register
+	a, b int
+}
+
+const (
+	choice  uint8 = iota // go on at an instruction, from the position a
+	undo                 // a register has the value a again
+	shorter              // a greedy run ends at a instead, and may end at b at the least
+	longer               // a lazy run has come to a with b characters, and takes one more
+)
+
+// matcher runs a program over a text.
+type matcher struct {
+	code  []instr
+	text  []rune
+	regs  []int
+	stack []pending
+	left  int // steps
+}
+
+// Match reports whether a text contains a match, and how many steps it took to know. Over the bound it is ErrSteps.
+func (p *Program) Match(text []byte, bound int) (ok bool, steps int, err error) {
+	m := &matcher{code: p.code, text: make([]rune, 0, utf8.RuneCount(text)), regs: make([]int, p.regs), left: bound}
+	for _, r := range string(text) {
+		m.text = append(m.text, r)
+	}
+	ok = m.search(p.anchored)
+	if m.left < 0 {
+		return false, bound, ErrSteps
+	}
+	return ok, bound - m.left, nil
+}
+
+// search tries every place where a match could begin.
+func (m *matcher) search(anchored bool) bool {
+	for i := range m.regs {
+		m.regs[i] = noGroup
+	}
+	for start := 0; start <= len(m.text); start++ { // a match that failed has put everything back
+		if start = m.possible(start); start > len(m.text) {
+			return false
+		}
+		if _, ok := m.run(0, start); ok || anchored || m.left < 0 {
+			return ok && m.left >= 0
+		}
+	}
+	return false
+}
+
+// possible is the next place where a match could begin, by its first character.
+func (m *matcher) possible(start int) int {
+	first := &m.code[0]
+	if first.op != opChar || first.back {
+		return start
+	}
+	at := start
+	for at < len(m.text) && !first.char.has(m.text[at]) {
+		at++
+	}
+	m.left -= (at - start) / runShare
+	if at == len(m.text) {
+		return at + 1
+	}
+	return at
+}
+
+// set gives a register another value, until the match comes back to before.
+func (m *matcher) set(register, value int) {
+	m.push(pending{undo, int32(register), m.regs[register], 0})
+	m.regs[register] = value
+}
+
+func (m *matcher) push(p pending) {
+	if len(m.stack) >= maxPending {
+		m.left = -1
+		return
+	}
+	m.stack = append(m.stack, p)
+}
+
+// run executes the program from a place up to its next opMatch that no opLook has begun in between. What was pushed on the way
+// stays there if it matches.
+func (m *matcher) run(pc, pos int) (end int, ok bool) {
+	base := len(m.stack)
+	for {
+		if m.left--; m.left < 0 {
+			return 0, false
+		}
+		i := &m.code[pc]
+		if i.op == opMatch {
+			return pos, true
+		}
+		next, at, ok := m.step(i, pc, pos)
+		if !ok {
+			if next, at, ok = m.back(base); !ok {
+				return 0, false
+			}
+		}
+		pc, pos = next, at
+	}
+}
+
+// step executes one instruction.
+func (m *matcher) step(i *instr, pc, pos int) (next, at int, ok bool) {
+	switch i.op {
+	case opChar:
+		at, ok = m.char(i, pos)
+		return pc + 1, at, ok
+	case opRun:
+		at, ok = m.runs(i, pc, pos)
+		return pc + 1, at, ok
+	case opSplit:
+		m.push(pending{choice, int32(i.y), pos, 0})
+		return i.x, pos, true
+	case opJump:
+		return i.x, pos, true
+	case opSet:
+		m.set(i.x, i.y)
+	case opMark:
+		m.set(i.x, pos)
+	case opGroup:
+		m.set(i.x, min(pos, m.regs[i.y]))
+		m.set(i.x+1, max(pos, m.regs[i.y]))
+	case opForget:
+		m.set(i.x, noGroup)
+	case opRef:
+		at, ok = m.again(i, pos)
+		return pc + 1, at, ok
+	case opAssert:
+		return pc + 1, pos, m.holds(i.assert, pos)
+	case opLook:
+		at, ok = m.looks(i, pc, pos)
+		return i.x, at, ok
+	case opLoop:
+		return m.loop(i, pc, pos)
+	case opBody:
+		m.set(i.x, m.regs[i.x]+1)
+		if i.empty {
+			m.set(i.x+1, pos)
+		}
+	default:
+		return 0, 0, false
+	}
+	return pc + 1, pos, true
+}
+
+// back goes to what was left to be tried last, above a place of the stack.
+func (m *matcher) back(base int) (pc, pos int, ok bool) {
+	for len(m.stack) > base {
+		if m.left--; m.left < 0 {
+			return 0, 0, false
+		}
+		p := m.stack[len(m.stack)-1]
+		m.stack = m.stack[:len(m.stack)-1]
+		i := &m.code[0]
+		if p.kind != undo {
+			i = &m.code[p.at]
+		}
+		switch p.kind {
+		case choice:
+			return int(p.at), p.a, true
+		case undo:
+			m.regs[p.at] = p.a
+		case shorter:
+			if p.a != p.b {
+				less := p.a - 1
+				if i.back {
+					less = p.a + 1
+				}
+				m.push(pending{shorter, p.at, less, p.b})
+			}
+			return int(p.at) + 1, p.a, true
+		case longer:
+			if at, ok := m.char(i, p.a); ok {
+				if p.b+1 < i.max {
+					m.push(pending{longer, p.at, at, p.b + 1})
+				}
+				return int(p.at) + 1, at, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// char takes one character.
+func (m *matcher) char(i *instr, pos int) (at int, ok bool) {
+	if i.back {
+		return pos - 1, pos > 0 && i.char.has(m.text[pos-1])
+	}
+	return pos + 1, pos < len(m.text) && i.char.has(m.text[pos])
+}
+
+// runs takes characters of one class.
+func (m *matcher) runs(i *instr, pc, pos int) (at int, ok bool) {
+	limit := i.max
+	if i.mode == lazy {
+		limit = i.min
+	}
+	n, least := 0, pos
+	for at = pos; n < limit; n++ {
+		if n == i.min {
+			least = at
+		}
+		next, ok := m.char(i, at)
+		if !ok {
+			break
+		}
+		at = next
+	}
+	m.left -= n / runShare
+	switch {
+	case n < i.min:
+		return 0, false
+	case i.mode == lazy && n < i.max:
+		m.push(pending{longer, int32(pc), at, n})
+	case i.mode == greedy && n > i.min:
+		less := at - 1
+		if i.back {
+			less = at + 1
+		}
+		m.push(pending{shorter, int32(pc), less, least})
+	}
+	return at, true
+}
+
+// again takes what a group has matched, which is nothing for one that has not.
+func (m *matcher) again(i *instr, pos int) (at int, ok bool) {
+	from, to := m.regs[i.x], m.regs[i.x+1]
+	if from == noGroup {
+		return pos, true
+	}
+	n := to - from
+	m.left -= n / runShare
+	begin, at := pos, pos+n
+	if i.back {
+		begin, at = pos-n, pos-n
+	}
+	if begin < 0 || begin+n > len(m.text) {
+		return 0, false
+	}
+	for k := range n {
+		if m.text[begin+k] != m.text[from+k] {
+			return 0, false
+		}
+	}
+	return at, true
+}
+
+// loop begins an iteration or ends the loop.
+func (m *matcher) loop(i *instr, pc, pos int) (next, at int, ok bool) {
+	count := m.regs[i.x]
+	if i.empty && count > 0 && m.regs[i.x+1] == pos { // the last iteration matched nothing, and so would all others
+		if count > i.min {
+			return 0, 0, false
+		}
+		return i.y, pos, true
+	}
+	switch {
+	case count < i.min:
+		return pc + 1, pos, true
+	case count >= i.max:
+		return i.y, pos, true
+	case i.mode == lazy:
+		m.push(pending{choice, int32(pc) + 1, pos, 0})
+		return i.y, pos, true
+	}
+	m.push(pending{choice, int32(i.y), pos, 0})
+	return pc + 1, pos, true
+}
+
+// looks matches a part by itself. What of it was still to be tried is not.
+func (m *matcher) looks(i *instr, pc, pos int) (at int, ok bool) {
+	base := len(m.stack)
+	end, found := m.run(pc+1, pos)
+	m.left -= (len(m.stack) - base) / runShare
+	if i.look == never {
+		for len(m.stack) > base {
+			if p := m.stack[len(m.stack)-1]; p.kind == undo {
+				m.regs[p.at] = p.a
+			}
+			m.stack = m.stack[:len(m.stack)-1]
+		}
+		return pos, !found && m.left >= 0
+	}
+	kept := m.stack[:base]
+	for _, p := range m.stack[base:] {
+		if p.kind == undo {
+			kept = append(kept, p)
+		}
+	}
+	m.stack = kept
+	if i.look == keep {
+		return end, found
+	}
+	return pos, found
+}
+
+// holds reports whether something is so at a position.
+func (m *matcher) holds(what syntax.NodeType, pos int) bool {
+	switch what {
+	case syntax.NtBeginning:
+		return pos == 0
+	case syntax.NtEnd, syntax.NtEndZ:
+		return pos == len(m.text)
+	case syntax.NtBol:
+		return pos == 0 || breaks(m.text[pos-1])
+	case syntax.NtEol:
+		return pos == len(m.text) || breaks(m.text[pos])
+	}
+	boundary := (pos > 0 && isWord(m.text[pos-1])) != (pos < len(m.text) && isWord(m.text[pos]))
+	return boundary == (what == syntax.NtECMABoundary)
+}
+
+func breaks(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }
+
+func isWord(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_'
+}
