@@ -6,6 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // fitting binds the grants of a plan to what the plugin offers. The error names the line.
@@ -15,6 +16,17 @@ func (p *plan) fitting() (*grant.Set, error) {
 		return p.config.Grants, nil
 	}
 	return p.config.Grants.Fit(fit.Shapes(m))
+}
+
+// unfit is why the settings of a plan do not fit what its plugin is; nil: they do.
+func (r *Registry) unfit(p *plan) error {
+	if _, err := p.fitting(); err != nil {
+		return fmt.Errorf("its grants do not fit: %w", err)
+	}
+	if p.module == nil {
+		return nil
+	}
+	return orDefaults(p.config.Limits, r.defaults).CheckStart(p.module.Memory, 0)
 }
 
 // manifest is what the plugin says about itself; nil if nobody knows yet.
@@ -28,16 +40,16 @@ func (p *plan) manifest() *manifest.Manifest {
 	return nil
 }
 
-// checkFit finds lines of new configurations that do not fit the plugins that are loaded. r.mu must be held.
-func (r *Registry) checkFit(configs map[string]Config) error {
-	before := r.configs
-	r.configs = configs
-	defer func() { r.configs = before }()
+// checkFit finds what of new configurations does not fit the plugins that are loaded. r.mu must be held.
+func (r *Registry) checkFit(configs map[string]Config, defaults runtime.Limits) error {
+	before, defaultsBefore := r.configs, r.defaults
+	r.configs, r.defaults = configs, defaults
+	defer func() { r.configs, r.defaults = before, defaultsBefore }()
 	for _, p := range r.plans() {
 		if p.err != nil || p.held != nil || p.config.Disabled {
 			continue
 		}
-		if _, err := p.fitting(); err != nil {
+		if err := r.unfit(p); err != nil {
 			return fmt.Errorf("plugin %q: %w", p.name, err)
 		}
 	}

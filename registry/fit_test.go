@@ -99,6 +99,34 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	}
 }
 
+// A limit below the memory that a module starts with is refused when it is loaded, also from what the cache knows of it, and
+// changes nothing of a plugin that serves.
+func TestLimits_BelowTheMemoryAtTheStart(t *testing.T) {
+	o := options(t, t.TempDir())
+	o.State = t.TempDir()
+	old(t, sayer("hello").write(t, o.Dir, "p.wasm"))
+	const want = "the module starts with 64 KiB of memory, and limits.memory is 32 KiB"
+	small := map[string]Config{"p": {Limits: runtime.Limits{Memory: 32 << 10}}}
+	for range 2 {
+		o.Plugins = small
+		r := open(t, o)
+		if s := status(r, "p"); s.State != StateFailed || s.Error != want || has(r, "p-say") {
+			t.Errorf("%+v", s)
+		}
+		if err := r.Configure(nil); err != nil || !has(r, "p-say") {
+			t.Errorf("%v, %+v", err, status(r, "p"))
+		}
+		if err := r.Configure(small); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a new configuration: %v", err)
+		}
+		if err := r.Reconfigure(nil, runtime.Limits{Memory: 32 << 10}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("new defaults: %v", err)
+		}
+		wantSays(t, r, "p-say", "hello")
+		closeNow(t, r)
+	}
+}
+
 func TestGrants_ThatDoNotFitAreTold(t *testing.T) {
 	r := open(t, Options{Plugins: map[string]Config{"forge": {Grants: grantsOf(t, "net: GET http://forge.example/{args.nobody}")}}})
 	if err := r.AddGo("forge", []byte(boundManifest), asking); err != nil {

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 
@@ -38,8 +37,8 @@ type generation struct {
 // generationFor returns what serves a plan: the generation that does already, or a new one; nil if
 // it cannot.
 func (r *Registry) generationFor(p *plan) *generation {
-	if _, err := p.fitting(); err != nil && p.err == nil {
-		p.err = fmt.Errorf("its grants do not fit: %w", err)
+	if err := r.unfit(p); err != nil && p.err == nil {
+		p.err = err
 	}
 	old := r.plugins[p.key()]
 	if p.err != nil || p.held != nil || p.config.Disabled || p.code == nil && p.module == nil {

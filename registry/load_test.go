@@ -43,7 +43,7 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	}
 	c := cache.Open(o.State, discard())
 	c.PutDigest(st, stamp.Digest(lie))
-	c.PutModule(stamp.Digest(lie), "native", []byte(tools("say", "gone")))
+	c.PutModule(stamp.Digest(lie), cache.Module{Dialect: "native", Manifest: []byte(tools("say", "gone"))})
 	c.Flush()
 	r := open(t, o)
 	if !has(r, "p-gone") {

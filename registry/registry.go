@@ -196,7 +196,7 @@ func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limit
 		r.mu.Unlock()
 		return ErrClosed
 	}
-	if err := r.checkFit(configs); err != nil {
+	if err := r.checkFit(configs, defaults); err != nil {
 		r.mu.Unlock()
 		return err
 	}

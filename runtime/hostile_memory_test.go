@@ -33,11 +33,11 @@ func hostileMemory() []attack {
 		{name: "references for ever", wasm: with(world(loop(b(0xd2, fRun), w.Drop)), func(m *w.Module) { m.ElementsRaw(3, 0, 1, fRun) }), want: late, most: 32 << 20},
 		{name: "grows by nothing for ever", wasm: world(loop(w.I32Const(0), w.MemoryGrow, w.Drop)).Bytes(), want: late},
 		{name: "touches all, each time", wasm: world(max, touch(256), answer).Bytes(), want: "answer 1", calls: 10},
-		{name: "starts over its limit", wasm: start(257).Bytes(), want: "limit: the module starts with 16448 KiB of memory and its limit is 16 MiB"},
-		{name: "starts with 64 MiB", wasm: start(1024).Bytes(), want: "limit: the module starts with 64 MiB of memory and its limit is 16 MiB"},
+		{name: "starts over its limit", wasm: start(257).Bytes(), want: "limit: the module starts with 16448 KiB of memory, and limits.memory is 16 MiB"},
+		{name: "starts with 64 MiB", wasm: start(1024).Bytes(), want: "limit: the module starts with 64 MiB of memory, and limits.memory is 16 MiB"},
 		{name: "a million references", wasm: with(world(answer), func(m *w.Module) {
 			m.ElementsRaw(append(w.Code(b(1, 0), w.U32(900_000)), make([]byte, 900_000)...)...)
-		}), want: "limit: the module starts with 64 KiB of memory and needs 50400304 bytes more for its tables, element segments and globals, and its limit is 16 MiB"},
+		}), want: "limit: the module starts with 64 KiB of memory and needs 50400304 bytes more for its tables, element segments and globals, and limits.memory is 16 MiB"},
 		{name: "fills all, for ever", wasm: world(max, loop(fill)).Bytes(), want: late},
 		{name: "copies all, for ever", wasm: world(max, loop(half)).Bytes(), want: late},
 		{name: "fills all, no loop", wasm: with(world(max, w.Repeat(20_000, w.Call(fRun+1)), answer), filling), want: late},

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"fmt"
 	goruntime "runtime"
 	"time"
 )
@@ -32,6 +33,19 @@ type Limits struct {
 	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
 	Fuel        uint64        // units of one call, about one instruction each; no bound
 	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
+}
+
+// CheckStart refuses a limit below the memory that an instance starts with, and what it takes beside that.
+func (l Limits) CheckStart(memory, beside uint64) error {
+	limit := l.WithDefaults().Memory
+	switch {
+	case memory > limit:
+		return fmt.Errorf("the module starts with %s of memory, and limits.memory is %s", bytesText(memory), bytesText(limit))
+	case memory+beside > limit:
+		return fmt.Errorf("the module starts with %s of memory and needs %s more for its tables, element segments and globals, and limits.memory is %s",
+			bytesText(memory), bytesText(beside), bytesText(limit))
+	}
+	return nil
 }
 
 // WithDefaults returns the limits with every zero field set to its default.

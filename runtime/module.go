@@ -90,10 +90,16 @@ func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, inf
 			m.binary[x.Name] = x
 		}
 	}
-	if b.Memory != nil {
-		m.minimum = uint64(b.Memory.Min) * wasmbin.PageSize
-	}
+	m.minimum = StartMemory(b)
 	return m
+}
+
+// StartMemory is how many bytes of memory an instance of a module starts with.
+func StartMemory(b *wasmbin.Binary) uint64 {
+	if b.Memory == nil {
+		return 0
+	}
+	return uint64(b.Memory.Min) * wasmbin.PageSize
 }
 
 // compileOrRepair compiles, and should the cache be damaged empties it and compiles once more.

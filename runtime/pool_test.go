@@ -130,7 +130,7 @@ func TestPool_Call_ends(t *testing.T) {
 		"host panic":      {m: callF, f: func(_ context.Context, _ runtime.Memory, s []uint64) { s[99] = 1 }, kind: runtime.KindInternal, text: "the host failed"},
 		"host nonsense":   {m: callF, f: func(context.Context, runtime.Memory, []uint64) { panic("nonsense") }, kind: runtime.KindInternal, text: "the host failed"},
 		"no export":       {m: missing, kind: runtime.KindGuest, text: `the module does not export the function "run"`},
-		"memory at start": {m: bigger, limits: runtime.Limits{Memory: 2 << 16}, kind: runtime.KindLimit, text: "the module starts with 192 KiB of memory and its limit is 128 KiB"},
+		"memory at start": {m: bigger, limits: runtime.Limits{Memory: 2 << 16}, kind: runtime.KindLimit, text: "the module starts with 192 KiB of memory, and limits.memory is 128 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.f == nil {

@@ -56,13 +56,8 @@ func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 
 // fresh makes an instance that shares nothing with others, starts it and binds it to the call.
 func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
-	if m.minimum > l.Memory {
-		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the module starts with %s of memory and its limit is %s",
-			bytesText(m.minimum), bytesText(l.Memory))}
-	}
-	if m.minimum+m.beside > l.Memory {
-		return nil, &EndError{Kind: KindLimit, Message: fmt.Sprintf("the module starts with %s of memory and needs %s more for its tables, element segments and globals, and its limit is %s",
-			bytesText(m.minimum), bytesText(m.beside), bytesText(l.Memory))}
+	if err := l.CheckStart(m.minimum, m.beside); err != nil {
+		return nil, &EndError{Kind: KindLimit, Message: err.Error()}
 	}
 	in, err := m.instantiate(c, l, m.engine.empty.Memory(l.Memory))
 	if err != nil {

@@ -21,13 +21,13 @@ func TestFamilies_Canonical(t *testing.T) {
 		"elicitation":   "elicitation",
 		"elicitation: ": "elicitation",
 		"elicitation: {url: https://A.example/**}": `elicitation: {url: "https://a.example/**"}`,
-		"roots":                                 "roots",
-		"kv: 1048576":                           "kv: 1MiB",
-		"sampling":                              "sampling: {calls: 5, tokens: 8000}",
-		"sampling: {calls: 3}":                  "sampling: {calls: 3, tokens: 8000}",
-		"sampling: {tokens: 9}":                 "sampling: {calls: 5, tokens: 9}",
-		"fs: write ~/a {mode: direct}":          "fs: write ~/a {mode: direct}",
-		"fs: write ~/a {quota: 1024, files: 3}": "fs: write ~/a {files: 3, quota: 1KiB}",
+		"roots":                                  "roots",
+		"kv: 1048576B":                           "kv: 1MiB",
+		"sampling":                               "sampling: {calls: 5, tokens: 8000}",
+		"sampling: {calls: 3}":                   "sampling: {calls: 3, tokens: 8000}",
+		"sampling: {tokens: 9}":                  "sampling: {calls: 5, tokens: 9}",
+		"fs: write ~/a {mode: direct}":           "fs: write ~/a {mode: direct}",
+		"fs: write ~/a {quota: 1024B, files: 3}": "fs: write ~/a {files: 3, quota: 1KiB}",
 	} {
 		g := parsed(t, line)
 		if g.String() != want {

@@ -82,12 +82,15 @@ func TestParse_TooMany(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"1": 1, "512B": 512, "64KiB": 65536, "2MiB": 2 << 20, "1GiB": 1 << 30} {
+	for text, want := range map[string]int64{"1B": 1, "512B": 512, "64KiB": 65536, "2MiB": 2 << 20, "1GiB": 1 << 30} {
 		if n, err := grant.ParseSize(text); err != nil || n != want {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "+1", "KiB", "1KB", "1.5MiB", "9223372036854775807GiB"} {
+	if _, err := grant.ParseSize("64"); err == nil || err.Error() != `"64" has no unit: write such as 64MiB, 64KiB or 64B` {
+		t.Errorf("without a unit: %v", err)
+	}
+	for _, text := range []string{"", "0", "1", "64", "-1", "+1", "KiB", "1KB", "1.5MiB", "9223372036854775807GiB"} {
 		if n, err := grant.ParseSize(text); err == nil {
 			t.Errorf("%q: accepted as %d", text, n)
 		}

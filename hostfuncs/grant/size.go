@@ -17,9 +17,10 @@ func units() [4]unit {
 	return [4]unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 }
 
-// ParseSize reads a size in bytes: 512, 512B, 64KiB, 8MiB, 1GiB.
+// ParseSize reads a size: 512B, 64KiB, 8MiB, 1GiB. A number without a unit is none: 64 would be bytes to one reader and MiB
+// to another.
 func ParseSize(text string) (int64, error) {
-	scale := int64(1)
+	scale := int64(0)
 	number := text
 	for _, u := range units() {
 		if n, found := strings.CutSuffix(text, u.name); found {
@@ -28,7 +29,10 @@ func ParseSize(text string) (int64, error) {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/scale || number[0] == '+' {
+	if err == nil && n > 0 && scale == 0 {
+		return 0, fmt.Errorf("%q has no unit: write such as %sMiB, %sKiB or %sB", text, number, number, number)
+	}
+	if err != nil || n <= 0 || n > math.MaxInt64/max(scale, 1) || number[0] == '+' {
 		return 0, fmt.Errorf("%q is not a size: write such as 64KiB", text)
 	}
 	return n * scale, nil
@@ -41,5 +45,5 @@ func FormatSize(n int64) string {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return strconv.FormatInt(n, 10) + "B"
 }

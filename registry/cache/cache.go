@@ -28,7 +28,7 @@ const (
 	// maxCacheFile bounds the file of digests, in bytes: each takes under 256.
 	maxCacheFile = 4 << 20
 	// cacheVersion is changed when what is cached means something else.
-	cacheVersion = 1
+	cacheVersion = 2
 )
 
 // Cache is the cache of one state folder. It is safe for concurrent use.
@@ -55,6 +55,7 @@ type cachedModule struct {
 	Host     string          `json:"host"` // the build that described it: another may describe it differently
 	Digest   string          `json:"digest"`
 	Dialect  string          `json:"dialect"`
+	Memory   uint64          `json:"memory"`
 	Manifest json.RawMessage `json:"manifest"`
 }
 
@@ -130,29 +131,37 @@ func thisBuild() string {
 	return b.Main.Version
 }
 
-// Module returns what is known of a digest: its dialect's name and its manifest.
-func (c *Cache) Module(digest string) (dialect string, described json.RawMessage, ok bool) {
+// Module is what is known of the bytes of one digest.
+type Module struct {
+	Dialect  string // its name
+	Memory   uint64 // bytes of memory at the start
+	Manifest json.RawMessage
+}
+
+// Module returns what is known of a digest.
+func (c *Cache) Module(digest string) (m Module, ok bool) {
 	if c.dir == "" {
-		return "", nil, false
+		return Module{}, false
 	}
 	raw, err := readBounded(c.moduleFile(digest), manifest.MaxSize+manifest.MaxDefinition)
 	if err != nil || rawjson.Valid(raw) != nil {
-		return "", nil, false
+		return Module{}, false
 	}
 	named, _ := rawjson.String(rawjson.Get(raw, "digest"))
-	dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
-	described = rawjson.Get(raw, "manifest")
+	m.Dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
+	m.Manifest = rawjson.Get(raw, "manifest")
+	m.Memory, err = strconv.ParseUint(string(rawjson.Get(raw, "memory")), 10, 64)
 	host, _ := rawjson.String(rawjson.Get(raw, "host"))
 	current := string(rawjson.Get(raw, "version")) == strconv.Itoa(cacheVersion) && host == c.host
-	return dialect, described, current && named == digest && dialect != "" && described != nil
+	return m, err == nil && current && named == digest && m.Dialect != "" && m.Manifest != nil
 }
 
 // PutModule keeps what Module returns.
-func (c *Cache) PutModule(digest, dialect string, described json.RawMessage) {
+func (c *Cache) PutModule(digest string, m Module) {
 	if c.dir == "" {
 		return
 	}
-	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Host: c.host, Digest: digest, Dialect: dialect, Manifest: described})
+	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Host: c.host, Digest: digest, Dialect: m.Dialect, Memory: m.Memory, Manifest: m.Manifest})
 	if err == nil {
 		err = writeAtomic(c.moduleFile(digest), raw)
 	}

@@ -20,7 +20,7 @@ func TestCache_RemembersAcrossRuns(t *testing.T) {
 	st := stamp.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
 	digest := stamp.Digest([]byte("x"))
 	c.PutDigest(st, digest)
-	c.PutModule(digest, "native", []byte(`{"tools":[]}`))
+	c.PutModule(digest, Module{"native", 65536, []byte(`{"tools":[]}`)})
 	c.Flush()
 	again := Open(dir, discard())
 	if got, ok := again.Digest(st); !ok || got != digest {
@@ -30,8 +30,8 @@ func TestCache_RemembersAcrossRuns(t *testing.T) {
 	if _, ok := again.Digest(st); ok {
 		t.Error("another stamp is known")
 	}
-	if dialect, manifest, ok := again.Module(digest); !ok || dialect != "native" || string(manifest) != `{"tools":[]}` {
-		t.Errorf("%q %s %v", dialect, manifest, ok)
+	if m, ok := again.Module(digest); !ok || m.Dialect != "native" || m.Memory != 65536 || string(m.Manifest) != `{"tools":[]}` {
+		t.Errorf("%+v %v", m, ok)
 	}
 	for _, path := range []string{again.digestsFile(), again.moduleFile(digest)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -63,16 +63,17 @@ func TestCache_IgnoresWhatIsWrong(t *testing.T) {
 		}
 	}
 	for name, content := range map[string]string{
-		"no json": "{", "another digest": `{"version":1,"digest":"sha256:00","dialect":"native","manifest":{}}`,
-		"another version": `{"version":2,"digest":"` + digest + `","dialect":"native","manifest":{}}`,
-		"no manifest":     `{"version":1,"digest":"` + digest + `","dialect":"native"}`,
+		"no json": "{", "another digest": `{"version":2,"digest":"sha256:00","dialect":"native","memory":0,"manifest":{}}`,
+		"another version": `{"version":1,"digest":"` + digest + `","dialect":"native","memory":0,"manifest":{}}`,
+		"no manifest":     `{"version":2,"digest":"` + digest + `","dialect":"native","memory":0}`,
+		"no memory":       `{"version":2,"digest":"` + digest + `","dialect":"native","manifest":{}}`,
 	} {
 		dir := t.TempDir()
 		c := Open(dir, discard())
 		if err := writeAtomic(c.moduleFile(digest), []byte(content)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, ok := c.Module(digest); ok {
+		if _, ok := c.Module(digest); ok {
 			t.Errorf("%s is taken", name)
 		}
 	}
@@ -114,13 +115,13 @@ func TestCache_ManifestsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	c.PutModule(newest, "native", []byte("{}"))
+	c.PutModule(newest, Module{Dialect: "native", Manifest: []byte("{}")})
 	c.Close()
 	left, err := os.ReadDir(filepath.Join(c.dir, "manifests"))
 	if err != nil || len(left) != maxCached/2 {
 		t.Errorf("%d are left, %v", len(left), err)
 	}
-	if _, _, ok := c.Module(newest); !ok {
+	if _, ok := c.Module(newest); !ok {
 		t.Error("the newest is gone")
 	}
 	if _, err := os.Stat(filepath.Join(c.dir, "manifests", "0")); err == nil {

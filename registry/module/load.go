@@ -64,20 +64,20 @@ func (l *Loader) Find(ctx context.Context, path string, st stamp.Stamp, before *
 
 // known makes a module from the cache alone.
 func (l *Loader) known(path, digest string) (*Module, bool) {
-	name, raw, ok := l.Cache.Module(digest)
+	known, ok := l.Cache.Module(digest)
 	if !ok {
 		return nil, false
 	}
 	for _, d := range l.Dialects {
-		if d.Dialect.Name() != name {
+		if d.Dialect.Name() != known.Dialect {
 			continue
 		}
-		described, err := manifest.Parse(raw)
+		described, err := manifest.Parse(known.Manifest)
 		if err != nil {
 			return nil, false
 		}
 		m := newModule(path, digest)
-		m.Dialect, m.Manifest = d.Dialect, described
+		m.Dialect, m.Manifest, m.Memory = d.Dialect, described, known.Memory
 		return m, true
 	}
 	return nil, false
@@ -94,7 +94,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 		return nil, err
 	}
 	m := newModule(path, digest)
-	m.Dialect = d
+	m.Dialect, m.Memory = d, runtime.StartMemory(b)
 	raw, ok := b.CustomSection(wasmbin.ManifestSection)
 	if !ok {
 		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // what is compiled is kept
@@ -106,7 +106,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 		m.Release()
 		return nil, err
 	}
-	l.Cache.PutModule(digest, d.Name(), raw)
+	l.Cache.PutModule(digest, cache.Module{Dialect: d.Name(), Memory: m.Memory, Manifest: raw})
 	return m, nil
 }
 

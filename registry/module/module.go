@@ -22,6 +22,7 @@ type Module struct {
 	Digest   string // SHA-256, "sha256:" and hex
 	Dialect  runtime.Dialect
 	Manifest *manifest.Manifest
+	Memory   uint64 // bytes of linear memory that an instance starts with
 
 	hashed sync.Once
 	hashes map[string]string

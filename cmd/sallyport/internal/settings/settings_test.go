@@ -111,7 +111,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"plugin name", "plugins:\n  a-b: {}\n", `:2: "a-b" cannot be a plugin's name; use letters, digits and single underscores between them`},
 		{"reserved", "plugins:\n  sallyport: {}\n", `:2: "sallyport" cannot be a plugin's name; use letters, digits and single underscores between them`},
 		{"plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants`},
-		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, task, output, concurrency`},
+		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1MiB, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, task, output, concurrency`},
 		{"state", "plugins:\n  a: {state: forever}\n", `:2: a.state: "forever" is none of call, fresh, session, plugin`},
 		{"clock", "plugins:\n  a: {clock: slow}\n", `:2: a.clock: "slow" is none of real, frozen`},
 		{"random", "plugins:\n  a: {random: 4}\n", `:2: a.random: "4" is none of real, seeded`},

@@ -33,7 +33,7 @@ func ParseKeep(s string) (age time.Duration, size int64, err error) {
 				age = time.Duration(days) * 24 * time.Hour
 				continue
 			}
-		} else if n, err := grant.ParseSize(part); err == nil && n > 0 && size == 0 {
+		} else if n, err := grant.ParseSize(part); err == nil && size == 0 {
 			size = n
 			continue
 		}
