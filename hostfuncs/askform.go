@@ -170,6 +170,11 @@ func checkField(name string, field json.RawMessage) error {
 				"field %q of the form has a text of more than one line: say it in the message", cut(name, maxMethod))
 		}
 	}
+	for _, value := range untitled(field) {
+		if text, _ := rawjson.String(value); strings.ReplaceAll(inert(text), "[.]", ".") != text {
+			return askErrorf(runtime.KindInvalid, "field %q of the form has a choice that is an address: give each choice a title", cut(name, maxMethod))
+		}
+	}
 	for _, text := range texts {
 		if secretword.In(text) {
 			return askErrorf(runtime.KindInvalid,
@@ -197,6 +202,23 @@ func choiceTexts(field json.RawMessage) (all []string) {
 		}
 	}
 	return all
+}
+
+// untitled are the choices of a field of which a person sees the value.
+func untitled(field json.RawMessage) (values []json.RawMessage) {
+	for _, holder := range []json.RawMessage{field, rawjson.Get(field, "items")} {
+		if list, err := rawjson.Elements(rawjson.Get(holder, "enum")); err == nil && rawjson.Get(holder, "enumNames") == nil {
+			values = append(values, list...)
+		}
+		for _, key := range []string{"oneOf", "anyOf"} {
+			for s := rawjson.ScanArray(rawjson.Get(holder, key)); s.Next(); {
+				if rawjson.Get(s.Value, "title") == nil {
+					values = append(values, rawjson.Get(s.Value, "const"))
+				}
+			}
+		}
+	}
+	return values
 }
 
 // severalLines reports whether a text has lines behind its first: beside a field nobody would see whose they are.

@@ -117,16 +117,22 @@ func (g *Gate) mark(form json.RawMessage) json.RawMessage {
 		if format, ok := rawjson.String(field.Get("format")); field.Get("format") != nil && !(ok && slices.Contains(formats, format)) {
 			field.Delete("format")
 		}
-		g.markChoices(&field)
+		g.markChoices(&field, "oneOf")
 		if items, err := rawjson.ParseObject(field.Get("items")); err == nil {
 			g.markTexts(&items, "title", "description")
-			g.markChoices(&items)
+			g.markChoices(&items, "anyOf")
 			field.Set("items", items.Append(nil))
 		}
 		fields[i].Value = field.Append(nil)
 	}
 	o.Set("properties", fields.Append(nil))
 	return o.Append(nil)
+}
+
+// isLink reports whether a client could make a link of a value.
+func isLink(value json.RawMessage) bool {
+	text, ok := rawjson.String(value)
+	return ok && inert(text) != text
 }
 
 func (g *Gate) markTexts(o *rawjson.Object, members ...string) {
@@ -137,8 +143,16 @@ func (g *Gate) markTexts(o *rawjson.Object, members ...string) {
 	}
 }
 
-// markChoices marks the titles of choices. A choice that is only a value stays, since it is the answer.
-func (g *Gate) markChoices(field *rawjson.Object) {
+// markChoices marks the titles of choices. A choice that is only a value stays, since it is the answer; where one would be
+// a link, all get titles, in the list of the given key.
+func (g *Gate) markChoices(field *rawjson.Object, titled string) {
+	if values, err := rawjson.Elements(field.Get("enum")); err == nil && field.Get("enumNames") == nil && slices.ContainsFunc(values, isLink) {
+		for i, value := range values {
+			values[i] = rawjson.Object{{Key: "const", Value: value}}.Append(nil)
+		}
+		field.Delete("enum")
+		field.Set(titled, rawjson.Array(values))
+	}
 	if names, err := rawjson.Elements(field.Get("enumNames")); err == nil {
 		for i, raw := range names {
 			if name, ok := rawjson.String(raw); ok {
@@ -154,6 +168,9 @@ func (g *Gate) markChoices(field *rawjson.Object) {
 		}
 		for i, raw := range choices {
 			if choice, err := rawjson.ParseObject(raw); err == nil {
+				if value := choice.Get("const"); choice.Get("title") == nil && isLink(value) {
+					choice.Set("title", value)
+				}
 				g.markTexts(&choice, "title", "description")
 				choices[i] = choice.Append(nil)
 			}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // TestAsk_marksTheWholeForm: every text of a form that a person reads says whose it is, on one line, without pictures and
@@ -83,6 +85,30 @@ func TestAsk_bareHosts(t *testing.T) {
 				t.Errorf("%q is shown as %q, want %q", text, got, want)
 			}
 		}
+	}
+}
+
+// TestAsk_linksAsChoices: a choice that a client could make a link of is shown by a title that is none, and is answered as it is.
+func TestAsk_linksAsChoices(t *testing.T) {
+	const fields = `"a":{"type":"string","enum":["evil.example","b"]},"b":{"type":"array","items":{"type":"string","enum":["x@evil.example"]}},` +
+		`"c":{"type":"string","oneOf":[{"const":"evil.example/x"},{"const":"y"}]},"d":{"type":"string","enum":["main.go"]},"e":{"type":"string","enum":["evil.example"],"enumNames":["E"]}`
+	p := &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"a":"evil.example","b":["x@evil.example"],"c":"evil.example/x"}}`}}
+	got, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{`+fields+`}}}`), nil)
+	if err != nil || !strings.Contains(string(got), `"b":["x@evil.example"]`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	const want = `"properties":{"a":{"type":"string","title":"Plugin demo: a","oneOf":[{"const":"evil.example","title":"Plugin demo: evil[.]example"},{"const":"b"}]},` +
+		`"b":{"type":"array","items":{"type":"string","anyOf":[{"const":"x@evil.example","title":"Plugin demo: x@evil[.]example"}]},"title":"Plugin demo: b"},` +
+		`"c":{"type":"string","oneOf":[{"const":"evil.example/x","title":"Plugin demo: evil[.]example/x"},{"const":"y"}],"title":"Plugin demo: c"},` +
+		`"d":{"type":"string","enum":["main.go"],"title":"Plugin demo: d"},"e":{"type":"string","enum":["evil.example"],"enumNames":["Plugin demo: E"],"title":"Plugin demo: e"}}`
+	if asked := strings.Join(p.rounds, ""); !strings.Contains(asked, want) {
+		t.Errorf("got  %s\nwant %s", asked, want)
+	}
+	for _, field := range []string{`{"type":"string","enum":["https://evil.example/x"]}`, `{"type":"string","enum":["www.evil.example"]}`, `{"type":"string","enum":["evil．example"]}`,
+		`{"type":"string","oneOf":[{"const":"//evil.example"}]}`, `{"type":"array","items":{"type":"string","enum":["![](x)"]}}`, `{"type":"array","items":{"anyOf":[{"const":"javascript:x"}]}}`} {
+		p := &person{}
+		_, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{"a":`+field+`}}}`), nil)
+		wantAsk(t, err, runtime.KindInvalid, `field "a" of the form has a choice that is an address: give each choice a title`, "")
 	}
 }
 
