@@ -77,7 +77,7 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 	if open := operator.Open(line); open != "" && !answer.Once {
 		shown += ", with " + open
 	}
-	if err := agreed(ctx, questionText(q, shown), "allow it "+how+"?"); err != nil {
+	if err := agreed(ctx, std, questionText(q, shown), "allow it "+how+"?"); err != nil {
 		return err
 	}
 	if _, err := d.Allow(ctx, id, answer); err != nil {
@@ -101,7 +101,7 @@ Exit code 1: you said no to that, and the question still waits.`,
 			if err != nil {
 				return err
 			}
-			if err := agreed(ctx, questionText(q, ""), "refuse it?"); err != nil {
+			if err := agreed(ctx, std, questionText(q, ""), "refuse it?"); err != nil {
 				return err
 			}
 			if err := d.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
@@ -130,7 +130,7 @@ Exit code 1: you said no.`,
 			if err != nil {
 				return err
 			}
-			if err := agreed(ctx, text, "take it back?"); err != nil {
+			if err := agreed(ctx, std, text, "take it back?"); err != nil {
 				return err
 			}
 			if err := d.Revoke(ctx, args[0]); err != nil {
@@ -143,9 +143,10 @@ Exit code 1: you said no.`,
 }
 
 // agreed asks at the terminal; a no is an exit code.
-func agreed(ctx context.Context, text, question string) error {
+func agreed(ctx context.Context, std stdio, text, question string) error {
 	yes, err := confirm(ctx, text, question)
 	if err == nil && !yes {
+		fmt.Fprintln(std.out, "nothing was changed")
 		err = exitCode(exitTool)
 	}
 	return err

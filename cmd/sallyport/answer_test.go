@@ -192,7 +192,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "longer than once, which is what allow does unless told") {
 		t.Errorf("%s %v", out, err)
 	}
-	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "" {
+	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "nothing was changed\n" {
 		t.Errorf("%d %q", code, out)
 	}
 	if seen, _, code := h.answer("n", "allow", q.ID, "--once"); code != exitTool || strings.Contains(seen, "any body") {

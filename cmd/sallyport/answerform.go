@@ -35,7 +35,7 @@ Exit code 1: you said no, and the form still waits.`,
 			if err != nil {
 				return err
 			}
-			if err := agreed(ctx, formText(f)+"\n\n"+answerShown(action, content), "send it to the plugin?"); err != nil {
+			if err := agreed(ctx, std, formText(f)+"\n\n"+answerShown(action, content), "send it to the plugin?"); err != nil {
 				return err
 			}
 			if err := form.Reply(ctx, d.Store, f.ID, action, content); err != nil {

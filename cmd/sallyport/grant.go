@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +40,7 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	if err != nil {
 		return voice.Hint(err, "sallyport config prints every line; a grant is one, such as 'fs: read ~/notes/**'")
 	}
-	if err := agreed(ctx, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
+	if err := agreed(ctx, std, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
 		return err
 	}
 	if err := a.Write(); err != nil {
@@ -72,9 +71,9 @@ func strangerNote(s *settings.Settings, plugin string) string {
 
 // additionText is what a person is asked about.
 func additionText(a *settings.Addition) string {
-	text := fmt.Sprintf("file    %s\nplugin  %s\nadds\n", voice.Line(a.File), voice.Line(a.Plugin))
-	for _, line := range a.Lines {
-		text += "  + " + voice.Line(strings.TrimRight(line, "\r")) + "\n"
+	text := fmt.Sprintf("file    %s\nplugin  %s\nchanges\n", voice.Line(a.File), voice.Line(a.Plugin))
+	for _, line := range a.Difference {
+		text += "  " + voice.Line(line) + "\n"
 	}
 	if a.Note != "" {
 		text += "note    " + a.Note + "\n"

@@ -83,7 +83,7 @@ func TestGrant_asTyped(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, out, err := typed(t, line, home, "n")
-	if now, _ := os.ReadFile(file); err == nil || !bytes.Equal(now, before) || !strings.Contains(seen, "+     grants:") {
+	if now, _ := os.ReadFile(file); err == nil || !bytes.Equal(now, before) || !strings.Contains(seen, "+     grants:") || out != "nothing was changed\n" {
 		t.Errorf("no: %v %q %q", err, seen, out)
 	}
 	if seen, out, err = typed(t, line, home, "y"); err != nil || !strings.Contains(out, "from its next call on") {

@@ -62,7 +62,7 @@ func newSecretRemove(std stdio) *cobra.Command {
 		Short: "forget a value; asks you at the terminal",
 		Args:  words(1, 1),
 		RunE: withSecrets(func(ctx context.Context, _ *settings.Settings, kept secret.Kept, name string) error {
-			if err := agreed(ctx, "secret  "+voice.Line(name), "forget it?"); err != nil {
+			if err := agreed(ctx, std, "secret  "+voice.Line(name), "forget it?"); err != nil {
 				return err
 			}
 			err := kept.Remove(name)

@@ -42,7 +42,7 @@ type Verdict struct{ Approve, Carry bool }
 // Proposal is a line that is to be added to a configuration file.
 type Proposal struct {
 	File  string   `json:"file"`
-	Lines []string `json:"lines"` // as they will stand in it
+	Lines []string `json:"lines"` // that change: as they were behind "- ", and as they will be behind "+ "
 	Note  string   `json:"note"`
 	Seen  string   `json:"seen"` // names what is shown
 }

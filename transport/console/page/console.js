@@ -236,7 +236,7 @@ function allows(c, d) {
         await look();
       });
       const text = el("pre", "words small");
-      for (const line of p.lines) text.append(visible("+ " + line), "\n");
+      for (const line of p.lines) text.append(visible(line), "\n");
       if (p.note) text.append(visible(p.note), "\n");
       place.nextElementSibling.firstChild.after(text);
     } catch (err) { status(err.message, true); }

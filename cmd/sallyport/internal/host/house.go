@@ -206,7 +206,7 @@ func (h *house) add(host, plugin, line string) (*settings.Addition, console.Prop
 	if err != nil {
 		return nil, console.Proposal{}, err
 	}
-	return a, console.Proposal{File: a.File, Lines: a.Lines, Note: a.Note, Seen: named(append([]string{a.File, a.Plugin}, a.Lines...)...)}, nil
+	return a, console.Proposal{File: a.File, Lines: a.Difference, Note: a.Note, Seen: named(append([]string{a.File, a.Plugin}, a.Difference...)...)}, nil
 }
 
 // Propose says how a line is added to the grants of a plugin.

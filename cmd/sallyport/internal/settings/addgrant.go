@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
@@ -20,11 +18,11 @@ var ErrGranted = errors.New("the lines of the plugin allow it already")
 
 // Addition is a line that is to be added to the grants of a plugin in a configuration file.
 type Addition struct {
-	File   string // the file that is changed, or made
-	Plugin string
-	Line   string   // in its canonical form
-	Lines  []string // as they will stand in the file, new keys too
-	Note   string   // what else a person has to know; may be empty
+	File       string // the file that is changed, or made
+	Plugin     string
+	Line       string   // in its canonical form
+	Difference []string // the lines of the file that change, as they were behind "- ", and as they will be behind "+ "
+	Note       string   // what else a person has to know; may be empty
 
 	before, after []byte
 }
@@ -33,7 +31,7 @@ type Addition struct {
 func (s *Settings) Add(plugin, line string) (*Addition, error) { return Add(s.Watched(), plugin, line) }
 
 // Add finds out how a line is added to the grants of a plugin in a file, and changes nothing yet. All other bytes of the file stay
-// where they are, unless it is written with braces. It is an error if the line would allow nothing: ErrGranted, or one
+// where they are. It is an error if the line would allow nothing: ErrGranted, or one
 // that names the line of max_grants or deny.
 func Add(file, plugin, line string) (*Addition, error) {
 	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
@@ -60,7 +58,7 @@ func Add(file, plugin, line string) (*Addition, error) {
 	if a.after, err = withGrant(a.before, plugin, notation.Paste(a.Line)); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
-	a.Lines = newLines(string(a.before), string(a.after))
+	a.Difference = difference(string(a.before), string(a.after))
 	return a, nil
 }
 
@@ -141,34 +139,28 @@ func withGrant(data []byte, plugin, line string) ([]byte, error) {
 		return nil, err
 	}
 	after, spliced := spliced(data, root, plugin, line)
-	if !spliced {
-		if after, err = encoded(data, plugin, line); err != nil {
-			return nil, err
-		}
-	}
-	if err := onlyAdded(data, after, plugin, notation.Unpaste(line)); err != nil {
-		return nil, fmt.Errorf("%w: add %q to plugins.%s.grants by hand", err, line, plugin)
+	if !spliced || onlyAdded(data, after, plugin, notation.Unpaste(line)) != nil {
+		return nil, fmt.Errorf("it is written in a way that is not understood: add %q to plugins.%s.grants by hand", line, plugin)
 	}
 	return after, nil
 }
 
 // onlyAdded checks that two files say the same but for one more line.
 func onlyAdded(before, after []byte, plugin, line string) error {
-	odd := errors.New("it is written in a way that is not understood")
 	a, err := sayings(before)
 	if err != nil {
 		return err
 	}
 	b, err := sayings(after)
 	if err != nil {
-		return odd
+		return err
 	}
 	if a.plugins[plugin] == nil {
 		a.plugins[plugin] = []string{}
 	}
 	a.plugins[plugin] = slices.Sorted(slices.Values(append(a.plugins[plugin], "grants: "+line)))
 	if !reflect.DeepEqual(a, b) {
-		return odd
+		return errors.New("something else was changed")
 	}
 	return nil
 }
@@ -203,50 +195,29 @@ func sayings(data []byte) (saying, error) {
 	return s, err
 }
 
-// newLines are the lines of a text that another lacks, in their order.
-func newLines(before, after string) (lines []string) {
-	rest := strings.Split(strings.TrimSuffix(before, "\n"), "\n")
-	for line := range strings.SplitSeq(strings.TrimSuffix(after, "\n"), "\n") {
-		if len(rest) > 0 && rest[0] == line {
-			rest = rest[1:]
-			continue
-		}
-		lines = append(lines, line)
+// difference is how a text became another one at one place: the lines that it lost there, each behind "- ", and those
+// that it got, behind "+ ".
+func difference(before, after string) (lines []string) {
+	a, b := linesOf(before), linesOf(after)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	for _, line := range a {
+		lines = append(lines, "- "+line)
+	}
+	for _, line := range b {
+		lines = append(lines, "+ "+line)
 	}
 	return lines
 }
 
-// encoded is a file made anew from its nodes, for one that has braces inside: comments and order stay, blank lines do not.
-func encoded(data []byte, plugin, line string) ([]byte, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, err
+// linesOf are the lines of a text without their ends.
+func linesOf(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
 	}
-	plugins := valueOf(doc.Content[0], "plugins", yaml.MappingNode)
-	grants := valueOf(valueOf(plugins, plugin, yaml.MappingNode), "grants", yaml.SequenceNode)
-	item := yaml.Node{}
-	if err := yaml.Unmarshal([]byte("- "+line), &item); err != nil {
-		return nil, err
-	}
-	grants.Content = append(grants.Content, item.Content[0].Content[0])
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	err := errors.Join(enc.Encode(&doc), enc.Close())
-	return out.Bytes(), err
-}
-
-// valueOf finds or makes the value of a key.
-func valueOf(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if v := n.Content[i+1]; n.Content[i].Value == key {
-			if isNull(v) {
-				*v = yaml.Node{Kind: kind}
-			}
-			return v
-		}
-	}
-	v := &yaml.Node{Kind: kind}
-	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, v)
-	return v
+	return lines
 }

@@ -55,7 +55,7 @@ func TestAdd(t *testing.T) {
 			"plugins:\n  files:\n    grants:\n    # first\n    - fs: read ~/a # one\n    - fs: write ~/b\n      quota: 1MiB\n    - fs: read ~/notes/todo.txt\n\n    # about time\n  time:\n    grants: []\n"},
 		"no line end": {"plugins:\n  files:\n    grants:\n      - fs: read ~/a", "plugins:\n  files:\n    grants:\n      - fs: read ~/a\n      - fs: read ~/notes/todo.txt\n"},
 		"windows":     {"plugins:\r\n  files:\r\n    grants:\r\n      - fs: read ~/a\r\n", "plugins:\r\n  files:\r\n    grants:\r\n      - fs: read ~/a\r\n      - fs: read ~/notes/todo.txt\r\n"},
-		"braces":      {"# top\nplugins:\n  files: {grants: [\"fs: read ~/a\"]} # here\n", "# top\nplugins:\n  files: {grants: [\"fs: read ~/a\", {fs: read ~/notes/todo.txt}]} # here\n"},
+		"braces":      {"# top\nplugins:\n  files: {grants: [\"fs: read ~/a\"]} # here\n", "# top\nplugins:\n  files: {grants: [\"fs: read ~/a\", \"fs: read ~/notes/todo.txt\"]} # here\n"},
 	} {
 		after, _, err := added(t, c[0])
 		if err != nil || after != c[1] {
@@ -64,11 +64,48 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// What a person is shown is what is written, and only that.
+// A list or map with nothing in it becomes lines, and one with braces gets its item between them; comments keep their columns.
+func TestAdd_braces(t *testing.T) {
+	const line = `"fs: read ~/notes/todo.txt"`
+	for name, c := range map[string][2]string{
+		"no lines": {"plugins:\n  fetch:\n    grants:\n      - net: GET https://**    # the web\n  files:\n    grants: []    # such as\n  git:\n    grants: []    # such as\n",
+			"plugins:\n  fetch:\n    grants:\n      - net: GET https://**    # the web\n  files:\n    grants:       # such as\n      - fs: read ~/notes/todo.txt\n  git:\n    grants: []    # such as\n"},
+		"no line, no comment": {"plugins:\r\n  files:\r\n    grants: []\r\n", "plugins:\r\n  files:\r\n    grants:\r\n      - fs: read ~/notes/todo.txt\r\n"},
+		"no keys":             {"plugins:\n  files: {}\n", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
+		"no plugins":          {"plugins: { } # none\nask: off", "plugins:     # none\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\nask: off"},
+		"another key":         {"plugins:\n  files: {disabled: false}   # a\n", "plugins:\n  files: {disabled: false, grants: [" + line + "]}   # a\n"},
+		"another plugin":      {"plugins: {time: {disabled: true}}\n", "plugins: {time: {disabled: true}, files: {grants: [" + line + "]}}\n"},
+		"empty within":        {"plugins: {files: {grants: []}}\n", "plugins: {files: {grants: [" + line + "]}}\n"},
+		"many lines": {"plugins:\n  files:\n    grants: [ # ]\n      'fs: read ~/it''s]', # one ]\n      \"fs: read ~/\\\"é]\" # two\n    ] # three\n",
+			"plugins:\n  files:\n    grants: [ # ]\n      'fs: read ~/it''s]', # one ]\n      \"fs: read ~/\\\"é]\", " + line + " # two\n    ] # three\n"},
+		"a comma":                   {"plugins:\n  files: {grants: [fs: read ~/it's, ]}\n", "plugins:\n  files: {grants: [fs: read ~/it's, " + line + " ]}\n"},
+		"a wide letter":             {"plugins: {é: {}, files: {grants: [kv: 1MiB]}}\n", ""},
+		"a null":                    {"plugins: {files: {grants: }}\n", ""},
+		"nothing in it, over lines": {"plugins:\n  files:\n    grants: [\n    ]\n", "plugins:\n  files:\n    grants: [" + line + "\n    ]\n"},
+	} {
+		after, _, err := added(t, c[0])
+		if c[1] == "" {
+			if err == nil {
+				t.Errorf("%s: %s", name, after)
+			}
+		} else if err != nil || after != c[1] {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, after, c[1])
+		}
+	}
+}
+
+// What a person is shown is what changes, and only that.
 func TestAdd_shown(t *testing.T) {
-	_, a, err := added(t, "plugins:\n  time:\n")
-	if err != nil || strings.Join(a.Lines, "\n") != "  files:\n    grants:\n      - fs: read ~/notes/todo.txt" || a.Line != newLine {
-		t.Errorf("%+v %v", a, err)
+	for before, want := range map[string]string{
+		"plugins:\n  time:\n": "+   files:\n+     grants:\n+       - fs: read ~/notes/todo.txt",
+		"plugins:\n  files:\n    grants:\n      - fs: read ~/a":                           "+       - fs: read ~/notes/todo.txt",
+		"plugins:\r\n  files:\r\n    grants: [] # a\r\n  time:\r\n    grants: [] # b\r\n": "-     grants: [] # a\n+     grants:    # a\n+       - fs: read ~/notes/todo.txt",
+		"plugins: {files: {disabled: false}}\n\nask: off\n":                               "- plugins: {files: {disabled: false}}\n+ plugins: {files: {disabled: false, grants: [\"fs: read ~/notes/todo.txt\"]}}",
+	} {
+		_, a, err := added(t, before)
+		if err != nil || strings.Join(a.Difference, "\n") != want || a.Line != newLine {
+			t.Errorf("%s: %+v %v", before, a, err)
+		}
 	}
 }
 

@@ -3,38 +3,51 @@ package settings
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// spliced puts a line behind the last one of a plugin's grants, and the keys that lead there where they are missing.
-// False: there are braces on the way.
+// spliced puts a line behind the last one of a plugin's grants, and the keys that lead there where they are missing: in
+// lines of its own, or between the braces that are there. False: it is written in a way that has no place for it.
 func spliced(data []byte, root *yaml.Node, plugin, line string) ([]byte, bool) {
 	t := &yamlText{lines: bytes.SplitAfter(data, []byte("\n"))}
 	t.order(root)
 	at, margin := root, 0 // of the keys of at
 	path := []string{"plugins", plugin, "grants"}
 	for i, name := range path {
-		missing := block(path[i:], line)
 		if at == nil || len(at.Content) == 0 {
-			return t.insert(len(t.lines), margin, missing), at == nil
+			return t.insert(len(t.lines), margin, block(path[i:], line)), at == nil
 		}
-		if at.Kind != yaml.MappingNode || at.Style&yaml.FlowStyle != 0 {
+		if at.Kind != yaml.MappingNode {
 			return nil, false
 		}
-		margin = at.Content[0].Column - 1
 		key, value := entry(at, name)
+		if at.Style&yaml.FlowStyle != 0 {
+			if key == nil {
+				return t.join(at, braced(path[i:], line))
+			}
+			at = value
+			continue
+		}
+		margin = at.Content[0].Column - 1
 		switch {
 		case key == nil:
-			return t.insert(t.end(at), margin, missing), true
-		case isNull(value):
+			return t.insert(t.end(at), margin, block(path[i:], line)), true
+		case isNull(value) || t.blank(value):
 			return t.insert(key.Line, margin+2, block(path[i+1:], line)), true
 		}
 		at = value
 	}
-	if at.Kind != yaml.SequenceNode || at.Style&yaml.FlowStyle != 0 {
+	switch {
+	case at.Kind != yaml.SequenceNode:
 		return nil, false
+	case at.Style&yaml.FlowStyle != 0:
+		return t.join(at, braced(nil, line))
 	}
 	return t.insert(t.end(at), at.Column-1, block(nil, line)), true
 }
@@ -45,6 +58,20 @@ func block(keys []string, line string) (lines []string) {
 		lines = append(lines, strings.Repeat("  ", i)+key+":")
 	}
 	return append(lines, strings.Repeat("  ", len(keys))+"- "+line)
+}
+
+// braced is block between braces, where a line is always in quotes.
+func braced(keys []string, line string) string {
+	text := strconv.Quote(notation.Unpaste(line))
+	for i := len(keys) - 1; i >= 0; i-- {
+		if keys[i] == "grants" {
+			text = "[" + text + "]"
+		}
+		if text = keys[i] + ": " + text; i > 0 {
+			text = "{" + text + "}"
+		}
+	}
+	return text
 }
 
 func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
@@ -106,4 +133,90 @@ func (t *yamlText) insert(n, margin int, lines []string) []byte {
 		before = slices.Concat(before, []byte(strings.Repeat(" ", margin)+line), end)
 	}
 	return append(before, bytes.Join(t.lines[n:], nil)...)
+}
+
+// offset is where a node begins, in bytes of the whole text.
+func (t *yamlText) offset(n *yaml.Node) int {
+	line, within := t.lines[n.Line-1], 0
+	for range n.Column - 1 { // columns are characters
+		_, size := utf8.DecodeRune(line[within:])
+		within += size
+	}
+	return len(bytes.Join(t.lines[:n.Line-1], nil)) + within
+}
+
+// blank puts blanks in place of a list or map with nothing in it, if only a comment follows on its line: what stands
+// behind it stays in its column. False: it is not such a node.
+func (t *yamlText) blank(n *yaml.Node) bool {
+	if n.Style&yaml.FlowStyle == 0 || len(n.Content) > 0 {
+		return false
+	}
+	whole := bytes.Join(t.lines, nil)
+	from := t.offset(n)
+	to, _ := closing(whole[from:])
+	rest, _, _ := bytes.Cut(whole[from+to:], []byte("\n"))
+	rest = bytes.TrimSpace(rest)
+	if to == 0 || bytes.ContainsRune(whole[from:from+to], '\n') || len(rest) > 0 && rest[0] != '#' {
+		return false
+	}
+	line := slices.Concat(whole[:from], bytes.Repeat([]byte(" "), to), whole[from+to:])
+	if t.lines = bytes.SplitAfter(line, []byte("\n")); len(rest) == 0 {
+		text := t.lines[n.Line-1]
+		end := text[len(bytes.TrimRight(text, "\r\n")):]
+		t.lines[n.Line-1] = slices.Concat(bytes.TrimRight(text, " \t\r\n"), end)
+	}
+	return true
+}
+
+// join puts an item behind the last one between braces.
+func (t *yamlText) join(n *yaml.Node, item string) ([]byte, bool) {
+	whole := bytes.Join(t.lines, nil)
+	from := t.offset(n)
+	end, last := closing(whole[from:])
+	if end == 0 {
+		return nil, false
+	}
+	switch whole[from+last-1] {
+	case ',':
+		item = " " + item
+	case '[', '{':
+	default:
+		item = ", " + item
+	}
+	return slices.Concat(whole[:from+last], []byte(item), whole[from+last:]), true
+}
+
+// closing is where the list or map ends that a text begins with, behind its brace, and where its last item does, or the comma
+// after it. 0: it does not end.
+func closing(text []byte) (end, last int) {
+	depth, quote, before := 0, byte(0), byte(0) // before: the last byte that is neither blank nor in a comment
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		blank := bytes.IndexByte([]byte(" \t\r\n"), c) >= 0
+		switch {
+		case quote == '"' && c == '\\', quote == '\'' && bytes.HasPrefix(text[i:], []byte("''")):
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case blank:
+			continue
+		case c == '#' && i > 0 && bytes.IndexByte([]byte(" \t\r\n"), text[i-1]) >= 0:
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+			continue
+		case (c == '"' || c == '\'') && bytes.IndexByte([]byte("[{,:"), before) >= 0:
+			quote = c
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			if depth--; depth == 0 {
+				return i + 1, last
+			}
+		}
+		before, last = c, i+1
+	}
+	return 0, 0
 }
