@@ -32,6 +32,15 @@ func TestIn_translated(t *testing.T) {
 	t.Logf("%d secrets, %d others", len(labels(translated)), len(labels(others)))
 }
 
+// TestIn_joiners: characters that join or part letters and are not seen make no difference.
+func TestIn_joiners(t *testing.T) {
+	for _, text := range []string{"\u0631\u0645\u0632\u200c\u0639\u0628\u0648\u0631", "pass\u200dword", "pass\u200cword"} {
+		if !secretword.In(text) {
+			t.Errorf("%q is no secret", text)
+		}
+	}
+}
+
 // TestIn_kinds: each kind of secret is known in the languages of most people.
 func TestIn_kinds(t *testing.T) {
 	for _, text := range labels(`
@@ -69,8 +78,8 @@ hi: पासवर्ड|पिन|रिकवरी वाक्यांश|
 bn: পাসওয়ার্ড|পিন|কার্ড নম্বর|নিরাপত্তা কোড|ওটিপি
 mr: गुप्त कोड|कार्ड क्रमांक
 ta: கடவுச்சொல்|இரகசிய எண்|அட்டை எண்
-te: పాస్‌వర్డ్|కార్డ్ నంబర్|రహస్య కోడ్
-ml: പാസ്‌വേഡ്|രഹസ്യ കോഡ്
+te: పాస్వర్డ్|కార్డ్ నంబర్|రహస్య కోడ్
+ml: പാസ്വേഡ്|രഹസ്യ കോഡ്
 kn: ಗುಪ್ತಪದ
 gu: પાસવર્ડ|પિન|કાર્ડ નંબર
 pa: ਪਾਸਵਰਡ|ਕਾਰਡ ਨੰਬਰ

@@ -52,7 +52,7 @@ ky: Сырсөз|Эски сырсөз|Калыбына келтирүү код�
 lt: Slaptažodis|Senas slaptažodis|Atkūrimo kodai|Kortelės numeris|Įrašykite slaptažodį
 lv: Parole|Vecā parole|Atkopšanas kodi|Ievadiet savu paroli
 mk: Лозинка|Стара лозинка
-ml: പാസ്സ്‌വേഡ്|പഴയ പാസ്‌വേര്‍ഡ്
+ml: പാസ്സ്വേഡ്|പഴയ പാസ്വേര്ഡ്
 mn: Нууц үг|Хуучин нууц үг|Сэргээх кодууд|Нууц үгээ оруулна уу
 mr: गुप्तशब्द|जुना गुप्तशब्द
 ms: Kata laluan|Kata laluan lama
@@ -113,7 +113,7 @@ eo: Retpoŝtadreso|Priskribo|Serĉu
 es: Nombre|First name|Apellidos|Apellido|Last name|Correo electrónico|Email address|Dirección de correo electrónico|Teléfono|Número de teléfono|Phone number|País|Country|Dirección de envío|Shipping address|Ciudad|City|Título|Title|Descripción|Description|Fecha|Date|Name|Cantidad|Quantity|Palabra clave|Keyword|Buscar|Search
 et: Eesnimi|Perenimi|E-maili aadress|Telefoninumber|Riik|Tarneaadress|Linn|Pealkiri|Kirjeldus|Kuupäev|Nimi|Kogus|Märksõna|Otsi|Kinkekaardi kood|Kasutajanimi|Teema|Sõnum|Maakond|Postiindeks|Hind|Toode|Arvustus|Tulemus|Märkmed
 eu: Izena|Abizena|Eposta helbidea|Telefono zenbakia|Herria|Bidalketa helbidea|Hiria|Izenburua|Azalpena|Data|Zenbatekoa|Hitz klabea|Bilatu|Beherapen txartelaren kodea|Erabiltzailea|Gaia|Mezua|Herrialdea|Posta kodea|Salneurria|Produktua|Iritzia eman|Puntuaketa|Notak
-fa: نام|نام خانوادگی|ایمیل|شماره تلفن|شماره تلقن|کشور|آدرس تحویل|شهر|عنوان|توضیحات|تاریخ|تعداد|کلمه کلیدی|جستجو|کد کوپن|نام‌کاربری|موضوع|پیغام|استان|کد پستی|قیمت|محصول|مرور|امتیاز|یادداشت ها
+fa: نام|نام خانوادگی|ایمیل|شماره تلفن|شماره تلقن|کشور|آدرس تحویل|شهر|عنوان|توضیحات|تاریخ|تعداد|کلمه کلیدی|جستجو|کد کوپن|نامکاربری|موضوع|پیغام|استان|کد پستی|قیمت|محصول|مرور|امتیاز|یادداشت ها
 fi: Etunimi|Sukunimi|Sähköpostiosoite|Puhelinnumero|Maa|Toimitusosoite|Kaupunki|Otsikko|Kuvaus|Päivämäärä|Nimi|Määrä|Avainsana|Haku|Kupongin koodi|Käyttäjänimi|Aihe|Viesti|Lääni|Postinumero|Hinta|Tuote|Esikatselu|Pisteet|Huomautukset
 fr: Prénom|Nom|Adresse e-mail|Numéro de téléphone|Pays|Adresse de livraison|Ville|Titre|Description|Date|Quantité|Mot-clef|Rechercher|Code de réduction|Nom d'utilisateur|Objet|Message|État/Région|Code postal|Prix|Produit|Avis|Score|Notes
 ga: R-phost|Cur síos|Cuardach
@@ -142,7 +142,7 @@ lb: E-mail Adress
 lt: Vardas|Pavardė|El. pašto adresas|Telefono numeris|Šalis|Pristatymo adresas|Miestas|Pavadinimas|Apibūdinimas|Data|Kiekis|Raktažodis|Paieška|Kupono kodas|Naudotojo vardas|Tema|Žinutė|Valstija / Apskritis|Miesto / Pašto kodas|Kaina|Prekė|Apžvalga|Įvertinimas|Pastabos
 lv: Vārds|Uzvārds|E-pasta adrese|Telefona numurs|Valsts|Piegādes adrese|Pilsēta|Apraksts|Meklēt|Lietotājvārds|Apgabals/Rajons|Pasta indekss|Produkts|Piezīmes
 mk: Адреса за е-пошта (email)|Опис|Барај
-ml: ഇ-മെയില്‍ വിലാസം|വിവരണം|പരതുക
+ml: ഇ-മെയില് വിലാസം|വിവരണം|പരതുക
 mn: Имэйл хаяг|Товчхон|Хайлт|Хэрэглэгчийн нэр
 mr: पहिले नाव|आडनाव|विपत्र पत्ता|फोन नंबर|देश|शिपिंग पत्ता|शहर|नाव|शोधा|राज्य / देश|पोस्ट / झिप-कोड|उत्पादन|गुणसंख्या
 ms: Alama emel|Penerangan|Cari
