@@ -61,6 +61,7 @@ type instr struct {
 	look     look
 	back     bool // goes to the left
 	assert   syntax.NodeType
+	options  syntax.RegexOptions // of an opRef and an opAssert: in which mode characters are compared
 	char     class
 	x, y     int
 	min, max int
@@ -154,9 +155,6 @@ func (c *compiler) here() int { return len(c.p.code) }
 
 // node adds the code of a tree.
 func (c *compiler) node(n *syntax.RegexNode) error {
-	if n.Options&syntax.IgnoreCase != 0 && n.T == syntax.NtRef {
-		return errors.New("a reference without regard to case is not known")
-	}
 	switch n.T {
 	case syntax.NtEmpty, syntax.NtUpdateBumpalong:
 		return nil
@@ -179,7 +177,7 @@ func (c *compiler) node(n *syntax.RegexNode) error {
 	case syntax.NtPosLook, syntax.NtNegLook, syntax.NtAtomic:
 		return c.look(n)
 	case syntax.NtRef:
-		c.emit(instr{op: opRef, x: c.groups[n.M], back: behind(n)})
+		c.emit(instr{op: opRef, x: c.groups[n.M], back: behind(n), options: n.Options})
 		return nil
 	case syntax.NtResetCapture:
 		if group, used := c.groups[n.M]; used {
@@ -187,7 +185,7 @@ func (c *compiler) node(n *syntax.RegexNode) error {
 		}
 		return nil
 	case syntax.NtBol, syntax.NtEol, syntax.NtBeginning, syntax.NtEndZ, syntax.NtEnd, syntax.NtECMABoundary, syntax.NtNonECMABoundary:
-		c.emit(instr{op: opAssert, assert: n.T})
+		c.emit(instr{op: opAssert, assert: n.T, options: n.Options})
 		return nil
 	}
 	return c.chars(n)

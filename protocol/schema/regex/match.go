@@ -144,7 +144,7 @@ func (m *matcher) step(i *instr, pc, pos int) (next, at int, ok bool) {
 		at, ok = m.again(i, pos)
 		return pc + 1, at, ok
 	case opAssert:
-		return pc + 1, pos, m.holds(i.assert, pos)
+		return pc + 1, pos, m.holds(i, pos)
 	case opLook:
 		at, ok = m.looks(i, pc, pos)
 		return i.x, at, ok
@@ -256,7 +256,7 @@ func (m *matcher) again(i *instr, pos int) (at int, ok bool) {
 		return 0, false
 	}
 	for k := range n {
-		if m.text[begin+k] != m.text[from+k] {
+		if a, b := m.text[begin+k], m.text[from+k]; a != b && (i.options&syntax.IgnoreCase == 0 || !syntax.IsCaseEquivalent(a, b, i.options)) {
 			return 0, false
 		}
 	}
@@ -313,23 +313,18 @@ func (m *matcher) looks(i *instr, pc, pos int) (at int, ok bool) {
 }
 
 // holds reports whether something is so at a position.
-func (m *matcher) holds(what syntax.NodeType, pos int) bool {
-	switch what {
+func (m *matcher) holds(i *instr, pos int) bool {
+	switch i.assert {
 	case syntax.NtBeginning:
 		return pos == 0
 	case syntax.NtEnd, syntax.NtEndZ:
 		return pos == len(m.text)
 	case syntax.NtBol:
-		return pos == 0 || breaks(m.text[pos-1])
+		return pos == 0 || syntax.IsECMALineTerminator(m.text[pos-1])
 	case syntax.NtEol:
-		return pos == len(m.text) || breaks(m.text[pos])
+		return pos == len(m.text) || syntax.IsECMALineTerminator(m.text[pos])
 	}
-	boundary := (pos > 0 && isWord(m.text[pos-1])) != (pos < len(m.text) && isWord(m.text[pos]))
-	return boundary == (what == syntax.NtECMABoundary)
-}
-
-func breaks(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }
-
-func isWord(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_'
+	before := pos > 0 && syntax.IsECMAWordCharWithOptions(i.options, m.text[pos-1])
+	behind := pos < len(m.text) && syntax.IsECMAWordCharWithOptions(i.options, m.text[pos])
+	return (before != behind) == (i.assert == syntax.NtECMABoundary)
 }

@@ -82,7 +82,7 @@ func TestMatch_long(t *testing.T) {
 
 // pieces are what patterns of TestMatch_oracle are made of.
 var pieces = []string{"a", "b", "c", ".", `\d`, `\w`, `\W`, `\s`, "[ab]", "[^a]", `[a-c\d]`, `\b`, `\B`, "^", "$", "(a|b)", "(?:ab|a)", "(a*)", "(b+)?", "(?:a|)", "(a)(b)?", `\1`, "é", `\u0061`, `\x62`, "(?=a)", "(?!b)", "(?<=a)", "(?<!b)",
-	"(?=(a+))", `(?<=(\w)b)`, "a{2}", "(?:ab){1,2}", "(a|ab)(c|bcd)", "[^]", "[]", "(?<n>a)", `\k<n>`, "(?:a*?)", "(?:)", "()"}
+	"(?=(a+))", `(?<=(\w)b)`, "a{2}", "(?:ab){1,2}", "(a|ab)(c|bcd)", "[^]", "[]", "(?<n>a)", `\k<n>`, "(?:a*?)", "(?:)", "()", "(?i:A)", `(?i:(\w)\1)`, `(?i:\b)`, `(?i:\B)`, "(?i:[s-z])", "(?m:^)", "(?m:$)", "(?s:.)", "😀"}
 
 var quantifiers = []string{"", "", "", "", "*", "+", "?", "*?", "+?", "??", "{0}", "{2}", "{1,}", "{0,2}", "{1,3}?"}
 
@@ -109,7 +109,7 @@ func madePattern(r *rand.Rand, depth int) string {
 func TestMatch_oracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tried, matched, unknown := 0, 0, 0
-	for range 20_000 {
+	for range 40_000 {
 		source := madePattern(r, 2)
 		unicode := r.IntN(2) == 0
 		options := []regexp2.CompileOption{regexp2.ECMAScript}
@@ -129,7 +129,7 @@ func TestMatch_oracle(t *testing.T) {
 		for range 8 {
 			var text strings.Builder
 			for range r.IntN(8) {
-				text.WriteString([]string{"a", "a", "b", "b", "c", "d", "1", " ", "\n", "é", "_", "\u2028", "😀"}[r.IntN(13)])
+				text.WriteString([]string{"a", "a", "b", "b", "c", "d", "1", " ", "\n", "é", "_", "\u2028", "😀", "A", "S", "ſ", "\u212a", "É"}[r.IntN(18)])
 			}
 			want, err := re.MatchString(text.String())
 			if err != nil {
