@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
@@ -49,6 +50,9 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 		o.Tokens = tokens
 	}
 	listener, err := streamable.Listen(o)
+	if errors.Is(err, streamable.ErrNoTokens) {
+		return nil, voice.Hint(err, "%s makes the first token: start again then", tokenCommand(s))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +88,18 @@ func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
 
 // tokenAdvice is how a client comes by a token: client-config knows only that of loopback addresses.
 func tokenAdvice(s *settings.Settings, url string) string {
-	var flags string
-	if s.Source("state") == settings.FromFlag {
-		flags = " --state " + s.Text("state")
-	}
 	if _, err := httpServer(s); err != nil {
-		return "sallyport token NAME" + flags + " makes one, for this server's next start"
+		return tokenCommand(s) + " makes one, for this server's next start"
 	}
-	return "sallyport client-config CLIENT --http " + url + flags + " prints it"
+	return withFlags(s, "sallyport client-config CLIENT --http "+url) + " prints it"
+}
+
+// tokenCommand is what a person types to make a token for these settings.
+func tokenCommand(s *settings.Settings) string { return withFlags(s, "sallyport token NAME") }
+
+// withFlags is a command that finds the files of these settings.
+func withFlags(s *settings.Settings, command string) string {
+	return strings.TrimSpace(command + " " + s.Flags())
 }
 
 // httpTokens are the tokens that may call: the named ones, and this machine's own on loopback. Nil
@@ -117,8 +125,11 @@ func httpTokens(s *settings.Settings) (*auth.Tokens, error) {
 
 func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
 	tokens, err := auth.Load(s.TokensFile())
-	if errors.Is(err, fs.ErrNotExist) && s.Text("http.tokens") == "" {
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && s.Text("http.tokens") == "":
 		return nil, nil
+	case missing:
+		return nil, voice.Hint(fmt.Errorf("http.tokens: there is no file %s", s.TokensFile()), "%s makes it with its first token: start again then", tokenCommand(s))
 	}
 	return tokens, err
 }

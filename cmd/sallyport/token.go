@@ -32,7 +32,7 @@ func newToken(std stdio) *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(std.out, token)
-			fmt.Fprintf(std.err, "its hash is in %s; a running server reads it at its next start\n", s.TokensFile())
+			fmt.Fprintf(std.err, "its hash is in %s; a server that runs knows it from its next start\n", s.TokensFile())
 			return nil
 		},
 	}

@@ -40,10 +40,10 @@ func TestHandler_OneFault(t *testing.T) {
 		{"host", "", headers{"Host": "rebound.example:80"}, 403, refused(`host "rebound.example:80" is not this machine`)},
 		{"host with local prefix", "", headers{"Host": "127.0.0.1.evil.example"}, 403, refused(`host "127.0.0.1.evil.example" is not this machine`)},
 
-		{"no token", "", headers{"Authorization": "-"}, 401, refused("a bearer token is required")},
-		{"other scheme", "", headers{"Authorization": "Basic c2VjcmV0"}, 401, refused("a bearer token is required")},
-		{"wrong token", "", headers{"Authorization": "Bearer wrong"}, 401, refused("the token is not known")},
-		{"empty token", "", headers{"Authorization": "Bearer "}, 401, refused("the token is not known")},
+		{"no token", "", headers{"Authorization": "-"}, 401, refused(noToken)},
+		{"other scheme", "", headers{"Authorization": "Basic c2VjcmV0"}, 401, refused(noToken)},
+		{"wrong token", "", headers{"Authorization": "Bearer wrong"}, 401, refused(unknownToken)},
+		{"empty token", "", headers{"Authorization": "Bearer "}, 401, refused(unknownToken)},
 		{"two tokens", "", headers{"Authorization": bearer + "\n" + bearer}, 400, refused("more than one Authorization header")},
 
 		{"no type", "", headers{"Content-Type": "-"}, 415, refused("Content-Type must be application/json")},
@@ -104,7 +104,7 @@ func TestHandler_Order(t *testing.T) {
 	}{
 		{403, refused(`origin "https://evil.example" is not allowed (http.origins)`), func() { delete(extra, "Origin") }},
 		{403, refused(`host "evil.example" is not this machine`), func() { delete(extra, "Host") }},
-		{401, refused("a bearer token is required"), func() { extra["Authorization"] = "Bearer secret" }},
+		{401, refused(noToken), func() { extra["Authorization"] = "Bearer secret" }},
 		{415, refused("Content-Type must be application/json"), func() { delete(extra, "Content-Type") }},
 		{406, refused("Accept must allow application/json and text/event-stream"), func() { delete(extra, "Accept") }},
 		{413, refused("the message is over the limit of 1000 bytes"), func() { body = `[{]` }},
@@ -170,7 +170,7 @@ func TestHandler_Preflight(t *testing.T) {
 	if got := r.Header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("an evil page is allowed as %q", got)
 	}
-	r = s.want("error to a page", "POST", "", headers{"Origin": "https://app.example.com"}, 401, refused("a bearer token is required"))
+	r = s.want("error to a page", "POST", "", headers{"Origin": "https://app.example.com"}, 401, refused(noToken))
 	if r.Header.Get("Access-Control-Allow-Origin") == "" || !strings.Contains(r.Header.Get("Access-Control-Expose-Headers"), "Mcp-Session-Id") {
 		t.Errorf("the page cannot read the answer: %v", r.Header)
 	}
@@ -186,7 +186,7 @@ func TestHandler_Challenge(t *testing.T) {
 		}
 	}
 	s.url += "?access_token=secret&token=secret"
-	s.want("token in the query", "POST", "{}", nil, 401, refused("a bearer token is required"))
+	s.want("token in the query", "POST", "{}", nil, 401, refused(noToken))
 	s.want("token in the header", "POST", modernBody("tools/list", ""), modernHeaders("tools/list", "", headers{"Authorization": "Bearer secret"}), 200, okBody)
 	if got := f.principal(); got != "token:ci" {
 		t.Errorf("principal %q", got)

@@ -27,6 +27,12 @@ func (x *exchange) conn() *listener.Conn {
 
 const anonymous = "anonymous"
 
+const (
+	noToken = "a bearer token is required: where this server runs, sallyport token NAME makes one for its next start"
+	// A server reads its tokens at its start.
+	unknownToken = "the token is not known: one that was made since this server started is known from its next start"
+)
+
 // authenticate finds out whose request it is.
 func (x *exchange) authenticate() *refusal {
 	// Behind a proxy the user at the other end of a socket is the proxy's, and not the caller.
@@ -48,15 +54,15 @@ func (x *exchange) authenticate() *refusal {
 		return refuse(http.StatusBadRequest, "more than one Authorization header")
 	}
 	if len(values) == 0 {
-		return unauthorized("a bearer token is required", "")
+		return unauthorized(noToken, "")
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return unauthorized("a bearer token is required", "")
+		return unauthorized(noToken, "")
 	}
 	name, proof, ok := x.h.options.Tokens.Verify(strings.TrimSpace(token))
 	if !ok {
-		return unauthorized("the token is not known", `, error="invalid_token"`)
+		return unauthorized(unknownToken, `, error="invalid_token"`)
 	}
 	x.principal, x.proof = "token:"+name, proof
 	return nil

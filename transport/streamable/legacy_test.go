@@ -102,7 +102,7 @@ func TestLegacy_SessionBelongsToPrincipal(t *testing.T) {
 	bob := headers{"Mcp-Session-Id": id, "Authorization": "Bearer b"}
 	s.want("bob", "POST", legacyBody(1, "ping", "{}"), bob, 404, errorBody("1", -32600, gone))
 	s.want("bob's DELETE", "DELETE", "", bob, 404, refused(gone))
-	s.want("nobody", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id}, 401, refused("a bearer token is required"))
+	s.want("nobody", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id}, 401, refused(noToken))
 	s.want("alice", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id, "Authorization": "Bearer a"}, 200, okBody)
 }
 

@@ -9,7 +9,7 @@ import (
 func TestRate_PerAddress(t *testing.T) {
 	s := start(t, newFake(), &Options{Rate: Rate{PerSecond: 0.5, Burst: 2}, Tokens: tokens{"secret": "ci"}})
 	for range 2 {
-		s.want("in the burst", "POST", "{}", nil, 401, refused("a bearer token is required"))
+		s.want("in the burst", "POST", "{}", nil, 401, refused(noToken))
 	}
 	r := s.want("too many", "POST", "{}", nil, 429, refused("too many requests: wait 2 s"))
 	if got := r.Header.Get("Retry-After"); got != "2" {

@@ -483,7 +483,7 @@ func TestServe_UnixSocketBehindProxy(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	s := serve(t, f, &Options{Addr: "unix:" + path, BehindProxy: true, LegacySSE: true, Tokens: tokens{"secret": "ci"}})
 	call := modernHeaders("tools/call", "echo", nil)
-	none, unknown := refused("a bearer token is required"), refused("the token is not known")
+	none, unknown := refused(noToken), refused(unknownToken)
 	for _, test := range []struct {
 		name, method, endpoint string
 		extra                  headers

@@ -164,6 +164,9 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// ErrNoTokens is part of the errors of Check about an address that needs tokens.
+var ErrNoTokens = errors.New("add tokens (sallyport token NAME)")
+
 // Check refuses a plan that would let strangers in, or in clear text, and settings that do not go
 // together. The error says what to do.
 func (o *Options) Check() error {
@@ -195,7 +198,7 @@ func (o *Options) checkSocket() error {
 	case o.TLSCert != "":
 		return errors.New("a unix socket has no TLS: leave --tls-cert and --tls-key out")
 	case o.BehindProxy && o.Tokens == nil:
-		return fmt.Errorf("%s behind a proxy can be reached from other machines: add tokens (http.tokens)", o.Addr)
+		return fmt.Errorf("%s behind a proxy can be reached from other machines: %w", o.Addr, ErrNoTokens)
 	}
 	return nil
 }
@@ -207,23 +210,22 @@ func (o *Options) checkReach() error {
 	}
 	if o.loopback() {
 		if o.Tokens == nil {
-			return fmt.Errorf("%s behind a proxy can be reached from other machines: add tokens (http.tokens)", o.Addr)
+			return fmt.Errorf("%s behind a proxy can be reached from other machines: %w", o.Addr, ErrNoTokens)
 		}
 		return nil
 	}
-	var missing []string
-	if o.Tokens == nil {
-		missing = append(missing, "tokens (http.tokens)")
-	}
-	if o.TLSCert == "" && !o.BehindProxy {
-		missing = append(missing, "--tls-cert and --tls-key, or --behind-proxy")
-	}
-	if len(missing) == 0 {
-		return nil
-	}
 	_, port, _ := net.SplitHostPort(o.Addr)
-	return fmt.Errorf("%s can be reached from other machines: add %s; or listen on 127.0.0.1:%s",
-		o.Addr, strings.Join(missing, ", and "), port)
+	const reached, tls, otherwise = "%s can be reached from other machines", "--tls-cert and --tls-key, or --behind-proxy", "; or listen on 127.0.0.1:%s"
+	clear := o.TLSCert == "" && !o.BehindProxy
+	switch {
+	case o.Tokens == nil && clear:
+		return fmt.Errorf(reached+": %w, and "+tls+otherwise, o.Addr, ErrNoTokens, port)
+	case o.Tokens == nil:
+		return fmt.Errorf(reached+": %w"+otherwise, o.Addr, ErrNoTokens, port)
+	case clear:
+		return fmt.Errorf(reached+": add "+tls+otherwise, o.Addr, port)
+	}
+	return nil
 }
 
 // normalOrigin returns scheme://host[:port] in lower case and without the scheme's own port, ""
