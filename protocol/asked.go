@@ -91,9 +91,6 @@ func requires(err error) (text string, required json.RawMessage) {
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &guest):
-		if rawjson.Valid(guest.Data) != nil {
-			return "", nil
-		}
 		required = rawjson.Get(guest.Data, "requiredCapabilities")
 		if !rawjson.IsObject(required) || len(required) > maxRequires {
 			return "", nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -94,6 +95,51 @@ func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
 	got := handle(t, c, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t-any","_meta":{`+modernMeta+`,"fail":{"code":-32601}}}}`)
 	if got.Refused || got.Err == nil || got.Err.Code != jsonrpc.CodeInternal {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A guest's JSON-RPC error is cleaned and bounded as its answers are, also one that says what the client should declare.
+func TestResponse_GuestErrorIsPlain(t *testing.T) {
+	const hidden = "\x1b[2J\u202e\u200b\U000e0041"
+	long := strings.Repeat("long ", 100_000)
+	var fail *runtime.GuestError
+	s := NewServer(newCatalog(t, func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, fail }), nil)
+	c := s.Connect(ConnOptions{})
+	defer c.Close()
+	old := s.Connect(ConnOptions{})
+	defer old.Close()
+	handle(t, old, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	text := func(s string) string { return string(rawjson.AppendString(nil, s)) }
+	for name, e := range map[string]runtime.GuestError{
+		"hidden in the message":    {Code: 7, Message: "visible" + hidden},
+		"hidden in the data":       {Code: 7, Message: "visible", Data: json.RawMessage(`{` + text("k"+hidden) + `:` + text(hidden) + `}`)},
+		"hidden where it asks":     {Code: -1, Message: "visible" + hidden, Data: json.RawMessage(`{"requiredCapabilities":{"roots":{` + text("k"+hidden) + `:` + text(hidden) + `}}}`)},
+		"a long message":           {Code: 7, Message: "visible" + long},
+		"long data":                {Code: 7, Message: "visible", Data: json.RawMessage(text(long))},
+		"a long message that asks": {Code: -1, Message: "visible" + long, Data: json.RawMessage(`{"requiredCapabilities":{"roots":{}}}`)},
+	} {
+		for _, test := range []struct {
+			method, params, meta string
+			most                 int
+		}{
+			{"tools/call", `"name":"t-any"`, modernMeta, 17 << 10},
+			{"tools/call", `"name":"t-any"`, modernMeta + `,"dev.sallyport/maxBytes":600`, 1200},
+			{"tools/call", `"name":"t-any"`, "", 17 << 10},
+			{"prompts/get", `"name":"t-plain"`, modernMeta, 17 << 10},
+			{"prompts/get", `"name":"t-plain"`, "", 17 << 10},
+			{"resources/read", `"uri":"test://text"`, modernMeta, 17 << 10},
+		} {
+			now := e
+			fail = &now
+			meta, to := "", old
+			if test.meta != "" {
+				to, meta = c, `,"_meta":{`+test.meta+`}`
+			}
+			got := string(handle(t, to, `{"jsonrpc":"2.0","id":1,"method":"`+test.method+`","params":{`+test.params+meta+`}}`).Body)
+			if len(got) > test.most || !strings.Contains(got, "visible") || strings.ContainsAny(got, hidden[:1]+"\u202e\u200b\U000e0041") || strings.Contains(got, `\u001b`) {
+				t.Errorf("%s, %s %s: %d bytes: %.300q", name, test.method, test.meta, len(got), got)
+			}
+		}
 	}
 }
 

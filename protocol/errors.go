@@ -34,6 +34,9 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 		wire  *jsonrpc.Error
 		guest *runtime.GuestError
 	)
+	if errors.As(err, &guest) {
+		r.plain(guest)
+	}
 	if body, wire, ok := r.failedAsking(err); ok {
 		return body, wire
 	}
@@ -101,18 +104,32 @@ func (r *request) bug(err error) *jsonrpc.Error {
 	return e
 }
 
-// guestError maps a plugin's JSON-RPC error.
+// maxGuestError bounds the message and the data of a plugin's JSON-RPC error, in bytes each; the client's own bound of an
+// answer may lower it.
+const maxGuestError = 16 << 10
+
+// plain makes a plugin's JSON-RPC error fit for clients: cleaned as its answers are, and bounded. Data that is too long
+// is left out.
+func (r *request) plain(g *runtime.GuestError) {
+	most := maxGuestError
+	if w, err := r.wishes(); err == nil {
+		most = lower(most, w.MaxBytes)
+	}
+	g.Message, _ = clean.Text(clean.Cut(g.Message, most))
+	if rawjson.Valid(g.Data) != nil || len(g.Data) > most {
+		g.Data = nil
+		return
+	}
+	g.Data, _ = clean.JSON(g.Data, nil)
+}
+
+// guestError maps a plugin's JSON-RPC error, which is plain.
 func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
-	message, _ := clean.Text(g.Message)
 	if g.Code == codeResourceNotFound && r.method == "resources/read" {
-		return r.resourceNotFound(message)
+		return r.resourceNotFound(g.Message)
 	}
 	hints := r.hinted()
-	e := &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(message)}
-	if rawjson.Valid(g.Data) == nil {
-		e.Data, _ = clean.JSON(g.Data, nil)
-	}
-	return e
+	return &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(g.Message), Data: g.Data}
 }
 
 func (r *request) resourceNotFound(message string) *jsonrpc.Error {
