@@ -24,6 +24,13 @@ func Read(path string) ([]byte, Stamp, error) { return read(path, nil) }
 
 // read uses the memory of buf if the file fits.
 func read(path string, buf []byte) ([]byte, Stamp, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		_, err = from(path, info) // before it is opened: a pipe would be waited at for ever
+	}
+	if err != nil {
+		return nil, Stamp{}, Plain(err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, Stamp{}, Plain(err)

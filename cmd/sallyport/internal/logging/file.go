@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -27,6 +28,9 @@ type File struct {
 // Open opens a log file; lines also go to terminal.
 func Open(path string, terminal io.Writer) (*File, error) {
 	l := &File{terminal: terminal, path: path, max: maxLog}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would be waited at for ever
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
 	f, err := l.open()
 	if err != nil {
 		return nil, err
