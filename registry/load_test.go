@@ -101,7 +101,7 @@ func TestDescribe_limits(t *testing.T) {
 	dir := t.TempDir()
 	guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "p.wasm")
 	o := options(t, dir)
-	o.Defaults = runtime.Limits{Deadline: time.Nanosecond, Memory: 1, Output: 1}
+	o.Defaults = runtime.Limits{Deadline: time.Nanosecond, Memory: 64 << 10, Output: 1}
 	r := open(t, o)
 	tool, ok := r.Snapshot().Tool("p-say")
 	if !ok {

@@ -74,7 +74,7 @@ func TestAnswer_form(t *testing.T) {
 					t.Errorf("%v was taken: %s", wrong, out)
 				}
 			}
-			if _, out, code := h.answer("n", "answer", q.ID, "name=Ada"); code != exitTool || out != "" {
+			if _, out, code := h.answer("n", "answer", q.ID, "name=Ada"); code != exitTool || out != "nothing was changed\n" {
 				t.Errorf("%d %q", code, out)
 			}
 			seen, out, code := h.answer("y", "answer", q.ID, "name=Ada", "age=42")

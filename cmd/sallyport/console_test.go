@@ -253,7 +253,7 @@ func TestConsole_grant(t *testing.T) {
 	}
 	code, text := order("propose", c.Denials[0].Line, "")
 	var p console.Proposal
-	if err := json.Unmarshal([]byte(text), &p); err != nil || code != http.StatusOK || p.File != config || !slices.Contains(p.Lines, "      - fs: read "+note) {
+	if err := json.Unmarshal([]byte(text), &p); err != nil || code != http.StatusOK || p.File != config || !slices.Contains(p.Lines, "+       - fs: read "+note) {
 		t.Fatalf("%d %s", code, text)
 	}
 	if now, err := os.ReadFile(config); err != nil || string(now) != "# mine\n" {
