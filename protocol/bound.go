@@ -12,17 +12,17 @@ import (
 
 // bound cuts an answer that is over the limit. Texts are cut and marked; an answer with structured content or
 // data is replaced, since a part of it means nothing. The whole is kept for the caller.
-func (r *request) bound(ctx context.Context, o *rawjson.Object, limit int) {
+func (r *request) bound(ctx context.Context, o *rawjson.Object, b answer.Bound) {
 	size := answer.Size(*o)
-	if limit <= 0 || size <= limit {
+	if b.Bytes <= 0 || size <= b.Bytes {
 		return
 	}
 	uri := r.keepWhole(ctx, *o)
 	if answer.Divisible(*o) {
-		answer.Cut(o, limit, uri)
+		answer.Cut(o, b, uri)
 		return
 	}
-	f := &failure.Failure{Kind: runtime.KindLimit, Text: answer.TooLarge(size, limit)}
+	f := &failure.Failure{Kind: runtime.KindLimit, Text: answer.TooLarge(size, b)}
 	answer.Replace(o, r.subject+": "+f.Text, uri)
 	meta.Set(o, failure.Meta, f.Data(r.call))
 }

@@ -113,7 +113,7 @@ const maxGuestError = 16 << 10
 func (r *request) plain(g *runtime.GuestError) {
 	most := maxGuestError
 	if w, err := r.wishes(); err == nil {
-		most = lower(most, w.MaxBytes)
+		most = lower(most, w.MaxBytes).Bytes
 	}
 	g.Message, _ = clean.Text(clean.Cut(g.Message, most))
 	if rawjson.Valid(g.Data) != nil || len(g.Data) > most {

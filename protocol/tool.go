@@ -78,12 +78,12 @@ func (r *request) noTool(name string) error {
 	return jsonrpc.InvalidParams("unknown tool: %s", jsonrpc.Clip(name))
 }
 
-// lower is the lesser of two bounds, of which 0 is none.
-func lower(a, b int) int {
-	if a == 0 || b != 0 && b < a {
-		return b
+// lower is the lesser of the operator's and the client's bounds, of which 0 is none.
+func lower(operator, client int) answer.Bound {
+	if operator == 0 || client != 0 && client < operator {
+		return answer.Bound{Bytes: client, By: wish.MaxBytes}
 	}
-	return a
+	return answer.Bound{Bytes: operator, By: "limits.output"}
 }
 
 // runTool has the plugin run the tool. Its answer is checked and cleaned before anything it wrote lasts.

@@ -23,7 +23,8 @@ type callContext struct {
 	// hostCalls is what those weigh that the guest made since somebody looked at the clock; it makes one at a time.
 	hostCalls int
 
-	cause error // why the call ends when its time is over
+	cause overtime // why the call ends when its time is over, unless start is set
+	start bool     // it makes an image
 
 	mu     sync.Mutex
 	waiter context.Context // done when the call ends; nil before somebody waits or the call ended
@@ -68,17 +69,17 @@ func Attached(ctx context.Context) any {
 
 // newCall begins a call that has its turn. It must be closed.
 func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callContext {
-	limit := l.Deadline
+	cause := overtime{"limits.deadline", l.Deadline}
 	if patient {
-		limit = l.Task
+		cause = overtime{"limits.task", l.Task}
 	}
 	return &callContext{parent: ctx, stop: t.pool.stop, gate: g, turn: t, asking: l.Ask,
-		cause: errDeadline, until: time.Now().Add(limit)}
+		cause: cause, until: time.Now().Add(cause.limit)}
 }
 
 // newStart begins the making of an image, in which nobody can be asked.
 func newStart(ctx context.Context, g Gate, l Limits) *callContext {
-	return &callContext{parent: ctx, gate: g, cause: errStart, until: time.Now().Add(l.Start)}
+	return &callContext{parent: ctx, gate: g, start: true, until: time.Now().Add(l.Start)}
 }
 
 func (c *callContext) close() {
@@ -142,7 +143,7 @@ func (c *callContext) arm(left time.Duration) {
 	switch {
 	case c.waiter == nil:
 	case c.timer == nil:
-		c.timer = time.AfterFunc(left, func() { c.end(c.cause) })
+		c.timer = time.AfterFunc(left, func() { c.end(c.overtime()) })
 	default:
 		c.timer.Reset(left)
 	}
@@ -186,8 +187,17 @@ func (c *callContext) look() {
 	case c.stop != nil && c.stop.Err() != nil:
 		c.endLocked(errDrained)
 	case !c.until.IsZero() && !time.Now().Before(c.until):
-		c.endLocked(c.cause)
+		c.endLocked(c.overtime())
 	}
+}
+
+// overtime is why the call ends when its time is over.
+func (c *callContext) overtime() error {
+	if c.start {
+		return errStart
+	}
+	cause := c.cause
+	return &cause
 }
 
 // Deadline is when the call's time will be over, unless it is stopped before.

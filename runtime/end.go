@@ -6,16 +6,30 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
 // The causes for which a call's own context ends.
 var (
-	errDeadline = fmt.Errorf("the call's %w", context.DeadlineExceeded)
-	errStart    = fmt.Errorf("the start's %w", context.DeadlineExceeded)
-	errDrained  = fmt.Errorf("the plugin was closed: %w", context.Canceled)
+	errStart   = fmt.Errorf("the start's %w", context.DeadlineExceeded)
+	errDrained = fmt.Errorf("the plugin was closed: %w", context.Canceled)
 )
+
+// overtime is why a call ends whose time is over.
+type overtime struct {
+	setting string // which limited it
+	limit   time.Duration
+}
+
+func (o *overtime) Error() string {
+	return fmt.Sprintf("the call's %v: %s", context.DeadlineExceeded, o.said())
+}
+
+func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
+
+func (o *overtime) said() string { return fmt.Sprintf("%s is %s", o.setting, o.limit) }
 
 // maxStack bounds what is kept of a guest's stack: names in it are the guest's, of any length.
 const maxStack = 16 << 10
@@ -76,11 +90,12 @@ func outOfTime(ctx context.Context, err error, stack string) error {
 		cause = err
 	}
 	end := &EndError{Kind: KindCancelled, Message: "the call was cancelled", Stack: stack, Err: cause}
+	var over *overtime
 	switch {
 	case errors.Is(cause, errStart):
 		end.Kind, end.Message = KindDeadline, "the guest did not start in time"
-	case errors.Is(cause, errDeadline):
-		end.Kind, end.Message = KindDeadline, "the guest did not answer in time"
+	case errors.As(cause, &over):
+		end.Kind, end.Message = KindDeadline, "the guest did not answer in time: "+over.said()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(cause, context.DeadlineExceeded):
 		end.Kind, end.Message = KindDeadline, "the caller's time was over"
 	case errors.Is(cause, errDrained):
@@ -128,7 +143,7 @@ func refusal(mem *image.Memory) string {
 	if mem == nil || !mem.Refused() {
 		return ""
 	}
-	return fmt.Sprintf(", after it was refused more than %s of memory", bytesText(mem.Limit()))
+	return fmt.Sprintf(", after it was refused more than %s of memory (limits.memory)", bytesText(mem.Limit()))
 }
 
 func guestFault(format string, args ...any) *EndError {

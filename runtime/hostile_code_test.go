@@ -43,7 +43,7 @@ func loop(parts ...[]byte) []byte {
 }
 
 const (
-	late      = "deadline: the guest did not answer in time"
+	late      = "deadline: the guest did not answer in time: limits.deadline is …"
 	lateStart = "deadline: the guest did not start in time"
 	exhausted = "trap: the guest trapped: call stack exhausted"
 	cancelled = "cancelled: the call was cancelled"

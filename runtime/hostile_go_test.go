@@ -23,7 +23,7 @@ func hostileGo(t *testing.T) []attack {
 	all := []attack{
 		{name: "spin", want: late, limits: short},
 		{name: "spin_beside", want: late, limits: short},
-		{name: "allocate", want: dies + ", after it was refused more than 32 MiB of memory", limits: limits},
+		{name: "allocate", want: dies + ", after it was refused more than 32 MiB of memory (limits.memory)", limits: limits},
 		{name: "recurse", want: exhausted, limits: limits},
 		{name: "deadlock", want: dies, limits: limits},
 		{name: "panics", want: dies, limits: limits},

@@ -28,7 +28,7 @@ func hostileMemory() []attack {
 	return []attack{
 		{name: "memory to the limit", wasm: world(grow, w.MemorySize).Bytes(), want: "answer 256", calls: 3},
 		{name: "memory beyond the limit", wasm: world(w.I32Const(65535), w.MemoryGrow).Bytes(), want: "answer -1"},
-		{name: "gives up without memory", wasm: world(grow, w.Unreachable).Bytes(), want: "trap: the guest trapped: unreachable, after it was refused more than 16 MiB of memory"},
+		{name: "gives up without memory", wasm: world(grow, w.Unreachable).Bytes(), want: "trap: the guest trapped: unreachable, after it was refused more than 16 MiB of memory (limits.memory)"},
 		{name: "grows for ever", wasm: world(loop(w.I32Const(1), w.MemoryGrow, w.Drop)).Bytes(), want: late},
 		{name: "references for ever", wasm: with(world(loop(b(0xd2, fRun), w.Drop)), func(m *w.Module) { m.ElementsRaw(3, 0, 1, fRun) }), want: late, most: 32 << 20},
 		{name: "grows by nothing for ever", wasm: world(loop(w.I32Const(0), w.MemoryGrow, w.Drop)).Bytes(), want: late},

@@ -116,7 +116,7 @@ func TestPool_Call_ends(t *testing.T) {
 		"memory":          {m: guest(w.I32Const(-1), w.I32Load(0)), kind: runtime.KindTrap, text: "out of bounds memory access"},
 		"recursion":       {m: overflow, kind: runtime.KindTrap, text: "the guest trapped: call stack exhausted"},
 		"start":           {m: start, kind: runtime.KindTrap, text: "unreachable"},
-		"deadline":        {m: guest(forever), limits: runtime.Limits{Deadline: 30 * time.Millisecond}, kind: runtime.KindDeadline, text: "the guest did not answer in time", is: context.DeadlineExceeded},
+		"deadline":        {m: guest(forever), limits: runtime.Limits{Deadline: 30 * time.Millisecond}, kind: runtime.KindDeadline, text: "the guest did not answer in time: limits.deadline is 30ms", is: context.DeadlineExceeded},
 		"start-up":        {m: initialize, limits: runtime.Limits{Start: 30 * time.Millisecond}, kind: runtime.KindDeadline, text: "the guest did not start in time", is: context.DeadlineExceeded},
 		"wrong start-up":  {m: wrongInit, kind: runtime.KindGuest, text: `the exported function "_initialize" has the type (i32) -> (), which takes 1 parameters instead of 0`},
 		"exit":            {m: callF, f: func(context.Context, runtime.Memory, []uint64) { runtime.Exit(2) }, kind: runtime.KindExit, text: "the guest exited with code 2"},
@@ -205,7 +205,7 @@ func TestPool_Call_memoryLimit(t *testing.T) {
 	}
 	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
 	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, &runtime.PoolOptions{Limits: limits})), runtime.KindTrap,
-		"unreachable, after it was refused more than 256 KiB of memory")
+		"unreachable, after it was refused more than 256 KiB of memory (limits.memory)")
 	empty := new(w.Module) // of no pages at first
 	empty.Memory(0, w.None)
 	empty.Export("run", empty.Func(nil, []byte{w.I32}, nil, w.I32Const(2), w.MemoryGrow, w.Drop,

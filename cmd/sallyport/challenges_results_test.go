@@ -53,7 +53,11 @@ func TestChallenge04_verbosity(t *testing.T) {
 		if r.IsError || len(content) > c.want || len(content) < c.want/3 {
 			t.Errorf("maxBytes %d: isError %v, %d bytes", c.max, r.IsError, len(content))
 		}
-		if !strings.Contains(text(r), "[cut: the answer has ") || strings.Contains(text(r), "\ufffd") || strings.Contains(text(r), "last") {
+		by := "limits.output"
+		if c.max > 0 && c.max < 256<<10 {
+			by = "dev.sallyport/maxBytes"
+		}
+		if !strings.Contains(text(r), "[cut: the answer has ") || !strings.Contains(text(r), " may be sent at once ("+by+")]") || strings.Contains(text(r), "\ufffd") || strings.Contains(text(r), "last") {
 			t.Errorf("maxBytes %d: not marked: %.80q", c.max, text(r))
 		}
 		if first := r.Content[0].(*mcp.TextContent).Text; !strings.HasSuffix(first, "\n") {

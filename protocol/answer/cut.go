@@ -17,9 +17,15 @@ func Size(o rawjson.Object) (n int) {
 	return n
 }
 
-// TooLarge says that an answer of size bytes is larger than what may be sent.
-func TooLarge(size, limit int) string {
-	return fmt.Sprintf("the answer has %d bytes, and %d may be sent at once", size, limit)
+// Bound is how many bytes of an answer may be sent at once, and who says so.
+type Bound struct {
+	Bytes int
+	By    string
+}
+
+// TooLarge says that an answer of size bytes is larger than its bound.
+func TooLarge(size int, b Bound) string {
+	return fmt.Sprintf("the answer has %d bytes, and %d may be sent at once (%s)", size, b.Bytes, b.By)
 }
 
 // Divisible reports whether a part of an answer means something: not where there is structured content or data.
@@ -37,11 +43,11 @@ func textOnly(content json.RawMessage) bool {
 	return true
 }
 
-// Cut keeps what fits into limit bytes of a divisible answer, and says that the rest is missing and, if it is kept,
+// Cut keeps what fits into the bound of a divisible answer, and says that the rest is missing and, if it is kept,
 // where the whole is.
-func Cut(o *rawjson.Object, limit int, uri string) {
-	notice := []json.RawMessage{Text("[cut: " + TooLarge(Size(*o), limit) + "]")}
-	o.Set("content", cutBlocks(o.Get("content"), limit, withLink(notice, uri)))
+func Cut(o *rawjson.Object, b Bound, uri string) {
+	notice := []json.RawMessage{Text("[cut: " + TooLarge(Size(*o), b) + "]")}
+	o.Set("content", cutBlocks(o.Get("content"), b.Bytes, withLink(notice, uri)))
 }
 
 // Replace puts an error that says why in the place of an answer of which no part can be sent.

@@ -10,12 +10,12 @@ import (
 // A cut answer has the beginning of its texts, whole characters of them, and fits.
 func TestCut(t *testing.T) {
 	text := strings.Repeat("é\\n", 100) + "\\u0001" + strings.Repeat("x", 900)
-	for limit := 200; limit < 1500; limit += 37 {
+	for limit := 256; limit < 1500; limit += 37 {
 		o, err := rawjson.ParseObject([]byte(`{"content":[{"type":"text","text":"first"},{"type":"text","text":"` + text + `"}]}`))
 		if err != nil || !Divisible(o) {
 			t.Fatal(o, err)
 		}
-		Cut(&o, limit, "sallyport://results/x")
+		Cut(&o, Bound{limit, "limits.output"}, "sallyport://results/x")
 		blocks, err := rawjson.Elements(o.Get("content"))
 		if err != nil || rawjson.Valid(o.Append(nil)) != nil || len(o.Get("content")) > limit {
 			t.Fatalf("%d: %v, %s", limit, err, o.Append(nil))

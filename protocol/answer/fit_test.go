@@ -50,7 +50,7 @@ func TestFit_everyRevision(t *testing.T) {
 		for version, types := range has {
 			o, _ := rawjson.ParseObject([]byte(`{"content":[` + strings.Join(list, ",") + `]}`))
 			if Divisible(o) {
-				Cut(&o, 10, "sallyport://results/x")
+				Cut(&o, Bound{Bytes: 10}, "sallyport://results/x")
 			} else if random.IntN(2) == 0 {
 				Replace(&o, "too large", "sallyport://results/x")
 			}

@@ -99,13 +99,18 @@ func (f *Failure) Log(log *slog.Logger, about ...any) {
 	if f.code != 0 {
 		about = append(about, "code", f.code)
 	}
-	if f.stack != "" {
+	if f.stack != "" && (f.broke() || log.Enabled(context.Background(), slog.LevelDebug)) {
 		about = append(about, "stack", f.stack)
 	}
 	if said := stderr(f.Cause); said != "" {
 		about = append(about, "stderr", said)
 	}
 	log.Log(context.Background(), f.level(), "call failed", about...)
+}
+
+// broke reports whether the guest's stack is where something went wrong, and not where its call just was.
+func (f *Failure) broke() bool {
+	return f.Kind != runtime.KindDeadline && f.Kind != runtime.KindCancelled
 }
 
 // level is how loud the log is about it: wrong arguments are a model's everyday.

@@ -2,6 +2,7 @@ package failure
 
 import (
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -36,5 +37,26 @@ func TestHints_threeLines(t *testing.T) {
 	}
 	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
 		t.Errorf("a sentence is said twice: %s", got)
+	}
+}
+
+// The stack of a guest whose time was over is where it just was, and is for whoever debugs it; that of a trap is where it broke.
+func TestLog_stack(t *testing.T) {
+	for _, test := range []struct {
+		kind  runtime.Kind
+		level slog.Level
+		want  bool
+	}{
+		{runtime.KindDeadline, slog.LevelInfo, false},
+		{runtime.KindCancelled, slog.LevelInfo, false},
+		{runtime.KindDeadline, slog.LevelDebug, true},
+		{runtime.KindTrap, slog.LevelInfo, true},
+	} {
+		var b strings.Builder
+		log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: test.level}))
+		Of(&runtime.EndError{Kind: test.kind, Message: "over", Stack: ".$724(i32) i32"}).Log(log)
+		if strings.Contains(b.String(), "$724") != test.want || !strings.Contains(b.String(), "call failed") {
+			t.Errorf("%s at %s: %s", test.kind, test.level, b.String())
+		}
 	}
 }

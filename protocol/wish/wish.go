@@ -13,7 +13,7 @@ import (
 
 // The keys.
 const (
-	maxBytes = "dev.sallyport/maxBytes"       // lowers the bound of the answer, in bytes
+	MaxBytes = "dev.sallyport/maxBytes"       // lowers the bound of the answer, in bytes
 	dryRun   = "dev.sallyport/dryRun"         // true: nothing that the call does lasts
 	Once     = "dev.sallyport/idempotencyKey" // the same key and arguments are one call
 )
@@ -37,9 +37,9 @@ func Read(params json.RawMessage) (w Wishes, err error) {
 	if !rawjson.IsObject(meta) {
 		return w, nil
 	}
-	if raw := rawjson.Get(meta, maxBytes); !rawjson.IsNull(raw) {
+	if raw := rawjson.Get(meta, MaxBytes); !rawjson.IsNull(raw) {
 		if w.MaxBytes, err = strconv.Atoi(string(raw)); err != nil || w.MaxBytes < minBytes {
-			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", maxBytes, minBytes)
+			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", MaxBytes, minBytes)
 		}
 	}
 	if w.DryRun, err = boolean(meta, dryRun); err != nil {

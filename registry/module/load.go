@@ -136,7 +136,16 @@ func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d 
 	defer policy.Close()
 	gate := policy.NewGate(hostfuncs.Call{ID: "describe", Method: "plugin/describe"})
 	defer gate.Close()
-	return pool.Call(ctx, runtime.Request{Method: "plugin/describe"}, gate)
+	raw, err := pool.Call(ctx, runtime.Request{Method: "plugin/describe"}, gate)
+	var end *runtime.EndError
+	switch {
+	case !errors.As(err, &end):
+	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // of which no setting is a limit
+		end.Message = fmt.Sprintf("the guest did not say within %s what it offers", DescribeTime)
+	case end.Kind == runtime.KindGuest && end.Code != 0:
+		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it said what it offers; a plugin in Go calls Serve in an init function", end.Code)
+	}
+	return raw, err
 }
 
 // Compile compiles bytes.
