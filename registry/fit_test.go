@@ -99,6 +99,14 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	}
 }
 
+func TestWants_ThatNobodyCanGrantAreTold(t *testing.T) {
+	o := options(t, t.TempDir())
+	guest{manifest: `{"wants":[{"net":"example.com"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
+	if w := status(open(t, o), "p").Warnings; len(w) != 1 || !strings.HasPrefix(w[0], `the want {"net":"example.com"} cannot be granted: `) {
+		t.Errorf("%q", w)
+	}
+}
+
 // A limit below the memory that a module starts with is refused when it is loaded, also from what the cache knows of it, and
 // changes nothing of a plugin that serves.
 func TestLimits_BelowTheMemoryAtTheStart(t *testing.T) {

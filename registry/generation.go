@@ -31,6 +31,7 @@ type generation struct {
 	module   *module.Module     // nil for code
 	manifest *manifest.Manifest
 	wants    []hostfuncs.Want  // what the operator may be asked about
+	unsaid   []string          // why some wants are none of them
 	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
 }
 
@@ -101,7 +102,8 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		o.Code, o.Publish.Skill = p.code.Serve, p.code.Skill
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
-		g.wants = fit.Wants(p.wants(g.module, p.told), g.manifest)
+		wants := p.wants(g.module, p.told)
+		g.wants, g.unsaid = fit.Wants(wants, g.manifest), fit.Problems(wants, g.manifest)
 		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
 		o.Module, o.Admit = g.module, r.admission(p)
 		if g.pinned != nil {

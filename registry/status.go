@@ -114,7 +114,7 @@ func (s *Status) describe(g *generation) {
 		}
 		s.Ceilings = append(s.Ceilings, lines)
 	}
-	s.Warnings = slices.Clone(g.Offer().Problems)
+	s.Warnings = slices.Concat(g.Offer().Problems, g.unsaid)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}

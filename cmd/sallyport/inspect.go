@@ -89,10 +89,10 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	if known != "" {
 		voice.Indent(w, known)
 	}
-	section(w, "tools", m.Tools, "name", "description")
-	section(w, "resources", m.Resources, "uri", "description")
-	section(w, "resource templates", m.Templates, "uriTemplate", "description")
-	section(w, "prompts", m.Prompts, "name", "description")
+	section(w, d, "tools", m.Tools, "name", "description")
+	section(w, d, "resources", m.Resources, "uri", "description")
+	section(w, d, "resource templates", m.Templates, "uriTemplate", "description")
+	section(w, d, "prompts", m.Prompts, "name", "description")
 	wants(w, m.Wants)
 	fmt.Fprintln(w, "\nimports")
 	for _, name := range distinct(d.Imports) {
@@ -115,7 +115,7 @@ func problems(w io.Writer, m *manifest.Manifest) {
 }
 
 // section lists entries by name and the first line of what they say.
-func section(w io.Writer, title string, entries []json.RawMessage, name, about string) {
+func section(w io.Writer, d *inspect.Description, title string, entries []json.RawMessage, name, about string) {
 	if len(entries) == 0 {
 		return
 	}
@@ -124,11 +124,20 @@ func section(w io.Writer, title string, entries []json.RawMessage, name, about s
 		n, _ := rawjson.String(rawjson.Get(e, name))
 		text, _ := rawjson.String(rawjson.Get(e, about))
 		first, _, _ := strings.Cut(text, "\n")
-		fmt.Fprintf(w, "  %s\n", voice.Line(n))
+		fmt.Fprintf(w, "  %s%s\n", voice.Line(n), published(d, title, n))
 		if first != "" {
 			voice.Indent(w, first)
 		}
 	}
+}
+
+// published says under which name clients see a tool or prompt, where that is not the plugin's and its own.
+func published(d *inspect.Description, title, name string) string {
+	public, ok := d.Published[manifest.Key(manifest.Kind(strings.TrimSuffix(title, "s")), name)]
+	if !ok || public == d.Name+"-"+name {
+		return ""
+	}
+	return ", published as " + voice.Line(public)
 }
 
 // distinct are the names in order, each once: Go's toolchain imports some twice.

@@ -22,6 +22,14 @@ func offering(t *testing.T, manifest string) string {
 	return file
 }
 
+// The names that clients see are printed where they are not the plugin's and the tool's own.
+func TestInspect_published(t *testing.T) {
+	out, err := program(t, "", "inspect", offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"a b/ü","inputSchema":{"type":"object"}}]}`)).Output()
+	if err != nil || !strings.Contains(string(out), "\ntools\n  good\n  a b/ü, published as offering-a_b__\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // What a plugin offers and the host leaves out is printed with the reason, by inspect and by call.
 func TestInspect_leftOut(t *testing.T) {
 	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},

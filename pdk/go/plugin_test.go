@@ -41,6 +41,12 @@ func TestNew_mistakes(t *testing.T) {
 		{"sallyport: template {x}: does not begin with a literal scheme", func() {
 			Template("{x}", "", "", func(*Call, Vars) (string, error) { return "", nil })
 		}},
+		{"sallyport: tool s: its arguments are an object, and string holds none; take a struct with a field for each argument", func() {
+			Tool("s", "", func(*Call, string) (string, error) { return "", nil })
+		}},
+		{"sallyport: tool l: its arguments are an object, and []string holds none; take a struct with a field for each argument", func() {
+			Tool("l", "", func(*Call, []string) (string, error) { return "", nil }, InputSchema(`{"type":"object"}`))
+		}},
 		{"sallyport: want net: json: unsupported type: chan int", func() { Want("net", make(chan int), "") }},
 	} {
 		t.Run(c.want, func(t *testing.T) {

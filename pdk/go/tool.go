@@ -2,6 +2,7 @@ package sallyport
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/arguments"
@@ -48,6 +49,7 @@ type RawResult json.RawMessage
 func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
 	decoder := arguments.Of(in)
+	mustTakeObject(name, in, decoder)
 	return newTool(name, description, in, out, func(c *Call) ([]byte, error) {
 		var a A
 		if err := decoder.Decode(c.params.Arguments, &a); err != nil {
@@ -59,6 +61,14 @@ func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error)
 		}
 		return toolResult(r)
 	}, options)
+}
+
+// mustTakeObject refuses an argument type that no arguments fit: MCP sends an object.
+func mustTakeObject(name string, in reflect.Type, d *arguments.Decoder) {
+	err := d.Decode([]byte("{}"), reflect.New(in).Interface())
+	if misfit := (*arguments.Error)(nil); errors.As(err, &misfit) && misfit.Path == "" && misfit.Err == nil {
+		panic("sallyport: tool " + name + ": its arguments are an object, and " + in.String() + " holds none; take a struct with a field for each argument")
+	}
 }
 
 // RawTool makes a tool of a function from the arguments' JSON to the result's JSON. Schema is its input

@@ -2,6 +2,9 @@ package fit
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -17,22 +20,55 @@ const maxWants = 64
 func Wants(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 	var wants []hostfuncs.Want
 	for _, raw := range all {
-		o, err := rawjson.ParseObject(raw)
-		if err != nil || len(wants) == maxWants {
-			continue
+		if len(wants) == maxWants {
+			break
 		}
-		why, _ := rawjson.String(o.Get("why"))
-		o.Delete("why")
-		set, err := grant.Parse([]grant.Node{node("", o.Append(nil), maxWantDepth)})
-		if err != nil || set.Grants()[0].Deny {
-			continue
-		}
-		if set, err = set.Fit(Shapes(m)); err == nil {
-			wants = append(wants, hostfuncs.Want{Grants: set, Why: why})
+		if w, err := want(raw, m); err == nil {
+			wants = append(wants, w)
 		}
 	}
 	return wants
 }
+
+// Problems says which wants of a plugin no line can say, and why.
+func Problems(all []json.RawMessage, m *manifest.Manifest) []string {
+	var problems []string
+	for _, raw := range all {
+		if _, err := want(raw, m); err != nil {
+			text := string(raw)
+			if len(text) > maxShown {
+				text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+			}
+			problems = append(problems, fmt.Sprintf("the want %s cannot be granted: %s", text, strings.TrimPrefix(err.Error(), "line 0: ")))
+		}
+		if len(problems) == maxWants {
+			break
+		}
+	}
+	return problems
+}
+
+// want reads one want as a line of grants.
+func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
+	o, err := rawjson.ParseObject(raw)
+	if err != nil {
+		return hostfuncs.Want{}, errors.New(`it is not an object such as {"net": "GET https://api.example.com/**"}`)
+	}
+	why, _ := rawjson.String(o.Get("why"))
+	o.Delete("why")
+	set, err := grant.Parse([]grant.Node{node("", o.Append(nil), maxWantDepth)})
+	if err != nil {
+		return hostfuncs.Want{}, err
+	}
+	if set.Grants()[0].Deny {
+		return hostfuncs.Want{}, errors.New("a plugin asks for grants, and denies nothing")
+	}
+	set, err = set.Fit(Shapes(m))
+	return hostfuncs.Want{Grants: set, Why: why}, err
+}
+
+// maxShown is how many bytes of a want are shown.
+const maxShown = 200
 
 // maxWantDepth is how deep a want is nested, at most: a family, its map, a list in that.
 const maxWantDepth = 8

@@ -41,3 +41,26 @@ func TestWants_areBounded(t *testing.T) {
 		t.Errorf("%d wants", n)
 	}
 }
+
+// A want that no line can say is told with the reason for which such a line would be refused.
+func TestProblems(t *testing.T) {
+	m, err := manifest.Parse([]byte(`{"wants":[{"net":"GET https://a.example/**","why":"ok"},{"nett":"GET https://a.example/**"},{"net":"example.com"},7,{"deny":"net: GET https://b.example/"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Problems(m.Wants, m)
+	want := []string{
+		`the want {"nett":"GET https://a.example/**"} cannot be granted: unknown grant "nett": write one of config, elicitation, fs, kv, net,`,
+		`the want {"net":"example.com"} cannot be granted: net needs a method and an address: write such as "net: GET https://api.example.com/v1/**"`,
+		`the want 7 cannot be granted: it is not an object such as {"net": "GET https://api.example.com/**"}`,
+		`the want {"deny":"net: GET https://b.example/"} cannot be granted: a plugin asks for grants, and denies nothing`,
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("got  %s\nwant %s", got[i], want[i])
+		}
+	}
+}

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
+	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
@@ -30,6 +32,8 @@ type Description struct {
 	Packed   bool               `json:"packed"` // the manifest is in the file; else the plugin was asked
 	Imports  []string           `json:"imports"`
 	Manifest *manifest.Manifest `json:"manifest"`
+	// Published are the names that clients see without configuration, by kind and name: "tool now".
+	Published map[string]string `json:"published,omitempty"`
 
 	// Raw is the manifest as the plugin gave it.
 	Raw json.RawMessage `json:"-"`
@@ -72,7 +76,26 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 		d.Name = filepath.Base(path)
 		d.Manifest.Problems = append(d.Manifest.Problems, err.Error())
 	}
+	d.Manifest.Problems = slices.Concat(d.Manifest.Problems, d.publish(manifest.Tool), d.publish(manifest.Prompt), fit.Problems(d.Manifest.Wants, d.Manifest))
 	return d, nil
+}
+
+// publish fills in the public names of a kind, and says which entries have none.
+func (d *Description) publish(k manifest.Kind) (problems []string) {
+	first := map[string]string{}
+	for _, e := range d.Manifest.Entries(k) {
+		public := names.Public(d.Name, e.ID, true)
+		if other, taken := first[public]; taken {
+			problems = append(problems, fmt.Sprintf("%s %q is left out: its public name %s is that of %q already", k, e.ID, public, other))
+			continue
+		}
+		first[public] = e.ID
+		if d.Published == nil {
+			d.Published = map[string]string{}
+		}
+		d.Published[manifest.Key(k, e.ID)] = public
+	}
+	return problems
 }
 
 func describeModule(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {

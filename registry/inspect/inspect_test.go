@@ -114,3 +114,21 @@ func TestFile_NoPlugin(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An author sees what an operator would: the names that clients see, what is dropped, and the wants that nobody can grant.
+func TestFile_Mistakes(t *testing.T) {
+	d, err := File(t.Context(), write(t, "try.wasm", guest(`{"wants":[{"nett":"GET https://x/"}],"tools":[{"name":"a b/ü","inputSchema":{"type":"object"}},
+		{"name":"x y","inputSchema":{"type":"object"}},{"name":"x_y","inputSchema":{"type":"object"}}]}`, "")), dialects, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Published["tool a b/ü"] != "try-a_b__" || d.Published["tool x y"] != "try-x_y" || len(d.Published) != 2 {
+		t.Errorf("%q", d.Published)
+	}
+	all := strings.Join(d.Manifest.Problems, "\n")
+	for _, want := range []string{`tool "x_y" is left out: its public name try-x_y is that of "x y" already`, `the want {"nett":"GET https://x/"} cannot be granted: `} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not said: %s", want, all)
+		}
+	}
+}
