@@ -142,6 +142,10 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 		b.wait("!!(" + find + ") && performance.now() - moved >= settle")
 		b.eval(find + ".click()")
 	}
+	// It waits above the calls, and is counted.
+	b.wait(`document.querySelector("#n-held").textContent === "1" && document.title.startsWith("(1) ")`)
+	b.wait(`(document.querySelector("#held").compareDocumentPosition(document.querySelector("#calls")) & Node.DOCUMENT_POSITION_FOLLOWING) > 0`)
+	b.wait(`document.querySelector("#held").innerText.includes("speaker") && !document.querySelector("#plugins").innerText.includes("speaker")`)
 	press("speaker", "Show what is new")
 	b.wait(`document.body.innerText.includes("{+told, and first") && document.images.length === 0`)
 	b.picture(filepath.Join(sharedState(t), "..", "console-held.png"))
@@ -168,12 +172,30 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 	if r := call(t, s, "files-read", map[string]any{"path": note}); !r.IsError {
 		t.Fatal(text(r))
 	}
+	// What the host says against a click stays beside it, while the page goes on looking.
+	before, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	press("refused: read", "Allow")
+	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
+	put(t, config, []byte("plugins: [1]\n"))
+	press("refused: read", "Yes")
+	const told = `!!document.querySelector("#calls [data-key] > .wrong") && document.querySelector("#calls .wrong").innerText.includes("want keys and values")`
+	b.wait(told)
+	b.eval(`window.looks = 0, window.fetch = new Proxy(window.fetch, { apply(f, self, args) { if (args[0] === "/state") window.looks++; return Reflect.apply(f, self, args); } })`)
+	b.wait(`window.looks > 2`)
+	if b.eval(told) != "true" {
+		t.Error("the message has gone:", b.eval(`document.querySelector("#calls").innerText`))
+	}
+	put(t, config, before)
 	press("refused: read", "Allow")
 	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
 	press("refused: read", "Yes")
-	b.wait(`document.body.innerText.includes("from its next call on")`)
+	b.wait(`["from its next call on", "allow it by now"].some(t => document.querySelector("#calls").innerText.includes(t))`)
 	if now, err := os.ReadFile(config); err != nil || !strings.Contains(string(now), "- fs: read "+note) {
 		t.Errorf("%s %v", now, err)
 	}
+	b.wait(`document.querySelector("#calls").innerText.includes("the lines of the plugin allow it by now")`)
 	sooner(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })
 }

@@ -19,4 +19,5 @@ type Call struct {
 type Denial struct {
 	Effect string `json:"effect"`
 	Line   string `json:"line"` // the narrowest line that would allow it; empty if none would
+	Why    string `json:"why"`  // why there is no line
 }

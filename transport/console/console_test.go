@@ -402,6 +402,9 @@ func TestConsole_orders(t *testing.T) {
 			t.Errorf("%s: %d %s", c.body, code, text)
 		}
 	}
+	if strings.Contains(d.log.String(), "could not serve") {
+		t.Errorf("what the page was told is in the log: %s", d.log.String())
+	}
 	if got, want := strings.Join(d.house.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}

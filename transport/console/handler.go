@@ -66,7 +66,9 @@ func (c *Console) known(serve func(*http.Request) (any, int, error)) http.Handle
 		}
 		body, code, err := serve(r)
 		if err != nil {
-			c.opts.Logger.Warn("the console could not serve", "path", r.URL.Path, "error", err)
+			if code >= http.StatusInternalServerError { // the person on the page hears of all others
+				c.opts.Logger.Warn("the console could not serve", "path", r.URL.Path, "error", err)
+			}
 			http.Error(w, err.Error(), code)
 			return
 		}

@@ -44,6 +44,29 @@ function spoken(text) {
   return s.length > 160 ? s.slice(0, 160) + "…" : s;
 }
 
+// said is what the host said against the last click on an item, by the item: it stays there until the next one.
+const said = new Map();
+
+function complain(place, err) {
+  const item = place.closest("[data-key]");
+  if (!item) return status(err.message, true);
+  said.set(item.dataset.key, err.message);
+  tell(item);
+}
+
+// tell shows what was said on an item.
+function tell(item) {
+  let p = item.querySelector(":scope > .wrong");
+  const text = said.get(item.dataset.key) || "";
+  if (!p && !text) return;
+  if (!p) {
+    p = el("p", "wrong wide bad small");
+    p.setAttribute("role", "alert");
+    item.append(p);
+  }
+  p.textContent = visible(text);
+}
+
 // What moves under the hand takes no click for a moment: the second one of a double click was meant for what was there.
 const settle = 700;
 let moved = -settle;
@@ -58,6 +81,8 @@ function press(label, className, about, act) {
     const all = b.parentElement ? [...b.parentElement.querySelectorAll("button")] : [b];
     if (performance.now() - moved < settle || all.some((o) => o.getAttribute("aria-disabled") === "true")) return;
     for (const other of all) other.setAttribute("aria-disabled", "true");
+    const item = b.closest("[data-key]");
+    if (item && said.delete(item.dataset.key)) tell(item);
     try {
       await act();
     } finally {
@@ -69,14 +94,15 @@ function press(label, className, about, act) {
 
 // button sends an answer; body is what a click sends, or makes it; failed is told what the host says against it.
 function button(label, className, about, body, failed) {
-  return press(label, className, about, async () => {
+  const b = press(label, className, about, async () => {
     try {
       await ask("/answer", typeof body === "function" ? body() : body);
     } catch (err) {
-      if (failed) failed(err.message); else status(err.message, true);
+      if (failed) failed(err.message); else complain(b, err);
     }
     await look();
   });
+  return b;
 }
 
 // asks puts a question in the place of a button, for what is not taken back by a click: yes does it.
@@ -119,7 +145,7 @@ function question(q) {
     const all = el("div", "buttons");
     const sure = (label, word, how) => press(label, "", q.plugin + " may " + q.want, async () => {
       asks(all, "Everything that it announced, " + how + ", and not only this: " + q.want + (q.wantOpen ? ", with " + q.wantOpen : "") + "?", about, async () => {
-        try { await ask("/answer", { id: q.id, answer: word, want: true }); } catch (err) { status(err.message, true); }
+        try { await ask("/answer", { id: q.id, answer: word, want: true }); } catch (err) { complain(all, err); }
         await look();
       });
     });
@@ -208,7 +234,7 @@ function call(c) {
   const more = el("div", "");
   for (const d of c.denials || []) {
     did.append(el("code", "bad", "refused: " + d.effect), el("br"));
-    if (d.line) more.append(allows(c, d));
+    if (d.line) more.append(allows(c, d)); else if (d.why) did.append(el("span", "soft", d.why), el("br"));
   }
   const row = el("div", "row", el("span", "soft small", clock(c.at)), el("span", "", c.plugin + (c.tool ? " · " + c.tool : "")), did,
     el("span", c.outcome === "ok" ? "ok small" : "bad small", (c.outcome || "-") + " · " + c.ms.toFixed(0) + " ms"));
@@ -232,14 +258,14 @@ function allows(c, d) {
         try {
           await order({ ...what, do: "grant", seen: p.seen });
           place.replaceChildren(el("span", "ok small", "written: it may, from its next call on"));
-        } catch (err) { status(err.message, true); }
+        } catch (err) { complain(place, err); }
         await look();
       });
       const text = el("pre", "words small");
       for (const line of p.lines) text.append(visible(line), "\n");
       if (p.note) text.append(visible(p.note), "\n");
       place.nextElementSibling.firstChild.after(text);
-    } catch (err) { status(err.message, true); }
+    } catch (err) { complain(place, err); }
   }), el("code", "small", d.line));
   return place;
 }
@@ -255,7 +281,7 @@ function held(h, p) {
       try {
         await order({ ...what, do: word.toLowerCase(), seen: box.dataset.seen, carry: !!box.querySelector("input")?.checked });
         box.replaceChildren(el("span", "ok small", word === "Approve" ? "approved" : "rejected"));
-      } catch (err) { status(err.message, true); }
+      } catch (err) { complain(box, err); }
       await look();
     });
   });
@@ -270,7 +296,7 @@ function held(h, p) {
       box.replaceChildren(text, ...carried(r.answers || [], about), el("div", "buttons", settled("Approve", "May " + p.name + " serve with these bytes?"),
         settled("Reject", "Refuse these bytes of " + p.name + " for good?")));
       text.focus();
-    } catch (err) { status(err.message, true); }
+    } catch (err) { complain(box, err); }
   }));
   box.append(place);
   return box;
@@ -352,6 +378,7 @@ function show(id, list, make, nothing) {
   const items = (list || []).map((item) => {
     const e = make(item);
     e.dataset.key = item.id || item.name || "";
+    tell(e);
     return e;
   });
   const inside = items.length === 0 ? [el("p", "soft", nothing)] : items[0].className === "row" ? [el("div", "card", ...items)] : items;
@@ -387,12 +414,16 @@ async function look() {
   try {
     const s = await ask("/state");
     const n = s.questions.length + s.forms.length;
-    nameHosts(s.hosts || [], n);
+    const plugins = pluginsOf(s.hosts || []);
+    const waiting = plugins.filter((p) => p.waits);
+    nameHosts(s.hosts || [], n + waiting.length);
+    document.getElementById("n-held").textContent = waiting.length || "";
     document.getElementById("n-questions").textContent = n || "";
     showForms(s.forms);
     show("questions", s.questions, question, "No grant waits for an answer.");
+    show("held", waiting, plugin, "No plugin is held.");
     show("calls", s.calls, call, "No calls yet.");
-    show("plugins", pluginsOf(s.hosts || []), plugin, "No host runs.");
+    show("plugins", plugins.filter((p) => !p.waits), plugin, plugins.length ? "All plugins are held." : "No host runs.");
     show("answers", s.answers, answer, "Nothing was answered.");
     status("live");
   } catch (err) {

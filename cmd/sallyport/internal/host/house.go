@@ -86,18 +86,50 @@ func (h *house) Calls() ([]console.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]string{}
-	for _, m := range h.members() {
-		of[m.Chain] = m.ID
-	}
+	all := h.members()
 	calls := []console.Call{}
 	for _, l := range lines {
-		if c, ok := shownCall(l.Text); ok {
-			c.Host = of[l.Chain]
-			calls = append(calls, c)
+		c, ok := shownCall(l.Text)
+		if !ok {
+			continue
 		}
+		if i := slices.IndexFunc(all, func(m member) bool { return m.Chain == l.Chain }); i >= 0 {
+			c.Host = all[i].ID
+		}
+		dropCovered(&c, all)
+		calls = append(calls, c)
 	}
 	return calls, nil
+}
+
+// dropCovered takes the lines out of refusals that the plugin's lines cover by now: there is nothing to allow.
+func dropCovered(c *console.Call, all []member) {
+	for i, d := range c.Denials {
+		if d.Line == "" {
+			continue
+		}
+		for _, m := range all {
+			if (c.Host == "" || c.Host == m.ID) && covers(m, c.Plugin, d.Line) {
+				c.Denials[i].Line, c.Denials[i].Why = "", "the lines of the plugin allow it by now"
+			}
+		}
+	}
+}
+
+// covers reports whether the lines that a host has of a plugin include another one.
+func covers(m member, plugin, line string) bool {
+	g, err := grant.ParseLine(line)
+	i := slices.IndexFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
+	if err != nil || i < 0 {
+		return false
+	}
+	var lines []grant.Grant
+	for _, text := range m.Plugins[i].Grants {
+		if l, err := grant.ParseLine(text); err == nil {
+			lines = append(lines, l)
+		}
+	}
+	return grant.NewSet(lines...).Includes(g)
 }
 
 // shownCall is what the page says about a call; false for a start, which is none.
@@ -115,9 +147,17 @@ func shownCall(line json.RawMessage) (console.Call, bool) {
 		c.Effects = append(c.Effects, fmt.Sprintf("%s %s × %d", e.Family, e.Target, e.Count))
 	}
 	for _, d := range r.Denials {
-		c.Denials = append(c.Denials, console.Denial{Effect: d.Effect, Line: lineIn(d.Hint)})
+		c.Denials = append(c.Denials, shownDenial(d))
 	}
 	return c, true
+}
+
+// shownDenial is a refusal with the line that would allow it, or else with its reason.
+func shownDenial(d receipt.Denial) console.Denial {
+	if line := lineIn(d.Hint); line != "" {
+		return console.Denial{Effect: d.Effect, Line: line}
+	}
+	return console.Denial{Effect: d.Effect, Why: d.Reason}
 }
 
 // lineIn is the line of a hint that is one; empty if it is a command.
