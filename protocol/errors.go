@@ -129,7 +129,7 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 		return r.resourceNotFound(g.Message)
 	}
 	hints := r.hinted()
-	return &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(g.Message), Data: g.Data}
+	return &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(g.Message), Data: g.Data, Foreign: true}
 }
 
 func (r *request) resourceNotFound(message string) *jsonrpc.Error {

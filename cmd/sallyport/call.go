@@ -33,7 +33,8 @@ func newCall(std stdio) *cobra.Command {
 The plugin may do what --grant says: the grants of sallyport.yaml are for serve. With --grant elicitation it may ask
 you, and you answer at the terminal.
 
-The result is printed as JSON. Exit code 1: the tool failed; 2: the host did.`,
+The result is printed as JSON. Exit code 1: the tool failed, with a result or with an error of the protocol; 2: the host
+did, also where the tool asks you and there is no terminal.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			arguments := "{}"
@@ -107,15 +108,22 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
-	person, err := terminal.Open()
-	if err == nil {
+	person, nobody := terminal.Open()
+	if nobody == nil {
 		defer person.Close()
 	}
 	params := callParams(tool, arguments, person != nil)
 	for range maxRounds {
 		request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: params}
 		r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
-		if r.Err != nil {
+		switch {
+		case r.Err == nil:
+		case r.Err.Code == jsonrpc.CodeMissingCapability && nobody != nil:
+			return voice.Hint(fmt.Errorf("the tool asks you something: %w", nobody), "call it at a terminal, where you can answer")
+		case r.Err.Foreign:
+			fmt.Fprintf(std.err, "sallyport: the tool answered error %d: %s\n", r.Err.Code, voice.Lines(r.Err.Message))
+			return exitCode(exitTool)
+		default:
 			return refused(r.Err, p.file, tool, h.Registry.Plugins())
 		}
 		answers, asked, err := askPerson(ctx, person, rawjson.Get(r.Body, "result"))

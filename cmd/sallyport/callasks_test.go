@@ -52,7 +52,28 @@ func TestCall_asksAtTheTerminal(t *testing.T) {
 	}
 	alone := program(t, "", args...)
 	alone.Stdin, alone.SysProcAttr = strings.NewReader("y\nAda\ny\nblue\n"), &syscall.SysProcAttr{Setsid: true}
-	if said, _ := alone.CombinedOutput(); strings.Contains(string(said), "Ada") || !strings.Contains(string(said), "does not declare") {
+	said, _ := alone.CombinedOutput()
+	if strings.Contains(string(said), "Ada") || !strings.Contains(string(said), "sallyport: the tool asks you something: there is no terminal to ask at\nhint: ") {
 		t.Errorf("%s", said)
+	}
+	if code := alone.ProcessState.ExitCode(); code != exitError {
+		t.Error(code)
+	}
+}
+
+// An error of the protocol that the tool itself answers is the tool's failure, one of the host is the host's.
+func TestCall_errorsAreWhose(t *testing.T) {
+	for tool, want := range map[string]struct {
+		code int
+		said string
+	}{
+		"protocol_error_job": {exitTool, "sallyport: the tool answered error -32603: the job cannot be done\n"},
+		"no_such_tool":       {exitError, "sallyport: unknown tool: no_such_tool\n"},
+	} {
+		cmd := program(t, "", "call", bundled(t, "conformance"), tool)
+		said, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want.code || !strings.Contains(string(said), want.said) {
+			t.Errorf("%s: %d %s", tool, code, said)
+		}
 	}
 }

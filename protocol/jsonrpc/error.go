@@ -27,6 +27,7 @@ type Error struct {
 	Message string
 	Data    json.RawMessage // nil means absent
 	Extra   rawjson.Object  // members that JSON-RPC does not know
+	Foreign bool            // the answer of the one who was asked, which a server passes on; it is not on the wire
 }
 
 // Error is the message and the code.
