@@ -27,9 +27,9 @@ import (
 func newInspect(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "inspect FILE.wasm",
+		Use:   "inspect FILE",
 		Short: "print what a plugin offers and wants",
-		Long:  "Print what a plugin offers and wants. Nothing is run if the file is packed.",
+		Long:  "Print what a plugin offers and wants: a .wasm file, an Extism manifest, a .prompt.md or a .skill. Nothing is run if the file is packed.",
 		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
@@ -81,11 +81,7 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	if m.Description != "" {
 		fmt.Fprintln(w, voice.Lines(m.Description))
 	}
-	packed := "packed"
-	if !d.Packed {
-		packed = "not packed; sallyport pack makes it list faster"
-	}
-	fmt.Fprintf(w, "\n%s dialect, %d bytes, %s\n%s\n", d.Dialect, d.Size, packed, d.Digest)
+	fmt.Fprintf(w, "\n%s\n%s\n", fileForm(d), d.Digest)
 	if known != "" {
 		voice.Indent(w, known)
 	}
@@ -94,12 +90,25 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	section(w, d, "resource templates", m.Templates, "uriTemplate", "description")
 	section(w, d, "prompts", m.Prompts, "name", "description")
 	wants(w, m.Wants)
-	fmt.Fprintln(w, "\nimports")
+	if len(d.Imports) > 0 {
+		fmt.Fprintln(w, "\nimports")
+	}
 	for _, name := range distinct(d.Imports) {
 		fmt.Fprintf(w, "  %s\n", voice.Line(name))
 	}
 	problems(w, m)
 	return nil
+}
+
+// fileForm is what kind of file a plugin is.
+func fileForm(d *inspect.Description) string {
+	switch {
+	case d.Dialect == inspect.Text:
+		return fmt.Sprintf("text without code, %d bytes", d.Size)
+	case d.Packed:
+		return fmt.Sprintf("%s dialect, %d bytes, packed", d.Dialect, d.Size)
+	}
+	return fmt.Sprintf("%s dialect, %d bytes, not packed; sallyport pack makes it list faster", d.Dialect, d.Size)
 }
 
 // problems lists what was left out or changed.
@@ -134,7 +143,7 @@ func section(w io.Writer, d *inspect.Description, title string, entries []json.R
 // published says under which name clients see a tool or prompt, where that is not the plugin's and its own.
 func published(d *inspect.Description, title, name string) string {
 	public, ok := d.Published[manifest.Key(manifest.Kind(strings.TrimSuffix(title, "s")), name)]
-	if !ok || public == d.Name+"-"+name {
+	if !ok || public == d.Name+"-"+name || public == name {
 		return ""
 	}
 	return ", published as " + voice.Line(public)

@@ -30,6 +30,29 @@ func TestInspect_published(t *testing.T) {
 	}
 }
 
+// A prompt and a skill are read as plugins, and a key of a prompt that means nothing is a warning of inspect and list.
+func TestInspect_documents(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "review.prompt.md")
+	text := "---\ndescripton: Reviews.\narguments:\n  - name: file\n    requird: true\n---\nReview {{file}}.\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"inspect", file}, {"list", dir}} {
+		raw, err := program(t, "", args...).Output()
+		out := strings.Join(strings.Fields(string(raw)), " ")
+		if err != nil || !strings.Contains(out, `the front has the unknown key "descripton"; known are name, title,`) || !strings.Contains(out, `the argument "file" has the unknown key "requird"; known are name,`) {
+			t.Errorf("%v: %v: %s", args, err, raw)
+		}
+		if args[0] == "inspect" && (!strings.Contains(out, "text without code, ") || !strings.Contains(out, "prompts review ") || strings.Contains(out, "imports")) {
+			t.Errorf("%s", raw)
+		}
+	}
+	if out, err := program(t, "", "pack", file).CombinedOutput(); err == nil || !strings.Contains(string(out), "needs no packing") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // What a plugin offers and the host leaves out is printed with the reason, by inspect and by call.
 func TestInspect_leftOut(t *testing.T) {
 	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},

@@ -61,7 +61,7 @@ const layers = `
 3 registry/catalogue
 3 registry/document > registry/serving
 3 registry/fit
-3 registry/inspect > registry/module
+3 registry/inspect > registry/document registry/fit registry/module
 3 registry/module
 3 registry/notify > registry/catalogue
 3 registry/serving > registry/catalogue registry/module

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -36,6 +37,9 @@ func newPack(std stdio) *cobra.Command {
 func pack(ctx context.Context, s *settings.Settings, std stdio, file string) error {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		return fmt.Errorf("%s: not a WebAssembly module; pack the file that it names", file)
+	}
+	if document.Is(file) {
+		return fmt.Errorf("%s: it is text without code, which needs no packing", file)
 	}
 	d, err := describeFile(ctx, s, std, file)
 	if err != nil {

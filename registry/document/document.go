@@ -94,7 +94,7 @@ func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plugin(rawjson.Object{
+	code, err := plugin(rawjson.Object{
 		{Key: "prompts", Value: json.RawMessage("[" + string(prompt.Definition) + "]")},
 	}, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		if method == "completion/complete" {
@@ -108,6 +108,10 @@ func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 		}
 		return result, nil
 	})
+	if err == nil {
+		code.Manifest.Problems = append(code.Manifest.Problems, prompt.Problems...)
+	}
+	return code, err
 }
 
 // plugin checks what a document says it has as a guest's manifest is checked.

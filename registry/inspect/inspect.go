@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -21,6 +22,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
+
+// Text is the dialect of a document.
+const Text = "text"
 
 // Description is what can be known of a plugin file.
 type Description struct {
@@ -58,14 +62,17 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 }
 
 // File describes a plugin file. It runs nothing, unless the file has no manifest section: then it
-// asks by describe, and a nil describe is ErrNotPacked. Of an Extism manifest it is the module that is
+// asks by describe, and a nil describe is ErrNotPacked. A prompt and a skill are read as they are. Of an Extism manifest it is the module that is
 // described, with what the manifest wants.
 func File(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
-	if extismfile.Is(path) {
+	switch {
+	case document.Is(path):
+		d, err = describeDocument(path)
+	case extismfile.Is(path):
 		d, err = describeManifest(ctx, path, dialects, describe)
-	} else {
+	default:
 		d, err = describeModule(ctx, path, dialects, describe)
 	}
 	if err != nil {
@@ -84,7 +91,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 func (d *Description) publish(k manifest.Kind) (problems []string) {
 	first := map[string]string{}
 	for _, e := range d.Manifest.Entries(k) {
-		public := names.Public(d.Name, e.ID, true)
+		public := names.Public(d.Name, e.ID, d.Dialect != Text)
 		if other, taken := first[public]; taken {
 			problems = append(problems, fmt.Sprintf("%s %q is left out: its public name %s is that of %q already", k, e.ID, public, other))
 			continue
@@ -96,6 +103,15 @@ func (d *Description) publish(k manifest.Kind) (problems []string) {
 		d.Published[manifest.Key(k, e.ID)] = public
 	}
 	return problems
+}
+
+// describeDocument describes a prompt or a skill, which has no code.
+func describeDocument(path string) (*Description, error) {
+	doc, st, err := document.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Description{Size: int(st.Size), Digest: doc.Digest, Dialect: Text, Packed: true, Imports: []string{}, Manifest: doc.Manifest}, nil
 }
 
 func describeModule(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {

@@ -47,6 +47,8 @@ type Prompt struct {
 	Name string
 	// Definition is the prompt as lists show it.
 	Definition json.RawMessage
+	// Problems are the keys that mean nothing, one sentence each: most often a misspelling.
+	Problems []string
 
 	arguments []argument
 	messages  []message
@@ -82,6 +84,7 @@ func Parse(raw []byte, name string) (*Prompt, error) {
 // head reads the values in front. What is not known here is passed on to clients.
 func (p *Prompt) head(values rawjson.Object) error {
 	definition := slices.Clone(values)
+	p.unknown("the front", values, "name", "title", "description", "arguments", "icons", "_meta")
 	if raw := values.Get("name"); raw != nil {
 		name, ok := rawjson.String(raw)
 		if !ok || name == "" {
@@ -127,6 +130,10 @@ func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 		if a.name, _ = rawjson.String(o.Get("name")); !isName(a.name) {
 			return nil, fmt.Errorf("the argument name %q is not of letters, digits, - and _", a.name)
 		}
+		p.unknown(fmt.Sprintf("the argument %q", a.name), o, "name", "title", "description", "required", "values")
+		if raw := o.Get("required"); !rawjson.IsNull(raw) && !a.required && string(raw) != "false" {
+			return nil, fmt.Errorf("required of %q must be true or false", a.name)
+		}
 		values, err := rawjson.Elements(o.Get("values"))
 		if err != nil && !rawjson.IsNull(o.Get("values")) {
 			return nil, fmt.Errorf("the values of %q must be a list", a.name)
@@ -143,6 +150,15 @@ func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 		shown = append(shown, string(o.Append(nil)))
 	}
 	return json.RawMessage("[" + strings.Join(shown, ",") + "]"), nil
+}
+
+// unknown notes the keys of an object that are none of those known.
+func (p *Prompt) unknown(where string, o rawjson.Object, known ...string) {
+	for _, m := range o {
+		if !slices.Contains(known, m.Key) {
+			p.Problems = append(p.Problems, fmt.Sprintf("%s has the unknown key %q; known are %s", where, m.Key, strings.Join(known, ", ")))
+		}
+	}
 }
 
 // isName holds an argument's name to what can stand in a template and is no word of it.
