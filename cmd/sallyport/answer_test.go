@@ -205,7 +205,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("%d %q %q", code, out, seen)
 	}
-	time.Sleep(time.Second) // by then every process knows
+	time.Sleep(time.Second) // by then every process knows, and a call before that asks again
 	if said, failed := h.fetch(s, "/one"); failed || !strings.Contains(said, "page /one") {
 		t.Errorf("%q", said)
 	}
@@ -229,10 +229,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if _, out, code := h.answer("y", "revoke", q.ID); code != 0 || out != "taken back: "+q.ID+"\n" {
 		t.Errorf("%d %q", code, out)
 	}
-	time.Sleep(time.Second)
-	if said, failed := h.fetch(s, "/one"); !failed {
-		t.Errorf("%q", said)
-	}
+	eventually(t, "the host knows that it was taken back", func() bool { _, failed := h.fetch(s, "/one"); return failed })
 	h.logged(`"by":"terminal","answer":"allow","question":"`+q.ID+`","plugin":"fetch","digest":"`+q.Digest+`","principal":"`+q.Principal+`","what":"net: GET `+h.site+`/one?"`,
 		`"answer":"deny"`, `"answer":"revoke","question":"`+q.ID+`"`)
 }
@@ -290,10 +287,7 @@ func TestAnswer_commandAsTyped(t *testing.T) {
 	if err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "allowed once: ") {
 		t.Errorf("%s: %s %v", typed, out.String(), err)
 	}
-	time.Sleep(time.Second)
-	if said, failed := h.fetch(s, "/typed"); failed {
-		t.Error(said)
-	}
+	eventually(t, "the host knows the answer", func() bool { _, failed := h.fetch(s, "/typed"); return !failed })
 	// Elsewhere nobody asks that, and where that is is told.
 	elsewhere := h.program("allow", "aaaaaaaa")
 	if out, err := elsewhere.CombinedOutput(); err == nil || !strings.Contains(string(out), `no question "aaaaaaaa" waits in `+h.state) {
@@ -358,11 +352,8 @@ func TestAnswer_fourProcesses(t *testing.T) {
 	if _, out, code := h.answer("y", "allow", id, "--for", "1h"); code != 0 {
 		t.Errorf("%d %q", code, out)
 	}
-	time.Sleep(time.Second)
 	for _, s := range sessions {
-		if said, failed := h.fetch(s, "/shared"); failed {
-			t.Errorf("%q", said)
-		}
+		eventually(t, "each host knows the answer", func() bool { _, failed := h.fetch(s, "/shared"); return !failed })
 	}
 }
 
@@ -408,10 +399,7 @@ func TestAnswer_newFile(t *testing.T) {
 	if _, out, code := h.answer("y", "allow", q.ID); code != 0 || out != "allowed once: fs: write ~/work/new/a.txt\n" {
 		t.Errorf("%d %q", code, out)
 	}
-	time.Sleep(time.Second)
-	if said, failed := h.file(s, "write", write); failed {
-		t.Error(said)
-	}
+	eventually(t, "the host knows the answer", func() bool { _, failed := h.file(s, "write", write); return !failed })
 	if content(path) != "hello" {
 		t.Error(content(path))
 	}
