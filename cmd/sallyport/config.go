@@ -35,6 +35,20 @@ func loadSettings(c *cobra.Command, dir string) (*settings.Settings, error) {
 	return settings.Load(settings.Options{File: file, Dir: dir, Flags: c.Flags()})
 }
 
+// loadHost is loadSettings for a command that shows or answers what is in the state folder: a configuration that cannot be
+// read is a warning, and nothing of it says anything about plugins.
+func loadHost(c *cobra.Command, dir string) (*settings.Settings, error) {
+	file, err := c.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	s, broken, err := settings.LoadHost(settings.Options{File: file, Dir: dir, Flags: c.Flags()})
+	if broken != nil {
+		fmt.Fprintln(c.ErrOrStderr(), voice.Fit(voice.Line("warning: the configuration cannot be read, and nothing that it says of plugins is known here: "+broken.Error())))
+	}
+	return s, err
+}
+
 // printSettings writes a line for each value: key, value, source.
 func printSettings(std stdio, s *settings.Settings) error {
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)

@@ -84,3 +84,28 @@ func TestInspect_leftOut(t *testing.T) {
 		}
 	}
 }
+
+// A broken configuration stops no command that only needs the state folder, and each one that acts on what it says.
+func TestBrokenConfiguration(t *testing.T) {
+	dir := filepath.Dir(offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`))
+	const broken = "plugins:\n  offering: {nonsense: 1}\n"
+	for _, test := range []struct {
+		args []string
+		want string // "": it stops
+	}{
+		{[]string{"pending"}, "nothing waits for an answer"}, {[]string{"list", dir}, "offering loaded"},
+		{[]string{"deny", "nothing"}, "no question"}, {[]string{"allow", "nothing"}, "no question"}, {[]string{"answer", "nothing"}, ""},
+		{[]string{"serve", dir}, ""}, {[]string{"approve", "offering", dir}, ""}, {[]string{"grant", "offering", "net: GET https://x.example/"}, ""},
+	} {
+		raw, err := program(t, broken, test.args...).CombinedOutput()
+		out := strings.Join(strings.Fields(string(raw)), " ")
+		warned := strings.Contains(out, "warning: the configuration cannot be read")
+		if !strings.Contains(out, `unknown key "nonsense"`) {
+			t.Errorf("%q does not say what is broken: %s", test.args, raw)
+		}
+		if test.want != "" && (!warned || !strings.Contains(out, test.want)) || test.args[0] == "serve" && (err == nil || warned) ||
+			(test.args[0] == "approve" || test.args[0] == "grant") && (err == nil || warned) {
+			t.Errorf("%q: %v: %s", test.args, err, raw)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (d *desk) command(words string) string {
 // audit log.
 func withQuestions(do func(ctx context.Context, d *desk, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		s, err := loadSettings(c, "")
+		s, err := loadHost(c, "")
 		if err != nil {
 			return err
 		}
