@@ -147,3 +147,32 @@ func TestMatch_oracle(t *testing.T) {
 	}
 	t.Logf("%d matches, %d of them yes, %d patterns that neither takes", tried, matched, unknown)
 }
+
+// FuzzMatch: a pattern and a text from strangers take no more steps than they may, and what comes to an end has the library's answer.
+func FuzzMatch(f *testing.F) {
+	for _, seed := range [][2]string{{`^(a+)+$`, "aaaa!"}, {`(?<=(\w)b)\1`, "aba"}, {`(?i:(k)\1)`, "k\u212a"}, {`(?:a|){3,}?b`, "aab"}, {`[^]*?\B`, "😀\n"}} {
+		f.Add(seed[0], seed[1], true)
+	}
+	f.Fuzz(func(t *testing.T, source, text string, unicode bool) {
+		p, err := regex.Compile(source, unicode)
+		if err != nil {
+			return
+		}
+		got, steps, err := p.Match([]byte(text), 100_000)
+		if steps > 100_000 {
+			t.Fatalf("%d steps", steps)
+		}
+		options := []regexp2.CompileOption{regexp2.ECMAScript}
+		if unicode {
+			options = append(options, regexp2.Unicode)
+		}
+		re, other := regexp2.Compile(source, options...)
+		if err != nil || other != nil {
+			return
+		}
+		re.MatchTimeout = 10 * time.Second
+		if want, err := re.MatchString(text); err == nil && got != want {
+			t.Errorf("%q on %q: %v, the library %v", source, text, got, want)
+		}
+	})
+}
