@@ -20,6 +20,7 @@ type Explanation struct {
 	Filled  string // the same with the workspace and the values of the call; empty if it has none
 	Leads   string // the effect that was decided on, if links or /workspace lead to another file; else empty
 	Allowed bool
+	Asks    bool   // it is allowed if somebody says so each time
 	Reason  string // why it is refused, or what of it is allowed; empty if it is allowed as a whole
 	Hint    string // the narrowest line that would allow it; empty if none would
 }
@@ -159,6 +160,7 @@ func (g *Gate) explain(e effect) Explanation {
 		return x
 	}
 	x.Reason, x.Hint = refused.reason, refused.told()
+	x.Asks = d.Ask && d.Grant != nil && !d.Beyond && !d.SpellOut && refused.reason == reasonOf(d)
 	return x
 }
 

@@ -171,11 +171,19 @@ func (p *plan) extismWarnings() []string {
 	m := p.extism.extism.Manifest
 	warnings := append([]string(nil), m.Problems...)
 	if n := len(m.Wants); n > 0 && len(p.config.Grants.Grants()) == 0 {
-		warnings = append(warnings, fmt.Sprintf("the manifest asks for %d hosts and paths, and nothing is granted; sallyport inspect %s shows the lines to grant",
-			n, filepath.Base(p.path)))
+		warnings = append(warnings, fmt.Sprintf("the manifest asks for %s, and nothing is granted; sallyport inspect %s shows the lines to grant",
+			placesOf(n), filepath.Base(p.path)))
 	}
 	if p.extism.err != nil {
 		warnings = append(warnings, fmt.Sprintf("the new manifest is not used, the old one is: %v", p.extism.err))
 	}
 	return warnings
+}
+
+// placesOf counts what a manifest asks for.
+func placesOf(n int) string {
+	if n == 1 {
+		return "1 host or path"
+	}
+	return fmt.Sprintf("%d hosts and paths", n)
 }

@@ -71,7 +71,11 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
 	v, err := host.Review(ctx, s, logging.For(s, std.err), name)
 	if errors.Is(err, registry.ErrNoPlugin) {
-		return nil, voice.Hint(fmt.Errorf("%w in %s", err, s.Text("dir")), "name the folder that is served: sallyport approve %s DIR", name)
+		err = fmt.Errorf("%w in %s", err, s.Text("dir"))
+		if s.Source("dir") == settings.FromFlag {
+			return nil, voice.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
+		}
+		return nil, voice.Hint(err, "name the folder that is served: sallyport approve %s DIR", name)
 	}
 	return v, err
 }

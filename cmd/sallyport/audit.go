@@ -61,6 +61,9 @@ func verifyAudit(std stdio, dir string) error {
 		fmt.Fprintln(std.out, voice.Line(p.String()))
 	}
 	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", voice.Count(int(r.Lines), "line"), voice.Count(r.Chains, "chain"))
+	if len(r.Problems) == 0 {
+		fmt.Fprintln(std.out, "whole: no line was changed, taken out, moved or cut off")
+	}
 	switch open := len(r.Open); {
 	case open == 1:
 		fmt.Fprintln(std.out, "1 of them has no end: its process runs still, or was killed")
@@ -148,7 +151,10 @@ const maxTail = 10_000
 // tailAudit prints the last lines in the order of their time, which chains of several processes mix.
 func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	var last tail
-	last.room = min(max(n, 1), maxTail)
+	if n < 1 {
+		return voice.Hint(fmt.Errorf("-n %d prints nothing", n), "write how many lines, such as -n 20")
+	}
+	last.room = min(n, maxTail)
 	err := audit.Read(dir, func(l audit.Line) bool {
 		name, is := rawjson.String(rawjson.Get(l.Text, "plugin"))
 		if is && (plugin == "" || name == plugin) {
@@ -157,6 +163,9 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 		}
 		return true
 	})
+	if err == nil && len(last.lines) == 0 && !asJSON {
+		fmt.Fprintln(std.out, nothingIn(dir, plugin))
+	}
 	for _, l := range last.sorted() {
 		if asJSON {
 			fmt.Fprintf(std.out, "%s\n", voice.JSON(l.text))
@@ -165,4 +174,12 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 		}
 	}
 	return err
+}
+
+// nothingIn says that there is nothing to print.
+func nothingIn(dir, plugin string) string {
+	if plugin == "" {
+		return "there are no calls in " + voice.Line(dir)
+	}
+	return "there are no calls of the plugin " + voice.Line(plugin) + " in " + voice.Line(dir)
 }

@@ -80,6 +80,9 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 	if err := checkDir(s.Text("dir")); err != nil {
 		return clients.Server{}, err
 	}
+	if _, err := os.Stat(s.Text("dir")); err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "note: there is no folder %s yet: the client is served nothing until it is there\n", voice.Line(s.Text("dir")))
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return clients.Server{}, err

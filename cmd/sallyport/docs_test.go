@@ -113,7 +113,7 @@ func outcomeOf(t *testing.T, config, command, state, home string) string {
 	switch text := string(out); {
 	case err == nil && strings.HasPrefix(text, "allowed: "):
 		return "allowed"
-	case strings.Contains(text, "asks for a confirmation"):
+	case strings.HasPrefix(text, "asks: "):
 		return "asks"
 	case strings.HasPrefix(text, "refused: "):
 		return "refused"

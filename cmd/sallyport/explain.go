@@ -29,7 +29,7 @@ EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 
 Nothing is done and the plugin is not loaded; of a path it is looked where links lead. DIR is the folder that
 plugins are served from, which no grant reaches.
 
-Exit code 1: it may not.`,
+Exit code 1: it may not, or only after somebody was asked.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args[2:]))
@@ -138,7 +138,11 @@ func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 		fmt.Fprintf(w, "allowed: %s%s\n%s", voice.Line(x.Effect), only, where)
 		return nil
 	}
-	fmt.Fprintf(w, "refused: %s: %s\n%s", voice.Line(x.Effect), voice.Line(x.Reason), where)
+	verdict := "refused"
+	if x.Asks {
+		verdict = "asks"
+	}
+	fmt.Fprintf(w, "%s: %s: %s\n%s", verdict, voice.Line(x.Effect), voice.Line(x.Reason), where)
 	if x.Hint != "" {
 		fmt.Fprintf(w, "to allow it: %s\n", voice.Line(host.GrantCommand(s, x.plugin, x.Hint, true)))
 	}

@@ -59,7 +59,7 @@ func strangerNote(s *settings.Settings, plugin string) string {
 	}
 	entries, err := os.ReadDir(s.Text("dir"))
 	if err != nil {
-		return "" // the folder is named elsewhere
+		return fmt.Sprintf("note    the configuration has no plugin %s, and no plugin folder to look for it in: is the name right?\n", plugin)
 	}
 	for _, e := range entries {
 		if name, err := names.OfFile(e.Name()); err == nil && name == plugin {

@@ -151,6 +151,10 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 func TestGrant_stranger(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
+	gone := &house{t: t, dir: dir, state: h.state, config: "dir: " + dir + "/gone\n"}
+	if seen, _, _ := gone.answer("n", "grant", "nosuch", "fs: read ~/a"); !strings.Contains(seen, "the configuration has no plugin nosuch, and no plugin folder") {
+		t.Errorf("%q", seen)
+	}
 	for name, strange := range map[string]bool{"files": false, "flies": true} {
 		seen, _, _ := h.answer("n", "grant", name, "fs: read ~/a")
 		if got := strings.Contains(seen, "there is no plugin flies in"); got != strange {

@@ -116,11 +116,14 @@ func waitingGrants(p registry.Status) string {
 	if len(p.Grants) == 0 || p.Pinned || p.State == registry.StateDisabled {
 		return ""
 	}
-	grants := "its " + voice.Count(len(p.Grants), "grant")
-	if p.Digest == "" {
-		return grants + " wait for a file of that name: the first one that serve finds is pinned, and has them; digest: in its settings names its bytes beforehand"
+	grants := "its " + voice.Count(len(p.Grants), "grant") + " wait"
+	if len(p.Grants) == 1 {
+		grants += "s"
 	}
-	return grants + " wait: nothing is pinned under its name yet; serve pins these bytes (" + p.Digest + "), and digest: in its settings names them beforehand"
+	if p.Digest == "" {
+		return grants + " for a file of that name: the first one that serve finds is pinned, and has them; digest: in its settings names its bytes beforehand"
+	}
+	return grants + ": nothing is pinned under its name yet; serve pins these bytes (" + p.Digest + "), and digest: in its settings names them beforehand"
 }
 
 // keeps says what a plugin finds of its earlier calls.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,10 +108,14 @@ func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if args[0] == "" {
+		return voice.Hint(errors.New("a command is empty"), "%s --help lists the commands", c.CommandPath())
+	}
 	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 4 {
 		c.SuggestionsMinimumDistance = 1 // "dev" is not a slip for "deny"
 	}
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	far := func(name string) bool { return name[0] != args[0][0] } // "test" is not a slip for "list"
+	if near := slices.DeleteFunc(c.SuggestionsFor(args[0]), far); len(near) > 0 {
 		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
 	return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())

@@ -82,16 +82,16 @@ func (q *Quota) Admit(principal string) (release func(), err error) {
 	u := q.user(principal)
 	now := q.now()
 	if most := q.limits.PrincipalCalls; most > 0 && u.running >= most {
-		return nil, limited(time.Second, "plugin %q serves %d calls of one caller at a time (limits.principal_calls)", q.plugin, most)
+		return nil, limited(time.Second, "plugin %q serves %s of one caller at a time (limits.principal_calls)", q.plugin, callsOf(float64(most)))
 	}
 	if rate := q.limits.PrincipalRate; rate > 0 {
 		if wait := u.bucket.take(rate, now); wait > 0 {
-			return nil, limited(wait, "plugin %q serves %s calls a second of one caller (limits.principal_rate)", q.plugin, number3(rate))
+			return nil, limited(wait, "plugin %q serves %s a second of one caller (limits.principal_rate)", q.plugin, callsOf(rate))
 		}
 	}
 	if rate := q.limits.Rate; rate > 0 {
 		if wait := q.all.take(rate, now); wait > 0 {
-			return nil, limited(wait, "plugin %q serves %s calls a second (limits.rate)", q.plugin, number3(rate))
+			return nil, limited(wait, "plugin %q serves %s a second (limits.rate)", q.plugin, callsOf(rate))
 		}
 	}
 	u.running++
@@ -123,7 +123,12 @@ func (q *Quota) user(principal string) *user {
 	return q.each[principal]
 }
 
-func number3(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
+func callsOf(n float64) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return strconv.FormatFloat(n, 'g', 4, 64) + " calls"
+}
 
 func limited(wait time.Duration, format string, args ...any) error {
 	e := runtime.AskErrorf(runtime.KindLimit, format, args...)

@@ -96,3 +96,18 @@ func TestQuota_ManyPrincipals(t *testing.T) {
 		t.Errorf("%v, %d are kept", err, len(q.each))
 	}
 }
+
+// One is one call.
+func TestQuota_OneCall(t *testing.T) {
+	q := New("p", Limits{Rate: 1})
+	q.now = func() time.Time { return time.Unix(1000, 0) }
+	release, err := q.Admit("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	_, err = q.Admit("a")
+	if said, _ := limitOf(t, err); said != `plugin "p" serves 1 call a second (limits.rate): try again in 1s` {
+		t.Error(said)
+	}
+}

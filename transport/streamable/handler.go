@@ -169,7 +169,11 @@ func (x *exchange) serve() *refusal {
 }
 
 func (x *exchange) notAllowed() *refusal {
-	return refuse(http.StatusMethodNotAllowed, "method %s is not served", clip(x.r.Method)).with("Allow", "POST, GET, DELETE")
+	why := "method %s is not served"
+	if x.r.Method == http.MethodGet || x.r.Method == http.MethodDelete {
+		why = "method %s is served within a session of an older protocol version only"
+	}
+	return refuse(http.StatusMethodNotAllowed, why, clip(x.r.Method)).with("Allow", "POST, GET, DELETE")
 }
 
 // open refuses requests to a handler that is closed.

@@ -136,12 +136,16 @@ func TestHandler_Order(t *testing.T) {
 func TestHandler_Methods(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for _, method := range []string{"GET", "PUT", "PATCH", "OPTIONS"} {
-		r := s.want(method, method, "", nil, 405, refused("method "+method+" is not served"))
+		why := " is not served"
+		if method == "GET" { // as Allow says, somewhere
+			why = " is served within a session of an older protocol version only"
+		}
+		r := s.want(method, method, "", nil, 405, refused("method "+method+why))
 		if allow := r.Header.Get("Allow"); allow != "POST, GET, DELETE" {
 			t.Errorf("%s: Allow %q", method, allow)
 		}
 	}
-	s.want("modern DELETE", "DELETE", "", headers{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Session-Id": "x"}, 405, refused("method DELETE is not served"))
+	s.want("modern DELETE", "DELETE", "", headers{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Session-Id": "x"}, 405, refused("method DELETE is served within a session of an older protocol version only"))
 	s.url = strings.TrimSuffix(s.url, "/mcp") + "/other"
 	s.want("other path", "POST", "{}", nil, 404, refused("there is nothing here: the endpoint is /mcp"))
 	s.want("other path of an evil page", "POST", "{}", headers{"Origin": "http://evil"}, 403, refused(`origin "http://evil" is not allowed (http.origins)`))

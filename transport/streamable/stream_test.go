@@ -79,8 +79,8 @@ func TestGet_Refused(t *testing.T) {
 	s := start(t, newFake(), nil)
 	id := s.begin(nil)
 	gone := "there is no such session (any more): begin with initialize"
-	s.want("modern", "GET", "", headers{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Session-Id": id}, 405, refused("method GET is not served"))
-	s.want("no session", "GET", "", nil, 405, refused("method GET is not served"))
+	s.want("modern", "GET", "", headers{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Session-Id": id}, 405, refused("method GET is served within a session of an older protocol version only"))
+	s.want("no session", "GET", "", nil, 405, refused("method GET is served within a session of an older protocol version only"))
 	s.want("unknown session", "GET", "", headers{"Mcp-Session-Id": "guess"}, 404, refused(gone))
 	s.want("Accept", "GET", "", headers{"Mcp-Session-Id": id, "Accept": "application/json"}, 406, refused("Accept must allow text/event-stream"))
 	for _, last := range []string{"0-1", "7-0", "x"} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -77,9 +78,20 @@ func nearest(name string, known map[string]Key) string {
 		}
 	}
 	if len(same) == 0 {
-		return "; see docs/configuration.md"
+		return "; known are " + strings.Join(topLevel(), ", ")
 	}
 	return "; known are " + strings.Join(same, ", ")
+}
+
+// topLevel are the keys of a file's first level, with those of plugins first.
+func topLevel() []string {
+	names := []string{"plugins", "max_grants"}
+	for _, k := range Keys() {
+		if first, _, _ := strings.Cut(k.Name, "."); !slices.Contains(names, first) {
+			names = append(names, first)
+		}
+	}
+	return names
 }
 
 func checkNode(k Key, n *yaml.Node) error {

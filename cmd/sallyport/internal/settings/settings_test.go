@@ -91,7 +91,7 @@ plugins:
 func TestLoad_errorsNameFileAndLine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "http:\n  adr: x\n", `:2: unknown key "http.adr"; known are http.addr, http.path`},
-		{"unknown top key", "plugin: {}\n", `:1: unknown key "plugin"; see docs/configuration.md`},
+		{"unknown top key", "plugin: {}\n", `:1: unknown key "plugin"; known are plugins, max_grants, dir, state, lock, locked, state_keys, workspace, search, http, receipt, trace, ask, elicitation, console, audit, log, limits`},
 		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
 		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
