@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -104,6 +105,26 @@ func TestWants_ThatNobodyCanGrantAreTold(t *testing.T) {
 	guest{manifest: `{"wants":[{"net":"example.com"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
 	if w := status(open(t, o), "p").Warnings; len(w) != 1 || !strings.HasPrefix(w[0], `the want {"net":"example.com"} cannot be granted: `) {
 		t.Errorf("%q", w)
+	}
+}
+
+// A configuration for several folders, and a plugin that nothing is granted, are notes in the log and no alarm.
+func TestReport_whatIsIntended(t *testing.T) {
+	o := options(t, t.TempDir())
+	guest{manifest: `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"all"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
+	o.Plugins = map[string]Config{"p": {}, "elsewhere": {}, "lost": {Source: "/nowhere/at/all.wasm"}}
+	var log strings.Builder
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	r := open(t, o)
+	closeNow(t, r)
+	for part, level := range map[string]string{"there is no file elsewhere.wasm": "INFO", "needs an fs grant": "INFO", "there is no file all.wasm": "ERROR"} {
+		line, _, _ := strings.Cut(log.String()[strings.LastIndex(log.String()[:max(strings.Index(log.String(), part), 0)], "level="):], " ")
+		if line != "level="+level || !strings.Contains(log.String(), part) {
+			t.Errorf("%s: %s, want %s\n%s", part, line, level, log.String())
+		}
+	}
+	if w := status(r, "p").Warnings; len(w) != 1 || status(r, "elsewhere").State != StateFailed {
+		t.Errorf("%+v", r.Plugins())
 	}
 }
 

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -36,9 +38,15 @@ func sameButCounts(a, b Status) bool {
 func (r *Registry) reportOne(s Status) {
 	attrs := []any{"plugin", s.Name, "file", s.File, "state", string(s.State)}
 	for _, w := range s.Warnings {
-		r.log.Warn("plugin: "+w, "plugin", s.Name, "file", s.File)
+		level := slog.LevelWarn
+		if slices.Contains(s.intended, w) {
+			level = slog.LevelInfo
+		}
+		r.log.Log(context.Background(), level, "plugin: "+w, "plugin", s.Name, "file", s.File)
 	}
 	switch {
+	case s.absent:
+		r.log.Info("plugin: "+s.Error, attrs...)
 	case s.Error != "":
 		r.log.Error("plugin: "+s.Error, attrs...)
 	case s.State == StateLoaded && s.Dialect != "go":

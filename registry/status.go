@@ -35,6 +35,11 @@ type Status struct {
 	Prompts   int      `json:"prompts"`           // published
 	Warnings  []string `json:"warnings,omitempty"`
 
+	// intended are those of Warnings that an operator may well intend; absent says that there is no file of its name in this
+	// folder, which a configuration for several folders has: neither is more than a note in the log.
+	intended []string
+	absent   bool
+
 	// Wants and Grants are what it announced and what the operator's file allows, as lines; who reads the list
 	// over the wire does not see them.
 	Wants, Grants []string `json:"-"`
@@ -76,6 +81,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 		s.State = StateLoading
 	case p.file == nil:
 		s.fail(StateFailed, r.missing(p))
+		s.absent = p.config.Source == "" && p.extism == nil
 	case p.waits != "" && p.file.err == nil:
 		s.State = StateLoading
 	case p.file.err != nil && g == nil:
@@ -114,7 +120,8 @@ func (s *Status) describe(g *generation) {
 		}
 		s.Ceilings = append(s.Ceilings, lines)
 	}
-	s.Warnings = slices.Concat(g.Offer().Problems, g.unsaid)
+	s.intended = g.Offer().Ungranted
+	s.Warnings = slices.Concat(g.Offer().Problems, g.unsaid, s.intended)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}

@@ -31,7 +31,9 @@ type Plugin struct {
 // Offer is what one plugin publishes. It never changes.
 type Offer struct {
 	Problems []string // what was left out, and why, after those of the manifest
-	Chosen   *Choices // of the plugin, when this was made
+	// Ungranted is what was left out for want of a grant, which an operator may well intend.
+	Ungranted []string
+	Chosen    *Choices // of the plugin, when this was made
 
 	tools     []*Tool
 	prompts   []*Prompt
@@ -168,7 +170,7 @@ func (p *publisher) uri(k manifest.Kind, d manifest.Entry) bool {
 		return false
 	}
 	if err := checkFile(k, d, p.plugin.Grants, p.plugin.Places); err != nil {
-		p.problem("%s %q is left out: %v", k, d.ID, err)
+		p.Ungranted = append(p.Ungranted, fmt.Sprintf("%s %q is left out: %v", k, d.ID, err))
 		return false
 	}
 	p.published[entryKey{k, d.ID}] = true
