@@ -63,11 +63,11 @@ func (c *checker) beside() uint64 {
 	return all
 }
 
-// crowd counts the compiler's work on each type and each global for each function. A vector that changes has two functions
+// crowd counts the compiler's work on each type, each global and each export for each function. A vector that changes has two functions
 // more, which read and write it.
 func (c *checker) crowd() {
-	c.work += (len(c.b.types) + c.vars) * (c.b.Funcs + 2*c.vectors) * 3 / 2
-	c.overInt("the work to compile its functions with its types and globals", c.work, c.workLimit())
+	c.work += ((len(c.b.types)+c.vars)*3/2 + len(c.b.Exports)/5) * (c.b.Funcs + 2*c.vectors)
+	c.overInt("the work to compile its functions with its types, globals and exports", c.work, c.workLimit())
 }
 
 // over notes that something is over its limit.

@@ -3,6 +3,7 @@ package wasmbin_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -119,7 +120,7 @@ func TestCheck_bombs(t *testing.T) {
 	fills := func(n int) []byte {
 		return code([]byte{0}, w.Repeat(n, w.I32Const(0), w.I32Const(0), w.I32Const(0), []byte{0xfc, 11, 0}))
 	}
-	// The compiler looks at each type and each global for each function, and a vector that changes makes two more of these.
+	// The compiler looks at each type, global and export for each function, and a vector that changes makes two more of these.
 	crowd := func(types, globals, vectors, funcs int) []byte {
 		var m w.Module
 		for n := range types { // each of its own, by the digits of its number
@@ -137,6 +138,17 @@ func TestCheck_bombs(t *testing.T) {
 		}
 		for range funcs {
 			m.FuncRaw(0, []byte{0}, w.End)
+		}
+		return m.Bytes()
+	}
+	exports := func(n, funcs int) []byte {
+		var m w.Module
+		m.Type(nil, nil)
+		for range funcs {
+			m.FuncRaw(0, []byte{0}, w.End)
+		}
+		for i := range n {
+			m.Export(fmt.Sprintf("%x", i), 0)
 		}
 		return m.Bytes()
 	}
@@ -162,9 +174,10 @@ func TestCheck_bombs(t *testing.T) {
 		"nested branches":              {code(locals(200), w.Repeat(4000, w.BlockVoid, w.I32Const(0), w.BrIf(0)), w.Repeat(4000, w.LocalGet(7), w.Drop, w.End)), "the work to compile it"},
 		"20,000 nested blocks":         {code([]byte{0}, w.Repeat(20_000, w.BlockVoid), w.Repeat(20_000, w.End)), "the work to compile it"},
 		"wide calls":                   {wide(new(w.Module)), "the work to compile it"},
-		"globals and functions":        {crowd(1, 50_000, 0, 50_000), "the work to compile its functions with its types and globals"},
-		"types and functions":          {crowd(9_990, 0, 0, 60_000), "the work to compile its functions with its types and globals"},
-		"vectors that change":          {crowd(1, 0, 25_000, 1), "the work to compile its functions with its types and globals"},
+		"globals and functions":        {crowd(1, 50_000, 0, 50_000), "the work to compile its functions with its types, globals and exports"},
+		"types and functions":          {crowd(9_990, 0, 0, 60_000), "the work to compile its functions with its types, globals and exports"},
+		"exports and functions":        {exports(60_000, 60_000), "the work to compile its functions with its types, globals and exports"},
+		"vectors that change":          {crowd(1, 0, 25_000, 1), "the work to compile its functions with its types, globals and exports"},
 	} {
 		if len(c.wasm) > 800_000 {
 			t.Errorf("%s: %d bytes is no bomb", name, len(c.wasm))
