@@ -66,6 +66,9 @@ func TestJSON(t *testing.T) {
 		`{"x\u200b":{"y":"\u200b"},"X":1}`:                   `{"X":1}`,
 		`{"a\u200b":1,"a\u200c":2,"a\u200d":3,"b":"\u200b"}`: `{"a":1,"b":""}`,
 		`["\u200b", {"a" : "\u200b" }, 1e3]`:                 `["", {"a" : "" }, 1e3]`,
+		// Half a character, which strict readers refuse.
+		`["\udfff", "a\ud83d", "\ud83d\ude00", "\\ud83d", "\ude00\ud83d", "\ud83d\n", "\ud83dx", "\ud83d\u0041"]`: `["�", "a�", "\ud83d\ude00", "\\ud83d", "��", "�\n", "�x", "�A"]`,
+		`{"\udfff":1,"\ud800":2}`: `{"�":1}`,
 	} {
 		if got, _ := clean.JSON(json.RawMessage(in), nil); string(got) != want {
 			t.Errorf("%s becomes %s", in, got)

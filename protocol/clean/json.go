@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
@@ -134,7 +137,42 @@ func (w *walker) cleaned(i, end int) (string, int) {
 	if !ok {
 		return "", 0
 	}
-	return Text(s)
+	text, n := Text(s)
+	if n == 0 && loneSurrogate(w.b[i:end]) {
+		n = 1 // which is U+FFFD by now
+	}
+	return text, n
+}
+
+// loneSurrogate reports whether a JSON string has the escape of half a character, which strict readers refuse.
+func loneSurrogate(s []byte) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] != '\\' {
+			continue
+		}
+		first, ok := escaped(s[i:])
+		switch {
+		case !ok:
+			i++ // an escape of one letter
+		case !utf16.IsSurrogate(first):
+			i += 5
+		default:
+			if second, ok := escaped(s[i+6:]); !ok || utf16.DecodeRune(first, second) == unicode.ReplacementChar {
+				return true
+			}
+			i += 11
+		}
+	}
+	return false
+}
+
+// escaped is the code unit of an escape \uXXXX that s begins with.
+func escaped(s []byte) (unit rune, ok bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(n), err == nil
 }
 
 // skip returns the place behind the value at i, whatever is in it.
