@@ -81,11 +81,23 @@ func (x *exchange) newSession() *session {
 	return s
 }
 
+// sessionID is the one session that this request names.
+func (x *exchange) sessionID() (string, *refusal) {
+	switch values := x.r.Header.Values(sessionHeader); {
+	case len(values) > 1:
+		return "", refuse(http.StatusBadRequest, "more than one Mcp-Session-Id header")
+	case len(values) == 0 || values[0] == "":
+		return "", refuse(http.StatusBadRequest, "the Mcp-Session-Id header is missing: a session begins with initialize")
+	default:
+		return values[0], nil
+	}
+}
+
 // session finds the session of this request; the caller releases it.
 func (x *exchange) session() (*session, *refusal) {
-	id := x.r.Header.Get(sessionHeader)
-	if id == "" {
-		return nil, refuse(http.StatusBadRequest, "the Mcp-Session-Id header is missing: a session begins with initialize")
+	id, f := x.sessionID()
+	if f != nil {
+		return nil, f
 	}
 	s := x.h.sessions.acquire(id, x.principal)
 	if s == nil {
@@ -149,9 +161,9 @@ func (x *exchange) delete() *refusal {
 	if f := x.legacyVersion(); f != nil {
 		return f
 	}
-	id := x.r.Header.Get(sessionHeader)
-	if id == "" {
-		return refuse(http.StatusBadRequest, "the Mcp-Session-Id header is missing")
+	id, f := x.sessionID()
+	if f != nil {
+		return f
 	}
 	if !x.h.sessions.remove(id, x.principal) {
 		return noSession()

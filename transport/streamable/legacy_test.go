@@ -51,7 +51,10 @@ func TestLegacy_SessionRequired(t *testing.T) {
 		refused("the Mcp-Session-Id header is missing: a session begins with initialize"))
 	s.want("unknown", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": "guess"}, 404,
 		errorBody("1", -32600, "there is no such session (any more): begin with initialize"))
-	s.want("DELETE", "DELETE", "", nil, 400, refused("the Mcp-Session-Id header is missing"))
+	s.want("DELETE", "DELETE", "", nil, 400, refused("the Mcp-Session-Id header is missing: a session begins with initialize"))
+	two := headers{"Mcp-Session-Id": "a\nb"}
+	s.want("two sessions", "POST", legacyBody(1, "ping", "{}"), two, 400, errorBody("1", -32600, "more than one Mcp-Session-Id header"))
+	s.want("DELETE of two", "DELETE", "", two, 400, refused("more than one Mcp-Session-Id header"))
 }
 
 func TestLegacy_InitializeRefused(t *testing.T) {
