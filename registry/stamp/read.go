@@ -13,7 +13,7 @@ import (
 
 // maxFile bounds a plugin file, in bytes; the largest known, interpreters with their libraries, have
 // some 50 MiB.
-const maxFile = 256 << 20
+const maxFile = 128 << 20
 
 // ErrUnsettled is why a file is not read: somebody may still be writing it.
 var ErrUnsettled = errors.New("the file is still being written")
