@@ -26,7 +26,7 @@ func newSecret(std stdio) *cobra.Command {
 		Args:  noCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newSecretSet(std), newSecretRemove(std))
+	c.AddCommand(newSecretSet(std), newSecretRemove(std), newSecretList(std))
 	return c
 }
 

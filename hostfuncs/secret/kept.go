@@ -87,8 +87,28 @@ func (k Kept) Remove(name string) error {
 	return nil
 }
 
+// Names are those of the values in the folder, sorted. The keyring cannot be asked for its names.
+func (k Kept) Names() (names []string, err error) {
+	if k.Dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(k.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), ending); is && ValidName(name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// ending is that of the files in the folder.
+const ending = ".secret"
+
 // file has an ending, so that no name is that of a folder.
-func (k Kept) file(name string) string { return filepath.Join(k.Dir, name+".secret") }
+func (k Kept) file(name string) string { return filepath.Join(k.Dir, name+ending) }
 
 func (k Kept) write(name, value string) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+)
+
+func newSecretList(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "name the secrets that are kept, and those that the configuration wants, never their values",
+		Args:  words(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			if err := private.Folder(s.Text("state")); err != nil {
+				return err
+			}
+			gates := host.Gates(s)
+			defer gates.Close()
+			return listSecrets(std, s, gates.Secrets())
+		},
+	}
+}
+
+// listSecrets prints a line for each secret that a plugin's line wants, and for each that is kept and none wants.
+func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
+	spare, err := kept.Names()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	rows := 0
+	row := func(name, plugin, state string) {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", voice.Line(name), voice.Line(plugin), voice.Line(state))
+		rows++
+	}
+	for _, p := range s.Plugins {
+		for _, line := range p.Grants.Secrets() {
+			row(line.Name, p.Name, stateOfSecret(s, kept, line))
+			if line.From == "" {
+				spare = slices.DeleteFunc(spare, func(name string) bool { return name == line.Name })
+			}
+		}
+	}
+	for _, name := range spare {
+		row(name, "-", "kept, and no line wants it: sallyport secret remove "+name+" forgets it")
+	}
+	if rows == 0 {
+		fmt.Fprintln(std.out, "no secret is kept, and no line of the configuration wants one")
+	}
+	return table.Flush()
+}
+
+// stateOfSecret says where the value of a line is, or what to type where there is none.
+func stateOfSecret(s *settings.Settings, kept secret.Kept, line grant.Secret) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	if line.From != "" {
+		from, err := secret.ParseSource(line.From)
+		if err == nil {
+			_, err = from.Read(home)
+		}
+		if err != nil {
+			return "unset: " + err.Error()
+		}
+		return "set, from " + line.From
+	}
+	_, err = secret.Source{Kind: secret.Env, Name: line.Name}.Read(home)
+	switch {
+	case err == nil:
+		return "set, in the variable of its name"
+	case !errors.Is(err, secret.ErrUnset):
+		return "unset: " + err.Error()
+	}
+	if _, err = kept.Get(line.Name); err == nil {
+		return "kept"
+	}
+	return "unset: " + strings.TrimSpace("sallyport secret set "+line.Name+" "+s.Flags()) + " asks for it"
+}
