@@ -34,6 +34,8 @@ type Operator interface {
 	Grants(ctx context.Context, plugin, digest, principal string) []store.Grant
 	// Take uses a grant for once up: true for the one call that may use it.
 	Take(ctx context.Context, id string) bool
+	// Give gives back what was taken and not used.
+	Give(ctx context.Context, g store.Grant)
 	// Ask puts a question, and returns it as it is kept.
 	Ask(ctx context.Context, q store.Question) (store.Question, operator.Verdict)
 	// Command is what a person types: Command("allow", id).
@@ -57,6 +59,7 @@ const (
 type consents struct {
 	asked int
 	line  string            // of the answer that was found last
+	taken *store.Grant      // the answer for once that the effect under way has taken; nil for none
 	wants map[string]bool   // those that were asked about in this call, by their lines
 	said  map[string]bool   // by whoever makes the call, by the binding of the effect
 	stood []string          // answers that stand among the grants, by their IDs
@@ -163,6 +166,9 @@ func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decisio
 			d.Named = d.Named && e.inside()
 		}
 		g.consents.line = a.Line
+		if a.Once && take {
+			g.consents.taken = &a
+		}
 		return d, true
 	}
 	return grant.Decision{}, false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -167,6 +168,55 @@ func TestConsent_once(t *testing.T) {
 	}
 	if err := f.fetch(post(site+"/x", "one")); err == nil {
 		t.Error("used twice")
+	}
+}
+
+// An answer for once stays as long as the request that it is for has not left, and not a moment longer.
+func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
+	t.Parallel()
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Close()
+	rude, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rude.Close() })
+	go func() { // it takes each connection, and ends it
+		for {
+			c, err := rude.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	for _, test := range []struct {
+		site, request string
+		kept          bool
+	}{
+		{"http://" + dead.Addr().String(), "POST", true}, {"http://" + dead.Addr().String(), "GET", true},
+		{"http://" + rude.Addr().String(), "POST", false}, {"http://" + rude.Addr().String(), "GET", false},
+	} {
+		f := newOffice(t, false, hostfuncs.Options{}, []string{"net: " + test.request + " " + test.site + "/**"})
+		request := get(test.site + "/x")
+		if test.request == "POST" {
+			request = post(test.site+"/x", "one")
+		}
+		f.fetch(request)
+		q := f.waiting()
+		f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
+		for range 2 {
+			if err := f.fetch(request); err == nil {
+				t.Errorf("%s %s: answered", test.request, test.site)
+			}
+			all, err := f.answers.Grants(t.Context())
+			if kept := len(all) == 1 && all[0].ID == q.ID && all[0].Once && all[0].Binding != ""; err != nil || kept != test.kept {
+				t.Errorf("%s %s: %v, %+v", test.request, test.site, err, all)
+			}
+		}
 	}
 }
 

@@ -81,6 +81,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	if err := g.alive(ctx); err != nil {
 		return err
 	}
+	g.consents.taken = nil
 	d, refused := g.check(ctx, e)
 	if refused == nil {
 		refused = g.spend(ctx, d)

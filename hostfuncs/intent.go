@@ -5,6 +5,7 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -79,23 +80,37 @@ func (g *Gate) intended(r *web.Request) string {
 	return g.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
 }
 
+// giveBack keeps an answer for once that a request has taken which never left; nil is none.
+func (g *Gate) giveBack(ctx context.Context, taken *store.Grant) {
+	if taken != nil {
+		g.policy.host.operator.Give(context.WithoutCancel(ctx), *taken)
+	}
+}
+
 // onTheWay watches one request: begin says that it is about to leave, and recant that it failed, which takes the intent
-// back if there was never a connection that it could have left by.
+// back, and gives an answer for once back, if there was never a connection that it could have left by.
 func (g *Gate) onTheWay(ctx context.Context, r *web.Request) (watched context.Context, begin func() error, recant func()) {
-	what := g.intended(r)
-	if what == "" {
+	what, taken := g.intended(r), g.consents.taken
+	if what == "" && taken == nil {
 		return ctx, func() error { return nil }, func() {}
 	}
 	var begun, left atomic.Bool
 	begin = func() error {
+		if what == "" {
+			return nil
+		}
 		err := g.intend(what)
 		begun.Store(err == nil)
 		return err
 	}
 	recant = func() {
-		if begun.Load() && !left.Load() {
+		if left.Load() {
+			return
+		}
+		if begun.Load() {
 			g.recant(what)
 		}
+		g.giveBack(ctx, taken)
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left.Store(true) }}), begin, recant
 }

@@ -161,10 +161,11 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 		limit = min(limit, d.Body)
 	}
 	data, err := r.Body.Bytes(limit)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = g.overSent(int64(len(data)))
 	}
-	if err := g.overSent(int64(len(data))); err != nil {
+	if err != nil {
+		g.giveBack(ctx, g.consents.taken)
 		return nil, err
 	}
 	ctx, cancel := g.fetchContext(ctx)

@@ -151,6 +151,14 @@ func (d *Desk) Take(ctx context.Context, id string) bool {
 	return taken && err == nil
 }
 
+// Give gives back what was taken and not used.
+func (d *Desk) Give(ctx context.Context, g store.Grant) {
+	if err := d.opts.Store.Restore(ctx, g); err != nil {
+		d.failed(err)
+	}
+	d.forget()
+}
+
 // Ask puts a question, whose ID, Asked and Expires are set here, and returns it as it is kept: the same question
 // is asked once, and not again when it was refused.
 func (d *Desk) Ask(ctx context.Context, q store.Question) (store.Question, Verdict) {

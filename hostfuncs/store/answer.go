@@ -154,6 +154,17 @@ func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 	return taken, err
 }
 
+// Restore gives an answer for once back that was taken and not used.
+func (s *Store) Restore(ctx context.Context, g Grant) error {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			g.ID, g.Plugin, g.Digest, g.Principal, g.Line, g.Binding, g.Once, stampOf(g.Given), stampOf(g.Expires))
+		return err
+	})
+	s.answers.Add(1)
+	return err
+}
+
 // Carry has the answers that were for some bytes of a plugin hold for others; those for once are not among them. It
 // returns how many there were.
 func (s *Store) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
