@@ -203,7 +203,7 @@ func TestServe_outputLimit(t *testing.T) {
 	gigabyte.Export("mcp_handle", gigabyte.Func([]byte{w.I32}, []byte{w.I32}, nil, w.I32Const(1), w.I32Const(0), w.I32Const(1<<30), w.Call(0)))
 	_, err = pool(t, &gigabyte, runtime.Limits{Memory: 2 << 30}).Call(context.Background(), runtime.Request{}, nil)
 	wantEnd(t, err, runtime.KindLimit, "the answer is over the limit of 262144 bytes")
-	wantEnd(t, second(call(t, &gigabyte, nil)), runtime.KindLimit, "the module starts with 1024 MiB of memory and its limit is 64 MiB")
+	wantEnd(t, second(call(t, &gigabyte, nil)), runtime.KindLimit, "the module starts with 1024 MiB of memory, and limits.memory is 64 MiB")
 }
 
 // TestHostFuncs_edges gives every function every absurd number; the result is the guest's, as a

@@ -148,6 +148,9 @@ func TestLive(t *testing.T) {
 		if strings.HasSuffix(key, "deadline") || strings.HasSuffix(key, "task") || strings.HasSuffix(key, "wait") {
 			t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7s")
 		}
+		if strings.HasSuffix(key, "memory") || strings.HasSuffix(key, "output") || strings.HasSuffix(key, "kept") {
+			t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7MiB")
+		}
 		next, err := settings.Load(settings.Options{File: s.File})
 		if err != nil {
 			t.Fatal(key, err)
