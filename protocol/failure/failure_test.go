@@ -40,6 +40,21 @@ func TestHints_threeLines(t *testing.T) {
 	}
 }
 
+// Where the files that were refused lie in one folder, a line for it stands behind the narrowest one.
+func TestHints_folder(t *testing.T) {
+	var h Hints
+	h.Denied(&runtime.AskError{Message: "one", Hint: "fs: read ~/a/1"})
+	h.Denied(&runtime.AskError{Message: "two", Hint: "fs: read ~/a/2", Wider: "fs: read ~/a/**\nx"})
+	h.Denied(&runtime.AskError{Message: "three", Hint: "net: GET https://a/"})
+	var block struct{ Text string }
+	if err := json.Unmarshal(h.Block(""), &block); err != nil {
+		t.Fatal(err)
+	}
+	if want := "refused: one\nto allow it: fs: read ~/a/1\nand 2 more refused in this call; to allow it for all files of the folder: fs: read ~/a/**"; block.Text != want {
+		t.Errorf("%q", block.Text)
+	}
+}
+
 // The stack of a guest whose time was over is where it just was, and is for whoever debugs it; that of a trap is where it broke.
 func TestLog_stack(t *testing.T) {
 	for _, test := range []struct {
