@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
@@ -186,6 +187,11 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 	q, err := d.Store.Question(ctx, id)
 	if err == nil && q.Refused {
 		err = store.ErrNotFound
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		if _, bad := form.Get(ctx, d.Store, id); bad == nil {
+			return q, voice.Hint(fmt.Errorf("%s is a form, which is answered and allows nothing", id), "%s", d.command("answer "+id))
+		}
 	}
 	return q, d.gone(id, err)
 }

@@ -189,6 +189,9 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 		!strings.Contains(string(out), "for callers on stdio (uid ") {
 		t.Errorf("%s %v", out, err)
 	}
+	if out, err := h.program("answer", q.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID) {
+		t.Errorf("%s %v", out, err)
+	}
 	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "longer than once, which is what allow does unless told") {
 		t.Errorf("%s %v", out, err)
 	}

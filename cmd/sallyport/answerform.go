@@ -28,6 +28,11 @@ Exit code 1: you said no, and the form still waits.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
 			f, err := form.Get(ctx, d.Store, args[0])
+			if errors.Is(err, store.ErrNotFound) {
+				if q, bad := d.Store.Question(ctx, args[0]); bad == nil && !q.Refused {
+					return voice.Hint(fmt.Errorf("%s is no form, but something that a plugin wants to do", q.ID), "%s allows it, %s refuses it", d.command("allow "+q.ID), d.command("deny "+q.ID))
+				}
+			}
 			if err != nil {
 				return noForm(args[0], err)
 			}

@@ -93,6 +93,12 @@ func TestAnswer_form(t *testing.T) {
 				t.Errorf("the plugin was told %s", said)
 			}
 			begin()
+			for _, word := range []string{"allow", "deny"} { // the other command is named
+				id := h.one().ID
+				if out, err := h.program(word, id).CombinedOutput(); err == nil || !strings.Contains(string(out), id+" is a form, which is answered and allows nothing\nhint: sallyport answer "+id) {
+					t.Errorf("%s: %s %v", word, out, err)
+				}
+			}
 			if _, out, code := h.answer("y", "answer", h.one().ID, "--decline"); code != 0 {
 				t.Errorf("%d %q", code, out)
 			}

@@ -55,6 +55,18 @@ func TestHints_folder(t *testing.T) {
 	}
 }
 
+// A form is answered, and allows nothing.
+func TestHints_form(t *testing.T) {
+	var h Hints
+	h.Denied(&runtime.AskError{Message: "one", Hint: "sallyport answer X"})
+	if got, want := h.Behind("no"), "no; to answer it, with its fields as FIELD=VALUE behind: sallyport answer X"; got != want {
+		t.Error(got)
+	}
+	if got := string(h.Block("")); strings.Contains(got, "to allow it") || !strings.Contains(got, "FIELD=VALUE behind: sallyport answer X") {
+		t.Error(got)
+	}
+}
+
 // The stack of a guest whose time was over is where it just was, and is for whoever debugs it; that of a trap is where it broke.
 func TestLog_stack(t *testing.T) {
 	for _, test := range []struct {

@@ -79,7 +79,7 @@ func (h *Hints) Behind(text string) string {
 	if h.denial == nil || h.denial.Hint == "" {
 		return text
 	}
-	return text + "; to allow it: " + firstLine(h.denial.Hint)
+	return text + "; " + toDo(h.denial.Hint)
 }
 
 // Block is a text block that says what the gate refused during the call and what would allow it, in three lines at
@@ -93,7 +93,7 @@ func (h *Hints) Block(said string) json.RawMessage {
 		lines = append(lines, "refused: "+firstLine(h.denial.Message))
 	}
 	if h.denial.Hint != "" {
-		lines = append(lines, "to allow it: "+firstLine(h.denial.Hint))
+		lines = append(lines, toDo(h.denial.Hint))
 	}
 	if others := h.denials - 1; others > 0 {
 		more := fmt.Sprintf("and %d more refused in this call", others)
@@ -106,6 +106,14 @@ func (h *Hints) Block(said string) json.RawMessage {
 		return nil
 	}
 	return answer.Text(strings.Join(lines, "\n"))
+}
+
+// toDo is a hint with its purpose: an answer to a form allows nothing.
+func toDo(hint string) string {
+	if strings.HasPrefix(hint, "sallyport answer ") {
+		return "to answer it, with its fields as FIELD=VALUE behind: " + firstLine(hint)
+	}
+	return "to allow it: " + firstLine(hint)
 }
 
 func firstLine(s string) string {
