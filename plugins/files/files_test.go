@@ -204,6 +204,7 @@ func TestWrite(t *testing.T) {
 	dir := folder(t, map[string]string{"old.txt": "old and long\n"})
 	expect(t, h, dir, "write", args{"path": dir + "/new/x.txt", "text": "hello\n"}, "wrote 6 bytes to $/new/x.txt")
 	expect(t, h, dir, "write", args{"path": dir + "/old.txt", "text": "x"}, "!$/old.txt is there already; use mode overwrite or append, or the edit tool")
+	expect(t, h, dir, "write", args{"path": dir + "/one.txt", "text": "x"}, "wrote 1 byte to $/one.txt")
 	expect(t, h, dir, "write", args{"path": dir + "/old.txt", "text": "new\n", "mode": "overwrite"}, "wrote 4 bytes to $/old.txt")
 	expect(t, h, dir, "write", args{"path": dir + "/old.txt", "text": "more\n", "mode": "append"}, "wrote 5 bytes to $/old.txt")
 	if got := content(t, dir+"/old.txt"); got != "new\nmore\n" {

@@ -42,7 +42,11 @@ func write(_ *sallyport.Call, a writeArgs) (string, error) {
 	if err != nil {
 		return "", granted.Explain(path, err)
 	}
-	return fmt.Sprintf("wrote %d bytes to %s", len(a.Text), path), nil
+	unit := "bytes"
+	if len(a.Text) == 1 {
+		unit = "byte"
+	}
+	return fmt.Sprintf("wrote %d %s to %s", len(a.Text), unit, path), nil
 }
 
 func save(path string, flags int, text string) error {
