@@ -388,7 +388,7 @@ func TestHostile_contract(t *testing.T) {
 		{"raw", map[string]any{"text": `{"result":{"content":[],"x":1e99999}}`}, ""},
 		{"raw", map[string]any{"text": `{"error":{"code":1e3,"message":"x"}}`}, "guest"},
 		{"raw", map[string]any{"text": `{"error":{"code":-32700,"message":"x","data":` + deep + `}}`}, "guest"},
-		{"raw", map[string]any{"text": `{"error":{"code":5,"message":"` + strings.Repeat("m", 100_000) + `"}}`}, `error calling "tools/call": ` + strings.Repeat("m", 100_000)},
+		{"raw", map[string]any{"text": `{"error":{"code":5,"message":"` + strings.Repeat("m", 100_000) + `"}}`}, `error calling "tools/call": ` + strings.Repeat("m", 16<<10) + "…"},
 		{"bytes", map[string]any{"text": `{"result":`, "n": 200_000}, "guest"},
 		{"bytes", map[string]any{"text": `{"result":`, "n": 9_000_000}, "limit"},
 		{"typed", map[string]any{"text": `{"result":{"structuredContent":{"n":1}}}`}, `{"n":1}`},

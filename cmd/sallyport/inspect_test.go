@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,22 +90,24 @@ func TestInspect_leftOut(t *testing.T) {
 func TestBrokenConfiguration(t *testing.T) {
 	dir := filepath.Dir(offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`))
 	const broken = "plugins:\n  offering: {nonsense: 1}\n"
+	state := filepath.Join(t.TempDir(), "state") // where nothing waits
 	for _, test := range []struct {
 		args []string
 		want string // "": it stops
 	}{
-		{[]string{"pending"}, "nothing waits for an answer"}, {[]string{"list", dir}, "offering loaded"},
+		{[]string{"pending"}, "nothing waits for an answer"},
 		{[]string{"deny", "nothing"}, "no question"}, {[]string{"allow", "nothing"}, "no question"}, {[]string{"answer", "nothing"}, ""},
-		{[]string{"serve", dir}, ""}, {[]string{"approve", "offering", dir}, ""}, {[]string{"grant", "offering", "net: GET https://x.example/"}, ""},
+		{[]string{"serve", dir}, ""}, {[]string{"list", dir}, ""}, {[]string{"approve", "offering", dir}, ""}, {[]string{"grant", "offering", "net: GET https://x.example/"}, ""},
 	} {
-		raw, err := program(t, broken, test.args...).CombinedOutput()
+		cmd := program(t, broken, test.args...)
+		cmd.Args[len(cmd.Args)-1] = state
+		raw, err := cmd.CombinedOutput()
 		out := strings.Join(strings.Fields(string(raw)), " ")
 		warned := strings.Contains(out, "warning: the configuration cannot be read")
 		if !strings.Contains(out, `unknown key "nonsense"`) {
 			t.Errorf("%q does not say what is broken: %s", test.args, raw)
 		}
-		if test.want != "" && (!warned || !strings.Contains(out, test.want)) || test.args[0] == "serve" && (err == nil || warned) ||
-			(test.args[0] == "approve" || test.args[0] == "grant") && (err == nil || warned) {
+		if test.want != "" && (!warned || !strings.Contains(out, test.want)) || slices.Contains([]string{"serve", "list", "approve", "grant"}, test.args[0]) && (err == nil || warned) {
 			t.Errorf("%q: %v: %s", test.args, err, raw)
 		}
 	}

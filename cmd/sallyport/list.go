@@ -32,7 +32,7 @@ written: a plugin that is seen here first is not pinned by that. serve pins its 
 serves them first; until then the list says that its grants wait for them.`,
 		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := loadHost(c, optional(args))
+			s, err := loadSettings(c, optional(args))
 			if err != nil {
 				return err
 			}
