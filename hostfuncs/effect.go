@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -210,11 +208,7 @@ func (g *Gate) deny(e effect, r *refusal) error {
 	}
 	g.mu.Lock()
 	first := g.record.Deny(denial)
-	wider := g.folderOf(e, r)
 	g.mu.Unlock()
-	if wider != "" {
-		err.Wider = g.advice(wider, g.here())
-	}
 	if first {
 		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
 			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.advice(r.line, true)))
@@ -223,21 +217,6 @@ func (g *Gate) deny(e effect, r *refusal) error {
 		l.Denied(err)
 	}
 	return err
-}
-
-// maxUnread bounds the files that a line for their folder is looked for.
-const maxUnread = 64
-
-// folderOf is the line for the folder of all files whose reading was refused so far, this one too; empty if there is none
-// to suggest. Where the caller may not know a place there is none. Locked by the caller.
-func (g *Gate) folderOf(e effect, r *refusal) string {
-	if e.family != "fs" || r.line == "" || e.veiled() || r.hint != "" {
-		return ""
-	}
-	if !slices.Contains(g.unread, r.line) && len(g.unread) < maxUnread {
-		g.unread = append(g.unread, r.line)
-	}
-	return learn.Folder(g.unread, learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace})
 }
 
 // refused is what the caller is told of a refusal. Who may not know where the operator's links lead is told neither the

@@ -87,7 +87,6 @@ type Gate struct {
 	files    *overlay.Overlay // what it writes; nil before it asked for files
 	probes   *probes          // what it looked for in vain; nil if nobody is asked
 	kept     pending          // keys that it changes
-	unread   []string         // lines for files whose reading was refused
 	landed   int              // how many of its writes last
 	inner    []*Gate          // calls that it made, whose writes land with its own
 	outcome  string

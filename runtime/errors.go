@@ -33,8 +33,6 @@ type AskError struct {
 	Message string // one sentence, lower case, no full stop
 	// Hint is what an operator can type or write to allow it; it may be empty.
 	Hint string
-	// Wider is the same for all files that were refused in the call so far, if they lie in one folder; else empty.
-	Wider string
 	// RetryAfterMs is how long to wait before asking again, in milliseconds; 0 says nothing.
 	RetryAfterMs int64
 	// Requires is what the client would have to declare to be asked this, an MCP ClientCapabilities

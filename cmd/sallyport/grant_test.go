@@ -162,31 +162,3 @@ func TestGrant_stranger(t *testing.T) {
 		}
 	}
 }
-
-// Where many files of one folder are refused in a call, the refusal has a line for the folder too, behind the narrowest one,
-// and with it the call works.
-func TestCall_refusalOfAFolder(t *testing.T) {
-	repo := filepath.Join(t.TempDir(), "repo")
-	for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "the first one"}} {
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	git := func(lines ...string) string {
-		args := []string{"call", bundled(t, "git"), "log", `{"repo":"` + repo + `"}`}
-		for _, line := range lines {
-			args = append(args, "--grant", line)
-		}
-		out, _ := program(t, "", args...).Output() // its text says it
-		return string(out)
-	}
-	whole, inside := "fs: read "+repo+"/*", "fs: read "+repo+"/.git/**"
-	said := git(whole)
-	first, folder := strings.Index(said, "to allow it: --grant 'fs: read "+repo+"/.git/"), strings.Index(said, "for all files of the folder: --grant '"+inside+"'")
-	if first < 0 || folder < first || strings.Contains(said[first:folder], "**") {
-		t.Fatalf("%s", said)
-	}
-	if said := git(whole, inside); !strings.Contains(said, "the first one") {
-		t.Errorf("%s", said)
-	}
-}

@@ -31,27 +31,12 @@ func TestHints_threeLines(t *testing.T) {
 	if err := json.Unmarshal(h.Block(""), &block); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call"}
+	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call: sallyport learn PLUGIN lists the lines that it needs"}
 	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
 		t.Errorf("a sentence is said twice: %s", got)
-	}
-}
-
-// Where the files that were refused lie in one folder, a line for it stands behind the narrowest one.
-func TestHints_folder(t *testing.T) {
-	var h Hints
-	h.Denied(&runtime.AskError{Message: "one", Hint: "fs: read ~/a/1"})
-	h.Denied(&runtime.AskError{Message: "two", Hint: "fs: read ~/a/2", Wider: "fs: read ~/a/**\nx"})
-	h.Denied(&runtime.AskError{Message: "three", Hint: "net: GET https://a/"})
-	var block struct{ Text string }
-	if err := json.Unmarshal(h.Block(""), &block); err != nil {
-		t.Fatal(err)
-	}
-	if want := "refused: one\nto allow it: fs: read ~/a/1\nand 2 more refused in this call; to allow it for all files of the folder: fs: read ~/a/**"; block.Text != want {
-		t.Errorf("%q", block.Text)
 	}
 }
 

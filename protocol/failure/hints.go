@@ -16,7 +16,6 @@ type Hints struct {
 	denial  *runtime.AskError // the first effect that the gate refused
 	denials int               // how many there were
 	denied  *runtime.AskError // the last
-	wider   string            // what would allow all files that were refused; empty if nothing is suggested
 	later   int64             // milliseconds until something that failed may be tried again; 0 is not known
 }
 
@@ -29,9 +28,6 @@ func (h *Hints) Denied(e *runtime.AskError) {
 		h.denials++
 	}
 	h.denied = e
-	if e.Wider != "" {
-		h.wider = e.Wider
-	}
 }
 
 // RetryAfter takes in when something that failed may be tried again, in milliseconds.
@@ -96,11 +92,7 @@ func (h *Hints) Block(said string) json.RawMessage {
 		lines = append(lines, toDo(h.denial.Hint))
 	}
 	if others := h.denials - 1; others > 0 {
-		more := fmt.Sprintf("and %d more refused in this call", others)
-		if h.wider != "" {
-			more += "; to allow it for all files of the folder: " + firstLine(h.wider)
-		}
-		lines = append(lines, more)
+		lines = append(lines, fmt.Sprintf("and %d more refused in this call: sallyport learn PLUGIN lists the lines that it needs", others))
 	}
 	if lines == nil {
 		return nil
