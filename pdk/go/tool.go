@@ -2,7 +2,6 @@ package sallyport
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/arguments"
@@ -66,7 +65,7 @@ func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error)
 // mustTakeObject refuses an argument type that no arguments fit: MCP sends an object.
 func mustTakeObject(name string, in reflect.Type, d *arguments.Decoder) {
 	err := d.Decode([]byte("{}"), reflect.New(in).Interface())
-	if misfit := (*arguments.Error)(nil); errors.As(err, &misfit) && misfit.Path == "" && misfit.Err == nil {
+	if misfit, ok := err.(*arguments.Error); ok && misfit.Path == "" && misfit.Err == nil { // errors.As would make every plugin 50 KB larger
 		panic("sallyport: tool " + name + ": its arguments are an object, and " + in.String() + " holds none; take a struct with a field for each argument")
 	}
 }
