@@ -138,6 +138,7 @@ func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 		defer close(quiet)
 		s.conn.EndSubscriptions()
 		<-s.calls.empty
+		s.out.flush() // the goroutine of the last call may be about to, and comes too late
 	}()
 	if wait(quiet, patience) {
 		s.conn.Close()

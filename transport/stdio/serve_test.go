@@ -490,6 +490,24 @@ func TestServe_EndOfInputDrains(t *testing.T) {
 	<-f.closed
 }
 
+// An answer waits in the writer for the next one, if a message was read ahead. At the end of input none comes, and it is
+// written before Serve returns.
+func TestServer_DrainWritesHeldAnswers(t *testing.T) {
+	out := new(bytes.Buffer)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{conn: newFake(), out: newWriter(out, func(err error) { t.Error(err) })}
+	s.calls = newCalls(ctx, s.out, (&Options{}).withDefaults())
+	c := new(call)
+	s.calls.start(c, []byte("1"), 1)
+	s.out.write([]byte(result(1, "{}")), true)
+	s.calls.finish(c)
+	s.drain(cancel, time.Minute)
+	if got := out.String(); got != result(1, "{}")+"\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestServe_DrainIsBounded(t *testing.T) {
 	f := newFake()
 	c := start(t, f, &Options{Drain: 10 * time.Millisecond})
