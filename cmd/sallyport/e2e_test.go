@@ -49,6 +49,12 @@ func program(t *testing.T, config string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// modern is a request that needs no session.
+func modern(id, method, params string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+}
+
 // lockVariable names the lock file.
 const lockVariable = "SALLYPORT_LOCK"
 

@@ -34,12 +34,6 @@ func firstLine(t *testing.T, addr, request string) string {
 	return strings.TrimSpace(line)
 }
 
-// modern is a request that needs no session.
-func modern(id, method, params string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params +
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-}
-
 // attacked is a server that hostile clients speak to.
 type attacked struct{ url, addr string }
 
