@@ -8,6 +8,7 @@ PLUGINS  := time fetch files git conformance
 WASM     := $(PLUGINS:%=build/plugins/%.wasm)
 ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 10s
+SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -62,9 +63,9 @@ check: ## gofmt, vet, staticcheck, unowned notes
 
 # The tests of cmd/sallyport itself drive a built binary, which the detector would not see into. The model of at most
 # once runs most of its schedules without it, since SQLite is ten times as slow under it.
-race: plugins ## every package of the host under the race detector, and 100 000 schedules of the model of at most once
+race: plugins ## every package of the host under the race detector, and SCHEDULES (100000) of the model of at most once
 	go test -race $$(go list ./... | grep -v /cmd/sallyport$$)
-	go test ./protocol -run 'TestModel$$' -count=1 -v -timeout 30m -model.n 100000
+	go test ./protocol -run 'TestModel$$' -count=1 -v -timeout 30m -model.n $(SCHEDULES)
 
 portable: plugins ## every package of the host without what only Linux has
 	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)
