@@ -134,18 +134,24 @@ func payload(member string) bool {
 	return false
 }
 
+// plugins are the members of a result that a plugin may write, spelled like this.
+var plugins = map[string]bool{
+	"content": true, "structuredContent": true, "messages": true, "contents": true, "completion": true, "isError": true,
+	"_meta": true, "description": true, "ttlMs": true, "cacheScope": true,
+}
+
 // hosts are the members by which results of other kinds are told: a question to the client, a task, a page of a list. They are
-// the host's to write. So are those that are a plugin's by another name, but for their case.
-var hosts = func() map[string]string {
-	names := map[string]string{}
+// the host's to write. So are those that are a plugin's but for their case.
+var hosts = func() map[string]bool {
+	names := map[string]bool{}
 	for _, name := range []string{
 		"resultType", "inputRequests", "inputResponses", "requestState", "task", "tasks", "taskId", "ttl", "pollInterval", "pollIntervalMs",
 		"status", "statusMessage", "createdAt", "lastUpdatedAt", "nextCursor", "jsonrpc", "id", "method", "params", "error", "result",
 	} {
-		names[rawjson.Fold(name)] = ""
+		names[rawjson.Fold(name)] = true
 	}
-	for _, name := range []string{"content", "structuredContent", "messages", "contents", "completion", "isError", "_meta", "description", "ttlMs", "cacheScope"} {
-		names[rawjson.Fold(name)] = name
+	for name := range plugins {
+		names[rawjson.Fold(name)] = true
 	}
 	return names
 }()
@@ -153,8 +159,7 @@ var hosts = func() map[string]string {
 // ownMembers leaves a result the members that are a plugin's, and cleans those that nothing else here looks at.
 func ownMembers(o *rawjson.Object) (removed int) {
 	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
-		name, taken := hosts[rawjson.Fold(m.Key)]
-		return taken && name != m.Key
+		return !plugins[m.Key] && hosts[rawjson.Fold(m.Key)]
 	})
 	for i, m := range *o {
 		if payload(m.Key) {

@@ -148,6 +148,9 @@ var members = func() map[string]bool {
 // that one, and nothing here has looked at it.
 func exactNames(o json.RawMessage) error {
 	for s := rawjson.ScanObject(o); s.Next(); {
+		if members[string(s.Key)] { // as it is spelled, so that most keys cost no memory
+			continue
+		}
 		key := s.KeyString()
 		if members[key] {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -18,10 +19,24 @@ func DuplicateKey(raw []byte) (path string, found bool) { return duplicate(raw, 
 func AmbiguousKey(raw []byte) (path string, found bool) { return duplicate(raw, true) }
 
 func duplicate(raw []byte, fold bool) (path string, found bool) {
-	var room [16][]byte // enough for most arguments, in one allocation
-	w := duplicates{b: raw, keys: room[:0], fold: fold}
+	if len(raw) == 0 {
+		return "", false
+	}
+	w := walks.Get().(*duplicates)
+	defer w.release()
+	w.b, w.fold = raw, fold
 	w.value(0, 0)
 	return w.pointer()
+}
+
+// walks are used again: every call and every result is walked.
+var walks = sync.Pool{New: func() any { return &duplicates{keys: make([][]byte, 0, 2*fewKeys)} }}
+
+// release forgets the text that was walked.
+func (w *duplicates) release() {
+	clear(w.keys[:cap(w.keys)])
+	*w = duplicates{keys: w.keys[:0]}
+	walks.Put(w)
 }
 
 // fewKeys is how many keys of one object are cheaper to compare than to hash.
