@@ -14,8 +14,8 @@ type anything struct{}
 
 func (anything) Allow(tree.Op, string) error { return nil }
 
-// A part that is added is seen at once, and one inside of it becomes a folder like others, which can be moved; nothing of
-// either stays open.
+// An added mount is visible at once. A mount inside it becomes an ordinary folder, which can be moved. Both are
+// closed.
 func TestTree_Add(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// change walks to a path and decides about writing there; what is there may be seen and is no mount.
-// A path that ends in "." or ".." names no entry of a folder.
+// change walks to a path and decides on a write there. The object must be visible and no mount. EINVAL is returned for
+// a path that ends in "." or "..", which names no entry of a folder.
 func (t *Tree) change(path string) (*place, wasi.Errno) {
 	if dots(path) {
 		return nil, wasi.EINVAL
@@ -56,7 +56,7 @@ func (t *Tree) Mkdir(path string) wasi.Errno {
 	return system.Errno(p.parent().root.Mkdir(p.name, folderPerm))
 }
 
-// vacant decides about making something at a place: nothing may be there.
+// vacant decides on creating an object at a place, by calling may. EEXIST is returned if an object is there.
 func (t *Tree) vacant(p *place, may func(*place) wasi.Errno) wasi.Errno {
 	if p.name == "" {
 		return wasi.EEXIST
@@ -70,8 +70,8 @@ func (t *Tree) vacant(p *place, may func(*place) wasi.Errno) wasi.Errno {
 	return may(p)
 }
 
-// mayName decides about giving a name to something that may be or hold a link: not where a mount
-// begins, or will.
+// mayName decides on giving a name to an object that may be or contain a link: EBUSY at the path of a present or
+// future mount.
 func (t *Tree) mayName(p *place) wasi.Errno {
 	if e := t.mayMake(p); e != wasi.ESUCCESS {
 		return e

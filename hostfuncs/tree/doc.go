@@ -1,21 +1,20 @@
-// Package tree shows a guest the granted part of the host's files as wasi.Tree.
+// Package tree implements wasi.Tree over the granted part of the host's file system.
 //
 //	            mounts (literal prefixes of grants)          Decider (every path, every link hop)
 //	                         │                                        │
 //	guest path ──▶ walk: one component at a time, each folder held open as an os.Root ──▶ the object
 //
-// What is not granted does not exist: it answers ENOENT, and no listing shows it. The folders above
-// a mount exist as read-only ones that lead to mounts and show nothing else.
+// A path that is not granted does not exist: operations return ENOENT, and no listing contains it. The folders above a
+// mount exist as read-only folders that list only the way to mounts.
 //
-// The operating system never follows a symbolic link here. The walk reads each link itself, turns
-// its target into a path of the tree and has that path decided like any other. Every folder and
-// file is opened through the folder that holds it, and what was opened is compared with what was
-// looked at and decided about (device and inode), so that a link put in its place meanwhile is
-// noticed before a byte moves. Files are created exclusively, and cut only after the comparison.
+// The operating system never follows a symbolic link here. The walk reads each link itself, maps its target to a path
+// of the tree and has that path decided like any other. Every folder and file is opened through its parent folder, and
+// the opened object is compared by device and inode with the object that was decided on, so that a link put in its
+// place meanwhile is detected before any byte is read or written. Files are created exclusively, and truncated only
+// after the comparison.
 //
-// Only files, folders and links exist for a guest. A fifo, a socket or a device has a Stat and can
-// be removed, but never opens (EACCES), and nothing waits for it.
+// A guest can use only files, folders and links. A fifo, a socket or a device can be examined with Stat and removed,
+// but never opened (EACCES), so that no operation blocks on it.
 //
-// The package is for one call each: New at its start, Close at its end. It is internal to
-// Sallyport and not promised to others.
+// A Tree serves one call: New at its start, Close at its end.
 package tree

@@ -58,7 +58,7 @@ func TestLinks_ofTheOperator(t *testing.T) {
 	}
 }
 
-// A dangling link is no way to make what it names.
+// A dangling link cannot be used to create its target.
 func TestDanglingLink_createsNothingOutside(t *testing.T) {
 	w := newWorld(t, []string{"work/out -> %s/secret/new", "work/in -> sub/new", "work/sub/x", "secret/key"},
 		[]string{"write %s/work"}, tree.Mount{Host: "%s/work"})
@@ -95,7 +95,7 @@ func TestSymlink_byTheGuest(t *testing.T) {
 		w.want(w.Symlink(target, at), 0, "to ", target)
 		w.want(w.Unlink(at), 0, "unlink")
 	}
-	// A link, or a folder that holds one, does not move to where it would lead outside.
+	// A link, or a folder that contains one, does not move to a path from which it would lead outside.
 	w.want(w.Symlink("../../a", at), 0, "deep link")
 	w.wantRead("work/d/e/l", "work/a", 0)
 	w.want(w.Rename(at, w.guest+"/work/l"), wasi.EPERM, "move the link up")
@@ -156,7 +156,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Where the file system takes another spelling for the same name, decisions are about the true one.
+// Where the file system accepts a different spelling of a name, decisions are made on the listed one.
 func TestCase(t *testing.T) {
 	w := newWorld(t, []string{"work/Secret/key", "work/Open/a"}, []string{"write %s/work", "deny %s/work/Secret"}, tree.Mount{Host: "%s/work"})
 	_, err := os.Stat(filepath.Join(w.dir, "WORK"))
@@ -184,8 +184,8 @@ func TestHardLink_isSeenAsItsOwnName(t *testing.T) {
 	}
 }
 
-// Two goroutines swap a folder and a file for links to what is denied, while the guest reads and
-// writes: it must never reach it.
+// Two goroutines swap a folder and a file for links to denied paths while the guest reads and writes. It must never
+// reach those paths.
 func TestSwapRace(t *testing.T) {
 	w := newWorld(t, []string{"work/d/key", "work/f", "work/secret/key", "secret/key"},
 		[]string{"write %s/work", "deny %s/work/secret"}, tree.Mount{Host: "%s/work"})

@@ -15,7 +15,7 @@ type file struct {
 	f      *os.File
 	read   bool
 	write  bool
-	append bool // the system writes at the end, whatever the offset
+	append bool // opened with O_APPEND: writes go to the end, whatever the offset
 	at     Spot
 }
 
@@ -26,7 +26,7 @@ func newFile(p *place, f *os.File, info os.FileInfo, o wasi.OpenOptions) *file {
 	return &file{guest: p.guest, f: f, read: o.Read, write: o.Write, at: at}
 }
 
-// Spot says where the file was opened, and what the system said about it then.
+// Spot returns the place where the file was opened, with the file information of that time.
 func (f *file) Spot() Spot { return f.at }
 
 func (f *file) Path() string { return f.guest }
@@ -64,8 +64,8 @@ func (f *file) WriteAt(p []byte, off int64) (int, wasi.Errno) {
 	return n, system.Errno(err)
 }
 
-// Append is one write where the system can be told to append. Elsewhere it takes two steps, between
-// which another process can write.
+// Append writes at the end of the file: in one write where the system supports O_APPEND on an open file, otherwise in
+// two steps, between which another process can write.
 func (f *file) Append(p []byte) (int, wasi.Errno) {
 	if !f.write {
 		return 0, wasi.EBADF
@@ -109,7 +109,7 @@ func (f *file) ReadDir(int) ([]wasi.DirEntry, wasi.Errno) { return nil, wasi.ENO
 func (f *file) Rewind() wasi.Errno                        { return wasi.ENOTDIR }
 func (f *file) Close() wasi.Errno                         { return system.Errno(f.f.Close()) }
 
-// complete fills in the times that are to stay.
+// complete replaces unset times by the current ones.
 func complete(t wasi.Times, st wasi.Stat) (atimeMtime [2]int64) {
 	atimeMtime = [2]int64{st.Atime, st.Mtime}
 	if t.Atime != nil {

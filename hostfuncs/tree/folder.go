@@ -12,22 +12,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// folder is an open folder: the host's, or one above all mounts (f is nil).
+// folder is an open folder of the host, or a synthetic one above all mounts (f is nil).
 type folder struct {
 	tree        *Tree
 	guest, host string
-	real        string      // when it was opened
-	info        os.FileInfo // likewise
+	real        string      // host path without links when it was opened
+	info        os.FileInfo // file information when it was opened
 	f           *os.File
 	begun       bool            // the mounts have been listed
-	seen        map[string]bool // their names, which hide the host's
+	seen        map[string]bool // names of the mounts, which hide the host's entries
 }
 
 var _ wasi.File = (*folder)(nil)
 
 func (d *folder) Path() string { return d.guest }
 
-// Spot says where the folder is.
+// Spot returns the place of the folder.
 func (d *folder) Spot() Spot {
 	return Spot{Guest: d.guest, Host: d.host, Real: d.real, Info: d.info, Dir: true, Fixed: d.f == nil}
 }
@@ -43,14 +43,14 @@ func (d *folder) Stat() (wasi.Stat, wasi.Errno) {
 	return system.Stat(info), wasi.ESUCCESS
 }
 
-// syntheticStat describes a folder that only leads to mounts. Its number is made of its path.
+// syntheticStat describes a folder above all mounts. Its inode is a hash of its path.
 func syntheticStat(guest string) wasi.Stat {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, guest)
 	return wasi.Stat{Ino: h.Sum64(), Nlink: 1, Type: wasi.TypeDirectory}
 }
 
-// ReadDir lists the mounts in the folder, then what of the host's the guest may see.
+// ReadDir lists the mounts in the folder, then the host's entries that the guest may see.
 func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	if !d.begun {
 		d.begun, d.seen = true, make(map[string]bool)
@@ -78,7 +78,7 @@ func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	}
 }
 
-// filter keeps what the guest may see and can name.
+// filter returns the entries that the guest may see and whose names it can use.
 func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 	var out []wasi.DirEntry
 	for _, entry := range entries {
@@ -93,7 +93,7 @@ func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 	return out
 }
 
-// dirEntry describes an entry, with its inode if it is still there.
+// dirEntry describes an entry, with its inode if it still exists.
 func dirEntry(entry os.DirEntry) wasi.DirEntry {
 	e := wasi.DirEntry{Name: entry.Name(), Type: wasi.FiletypeOf(entry.Type())}
 	if info, err := entry.Info(); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// FuzzEscape lets a guest do anything with paths and links made of a few names. It must never read
-// or change what is not granted, whatever it builds first.
+// FuzzEscape lets a guest perform random operations on paths and links of a few names. No sequence may read or change
+// a path that is not granted.
 func FuzzEscape(f *testing.F) {
 	f.Add([]byte("\x01\x00\x10\x02\x03\x21\x05\x40"))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +74,7 @@ func (p *player) next() byte {
 	return b
 }
 
-// path makes a path of up to four names.
+// path builds a path of up to four names.
 func (p *player) path(start string) string {
 	names := [...]string{"a", "b", "c", "s", "o", "key", "..", "."}
 	n := p.next()

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// hop reads a link and goes on with its target, which is decided like any other path.
+// hop reads a link and continues with its target, which is decided like any other path.
 func (w *walker) hop(name, host string) wasi.Errno {
 	cur := w.at.parent()
 	if w.hops++; w.hops > maxHops {
@@ -28,7 +28,7 @@ func (w *walker) hop(name, host string) wasi.Errno {
 	return w.jump(cur, target)
 }
 
-// climb is how far a relative path, taken as written, leads above where it starts.
+// climb returns the number of levels by which a relative path, taken literally, leads above its start.
 func climb(parts []string) int {
 	up, at := 0, 0
 	for _, p := range parts {
@@ -42,15 +42,15 @@ func climb(parts []string) int {
 	return up
 }
 
-// depth is how far a folder is below its mount.
+// depth returns the number of levels of a folder below its mount.
 func depth(n *node) int {
 	rest, _ := under(n.guest, n.mount.guest)
 	parts, _ := split(rest)
 	return len(parts)
 }
 
-// jump goes on at a target that is absolute or above the mount: a host path, which is in the tree if
-// some mount shows it.
+// jump continues at a target that is absolute or above the mount. Such a target is a host path, which is in the tree
+// if a mount covers it.
 func (w *walker) jump(cur *node, target string) wasi.Errno {
 	host := jumpTarget(cur, target)
 	guest, ok := w.t.toGuest(host)
@@ -62,7 +62,7 @@ func (w *walker) jump(cur *node, target string) wasi.Errno {
 	return w.top()
 }
 
-// jumpTarget is the host path that a link in a folder names.
+// jumpTarget returns the absolute host path of the target of a link in a folder.
 func jumpTarget(cur *node, target string) string {
 	if filepath.IsAbs(target) {
 		return filepath.Clean(target)

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Whatever a guest does, and however it fails, nothing stays open.
+// No operation leaves a descriptor open, and neither does a failed one.
 func TestNothingStaysOpen(t *testing.T) {
 	const list = "/proc/self/fd"
 	count := func() int {

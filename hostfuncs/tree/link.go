@@ -11,10 +11,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Symlink implements wasi.Tree. A guest makes only links that stay in their mount: relative, ".."
-// only at the beginning, and to a place that is granted for writing itself: a folder that only leads to one is not
-// enough, and other links on the way are followed. So what other programs on the host read or write through it is what the
-// guest itself could.
+// Symlink implements wasi.Tree. A guest can create only links that stay in their mount: relative, with ".." only at
+// the beginning, and to a target that is itself granted for writing. A folder that only leads to a granted path is not
+// enough. Other links on the way are followed. A host program that uses the link thus reaches nothing that the guest
+// cannot reach itself.
 func (t *Tree) Symlink(target, path string) wasi.Errno {
 	p, e := t.walk(path, false, Write)
 	if e != wasi.ESUCCESS {
@@ -33,12 +33,12 @@ func (t *Tree) Symlink(target, path string) wasi.Errno {
 	return system.Errno(p.parent().root.Symlink(filepath.FromSlash(target), p.name))
 }
 
-// staysInside says whether a link at p with that target may be.
+// staysInside reports whether a link at p with that target is allowed.
 func (t *Tree) staysInside(target string, p *place) bool {
 	return t.targetInside(target, p.parent(), p.host)
 }
 
-// targetInside says whether a link with that name on the host may have a target.
+// targetInside reports whether a link with that host path may have a target.
 func (t *Tree) targetInside(target string, in *node, name string) bool {
 	if l, ok := t.decider.(Leader); ok && l.Leads(name) {
 		return false
@@ -61,7 +61,7 @@ func (t *Tree) targetInside(target string, in *node, name string) bool {
 	return inside && t.visible(to, false) && t.writable(to) && t.endsInside(target, in, folder)
 }
 
-// endsInside follows a link's target, as far as it is there, through the links that it leads through: where it ends has to be
+// endsInside follows the target of a link, as far as it exists, through all links on the way. The final path must be
 // granted as well.
 func (t *Tree) endsInside(target string, in *node, folder string) bool {
 	rest, _ := cutPrefix(folder, in.mount.real)
@@ -72,14 +72,13 @@ func (t *Tree) endsInside(target string, in *node, folder string) bool {
 	case w.refused:
 		return false
 	case e != wasi.ESUCCESS:
-		return true // nothing is there: what comes is decided about as it is named
+		return true // no object is there: one created later is decided on by its path
 	}
 	defer p.close()
 	return p.parent().root != nil && t.visible(p.host, false) && t.writable(p.host)
 }
 
-// targetForGuest shows a link's target: an absolute one as the tree shows that path, others as they
-// are.
+// targetForGuest maps the target of a link to the path that the tree shows for it. Relative targets are unchanged.
 func (t *Tree) targetForGuest(target string) string {
 	if !filepath.IsAbs(target) {
 		return filepath.ToSlash(target)
@@ -90,8 +89,8 @@ func (t *Tree) targetForGuest(target string) string {
 	return GuestPath(target)
 }
 
-// Link implements wasi.Tree. Only what the guest may read and write gets a second name: else a name in
-// a folder of its own would give it what its grants do not. A link is held to what Symlink asks.
+// Link implements wasi.Tree. The file must be granted for reading and writing: a second name in a folder of the guest
+// would otherwise bypass its grants. For a symbolic link the rules of Symlink apply.
 func (t *Tree) Link(from, to string, follow bool) wasi.Errno {
 	a, e := t.walk(from, follow, Write)
 	if e != wasi.ESUCCESS {
@@ -133,7 +132,7 @@ func (t *Tree) mayLink(p *place) wasi.Errno {
 	return t.allow(Write, p.host, false)
 }
 
-// link gives a file a second name, and takes it back if it turns out to be another file's.
+// link gives a file a second name. If another file was linked because of a race, the name is removed again.
 func link(a, b *place) error {
 	if err := system.Link(a.entry(), b.entry()); err != nil {
 		return err

@@ -10,31 +10,31 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Spot is where a path leads, for who keeps the changes of a call apart from the host's files.
+// Spot is the place that a path leads to. It is used by packages that keep the changes of a call apart from the host's
+// files.
 type Spot struct {
-	Guest string      // the path without links
-	Host  string      // the host path without links, which decisions are about
-	Real  string      // the same where a mount shows it; empty above all mounts
-	Info  fs.FileInfo // of what is there; nil if nothing is, or if it is a folder that was walked through
-	Dir   bool        // it is a folder
-	Slash bool        // it was written as a folder's
-	Fixed bool        // a mount is at or below it: it is not to be made, moved or removed
+	Guest string      // path without links
+	Host  string      // host path without links, on which decisions are made
+	Real  string      // the same if a mount covers it; empty above all mounts
+	Info  fs.FileInfo // of the object; nil if there is none, or for a folder that was walked through
+	Dir   bool        // the object is a folder
+	Slash bool        // the path ended in a slash, or in "." or ".."
+	Fixed bool        // a mount is at or below it: it must not be created, moved or removed
 }
 
-// Link says whether a symbolic link is there.
+// Link reports whether the object is a symbolic link.
 func (s *Spot) Link() bool { return s.Info != nil && s.Info.Mode()&fs.ModeSymlink != 0 }
 
-// There says whether anything is.
+// There reports whether an object exists at the place.
 func (s *Spot) There() bool { return s.Dir || s.Info != nil }
 
-// Look walks to a path. A refusal on the way is recorded; whether the guest may see what is there, or do
-// anything with it, is asked by Permit.
+// Look walks to a path. A denial on the way is recorded. Access to the object itself is decided by Permit.
 func (t *Tree) Look(guest string, follow bool, op Op) (Spot, wasi.Errno) {
 	return t.look(guest, follow, op, false)
 }
 
-// Peek is Look without following a last link, and without a record of what is refused: for one step of a
-// walk that goes on elsewhere.
+// Peek is Look without following a last link and without recording denials. It is for one step of a walk that
+// continues elsewhere.
 func (t *Tree) Peek(guest string) (Spot, wasi.Errno) { return t.look(guest, false, Write, true) }
 
 func (t *Tree) look(guest string, follow bool, op Op, quiet bool) (Spot, wasi.Errno) {
@@ -55,18 +55,18 @@ func (t *Tree) look(guest string, follow bool, op Op, quiet bool) (Spot, wasi.Er
 	return s, wasi.ESUCCESS
 }
 
-// Permit decides about an effect on a host path and records a refusal: EACCES if the guest may see it,
-// ENOENT if not.
+// Permit decides on an effect on a host path and records a denial: EACCES if the guest may see the path, ENOENT if
+// not.
 func (t *Tree) Permit(op Op, host string, folder bool) wasi.Errno { return t.allow(op, host, folder) }
 
-// Shows says whether the guest may see a path, and records nothing.
+// Shows reports whether the guest may see a path. Nothing is recorded.
 func (t *Tree) Shows(host string, folder bool) bool { return t.visible(host, folder) }
 
-// Leads says whether a mount is below the guest path.
+// Leads reports whether a mount is below the guest path, or an empty folder at or below it.
 func (t *Tree) Leads(guest string) bool { return t.leads(guest) }
 
-// Follow reads the link at a path without links and returns where it leads: an absolute path of the tree,
-// not yet without links itself.
+// Follow reads the link at a path without links and returns its target as an absolute path of the tree, which may
+// itself contain links.
 func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
 	p, e := t.walk(guest, false, op)
 	if e != wasi.ESUCCESS {
@@ -90,7 +90,7 @@ func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
 	return to, wasi.ESUCCESS
 }
 
-// LinkStays says whether a link with that target may be made at a guest's path: see Symlink.
+// LinkStays reports whether a link with that target may be created at a guest path. See Symlink.
 func (t *Tree) LinkStays(target, at string) bool {
 	for _, m := range t.mounts { // the longest guest path first
 		if rest, ok := under(at, m.guest); ok {
@@ -103,7 +103,7 @@ func (t *Tree) LinkStays(target, at string) bool {
 	return false
 }
 
-// Folder opens the folder that holds the last name of a path without links, about which was decided. The caller closes it.
+// Folder opens the parent folder of a path without links that was already granted. The caller closes it.
 func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
 	p, e := again(func() (*place, wasi.Errno) {
 		return t.walkAs(&walker{t: t, op: Write, quiet: true, decided: true}, guest)
@@ -123,7 +123,7 @@ func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
 	return root, system.Errno(err)
 }
 
-// Opened is met by the files and folders that a Tree opens.
+// Opened is implemented by the files and folders that a Tree opens.
 type Opened interface{ Spot() Spot }
 
 var (

@@ -12,16 +12,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// mount is a Mount in use. Its folder is opened at first use and stays open, so that it is the same
-// folder for the whole call.
+// mount is a Mount in use. Its folder is opened at first use and stays open, so that it is the same folder for the
+// whole call.
 type mount struct {
 	host, guest string
 	root        *os.Root // nil until opened, and while host is no folder
-	real        string   // host without links, once opened: decisions are about it
-	name        string   // host without links on the way to its last name, once asked for
+	real        string   // host without links, once opened: decisions are made on it
+	name        string   // host without links except for its last name, once resolved
 }
 
-// GuestPath is how a guest sees a host path by default: the path itself, C:\x as /c/x.
+// GuestPath returns the default guest path of a host path: the path itself, with C:\x as /c/x.
 func GuestPath(host string) string {
 	vol := filepath.VolumeName(host)
 	rest := filepath.ToSlash(host[len(vol):])
@@ -33,7 +33,7 @@ func GuestPath(host string) string {
 
 func cleanGuest(p string) string { return path.Clean("/" + p) }
 
-// HostPath is the opposite of GuestPath, for a path that no mount covers: to name it in a refusal.
+// HostPath is the inverse of GuestPath. It names paths outside all mounts in denials.
 func HostPath(guest string) string {
 	if drive, rest, _ := strings.Cut(guest[1:], "/"); os.PathSeparator == '\\' && len(drive) == 1 {
 		return strings.ToUpper(drive) + `:\` + filepath.FromSlash(rest)
@@ -41,7 +41,7 @@ func HostPath(guest string) string {
 	return filepath.FromSlash(guest)
 }
 
-// open makes m.root if host leads to a folder now.
+// open sets m.root if host is a folder now.
 func (m *mount) open() error {
 	if m.root != nil {
 		return nil
@@ -62,7 +62,7 @@ func (m *mount) open() error {
 	return nil
 }
 
-// openAt opens the folder at a path without links; raced says that a link is on the way by now.
+// openAt opens the folder at a path without links. The error is raced if a link is on the way by now.
 func openAt(real string) (*os.Root, error) {
 	root, err := os.OpenRoot(real + string(os.PathSeparator) + ".") // the dot keeps a fifo from blocking
 	if err != nil {
@@ -78,8 +78,8 @@ func openAt(real string) (*os.Root, error) {
 	return root, nil
 }
 
-// anchor opens the folder that holds a mount which is no folder itself: a file, or nothing yet. The path is the mount's
-// without links, but for a last one that leads to nothing.
+// anchor opens the parent folder of a mount that is no folder: a file, or a path without an object. The returned path
+// is that of the mount without links, except for a dangling last link.
 func (m *mount) anchor() (*os.Root, string, error) {
 	at, err := filepath.EvalSymlinks(m.host)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func (m *mount) anchor() (*os.Root, string, error) {
 	return root, at, err
 }
 
-// site is where the mount's own name is, without links on the way to it.
+// site returns the path of the mount's own name, without links on the way to it.
 func (m *mount) site() string {
 	if m.name == "" {
 		m.name = m.host
@@ -104,7 +104,7 @@ func (m *mount) site() string {
 	return m.name
 }
 
-// entry is the name of a place as the system takes it.
+// entry returns the name of a place in the form that package system takes.
 func (p *place) entry() system.Name {
 	n := p.parent()
 	e := system.Name{Folder: n.root, Name: p.name}
@@ -122,7 +122,7 @@ func (m *mount) close() {
 	}
 }
 
-// toGuest is where the guest sees a host path, if it is in this mount.
+// toGuest returns the guest path of a host path, if this mount covers it.
 func (m *mount) toGuest(host string) (string, bool) {
 	for _, base := range []string{m.host, m.real} {
 		if base == "" {
@@ -144,7 +144,7 @@ func (t *Tree) mountAt(guest string) *mount {
 	return nil
 }
 
-// leads says whether a mount is below the guest path, or an empty folder at or below it.
+// leads reports whether a mount is below the guest path, or an empty folder at or below it.
 func (t *Tree) leads(guest string) bool {
 	for _, e := range t.empty {
 		if _, ok := under(e, guest); ok {
@@ -159,13 +159,13 @@ func (t *Tree) leads(guest string) bool {
 	return false
 }
 
-// showsMount says whether the guest may know of what a mount leads to.
+// showsMount reports whether the guest may see the target of a mount.
 func (t *Tree) showsMount(m *mount, folder bool) bool {
 	real, err := filepath.EvalSymlinks(m.host)
 	return err == nil && (real == m.host || t.visible(real, folder))
 }
 
-// under returns what follows the folder base in a guest path.
+// under returns the rest of a guest path below the folder base.
 func under(guest, base string) (string, bool) {
 	if guest == base {
 		return "", true
@@ -173,11 +173,11 @@ func under(guest, base string) (string, bool) {
 	return strings.CutPrefix(guest, strings.TrimSuffix(base, "/")+"/")
 }
 
-// toGuest is where the guest sees a host path; the mount that is nearest to it decides.
+// toGuest returns the guest path of a host path. The longest mount that covers it applies.
 func (t *Tree) toGuest(host string) (string, bool) {
 	best, found, length := "", false, -1
 	for _, m := range t.mounts {
-		_ = m.open() // now its real path is known
+		_ = m.open() // resolves its real path
 		if guest, ok := m.toGuest(host); ok && len(m.host) > length {
 			best, found, length = guest, true, len(m.host)
 		}

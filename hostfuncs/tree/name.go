@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// nameBatch is how many names are read at once to find one.
+	// nameBatch is the number of names read at once while searching a folder.
 	nameBatch = 1024
-	// maxNames bounds that search; a name not found by then does not exist.
+	// maxNames limits that search. A name not found by then does not exist.
 	maxNames = 1 << 20
 )
 
-// checkName refuses names that cannot be, or that mean something else on this system.
+// checkName rejects names that are invalid or have another meaning on this system.
 func checkName(name string) wasi.Errno {
 	switch {
 	case len(name) > maxName:
@@ -31,8 +31,8 @@ func checkName(name string) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// aliasOnWindows finds names that Windows reads as another file's: separators, streams and drives,
-// devices, trailing dots and spaces, short names.
+// aliasOnWindows reports whether Windows maps a name to another file: separators, streams and drives, devices,
+// trailing dots and spaces, short names.
 func aliasOnWindows(name string) bool {
 	if strings.ContainsAny(name, `\:*?"<>|`) || strings.TrimRight(name, ". ") != name {
 		return true
@@ -53,8 +53,8 @@ func aliasOnWindows(name string) bool {
 	return ok && utf8.RuneCountInString(port) == 1 && strings.ContainsAny(port, "0123456789¹²³")
 }
 
-// trueName returns the name as the folder holds it, where the file system may take another spelling
-// for the same: decisions are about the true one. It is empty if the folder does not list the name.
+// trueName returns the name as the folder lists it, for file systems that accept other spellings. Decisions are made
+// on the listed name. It is empty if the folder does not list the name.
 func trueName(root *os.Root, name string, info fs.FileInfo) string {
 	if !hasAlias(root, name, info) {
 		return name
@@ -82,7 +82,7 @@ func trueName(root *os.Root, name string, info fs.FileInfo) string {
 	return found
 }
 
-// hasAlias says whether the folder may hold the file under another spelling.
+// hasAlias reports whether the folder may contain the file under a different spelling.
 func hasAlias(root *os.Root, name string, info fs.FileInfo) bool {
 	if !isASCII(name) && system.Normalizes {
 		return true
@@ -105,7 +105,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// swapCase turns small letters into capitals and the other way round.
+// swapCase changes lower case to upper case and the reverse.
 func swapCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if l := unicode.ToLower(r); l != r {

@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// filePerm and folderPerm are the modes of what a guest makes, less the process's umask: WASI has
-// no modes.
+// filePerm and folderPerm are the modes of created files and folders, less the umask of the process. WASI has no
+// modes.
 const (
 	filePerm   fs.FileMode = 0o666
 	folderPerm fs.FileMode = 0o777
@@ -55,8 +55,7 @@ func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno)
 	return t.openFile(p, o)
 }
 
-// openFile opens a file that is there. It is cut only after it has been found to be the one that
-// was decided about.
+// openFile opens an existing file. It is truncated only after it was verified to be the file that was decided on.
 func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	if e := t.allowAccess(p, o); e != wasi.ESUCCESS {
 		return nil, e
@@ -82,7 +81,7 @@ func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	return newFile(p, f, info, o), wasi.ESUCCESS
 }
 
-// allowAccess decides about the ways in which a file is opened: reading unless only writing.
+// allowAccess decides on the access modes of an open. Reading is included unless the file is opened only for writing.
 func (t *Tree) allowAccess(p *place, o wasi.OpenOptions) wasi.Errno {
 	if o.Write || o.Truncate {
 		if e := t.allow(Write, p.host, false); e != wasi.ESUCCESS {
@@ -95,7 +94,7 @@ func (t *Tree) allowAccess(p *place, o wasi.OpenOptions) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// create makes a file where nothing is. O_EXCL follows no link that appears meanwhile.
+// create creates a file at a vacant place. O_EXCL follows no link that appears meanwhile.
 func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	if e := t.mayMake(p); e != wasi.ESUCCESS {
 		return nil, e
@@ -116,7 +115,7 @@ func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	return newFile(p, f, nil, o), wasi.ESUCCESS
 }
 
-// mayMake decides about making something where nothing is.
+// mayMake decides on creating an object at a vacant place.
 func (t *Tree) mayMake(p *place) wasi.Errno {
 	if p.parent().root == nil {
 		_ = t.refuse(Write, p.host)
@@ -136,7 +135,7 @@ func accessFlags(o wasi.OpenOptions) int {
 	return flags | system.NoBlock
 }
 
-// openDir opens a folder for its listing.
+// openDir opens a folder for listing.
 func (t *Tree) openDir(p *place) (wasi.File, wasi.Errno) {
 	d := &folder{tree: t, guest: p.guest, host: p.host}
 	if !p.synthetic() {

@@ -10,13 +10,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// raced is an Errno for inside: a folder or file was replaced between the look and the opening.
+// raced is an internal Errno: a folder or file was replaced between Lstat and open.
 const raced wasi.Errno = 0xffff
 
-// maxRaces is how often a path is walked again after that.
+// maxRaces is the number of times that a raced path is walked.
 const maxRaces = 8
 
-// again does something until it is not raced.
+// again calls do until its error is not raced, at most maxRaces times. Then it returns EBUSY.
 func again[T any](do func() (T, wasi.Errno)) (result T, e wasi.Errno) {
 	for range maxRaces {
 		if result, e = do(); e != raced {
@@ -26,7 +26,7 @@ func again[T any](do func() (T, wasi.Errno)) (result T, e wasi.Errno) {
 	return result, wasi.EBUSY
 }
 
-// openFolder opens a folder that was looked at, through the folder that holds it.
+// openFolder opens a folder through its parent, and verifies that it is the folder that info describes.
 func openFolder(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
 	root, err := parent.OpenRoot(name + "/.") // the dot keeps a fifo put there from blocking
 	if err != nil {
@@ -43,8 +43,8 @@ func openFolder(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error
 	return root, nil
 }
 
-// lookedErrno translates the error of opening or reading what was looked at just before. What says
-// that it is of another kind now, or leads elsewhere, says that it was replaced.
+// lookedErrno translates the error of opening or reading an object after its Lstat. An error that shows a changed type
+// or location means that the object was replaced.
 func lookedErrno(err error) wasi.Errno {
 	e := system.Errno(err)
 	_, known := errors.AsType[syscall.Errno](err)
@@ -52,7 +52,7 @@ func lookedErrno(err error) wasi.Errno {
 	case raced, wasi.ENOENT, wasi.ELOOP, wasi.ENOTDIR, wasi.EINVAL:
 		return raced
 	case wasi.EIO:
-		if !known { // os.Root's own: the path leads out of the folder
+		if !known { // an error of os.Root: the path leads out of the folder
 			return raced
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// A mount that is a link, or is made one while the guest goes there, leads where the link does, and that is what is decided
-// about.
+// A mount that is a link, or is replaced by one during the walk, leads to the target of the link, on which the
+// decision is made.
 func TestMount_swappedForALink(t *testing.T) {
 	w := newWorld(t, []string{"secret/key", "plain/key", "w/x"}, []string{"write %s/w", "write %s/plain"})
 	flip, spare := filepath.Join(w.dir, "w", "flip"), filepath.Join(w.dir, "spare")
@@ -64,8 +64,8 @@ func TestMount_swappedForALink(t *testing.T) {
 	}
 }
 
-// What two mounts share is decided about by its place, whichever of them shows it, and a link in one leads into the other
-// only where that is granted.
+// A path that two mounts share is decided on by its real place, through either mount, and a link in one leads into the
+// other only where that is granted.
 func TestMounts_throughLinks(t *testing.T) {
 	w := newWorld(t, []string{"a/x", "b/y", "c/z", "a/tob -> ../b", "a/toc -> ../c", "a/chain -> tob/back", "b/back -> ../c", "alias -> c"},
 		[]string{"write %s/a", "write %s/b", "deny %s/c"},

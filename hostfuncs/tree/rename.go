@@ -10,12 +10,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// maxMoved is how many entries a folder may have, at all depths, to be moved in one step: each is
-// decided about. A larger one answers EXDEV, and programs then move entry by entry.
+// maxMoved is the maximum number of entries, at all depths, of a folder that is moved in one step: each entry is
+// decided on. A larger folder returns EXDEV, and programs then move entry by entry.
 const maxMoved = 100_000
 
-// Rename implements wasi.Tree. Both paths need a grant to write, and the old one to read, since what
-// is moved may be readable at its new place. A folder moves only if the same holds for all in it.
+// Rename implements wasi.Tree. Both paths need a grant to write, and the old one a grant to read, since the moved
+// object may be readable at its new path. A folder moves only if the same holds for all its entries.
 func (t *Tree) Rename(from, to string) wasi.Errno {
 	_, e := again(func() (struct{}, wasi.Errno) { return struct{}{}, t.renameOnce(from, to) })
 	return e
@@ -70,7 +70,7 @@ func (t *Tree) mayRename(a, b *place) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayReplace decides about the new path: nothing is there, or something that may go.
+// mayReplace decides on the new path: vacant, or with an object that may be replaced.
 func (t *Tree) mayReplace(a, b *place) wasi.Errno {
 	switch {
 	case b.name == "":
@@ -98,7 +98,7 @@ func (t *Tree) mayReplace(a, b *place) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayMove decides about everything in a folder that is to be moved.
+// mayMove decides on every entry of a folder that is to be moved.
 func (t *Tree) mayMove(a, b *place) wasi.Errno {
 	root, err := openFolder(a.parent().root, a.name, a.info)
 	if err != nil {
@@ -130,8 +130,8 @@ func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b 
 	return wasi.ESUCCESS
 }
 
-// mayMoveLink holds a link that moves to what Symlink asks of a new one. One that the operator made,
-// absolute or leading outside, stays where it is.
+// mayMoveLink applies the rules of Symlink to a link that moves. An absolute link or one that leads outside, made by
+// the operator, does not move.
 func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, to string) wasi.Errno {
 	target, err := root.Readlink(name)
 	if err != nil {
@@ -150,7 +150,7 @@ func failure(e wasi.Errno) error {
 	return e
 }
 
-// moved tells the open folders at and below a path that they have another one now.
+// moved updates the paths of the open folders at and below a renamed path.
 func (t *Tree) moved(a, b *place) {
 	for d := range t.folders {
 		if rest, ok := under(d.guest, a.guest); ok {

@@ -73,7 +73,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// A fifo that takes a folder's or a file's place between the look and the opening blocks nobody.
+// A fifo that replaces a folder or a file between Lstat and open does not block.
 func TestFifoRace(t *testing.T) {
 	w := newWorld(t, []string{"d/a", "f"}, []string{"write %s"})
 	stop := make(chan struct{})

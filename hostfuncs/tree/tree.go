@@ -9,15 +9,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Op is what is to be done with a path.
+// Op is an operation on a path.
 type Op uint8
 
-// The operations a Decider is asked about.
+// Operations that a Decider is asked about.
 const (
-	Read  Op = iota // look at it and read it
-	Write           // make, change, move or remove it
-	Make            // make a folder where nothing is: a Write that less allows
-	List            // look at the names in a folder: a Read of what it holds
+	Read  Op = iota // examine and read the object
+	Write           // create, change, move or remove the object
+	Make            // create a folder at a vacant path: a Write that needs a weaker grant
+	List            // list the names in a folder: a Read of its entries
 )
 
 // String returns "read", "write" or "list".
@@ -31,55 +31,54 @@ func (o Op) String() string {
 	return "write"
 }
 
-// Changes reports whether something is another when it is done.
+// Changes reports whether the operation changes the file system.
 func (o Op) Changes() bool { return o == Write || o == Make }
 
-// Decider says what a call may do. Paths are absolute host paths without links, also where the path of a
-// mount has some: what is decided about is the place that is reached. The Tree asks from one goroutine.
+// Decider grants or denies the operations of a call. Paths are absolute host paths without links, even if the path of
+// a mount contains some: the decision is on the place that is reached. Methods are called from one goroutine.
 type Decider interface {
-	// Allow returns nil if the operation is granted, and otherwise why not. It records a refusal:
-	// it is only asked about what a guest wants to do.
+	// Allow returns nil if the operation is granted, and otherwise the reason for the denial. It records a denial: it
+	// is called only for operations that the guest requested.
 	Allow(op Op, hostPath string) error
 }
 
-// Viewer is what a Decider may implement too, and should: it tells what a guest may see without
-// recording anything. Without it Allow(Read) answers, and folders on the way to a granted path that
-// are not granted themselves are passed only for a path that is.
+// Viewer is an optional interface of a Decider, and recommended: it answers questions of visibility without recording.
+// Without it Allow(Read) is called, and folders on the way to a granted path that are not granted themselves are
+// passed only for such a path.
 type Viewer interface {
-	// Visible says whether the path is granted for reading or writing, or, if folder is set,
-	// something below it may be.
+	// Visible reports whether the path is granted for reading or writing or, if folder is set, a path below it may be.
 	Visible(hostPath string, folder bool) bool
-	// Writable says whether the path is granted for writing.
+	// Writable reports whether the path is granted for writing.
 	Writable(hostPath string) bool
 }
 
-// Leader is what a Decider may implement too: it tells where no link of a guest may be, whatever it leads to, since names below
-// it would be decided about by the names that the link leads to.
+// Leader is an optional interface of a Decider. It names the paths at which a guest must not create a link, because
+// names below such a path would be decided on by their names behind the link.
 type Leader interface {
-	// Leads says whether names below the path have to be spelled out.
+	// Leads reports whether names below the path must be literal.
 	Leads(hostPath string) bool
 }
 
-// Mount is a part of the host's files that grants can reach: the literal prefix of a grant.
+// Mount is a part of the host's file system that grants can reach: the literal prefix of a grant.
 type Mount struct {
 	Host  string // absolute host path of a folder or a file, which need not exist; empty is a folder that stays empty
-	Guest string // where the guest sees it, absolute with slashes; empty is GuestPath(Host)
+	Guest string // guest path, absolute with slashes; empty is GuestPath(Host)
 }
 
-// Tree is the files of one call. It serves one goroutine at a time.
+// Tree is the file system of one call. It serves one goroutine at a time.
 type Tree struct {
-	mounts  []*mount // those with the longest guest path first
-	retired []*mount // that later ones made needless
+	mounts  []*mount // ordered by guest path, the longest first
+	retired []*mount // made redundant by later mounts
 	decider Decider
-	viewer  Viewer               // nil if the decider is none
-	empty   []string             // guest paths of folders that the host does not have
-	folders map[*folder]struct{} // open ones, whose paths follow renames
+	viewer  Viewer               // nil if the decider does not implement it
+	empty   []string             // guest paths of folders that do not exist on the host
+	folders map[*folder]struct{} // open ones, whose paths are updated by renames
 }
 
 var _ wasi.Tree = (*Tree)(nil)
 
-// New returns a tree of those mounts. A mount that is not absolute, or lies inside another one under
-// the same name, adds nothing and is left out; of two with one guest path the first holds.
+// New returns a tree of those mounts. A mount that is not absolute, or that is inside another one under the same name,
+// is ignored. Of two mounts with one guest path the first is used.
 func New(mounts []Mount, d Decider) *Tree {
 	t := &Tree{decider: d, folders: make(map[*folder]struct{})}
 	t.viewer, _ = d.(Viewer)
@@ -91,7 +90,7 @@ func New(mounts []Mount, d Decider) *Tree {
 	return t
 }
 
-// Add shows one more part of the host's files, by the rules of New.
+// Add adds a mount by the rules of New.
 func (t *Tree) Add(m Mount) {
 	before := t.mounts
 	t.addMount(m)
@@ -135,8 +134,8 @@ func (t *Tree) dropRedundant() {
 	t.mounts = kept
 }
 
-// redundant says whether another mount shows the same files under the same names. Keeping it would
-// let a guest replace its folder by a link that nobody decides about.
+// redundant reports whether another mount shows the same files under the same names. If it were kept, a guest could
+// replace its folder by a link that is never decided on.
 func (t *Tree) redundant(m *mount) bool {
 	for _, o := range t.mounts {
 		if rest, ok := o.toGuest(m.host); o != m && ok && rest == m.guest {
@@ -146,14 +145,14 @@ func (t *Tree) redundant(m *mount) bool {
 	return false
 }
 
-// Close closes what the tree holds open; files that were opened through it stay open.
+// Close closes the folders that the tree holds open. Files that were opened through it stay open.
 func (t *Tree) Close() {
 	for _, m := range slices.Concat(t.mounts, t.retired) {
 		m.close()
 	}
 }
 
-// visible asks without leaving a record, if it can.
+// visible asks the viewer without recording or, if there is none, the decider.
 func (t *Tree) visible(host string, folder bool) bool {
 	if t.viewer != nil {
 		return t.viewer.Visible(host, folder)
@@ -161,7 +160,7 @@ func (t *Tree) visible(host string, folder bool) bool {
 	return t.decider.Allow(Read, host) == nil
 }
 
-// writable asks without leaving a record, if it can.
+// writable asks the viewer without recording or, if there is none, the decider.
 func (t *Tree) writable(host string) bool {
 	if t.viewer != nil {
 		return t.viewer.Writable(host)
@@ -169,7 +168,7 @@ func (t *Tree) writable(host string) bool {
 	return t.decider.Allow(Write, host) == nil
 }
 
-// allow decides about an effect on a path that the guest may see or not.
+// allow decides on an effect on a path: EACCES if it is denied but visible, ENOENT if it is not visible.
 func (t *Tree) allow(op Op, host string, folder bool) wasi.Errno {
 	switch {
 	case t.decider.Allow(op, host) == nil:
@@ -180,14 +179,14 @@ func (t *Tree) allow(op Op, host string, folder bool) wasi.Errno {
 	return wasi.ENOENT
 }
 
-// refuse has the refusal of a path recorded; what is not granted does not exist.
+// refuse records the denial of a path and returns ENOENT, since a path that is not granted does not exist.
 func (t *Tree) refuse(op Op, host string) wasi.Errno {
 	_ = t.decider.Allow(op, host)
 	return wasi.ENOENT
 }
 
-// busy says whether a mount is at or below a place, by its own name or by the one without links:
-// who makes, moves or removes something there would change what the mount means.
+// busy reports whether a mount is at or below a place, by its own name or by the one without links. Creating, moving
+// or removing an object there would change the meaning of the mount.
 func (t *Tree) busy(p *place) bool {
 	if p.parent().root == nil {
 		return false
@@ -206,7 +205,7 @@ func (t *Tree) busy(p *place) bool {
 	return false
 }
 
-// cutPrefix returns what follows the folder prefix in a cleaned path, in the system's separators.
+// cutPrefix returns the rest of a cleaned path below the folder prefix, with the system's separators.
 func cutPrefix(path, prefix string) (string, bool) {
 	if path == prefix {
 		return "", true
@@ -216,7 +215,7 @@ func cutPrefix(path, prefix string) (string, bool) {
 		return rest, ok
 	}
 	if rest, ok = strings.CutPrefix(rest, string(os.PathSeparator)); !ok {
-		return path, false // a neighbour whose name begins in the same way
+		return path, false // a sibling with the same prefix
 	}
 	return rest, true
 }

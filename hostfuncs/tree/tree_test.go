@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// rules is a Decider of prefixes: each line is "read /path" or "write /path"; write includes read,
-// and a "deny /path" wins.
+// rules is a Decider of prefixes: each line is "read /path" or "write /path". Write includes read, and "deny /path"
+// takes precedence.
 type rules struct {
 	lines   []string
 	refused []string
@@ -50,7 +50,7 @@ func (r *rules) Allow(op tree.Op, host string) error {
 	return errors.New("refused")
 }
 
-// viewer adds folders that lead to something.
+// viewer adds folders that lead to a granted path.
 type viewer struct{ *rules }
 
 func (v viewer) Writable(host string) bool { return v.allowed(tree.Write, host) }
@@ -68,17 +68,17 @@ func (v viewer) Visible(host string, folder bool) bool {
 	return false
 }
 
-// world is a folder of the host, a tree over parts of it, and what was refused.
+// world is a folder of the host, a tree over parts of it, and the recorded denials.
 type world struct {
 	*tree.Tree
 	t     *testing.T
 	dir   string // host path without links
-	guest string // the same for the guest
+	guest string // the guest path of dir
 	rules *rules
 }
 
-// newWorld makes files ("name", "folder/", "link -> target") and a tree; %s in lines and mounts is the
-// world's folder.
+// newWorld creates files ("name", "folder/", "link -> target") and a tree. %s in lines and mounts is the folder of the
+// world.
 func newWorld(t *testing.T, files, lines []string, mounts ...tree.Mount) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -145,7 +145,7 @@ func (w *world) write(path, text string) wasi.Errno {
 	return e
 }
 
-// wantRead wants the file that was made under a name, or an error.
+// wantRead checks that reading a path returns the file created under the name made, or an error.
 func (w *world) wantRead(path, made string, want wasi.Errno) {
 	w.t.Helper()
 	got, e := w.read(path)
@@ -290,7 +290,7 @@ func TestDenied_doesNotExist(t *testing.T) {
 		w.want(w.Unlink(w.guest+"/"+path), wasi.ENOENT, "unlink ", path)
 		w.want(w.Mkdir(w.guest+"/"+path), wasi.ENOENT, "mkdir ", path)
 		w.want(w.Rename(w.guest+"/"+path, w.guest+"/mine"), wasi.ENOENT, "rename ", path)
-		if !strings.HasSuffix(path, "/") { // which is ENOTDIR for a file, whatever is there
+		if !strings.HasSuffix(path, "/") { // for a file this is ENOTDIR in any case
 			w.want(w.Rename(w.guest+"/a", w.guest+"/"+path), wasi.ENOENT, "rename to ", path)
 		}
 		w.want(w.Link(w.guest+"/"+path, w.guest+"/mine", true), wasi.ENOENT, "link ", path)
@@ -351,7 +351,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// A guest that could make a link where another mount begins would have it followed by the system.
+// A link created at the path of another mount would be followed by the system.
 func TestMountPoint_staysWhatItIs(t *testing.T) {
 	w := newWorld(t, []string{"work/sub/a", "work/secret/key", "alias -> work"}, []string{"write %s", "deny %s/work/secret"},
 		tree.Mount{Host: "%s/work", Guest: "/w"}, tree.Mount{Host: "%s/work/sub", Guest: "/sub"},

@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// maxHops is how many links one path may lead through, as on Linux.
+	// maxHops is the maximum number of links on one path, as on Linux.
 	maxHops = 40
-	// maxDepth is how deep a path may lead, since each folder on the way is held open.
+	// maxDepth is the maximum depth of a path, since each folder on the way is held open.
 	maxDepth = 200
-	// maxName is the longest name, in bytes, that common file systems have.
+	// maxName is the maximum length of a name, in bytes, of common file systems.
 	maxName = 255
 )
 
 // walker resolves one path.
 type walker struct {
 	t       *Tree
-	op      Op // what the path is for, to be named in a refusal
+	op      Op // the requested operation, for a denial
 	follow  bool
-	quiet   bool // refusals leave no record
-	refused bool // it came to what the guest may not see
-	decided bool // what it is for is granted already, and every folder on the way may be gone through
+	quiet   bool // denials are not recorded
+	refused bool // the walk reached a path that the guest may not see
+	decided bool // the operation is already granted, and every folder on the way may be passed
 	mustDir bool
 	todo    []string
 	hops    int
 	at      place
-	room    [4]node // for the folders of most paths
+	room    [4]node // avoids an allocation for most paths
 }
 
-// walk resolves a path. The caller closes the place. It says nothing about whether the guest may
-// see what is there: see does.
+// walk resolves a path. The caller closes the place. Whether the guest may see the object there is decided by see.
 func (t *Tree) walk(guest string, follow bool, op Op) (*place, wasi.Errno) {
 	return again(func() (*place, wasi.Errno) { return t.walkOnce(guest, follow, op) })
 }
@@ -63,7 +62,7 @@ func (t *Tree) walkAs(w *walker, guest string) (*place, wasi.Errno) {
 	return &w.at, wasi.ESUCCESS
 }
 
-// split cuts a path into names and "..", and says whether it must lead to a folder.
+// split divides a path into names and "..", and reports whether it must lead to a folder.
 func split(p string) (parts []string, mustDir bool) {
 	parts = make([]string, 0, strings.Count(p, "/")+1)
 	for part := range strings.SplitSeq(p, "/") {
@@ -99,7 +98,7 @@ func (w *walker) run() wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// top begins at "/".
+// top starts the walk at "/".
 func (w *walker) top() wasi.Errno {
 	w.at.close()
 	w.at = place{nodes: w.room[:0]}
@@ -123,7 +122,7 @@ func (w *walker) pop() {
 	w.at.nodes = w.at.nodes[:last]
 }
 
-// step goes to one name in the folder that was reached.
+// step goes to a name in the current folder.
 func (w *walker) step(name string) wasi.Errno {
 	cur := w.at.parent()
 	guest := path.Join(cur.guest, name)
@@ -139,7 +138,7 @@ func (w *walker) step(name string) wasi.Errno {
 	}
 	if len(w.todo) == 0 && w.op == Write {
 		w.at.name, w.at.guest, w.at.host = name, guest, HostPath(guest)
-		return wasi.ESUCCESS // nothing is there and nothing can be: see says which
+		return wasi.ESUCCESS // vacant, and no object can be created: see decides on the error
 	}
 	return w.refuse(w.wanted(HostPath(guest)))
 }
@@ -164,7 +163,7 @@ func (w *walker) enter(m *mount) wasi.Errno {
 	return w.child(filepath.Base(at), m.guest, at)
 }
 
-// child looks at a name in a real folder, and goes there.
+// child looks up a name in a folder of the host and goes there.
 func (w *walker) child(name, guest, host string) wasi.Errno {
 	if e := checkName(name); e != wasi.ESUCCESS {
 		return e
@@ -202,7 +201,7 @@ func (w *walker) child(name, guest, host string) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// absent ends at a name that is not there, which is where something may be made.
+// absent handles a name that does not exist: as the last name, it is a place where an object may be created.
 func (w *walker) absent(name, guest, host string) wasi.Errno {
 	switch {
 	case w.t.leads(guest):
@@ -217,8 +216,8 @@ func (w *walker) absent(name, guest, host string) wasi.Errno {
 	return wasi.ENOENT
 }
 
-// wanted is the path below host that the guest asked for, as far as it can be told: ".." leads
-// elsewhere, and what is there decides nothing here.
+// wanted returns the requested path below host if it is known. With ".." in the rest of the path it is not, and host
+// is returned.
 func (w *walker) wanted(host string) string {
 	if slices.Contains(w.todo, "..") {
 		return host
@@ -226,8 +225,7 @@ func (w *walker) wanted(host string) string {
 	return filepath.Join(host, filepath.Join(w.todo...))
 }
 
-// passes says whether the walk may go through a folder or a link; the refusal names the path that
-// was wanted.
+// passes reports whether the walk may go through a folder or a link. A denial names the requested path.
 func (w *walker) passes(host string, folder bool) bool {
 	if w.decided || w.t.visible(host, folder) {
 		return true
@@ -236,7 +234,7 @@ func (w *walker) passes(host string, folder bool) bool {
 	return !w.refused
 }
 
-// refuse has a refusal recorded, unless the walk is a quiet one.
+// refuse records a denial, unless the walk is quiet.
 func (w *walker) refuse(host string) wasi.Errno {
 	w.refused = true
 	if w.quiet {
@@ -245,11 +243,11 @@ func (w *walker) refuse(host string) wasi.Errno {
 	return w.t.refuse(w.op, host)
 }
 
-// see decides whether the guest may know what is at a place, and records the refusal if not.
+// see decides whether the guest may see the object at a place, and records a denial.
 func (t *Tree) see(p *place, op Op) wasi.Errno {
 	switch {
 	case p.name == "":
-		return wasi.ESUCCESS // the walk came through it
+		return wasi.ESUCCESS // the walk passed through it
 	case !t.visible(p.host, p.isDir()):
 		return t.refuse(op, p.host)
 	case p.info == nil:

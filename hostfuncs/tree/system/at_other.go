@@ -10,10 +10,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// NoBlock is for fifos, which this system does not have in folders.
+// NoBlock is zero: this system has no fifos in folders.
 const NoBlock = 0
 
-// Rename moves below one top, whose os.Root keeps the move inside; EXDEV if there is none.
+// Rename moves an entry below one top folder. Its os.Root keeps the move inside. EXDEV is returned if the names have
+// no common top folder.
 func Rename(a, b Name) error {
 	if a.Top == nil || a.Top != b.Top {
 		return wasi.EXDEV
@@ -21,7 +22,7 @@ func Rename(a, b Name) error {
 	return a.Top.Rename(a.Path, b.Path)
 }
 
-// Link links below one top; EXDEV if there is none.
+// Link links below one top folder. EXDEV is returned if the names have none in common.
 func Link(a, b Name) error {
 	if a.Top == nil || a.Top != b.Top {
 		return wasi.EXDEV
@@ -29,7 +30,7 @@ func Link(a, b Name) error {
 	return a.Top.Link(a.Path, b.Path)
 }
 
-// SetTimesAt sets times of a name in a folder that is held open.
+// SetTimesAt sets the access and modification time of a name in an open folder, in nanoseconds.
 func SetTimesAt(root *os.Root, name string, times [2]int64) error {
 	return root.Chtimes(name, time.Unix(0, times[0]), time.Unix(0, times[1]))
 }
@@ -37,5 +38,5 @@ func SetTimesAt(root *os.Root, name string, times [2]int64) error {
 // SyncFolder does nothing: the system writes folders by itself.
 func SyncFolder(*os.File) error { return nil }
 
-// SetAppend is what this system cannot do with an open file.
+// SetAppend returns errors.ErrUnsupported: this system cannot change the mode of an open file.
 func SetAppend(*os.File, bool) error { return errors.ErrUnsupported }

@@ -9,24 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoBlock keeps an open from waiting for a fifo's other side.
+// NoBlock keeps an open from waiting for the other end of a fifo.
 const NoBlock = syscall.O_NONBLOCK
 
-// Rename moves between two folders that are held open, so that nothing on the way there can be replaced.
+// Rename moves an entry between two open folders, so that no folder on the way can be replaced.
 func Rename(a, b Name) error {
 	return withFolders(a.Folder, b.Folder, func(from, to int) error {
 		return unix.Renameat(from, a.Name, to, b.Name)
 	})
 }
 
-// Link links between two folders that are held open. It does not follow a link.
+// Link links between two open folders. It does not follow a link.
 func Link(a, b Name) error {
 	return withFolders(a.Folder, b.Folder, func(from, to int) error {
 		return unix.Linkat(from, a.Name, to, b.Name, 0)
 	})
 }
 
-// SetTimesAt sets times of a name in a folder that is held open. It does not follow a link.
+// SetTimesAt sets the access and modification time of a name in an open folder, in nanoseconds. It does not follow a
+// link.
 func SetTimesAt(root *os.Root, name string, times [2]int64) error {
 	return withFolders(root, nil, func(dir, _ int) error {
 		ts := []unix.Timespec{unix.NsecToTimespec(times[0]), unix.NsecToTimespec(times[1])}
@@ -34,7 +35,7 @@ func SetTimesAt(root *os.Root, name string, times [2]int64) error {
 	})
 }
 
-// withFolders lends the descriptors of one or two folders.
+// withFolders calls do with the descriptors of one or two folders. They are valid only during the call.
 func withFolders(a, b *os.Root, do func(a, b int) error) error {
 	return withFolder(a, func(x int) error {
 		if b == nil {
@@ -53,7 +54,7 @@ func withFolder(root *os.Root, do func(fd int) error) error {
 	return withFile(f, do)
 }
 
-// withFile lends the descriptor of a file.
+// withFile calls do with the descriptor of a file. It is valid only during the call.
 func withFile(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -66,7 +67,7 @@ func withFile(f *os.File, do func(fd int) error) error {
 	return result
 }
 
-// SetAppend makes every write go to the end, or not.
+// SetAppend sets or clears O_APPEND on an open file.
 func SetAppend(f *os.File, on bool) error {
 	return withFile(f, func(fd int) error {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -81,5 +82,5 @@ func SetAppend(f *os.File, on bool) error {
 	})
 }
 
-// SyncFolder brings an open folder to the disk.
+// SyncFolder flushes an open folder to disk.
 func SyncFolder(f *os.File) error { return f.Sync() }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// SetTimes sets the times of an open file.
+// SetTimes sets the access and modification time of an open file, in nanoseconds.
 func SetTimes(f *os.File, times [2]int64) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

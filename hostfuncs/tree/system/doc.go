@@ -1,17 +1,15 @@
-// Package system is what operating systems do each in their own way with a file: moving, linking and dating it by a folder
-// that is held open, its numbers, and their errors, in WASI's words.
+// Package system provides the file operations that differ between operating systems: moving, linking and setting times
+// by an open folder, the fields of a stat, and the translation of errors to WASI.
 //
-// Nothing here decides anything: whoever calls has looked at the file and may do this with it.
-//
-// This package is internal to Sallyport and not promised to others.
+// It makes no access decision: callers have checked the file and its grant.
 package system
 
 import "os"
 
-// Name is a name in a folder, in the two ways in which systems take one.
+// Name is a name in a folder, in the two forms that systems take.
 type Name struct {
-	Folder *os.Root // that is held open
+	Folder *os.Root // open
 	Name   string   // in Folder
-	Top    *os.Root // a folder above; nil where there is none
+	Top    *os.Root // an open folder above; nil if there is none
 	Path   string   // below Top
 }

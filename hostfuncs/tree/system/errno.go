@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Errno translates an error of the system.
+// Errno translates an error of the operating system. A nil error is ESUCCESS.
 func Errno(err error) wasi.Errno {
 	if err == nil {
 		return wasi.ESUCCESS
@@ -24,7 +24,7 @@ func Errno(err error) wasi.Errno {
 	return kindErrno(err)
 }
 
-// kindErrno translates what is left by what Go knows about it.
+// kindErrno translates other errors by their kind in package fs.
 func kindErrno(err error) wasi.Errno {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Numbers of Windows that package syscall does not name.
+// Windows error numbers that package syscall does not define.
 const (
 	errorNotSameDevice      syscall.Errno = 17
 	errorSharingViolation   syscall.Errno = 32

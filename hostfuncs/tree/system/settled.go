@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// ErrMoved says that a folder that is held open is not the one at a path, or that a link is on the way to it.
+// ErrMoved means that an open folder is not the one at a path, or that a link is on the way to it.
 var ErrMoved = errors.New("the folder is not at this path, or a link is on the way")
 
-// settled asks for a folder and its path one after the other: who replaces folders on the way meanwhile has to put them
-// back at the right moments to be missed.
+// settled checks the path and the folder one after the other. To go unnoticed, a process that replaces a folder on the
+// way must restore it between the checks.
 func settled(root *os.Root, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Settled returns ErrMoved unless the folder that is held open is at an absolute path that leads through no link. The
-// kernel answers at once, so that nothing can be replaced meanwhile.
+// Settled returns ErrMoved unless the open folder is at an absolute path without links. The kernel resolves the path
+// in one call, so that no folder can be replaced meanwhile.
 func Settled(root *os.Root, path string) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	switch {
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a sandbox that does not know the call
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a sandbox without the system call
 		return settled(root, path)
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ENOENT):
 		return ErrMoved

@@ -4,5 +4,5 @@ package system
 
 import "os"
 
-// Settled returns ErrMoved unless the folder that is held open is at an absolute path that leads through no link.
+// Settled returns ErrMoved unless the open folder is at an absolute path without links.
 func Settled(root *os.Root, path string) error { return settled(root, path) }

@@ -6,7 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Stat describes a file by what the system said about it.
+// Stat converts file information to a wasi.Stat. Fields that the system does not report are derived: one link, and the
+// modification time for the other times.
 func Stat(info fs.FileInfo) wasi.Stat {
 	mtime := info.ModTime().UnixNano()
 	st := wasi.Stat{

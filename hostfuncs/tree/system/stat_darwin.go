@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Normalizes says whether the system's file systems take differently composed letters for the same.
+// Normalizes reports whether file systems of this system treat names in different Unicode normal forms as equal.
 const Normalizes = true
 
 func systemStat(st *wasi.Stat, info fs.FileInfo) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Normalizes says whether the system's file systems take differently composed letters for the same.
+// Normalizes reports whether file systems of this system treat names in different Unicode normal forms as equal.
 const Normalizes = false
 
-// systemStat leaves what only the system's own structures would tell: inode 0 is unknown.
+// systemStat does nothing: inode 0 is unknown.
 func systemStat(*wasi.Stat, fs.FileInfo) {}

@@ -28,7 +28,7 @@ func TestErrno(t *testing.T) {
 	}
 }
 
-// roots are two folders that are held open below one.
+// roots opens a folder and two folders below it.
 func roots(t *testing.T) (top, a, b *os.Root) {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestRenameAndLink(t *testing.T) {
 	}
 }
 
-// Times are set of a name and of an open file alike; a link's are its own.
+// SetTimesAt and SetTimes set the same times. A link has its own times.
 func TestTimes(t *testing.T) {
 	_, a, _ := roots(t)
 	f, err := a.Create("x")

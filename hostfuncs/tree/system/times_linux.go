@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetTimes sets the times of an open file; before Linux 5.8, to the microsecond.
+// SetTimes sets the access and modification time of an open file, in nanoseconds. Before Linux 5.8 they are set to the
+// microsecond.
 func SetTimes(f *os.File, times [2]int64) error {
 	return withFile(f, func(fd int) error {
 		ts := []unix.Timespec{unix.NsecToTimespec(times[0]), unix.NsecToTimespec(times[1])}
