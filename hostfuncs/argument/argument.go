@@ -1,11 +1,11 @@
-// Package argument finds the values of a call that a grant may bind: {args.owner} in a line is the value
-// of the argument "owner" in this call.
+// Package argument looks up the argument values that a grant binds: {args.owner} in a line stands for the value of
+// the argument "owner" in the current call.
 //
 //	values := argument.Values(json.RawMessage(`{"owner": "me", "files": ["a", "b"]}`))
 //	values([]string{"owner"})      // ["me"]
 //	values([]string{"files", "*"}) // ["a", "b"]
 //
-// Texts, whole numbers and booleans have values, and lists of them; whatever else is there has none.
+// Strings, integers and booleans have values, and so do lists of them. Everything else has none.
 package argument
 
 import (
@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// maxValues bounds the values of one argument: a line is made for each.
+	// maxValues bounds the values of one argument: each one makes a grant line.
 	maxValues = 1024
-	// maxInteger is the largest number that every reader of JSON reads alike.
+	// maxInteger is the largest integer that every JSON decoder represents exactly.
 	maxInteger = 1 << 53
-	// each is the step of a path that stands for every element of a list.
+	// each is the path step that selects every element of a list.
 	each = "*"
 )
 
-// Values returns the look-up of values in the arguments of a call, which are a JSON object or absent.
-// Arguments in which a name comes twice, in whatever case, have no values: two readers could take different ones.
+// Values returns a lookup of the values in the arguments of a call, which are a JSON object or absent. Arguments with
+// an ambiguous key (a name that occurs twice, ignoring case) have no values: two decoders could choose different
+// ones.
 func Values(arguments json.RawMessage) func(path []string) []string {
 	checked, usable := false, false
 	return func(path []string) []string {
@@ -60,7 +61,7 @@ func find(raw json.RawMessage, path []string, found []string) []string {
 	return found
 }
 
-// elements goes on with each element of a list; a list in a list has no values.
+// elements applies the rest of the path to each element of a list. A list within a list has no values.
 func elements(raw json.RawMessage, path, found []string) []string {
 	if raw[0] != '[' {
 		return found
@@ -77,7 +78,7 @@ func elements(raw json.RawMessage, path, found []string) []string {
 	return found
 }
 
-// scalar is a value as text: numbers as they are written if that is the only way to write them.
+// scalar returns a value as text. A number has one only if it is an integer in its canonical spelling.
 func scalar(raw json.RawMessage) (string, bool) {
 	switch raw[0] {
 	case '"':
@@ -92,7 +93,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return text, err == nil && strconv.FormatInt(n, 10) == text && n <= maxInteger && n >= -maxInteger
 }
 
-// Named returns the look-up of values that have a name and no structure, as in a URI template.
+// Named returns a lookup of flat values by name, such as the variables of a URI template.
 func Named(values map[string]string) func(path []string) []string {
 	return func(path []string) []string {
 		if v, ok := values[strings.Join(path, ".")]; ok {

@@ -9,11 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// maxSteps bounds how many schemas one look-up visits: references may form a web.
+// maxSteps bounds the schemas that one lookup visits: references may be cyclic.
 const maxSteps = 1000
 
-// InSchema says why an argument has no value that a line could bind, nil if it may have one: the input
-// schema of the tool does not name it, or says that it is an object or a fraction.
+// InSchema returns nil if the argument at path may have a value that a grant binds. The error says that the tool's
+// input schema does not name the argument, or allows only types without values, such as objects.
 func InSchema(schema json.RawMessage, path []string) error {
 	s := search{root: schema, left: maxSteps}
 	named, fits := s.look(schema, path)
@@ -27,13 +27,13 @@ func InSchema(schema json.RawMessage, path []string) error {
 	return fmt.Errorf("there is no argument %q", name)
 }
 
-// search is one look-up.
+// search is one lookup.
 type search struct {
 	root json.RawMessage
-	left int // schemas to visit
+	left int // schemas left to visit
 }
 
-// look reports whether the schema names what is at path, and whether that may have a value.
+// look reports whether the schema names the argument at path, and whether it may have a value.
 func (s *search) look(schema json.RawMessage, path []string) (named, fits bool) {
 	if s.left--; s.left < 0 || len(schema) == 0 || schema[0] != '{' {
 		return len(path) == 0, len(path) == 0 && string(schema) == "true"
@@ -56,7 +56,7 @@ func (s *search) look(schema json.RawMessage, path []string) (named, fits bool) 
 	return named || n, fits || f
 }
 
-// branches are the schemas that hold for the same value.
+// branches returns the subschemas that apply to the same value.
 func (s *search) branches(schema json.RawMessage) []json.RawMessage {
 	var all []json.RawMessage
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
@@ -107,13 +107,13 @@ func plain(kind string) bool {
 	return kind == "string" || kind == "integer" || kind == "boolean" || kind == "number"
 }
 
-// typesOf are the types that a schema names; none is any.
+// typesOf returns the types that a schema names. Empty allows any type.
 func typesOf(schema json.RawMessage) []string {
 	raw := rawjson.Get(schema, "type")
 	if one, ok := rawjson.String(raw); ok {
 		return []string{one}
 	}
 	var many []string
-	_ = json.Unmarshal(raw, &many) // anything else says nothing
+	_ = json.Unmarshal(raw, &many) // any other form restricts nothing
 	return many
 }

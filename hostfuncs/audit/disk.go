@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
-// lockEnd ends the name of a file that is locked for as long as its chain grows, and gone with the process's last line:
-// retention leaves the last file of such a chain alone. It is locked before the chain has a file.
+// lockEnd is the suffix of the file that is locked while a chain grows and removed when it ends. It is locked before
+// the first file of the chain exists. Retention keeps the last file of a locked chain.
 const lockEnd = ".lock"
 
 // claim locks the chain for this process.
@@ -21,18 +21,18 @@ func (l *Log) claim() error {
 	if err != nil {
 		return err
 	}
-	_, err = filelock.Try(f)                                // nobody else knows its name
-	if err != nil && !errors.Is(err, filelock.ErrNoLocks) { // without locks retention removes no chain
+	_, err = filelock.Try(f)                                // cannot be contended: its name is new
+	if err != nil && !errors.Is(err, filelock.ErrNoLocks) { // without locks, retention removes no chain
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	l.lock = f
 	return nil
 }
 
-// release ends the claim of a chain that has ended. A file that is not open can be removed on every system.
+// release ends the claim of a finished chain. The file is closed first: not every system removes open files.
 func (l *Log) release() error { return errors.Join(l.lock.Close(), os.Remove(l.lock.Name())) }
 
-// next begins another file. l.mu is held.
+// next begins a new file of the chain. l.mu is held.
 func (l *Log) next() error {
 	f, err := os.OpenFile(filepath.Join(l.dir, fileName(l.chain, l.part+1)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -54,19 +54,18 @@ func fileName(chain string, part int) string {
 	return fmt.Sprintf("%s-%04d.log", chain, part)
 }
 
-// roll begins another file when this one is large enough, or of another day, and has every line whole. l.mu is
-// held.
+// roll begins a new file if the current one is full or from an earlier day, and has no partial line. l.mu is held.
 func (l *Log) roll() {
 	full := l.size >= maxFile || l.size > 0 && l.day != l.o.Now().UTC().YearDay()
 	if len(l.batch) > 0 || !full {
 		return
 	}
-	if err := l.next(); err != nil { // the file grows on
+	if err := l.next(); err != nil { // the current file keeps growing
 		l.tell(err)
 	}
 }
 
-// write gives the waiting lines to the system, and keeps the part that it did not take. l.mu is held.
+// write appends the waiting lines to the file, and keeps the part that was not written. l.mu is held.
 func (l *Log) write() {
 	if len(l.batch) == 0 {
 		return
@@ -78,7 +77,7 @@ func (l *Log) write() {
 	}
 }
 
-// tell reports a failure, and one that lasts every minute. l.mu is held.
+// tell reports a failure at once, and a lasting one every minute. l.mu is held.
 func (l *Log) tell(err error) {
 	if now := l.o.Now(); now.Sub(l.told) >= tellEvery {
 		l.told = now
@@ -86,7 +85,7 @@ func (l *Log) tell(err error) {
 	}
 }
 
-// Sync brings every line so far to the disk, and then the head.
+// Sync flushes every line so far to disk, and then the head.
 func (l *Log) Sync() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -104,7 +103,7 @@ func (l *Log) Sync() error {
 		return fmt.Errorf("%d bytes of the audit log wait for the disk", waiting)
 	}
 	err := f.Sync()
-	if err == nil || errors.Is(err, fs.ErrClosed) { // closed when the next file began, and synced then
+	if err == nil || errors.Is(err, fs.ErrClosed) { // closed and synced when the next file began
 		err = writeHead(l.dir, head)
 	}
 	if err != nil {
@@ -116,7 +115,7 @@ func (l *Log) Sync() error {
 	return err
 }
 
-// flushing brings lines to the disk, and removes files that retention does not keep, until the log is closed.
+// flushing syncs lines to disk and applies retention until the log is closed.
 func (l *Log) flushing(stop, done chan struct{}, crowded bool) {
 	defer close(done)
 	if crowded {
@@ -129,7 +128,7 @@ func (l *Log) flushing(stop, done chan struct{}, crowded bool) {
 		case <-stop:
 			return
 		case <-tick.C:
-			_ = l.Sync() // which tells
+			_ = l.Sync() // reports its own failure
 			if seconds%pruneEvery == pruneFirst {
 				l.prune()
 			}

@@ -20,27 +20,28 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
-// Keep bounds the folder of a log. Beyond a bound the oldest files go, none that a running process writes.
+// Keep bounds the folder of a log. Beyond a bound the oldest files are removed, except files that a running process
+// writes.
 type Keep struct {
-	Bytes int64         // of all files; 0 is no bound
-	Age   time.Duration // since a file was last written, in whole days as files are; 0 is no bound
+	Bytes int64         // of all files; 0 is unlimited
+	Age   time.Duration // since the last write to a file, in whole days because files are daily; 0 is unlimited
 }
 
 const (
-	// maxChains bounds the chains of a folder where anything is bounded: each process that calls a tool makes one.
+	// maxChains bounds the chains of a folder: each process that calls a tool makes one.
 	maxChains = 4096
-	// maxCuts bounds the chains that the record of retention names: the newest.
+	// maxCuts bounds the chains in the record of retention, newest first.
 	maxCuts = 2 * maxChains
-	// pruneFirst and pruneEvery are the seconds after which retention is applied, at first and then.
+	// pruneFirst and pruneEvery are the seconds until the first and each later retention.
 	pruneFirst, pruneEvery = 5, 3600
 )
 
-// cuts is the record of retention: the last line of each chain that was removed, as number/MAC.
+// cuts is the record of retention: the last line of each removed chain, as number/MAC.
 type cuts map[string]string
 
 const cutFile = "cut"
 
-// readCuts reads the record. One that is not there names nothing; ok tells that it is as it was written.
+// readCuts reads the record. A missing record is empty. ok reports whether its seal is intact.
 func readCuts(dir string, key []byte) (c cuts, ok bool, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, cutFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +65,7 @@ func cutMAC(key, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// write replaces the record, which is on the disk before a file goes.
+// write replaces the record and syncs it, before any file is removed.
 func (c cuts) write(dir string, key []byte) error {
 	names := slices.Sorted(maps.Keys(c))
 	for _, name := range names[:max(0, len(names)-maxCuts)] {
@@ -86,7 +87,7 @@ func (c cuts) write(dir string, key []byte) error {
 	return os.Rename(f.Name(), filepath.Join(dir, cutFile))
 }
 
-// prune applies retention. One process at a time does, and the others leave it to that one.
+// prune applies retention. Only one process does so at a time, and the others skip it.
 func (l *Log) prune() {
 	if l.o.Keep == (Keep{}) {
 		return
@@ -121,12 +122,12 @@ func prune(dir string, keep Keep, now time.Time) error {
 // logFile is one file of a chain.
 type logFile struct {
 	chain, name string
-	last        bool // no other follows
+	last        bool // the only remaining file of its chain
 	size        int64
 	at          time.Time
 }
 
-// surplus returns files beyond the bounds, the oldest first and at most one of each chain: the first that it has.
+// surplus returns the files beyond the bounds, oldest first: at most one per chain, its first.
 func surplus(dir string, keep Keep, now time.Time) ([]logFile, error) {
 	all, err := chains(dir)
 	if err != nil {
@@ -172,7 +173,7 @@ func surplus(dir string, keep Keep, now time.Time) ([]logFile, error) {
 	return going, nil
 }
 
-// held tells that a process which runs has a lock, or that it cannot be told.
+// held reports whether a running process holds a lock. It is also true if that cannot be determined.
 func held(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +187,7 @@ func held(path string) bool {
 	return err != nil || !free
 }
 
-// remove notes where each chain is cut, and then removes the files.
+// remove records where each chain is cut, and then removes the files.
 func remove(dir string, going []logFile) error {
 	key, err := readKey(dir, false)
 	if err != nil {
@@ -222,7 +223,7 @@ func remove(dir string, going []logFile) error {
 	return nil
 }
 
-// lastLine is the last whole line of a file, as number/MAC; "" is none.
+// lastLine returns the last whole line of a file, as number/MAC, or "" if there is none.
 func lastLine(path string) (string, error) {
 	last := ""
 	_, err := eachLine(path, func(line []byte, whole bool) bool {

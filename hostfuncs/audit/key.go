@@ -16,10 +16,10 @@ import (
 
 const (
 	keySize = 32
-	macSize = 16 // bytes of a MAC that a line shows
+	macSize = 16 // bytes of the MAC in a line
 )
 
-// macStart stands between what a line says and its MAC.
+// macStart separates the body of a line from its MAC.
 const macStart = `,"mac":"`
 
 func lineMAC(mac hash.Hash, before, line []byte) []byte {
@@ -30,7 +30,7 @@ func lineMAC(mac hash.Hash, before, line []byte) []byte {
 	return mac.Sum(sum[:0])[:macSize]
 }
 
-// readKey returns the key of the folder, which the first process makes.
+// readKey returns the key of the folder. If create is set, a missing key is made.
 func readKey(dir string, create bool) ([]byte, error) {
 	path := filepath.Join(dir, "key")
 	for {
@@ -49,7 +49,7 @@ func readKey(dir string, create bool) ([]byte, error) {
 	}
 }
 
-// makeKey makes the key whole or not at all: of two processes one wins.
+// makeKey makes the key atomically: of two processes, one wins.
 func makeKey(dir, path string) error {
 	f, err := os.CreateTemp(dir, "key-")
 	if err != nil {
@@ -57,7 +57,7 @@ func makeKey(dir, path string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // never fails
 	_, err = f.Write(key)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
@@ -75,10 +75,10 @@ func writeHead(dir string, m Mark) error {
 	return os.Rename(path+".new", path)
 }
 
-// maxSeen bounds the chains that a new one names: those whose heads are the newest. Each of them named others.
+// maxSeen bounds the chains that a new one names, newest heads first. Each of them named others.
 const maxSeen = 16
 
-// heads reads where the chains of a folder end.
+// heads reads the last line of every chain of a folder, as number/MAC.
 func heads(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -93,14 +93,14 @@ func heads(dir string) (map[string]string, error) {
 	return all, nil
 }
 
-// readHead puts number/MAC of a chain's head into all; one that cannot be read is left out.
+// readHead adds number/MAC of a chain's head to all, unless it cannot be read.
 func readHead(dir, name string, all map[string]string) {
 	if raw, err := os.ReadFile(filepath.Join(dir, name+headEnd)); err == nil {
 		all[name] = strings.TrimPrefix(strings.TrimSpace(string(raw)), name+"/")
 	}
 }
 
-// latestHeads reads the heads that changed last, and counts all.
+// latestHeads reads the heads that changed last, and counts all heads.
 func latestHeads(dir string) (latest map[string]string, count int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,7 +116,7 @@ func latestHeads(dir string) (latest map[string]string, count int, err error) {
 		if !is {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // one that is gone since is of another process's retention
+		if info, err := e.Info(); err == nil { // fails for a head that another process's retention has removed
 			all = append(all, head{name, info.ModTime()})
 		}
 	}

@@ -16,33 +16,34 @@ import (
 )
 
 const (
-	// latestFiles is how many files are followed: those that were written last.
+	// latestFiles bounds the files that are followed: the last written.
 	latestFiles = 64
-	// latestBytes is how much of the end of a file is read that was not followed before, and of one that has grown.
+	// latestBytes bounds the bytes that are read from the end of a file, whether it is new or has grown.
 	latestBytes = 256 << 10
 )
 
-// Latest follows the end of the chains of a folder, those of other processes too. It is safe for concurrent use.
+// Latest follows the ends of all chains of a folder, including those of other processes. It is safe for concurrent
+// use.
 type Latest struct {
 	dir  string
 	room int
 
 	mu    sync.Mutex
-	read  map[string]int64 // how far each file was read
-	lines []latestLine     // room at most, by their time
+	read  map[string]int64 // offset up to which each file was read
+	lines []latestLine     // at most room lines, sorted by time
 }
 
 type latestLine struct {
-	at   string // sorts by time
+	at   string // sort key: the time
 	line Line
 }
 
-// NewLatest follows a folder, which need not be there, and keeps so many lines.
+// NewLatest follows a folder, which need not exist, and keeps up to room lines.
 func NewLatest(dir string, room int) *Latest {
 	return &Latest{dir: dir, room: room, read: map[string]int64{}}
 }
 
-// Lines returns the last lines about calls, the youngest first. What is not on the disk yet is not among them.
+// Lines returns the last lines about calls, newest first. Lines that are not written to a file yet are missing.
 func (l *Latest) Lines() ([]Line, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +65,7 @@ func (l *Latest) Lines() ([]Line, error) {
 	return out, nil
 }
 
-// files are those that have grown since they were read.
+// files returns the files that have grown since they were read.
 func (l *Latest) files() (grown []fs.FileInfo, err error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -80,11 +81,11 @@ func (l *Latest) files() (grown []fs.FileInfo, err error) {
 	return grown[:min(len(grown), latestFiles)], nil
 }
 
-// follow reads what is new in a file, up to its last whole line.
+// follow reads the new part of a file, up to its last whole line.
 func (l *Latest) follow(info fs.FileInfo) error {
 	f, err := os.Open(filepath.Join(l.dir, info.Name()))
 	if os.IsNotExist(err) {
-		return nil // it was too old
+		return nil // too old to be followed
 	}
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (l *Latest) follow(info fs.FileInfo) error {
 	if end == 0 {
 		return nil
 	}
-	if from > l.read[info.Name()] { // it may begin inside a line
+	if from > l.read[info.Name()] { // the first line may be partial
 		data = data[bytes.IndexByte(data, '\n')+1:]
 		end = bytes.LastIndexByte(data, '\n') + 1
 	}
@@ -114,7 +115,7 @@ func (l *Latest) follow(info fs.FileInfo) error {
 	return nil
 }
 
-// add keeps a line, if it is about a call.
+// add keeps a line if it is about a call.
 func (l *Latest) add(chain string, line []byte) {
 	if rawjson.Get(line, "call") == nil {
 		return

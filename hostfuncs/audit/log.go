@@ -17,46 +17,46 @@ import (
 )
 
 const (
-	// maxFile is the size in bytes at which the next file of a chain begins: retention removes whole files.
+	// maxFile is the size in bytes at which the next file of a chain begins. Retention removes whole files.
 	maxFile = 16 << 20
-	// maxBatch is the size in bytes at which waiting lines are written without waiting for the next second.
+	// maxBatch is the size in bytes at which waiting lines are written at once.
 	maxBatch = 256 << 10
-	// maxWaiting bounds the lines, in bytes, that wait in memory while the disk takes none. Beyond it lines are
-	// counted and not kept.
+	// maxWaiting bounds the waiting lines in memory, in bytes, while the disk accepts none. Further lines are counted
+	// and dropped.
 	maxWaiting = 4 << 20
-	// tellEvery is the time between two reports of one failure that lasts.
+	// tellEvery is the interval between reports of a lasting failure.
 	tellEvery = time.Minute
-	// maxLine bounds a line, in bytes: the bounds of a receipt keep it below.
+	// maxLine bounds a line, in bytes. The limits of a receipt keep lines below it.
 	maxLine = 1 << 20
-	// syncEvery is how often lines are brought to the disk.
+	// syncEvery is the interval between flushes to disk.
 	syncEvery = time.Second
 )
 
-// ErrClosed says that the log was closed.
+// ErrClosed is returned after Close.
 var ErrClosed = errors.New("the audit log is closed")
 
-// ErrLost says that a line was not kept, because the disk has taken none for too long. The chain goes on, and
-// its next line counts the lines that were lost.
+// ErrLost is returned for a line that was dropped because the disk has accepted none for too long. The chain
+// continues, and its next line counts the lost lines.
 var ErrLost = errors.New("the disk takes no lines of the audit log")
 
 // Options configure a Log. The zero value is usable.
 type Options struct {
-	Now func() time.Time // the clock; nil is the system's
-	// Failed hears that lines could not be written, at once and then every minute; nil hears nothing. Calls
-	// go on, and the lines are written when the disk takes them again. It must not call the log.
+	Now func() time.Time // clock; nil is time.Now
+	// Failed is called when lines could not be written, at once and then every minute. It may be nil, and must not
+	// call the log. Calls continue, and the lines are written when the disk accepts them again.
 	Failed func(error)
 	// Keep bounds the folder; the zero value keeps everything.
 	Keep Keep
 }
 
-// Mark is one line, as a receipt names it.
+// Mark identifies one line in a receipt.
 type Mark struct {
 	Chain string
 	N     uint64
 	MAC   string // hex
 }
 
-// String writes the mark as Report.Proves reads it.
+// String returns the mark in the form that Proves reads: chain/number/MAC.
 func (m Mark) String() string { return m.Chain + "/" + strconv.FormatUint(m.N, 10) + "/" + m.MAC }
 
 // Log is the chain of one process. It is safe for concurrent use.
@@ -64,21 +64,21 @@ type Log struct {
 	dir string
 	o   Options
 
-	syncing sync.Mutex // held while lines and then the head go to the disk, so that heads are in order
+	syncing sync.Mutex // held while lines and then the head are flushed, so that heads are in order
 
 	mu      sync.Mutex
 	chain   string // empty until the first line
 	mac     hash.Hash
 	last    [macSize]byte
 	n       uint64
-	batch   []byte // lines that the file does not have yet, the first perhaps in part
-	lost    uint64 // lines that were not kept since the last one that was
+	batch   []byte // lines not in the file yet, the first perhaps in part
+	lost    uint64 // lines dropped since the last kept one
 	lock    *os.File
 	file    *os.File
 	part    int
-	day     int   // of the year, when the file began
-	size    int64 // of the file, with the batch
-	dirty   bool  // something is not on the disk yet
+	day     int   // day of the year when the file began
+	size    int64 // of the file, including the batch
+	dirty   bool  // some lines are not on disk yet
 	told    time.Time
 	closing bool // Close has begun
 	closed  bool
@@ -86,7 +86,7 @@ type Log struct {
 	done    chan struct{} // closed when flushing has ended
 }
 
-// New returns the log of a folder. Nothing is made before the first line.
+// New returns the log of a folder. Nothing is created before the first line.
 func New(dir string, o Options) *Log {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -97,8 +97,8 @@ func New(dir string, o Options) *Log {
 	return &Log{dir: dir, o: o}
 }
 
-// Append adds a line with these members, which are JSON: `"call":"x","ms":1`, of no key that is "n", "at" or
-// "mac". It is on the disk a second later at most. The error is ErrClosed, ErrLost or that of the folder.
+// Append adds a line with these members, which are JSON without braces (`"call":"x","ms":1`). No key may be "n", "at"
+// or "mac". The line is on disk within a second. The error is ErrClosed, ErrLost or that of the folder.
 func (l *Log) Append(members []byte) (Mark, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,14 +108,14 @@ func (l *Log) Append(members []byte) (Mark, error) {
 	return l.add(members)
 }
 
-// Chain is the name of this process's chain; empty before its first line.
+// Chain returns the name of this process's chain, empty before its first line.
 func (l *Log) Chain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.chain
 }
 
-// begin makes the chain at the first line. l.mu is held.
+// begin creates the chain for its first line. l.mu is held.
 func (l *Log) begin() error {
 	switch {
 	case l.closing || l.closed:
@@ -135,7 +135,7 @@ func (l *Log) begin() error {
 		return err
 	}
 	random := make([]byte, 3)
-	_, _ = rand.Read(random) // it never fails
+	_, _ = rand.Read(random) // never fails
 	l.chain = fmt.Sprintf("%s-%d-%x", l.o.Now().UTC().Format("20060102T150405"), os.Getpid(), random)
 	l.mac = hmac.New(sha256.New, key)
 	copy(l.last[:], first(l.mac, l.chain))
@@ -156,14 +156,15 @@ func (l *Log) begin() error {
 	return err
 }
 
-// first is the MAC that the first line of a chain follows: that of its name, so that no chain is renamed.
+// first is the MAC that precedes the first line of a chain. It covers the chain's name, so that a renamed chain is
+// detected.
 func first(mac hash.Hash, chain string) []byte {
 	mac.Reset()
 	_, _ = io.WriteString(mac, chain)
 	return mac.Sum(nil)[:macSize]
 }
 
-// add makes a line, after one that counts the lines that were lost. l.mu is held.
+// add appends a line, preceded by one that counts lost lines if there are any. l.mu is held.
 func (l *Log) add(members []byte) (Mark, error) {
 	if len(l.batch) > maxWaiting {
 		l.write()
@@ -184,7 +185,7 @@ func (l *Log) add(members []byte) (Mark, error) {
 	return m, nil
 }
 
-// line puts a line behind those that wait. l.mu is held.
+// line appends a line to the batch. l.mu is held.
 func (l *Log) line(members []byte) Mark {
 	if len(members) > maxLine {
 		members = []byte(`"event":"too long"`)
@@ -207,11 +208,11 @@ func (l *Log) line(members []byte) Mark {
 	return l.mark()
 }
 
-// mark is the last line. l.mu is held.
+// mark identifies the last line. l.mu is held.
 func (l *Log) mark() Mark { return Mark{Chain: l.chain, N: l.n, MAC: hex.EncodeToString(l.last[:])} }
 
-// Close ends the chain with a line that says so. It may be called again, and by several at once: each returns
-// when the chain has ended.
+// Close ends the chain with a closing line. It is idempotent and safe for concurrent use: each call returns when the
+// chain has ended.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	began, owner := l.chain != "", !l.closing

@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// splitLine takes the MAC off a line.
+// splitLine separates a line from its MAC.
 func splitLine(line []byte) (body, mac []byte, ok bool) {
 	const tail = len(macStart) + 2*macSize + len(`"}`)
 	if len(line) < tail || !bytes.HasPrefix(line, []byte(`{"n":`)) {
@@ -53,14 +53,14 @@ func eachLine(path string, f func(line []byte, whole bool) bool) (more bool, err
 	}
 }
 
-// Line is one line, not verified.
+// Line is one line of the log, unverified.
 type Line struct {
 	Chain string
 	N     uint64
 	Text  json.RawMessage // valid until f returns
 }
 
-// Read calls f for every line of a folder, one chain after the other as they began, until it returns false.
+// Read calls f for every line of a folder, chain by chain in the order of their start, until f returns false.
 func Read(dir string, f func(Line) bool) error {
 	all, err := chains(dir)
 	if errors.Is(err, fs.ErrNotExist) {

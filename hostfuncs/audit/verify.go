@@ -18,14 +18,14 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is not as it was written.
+// Problem is one deviation from the log as it was written.
 type Problem struct {
 	Chain string
-	N     uint64 // the line; 0 is none
+	N     uint64 // number of the line, 0 for none
 	What  string // one sentence, lower case, no full stop
 }
 
-// String is where the problem is, and what.
+// String returns the place of the problem and its description.
 func (p Problem) String() string {
 	if p.N == 0 {
 		return p.Chain + ": " + p.What
@@ -33,20 +33,20 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s line %d: %s", p.Chain, p.N, p.What)
 }
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Chains   int
 	Lines    uint64
 	Problems []Problem
-	// Open are chains that have no end, with how far they go: processes that run, or that were killed.
+	// Open has the last line number of each chain without a closing line: its process is running, or was killed.
 	Open map[string]uint64
 }
 
-// Verify reads every chain of a folder; one that is not there has none. Lines that retention removed are none
-// that miss, and none that count.
+// Verify checks every chain of a folder. A missing folder has no chains. Lines that retention removed are neither
+// missing nor counted.
 func Verify(dir string) (Report, error) {
 	r, err := verify(dir)
-	for range 3 { // retention of a running host may remove a file that was listed
+	for range 3 { // retention of a running host may remove a listed file
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -59,7 +59,7 @@ func verify(dir string) (Report, error) {
 	r := Report{Open: map[string]uint64{}}
 	v, err := newVerifier(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		left, _ := chains(dir) // none where there is no folder
+		left, _ := chains(dir) // empty if the folder is missing
 		for _, name := range slices.Sorted(maps.Keys(left)) {
 			r.Chains++
 			r.Problems = append(r.Problems, Problem{name, 0, "the key of the folder is gone: nothing can be proven"})
@@ -82,11 +82,10 @@ func verify(dir string) (Report, error) {
 	return r, nil
 }
 
-// ErrNotProven says that the log has no such line, or another in its place.
+// ErrNotProven is returned if the log has no such line, or a different one with its number.
 var ErrNotProven = errors.New("the receipt is not proven")
 
-// Proves says whether a receipt's mark is that of a line, and returns the line. The error is ErrNotProven if it
-// is not.
+// Proves returns the line that a receipt's mark identifies. The error is ErrNotProven if there is none.
 func Proves(dir, mark string) (json.RawMessage, error) {
 	parts := strings.Split(mark, "/")
 	if len(parts) != 3 {
@@ -117,11 +116,11 @@ func Proves(dir, mark string) (json.RawMessage, error) {
 type verifier struct {
 	dir    string
 	mac    hash.Hash
-	chains map[string][]string // files, in order
+	chains map[string][]string // files of each chain, in order
 	heads  map[string]string
 	cuts   cuts
-	ends   map[string]uint64 // the last line of each
-	seen   map[string]string // what chains say of others: number/mac
+	ends   map[string]uint64 // number of the last line of each chain
+	seen   map[string]string // heads that other chains recorded: number/mac
 
 	cutsChanged bool
 }
@@ -139,12 +138,12 @@ func newVerifier(dir string) (*verifier, error) {
 		return nil, err
 	}
 	var ok bool
-	v.cuts, ok, err = readCuts(dir, key) // after the files: it is written before one goes
+	v.cuts, ok, err = readCuts(dir, key) // after the files are listed: the record is written before a file is removed
 	v.cutsChanged = !ok
 	return v, err
 }
 
-// chains finds the files of each chain.
+// chains returns the files of each chain.
 func chains(dir string) (map[string][]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -176,7 +175,7 @@ func partOf(file string) int {
 	return n
 }
 
-// chain checks each line against the one before.
+// chain checks each line against the preceding one.
 func (v *verifier) chain(name string, r *Report) error {
 	before := first(v.mac, name)
 	n, begin, ended := uint64(0), uint64(0), false
@@ -226,7 +225,7 @@ func (v *verifier) chain(name string, r *Report) error {
 
 // cutMAC is the MAC of the last line of a chain that retention removed.
 func (v *verifier) cutMAC(name string) []byte {
-	sum, _ := hex.DecodeString(macOf(v.cuts[name])) // the record is as it was written
+	sum, _ := hex.DecodeString(macOf(v.cuts[name])) // valid hex: the seal of the record was checked
 	return sum
 }
 
@@ -237,7 +236,7 @@ func (v *verifier) checkHead(name string, n uint64, sum []byte, tell func(uint64
 	}
 }
 
-// learn keeps what the first line of a chain says about the others.
+// learn records the heads of other chains that the first line of a chain names.
 func (v *verifier) learn(body []byte) {
 	if !bytes.Contains(body, []byte(`,"event":"begin"`)) {
 		return
@@ -253,7 +252,7 @@ func (v *verifier) learn(body []byte) {
 	}
 }
 
-// gone finds chains that others have seen.
+// gone reports chains that others recorded and that are missing.
 func (v *verifier) gone(r *Report) {
 	for _, name := range slices.Sorted(maps.Keys(v.seen)) {
 		switch want := numberOf(v.seen[name]); {
@@ -277,7 +276,7 @@ func number(body []byte) uint64 {
 	return n
 }
 
-// numberOf and macOf read number/mac, with or without a chain before it.
+// numberOf and macOf parse number/mac, with or without a leading chain.
 func numberOf(head string) uint64 {
 	parts := strings.Split(head, "/")
 	n, _ := strconv.ParseUint(parts[max(0, len(parts)-2)], 10, 64)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// normalize writes unreserved characters plainly, keeps what plain allows, and encodes the rest. What is
-// encoded already stays so, in upper case. The result normalizes to itself.
+// normalize unescapes unreserved characters, keeps the characters that plain allows, and escapes the rest. Existing
+// escapes stay, in upper case. It is idempotent.
 func normalize(s string, plain func(byte) bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -28,11 +28,11 @@ func normalize(s string, plain func(byte) bool) string {
 	return b.String()
 }
 
-// Decode undoes every escape of a normalized text.
+// Decode decodes every escape of a normalized text.
 func Decode(s string) string {
 	d, err := url.PathUnescape(s)
 	if err != nil {
-		return s // cannot be: normalize left no bad escape
+		return s // unreachable: normalize leaves no bad escape
 	}
 	return d
 }
@@ -62,11 +62,11 @@ func unreserved(c byte) bool {
 
 func pathByte(c byte) bool { return strings.IndexByte("/!$&'()*+,;=:@", c) >= 0 }
 
-// queryByte leaves out the semicolon, which some servers read as another &.
+// queryByte excludes the semicolon, which some servers treat as a separator like &.
 func queryByte(c byte) bool { return strings.IndexByte("/?!$&'()*+,=:@", c) >= 0 }
 
-// Path writes a path, or a part of one, with its escapes normalized once.
+// Path normalizes the escapes of a path, or of a part of one, once.
 func Path(s string) string { return normalize(s, pathByte) }
 
-// Query writes a part of a query in the same way. A semicolon is escaped.
+// Query normalizes the escapes of a part of a query, once. A semicolon is escaped.
 func Query(s string) string { return normalize(s, queryByte) }

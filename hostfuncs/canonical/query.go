@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Param is a parameter of a query in one way in which a server may read it.
+// Param is a query parameter in one of the ways in which a server may parse it.
 type Param struct {
-	Any    bool     // the name holds a character of which servers make different things, and so may be any
-	Method bool     // frameworks take its value for the method of the request
-	Names  []string // that it may have, as Name writes them
-	Values []string // skeletons of what it may hold
+	Any    bool     // the name has a character that servers treat differently, and so may be any name
+	Method bool     // frameworks use its value as the request method
+	Names  []string // its possible names, in the form of Name
+	Values []string // skeletons of its possible values
 }
 
-// Params are the parameters of a request in all the ways of Meanings, with & and ; between them, and those that stand
-// behind a hidden ? or a ; in its path. Path and query are escaped and canonical.
+// Params returns the parameters of a request under every reading in Meanings, with & and ; as separators, including
+// those behind a hidden ? or a ; in its path. Path and query are escaped and canonical.
 func Params(path, query string) []Param {
 	var all []Param
 	seen := map[string]bool{}
@@ -51,11 +51,11 @@ func paramOf(pair string) Param {
 	return p
 }
 
-// Takes reports whether frameworks take the value of a parameter with this name for the method of the request.
+// Takes reports whether frameworks use the value of a parameter with this name as the request method.
 func Takes(name string) bool { return isMethod(Skeleton(name), names(Skeleton(name))) }
 
-// isMethod reports whether a name, with what it may be, is one by which frameworks let a form ask for another method:
-// _method, and the fields of requests for that.
+// isMethod reports whether a name is one by which frameworks let a form override the method: _method, and the form
+// fields of method-override headers.
 func isMethod(skeleton string, names []string) bool {
 	first := strings.TrimLeft(skeleton, " "+marks)
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -64,10 +64,12 @@ func isMethod(skeleton string, names []string) bool {
 	})
 }
 
-// Name is the one spelling of a parameter's name, without what some servers take for an underscore or for nothing.
+// Name returns the canonical spelling of a parameter's name, without the characters that some servers drop or read as
+// an underscore.
 func Name(name string) string { return strings.Join(parts(Skeleton(name)), "") }
 
-// names are what a name may be: with each part that a server may take for a place in it, or without: id[0], id.x, id:list.
+// names returns the possible forms of a name, with and without each part that a server may parse as an index: id[0],
+// id.x, id:list.
 func names(skeleton string) []string {
 	var all []string
 	name := ""
@@ -78,7 +80,7 @@ func names(skeleton string) []string {
 	return all
 }
 
-// parts cuts a name at what separates places, and leaves out what binds words.
+// parts splits a name at index separators, and drops word separators.
 func parts(skeleton string) []string {
 	bare := strings.NewReplacer("-", "", "_", "", " ", "").Replace(skeleton)
 	return slices.Collect(strings.FieldsFuncSeq(bare, func(c rune) bool {

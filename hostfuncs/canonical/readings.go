@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// maxDecoded is how often a path is decoded, about: a proxy, a server, a framework and a handler behind each other.
+	// maxDecoded is the number of rounds in which a path may be decoded: by a proxy, a server, a framework and a
+	// handler in sequence.
 	maxDecoded = 4
-	// MaxReadings bounds the readings of one path: nobody writes an address of more by chance.
+	// MaxReadings bounds the readings of one path. No ordinary address has more.
 	MaxReadings = 48
 )
 
-// Readings are the steps of a path as servers may read it, the plain reading first: decoded more than once, with overlong
-// or full-width characters, cut at a hidden NUL, # or ?, with path parameters, blanks, dots and control characters taken
-// off its steps, with a backslash or a hidden slash between steps, with two slashes for one, and without a stream of NTFS
-// or a session of ASP.NET. Dot steps are resolved. A path is escaped and canonical. There are MaxReadings at most: as many
-// may not be all.
+// Readings returns the segments of a path in every way that a server may read it, the plain reading first. Variants
+// are: decoded more than once, with overlong or full-width characters, cut at a hidden NUL, # or ?, without path
+// parameters, blanks, dots and control characters in segments, with a backslash or an escaped slash as a separator,
+// with double slashes merged, and without an NTFS stream or an ASP.NET session. Dot segments are resolved. The path
+// must be escaped and canonical. At most MaxReadings are returned: a result of that length may be incomplete.
 func Readings(escaped string) [][]string {
 	plain := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	for i, s := range plain {
@@ -45,7 +46,7 @@ func Readings(escaped string) [][]string {
 	return all
 }
 
-// Skeletons are the skeletons of those readings, of which some may be equal.
+// Skeletons returns the skeletons of those readings. Some may be equal.
 func Skeletons(escaped string) [][]string {
 	all := Readings(escaped)
 	for _, steps := range all {
@@ -56,7 +57,7 @@ func Skeletons(escaped string) [][]string {
 	return all
 }
 
-// isPlain reports whether every server reads a path alike.
+// isPlain reports whether every server reads a path in the same way.
 func isPlain(escaped string) bool {
 	if strings.Contains(escaped, "//") || strings.Contains(escaped, "./") || strings.HasSuffix(escaped, ".") {
 		return false
@@ -64,8 +65,8 @@ func isPlain(escaped string) bool {
 	return !strings.ContainsFunc(escaped, func(r rune) bool { return r >= 0x80 || r == '~' || !unreserved(byte(r)) && r != '/' })
 }
 
-// Meanings are the texts that a server may take a part of a query for, the plain one first: decoded more than once, with
-// overlong or full-width characters.
+// Meanings returns the texts that a server may decode a part of a query to, the plain one first: decoded more than
+// once, with overlong or full-width characters.
 func Meanings(escaped string) []string {
 	escaped = strings.ReplaceAll(escaped, "+", "%20")
 	all := []string{Decode(escaped)}
@@ -77,8 +78,8 @@ func Meanings(escaped string) []string {
 	return all
 }
 
-// decodings are a text and what becomes of it when it is decoded again and again, and written in its compatibility form,
-// in any order.
+// decodings returns a text and the results of decoding it repeatedly and converting it to compatibility form, in any
+// order.
 func decodings(text string) []string {
 	all := []string{lenient(text)}
 	for at := 0; at < len(all) && len(all) < maxDecoded*2; at++ {
@@ -91,11 +92,11 @@ func decodings(text string) []string {
 	return all
 }
 
-// Compatible is a text in its compatibility form, in which look-alikes are one (NFKC).
+// Compatible returns a text in compatibility form (NFKC), in which look-alikes are equal.
 func Compatible(text string) string { return norm.NFKC.String(text) }
 
-// cuts are a text as a whole, and as much of it as a reader sees that stops at a character which ended it elsewhere: at the
-// first NUL, line end, byte that is no character, # or ?, for each of these.
+// cuts returns a text whole, and truncated at the first NUL, line end, invalid byte, # or ?, for each of these: some
+// readers stop there.
 func cuts(text string) []string {
 	all := []string{text}
 	var ends []rune
@@ -107,7 +108,7 @@ func cuts(text string) []string {
 	return all
 }
 
-// stepsOf splits at slashes of either kind. Of empty steps only a last one stays.
+// stepsOf splits at slashes of either kind. Empty segments are dropped except at the end.
 func stepsOf(text string, read func(string) string) []string {
 	all := strings.FieldsFunc(text, isSlash)
 	for i := range all {
@@ -120,8 +121,8 @@ func stepsOf(text string, read func(string) string) []string {
 	return all
 }
 
-// isSlash reports whether a character is a separator, or one that code pages have no better place for: the fraction slash,
-// the division slash, the set minus, the yen and the won, and the like.
+// isSlash reports whether a character is a separator, or one that code pages map to a slash or backslash: the
+// fraction slash, the division slash, the set minus, the yen and the won, and the like.
 func isSlash(r rune) bool {
 	return r == '/' || r == '\\' || r >= 0x80 && strings.ContainsRune("\u00A5\u2044\u20A9\u20E5\u2215\u2216\u29F5\u29F8\u29F9\uFE68\uFF0F\uFF3C", r)
 }
@@ -131,8 +132,8 @@ func withoutParameter(step string) string {
 	return step
 }
 
-// trimmed is a step without what some file systems and servers take off it: a stream, unclear characters, and blanks and
-// dots at its ends. A session of ASP.NET is no step.
+// trimmed returns a segment without the parts that some file systems and servers remove: a stream, unclear
+// characters, and blanks and dots at its ends. A session of ASP.NET yields an empty segment.
 func trimmed(step string) string {
 	step = stripped(withoutStream(step))
 	if isDots(step) {
@@ -144,7 +145,7 @@ func trimmed(step string) string {
 	return step
 }
 
-// withoutStream is a step without the stream of a file of NTFS, or of a folder: x::$DATA, x:$I30:$INDEX_ALLOCATION.
+// withoutStream returns a segment without the stream of an NTFS file or folder: x::$DATA, x:$I30:$INDEX_ALLOCATION.
 func withoutStream(step string) string {
 	name, stream, _ := strings.Cut(step, ":")
 	if strings.HasPrefix(stream, "$") || strings.Contains(stream, ":$") {
@@ -153,12 +154,13 @@ func withoutStream(step string) string {
 	return step
 }
 
-// isSession reports whether a step is a session that ASP.NET without cookies takes out of a path: (S(x)), (A(x)F(y)).
+// isSession reports whether a segment is a session that ASP.NET without cookies removes from a path: (S(x)),
+// (A(x)F(y)).
 func isSession(step string) bool {
 	return strings.HasPrefix(step, "(") && strings.Contains(step[1:], "(") && strings.HasSuffix(step, "))")
 }
 
-// shortName is the skeleton of a step that may be the short name of another on Windows: ADMINI~1, ADB8C2~1 or ADMINI~1.TXT.
+// shortName returns the skeleton of a segment that may be a Windows short name: ADMINI~1, ADB8C2~1 or ADMINI~1.TXT.
 func shortName(skeleton string) string {
 	name, rest, found := strings.Cut(skeleton, "~")
 	number, extension, dot := strings.Cut(rest, ".")
@@ -174,7 +176,7 @@ func shortName(skeleton string) string {
 	return name
 }
 
-// stripped is a text without its unclear characters, and without bytes that are none.
+// stripped returns a text without unclear characters and invalid bytes.
 func stripped(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unclear(r) {
@@ -184,14 +186,13 @@ func stripped(text string) string {
 	}, text)
 }
 
-// isDots reports whether a step is one of . and .. but for blanks and unclear characters.
+// isDots reports whether a segment is . or .. apart from blanks and unclear characters.
 func isDots(step string) bool {
 	bare := strings.ReplaceAll(stripped(step), " ", "")
 	return bare == "." || bare == ".."
 }
 
-// lenient decodes escapes as readers do that take what no standard allows: %uXXXX, and UTF-8 in more bytes than it needs.
-// What is no escape stays.
+// lenient decodes the nonstandard escapes that some readers accept: %uXXXX and overlong UTF-8. Invalid escapes stay.
 func lenient(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -213,7 +214,7 @@ func allHex(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !isHex(byte(r)) })
 }
 
-// shortest writes each character of overlong UTF-8 in as many bytes as it needs.
+// shortest rewrites overlong UTF-8 in its shortest form.
 func shortest(b []byte) string {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -227,7 +228,7 @@ func shortest(b []byte) string {
 	return string(out)
 }
 
-// overlong reads one character of two to six bytes; size is 0 if there is none, or if it is written as it should be.
+// overlong decodes one character of two to six bytes. size is 0 if there is none, or if it is in its shortest form.
 func overlong(b []byte) (r rune, size int) {
 	for n, lead := range []byte{2: 0xc0, 3: 0xe0, 4: 0xf0, 5: 0xf8, 6: 0xfc} {
 		mask := byte(0xff) >> max(n+1, 3)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxSame bounds a value that is compared, in bytes: nobody writes such a one by chance.
+// maxSame bounds a compared value, in bytes. Ordinary values are shorter.
 const maxSame = 16 << 10
 
-// Same reports whether a program may take a value for one that is named: as a text, a path or a number. Of a value of more
-// than 16 KiB it may.
+// Same reports whether a program may treat a value as equal to a named one: as a text, a path or a number. It is true
+// for a value of more than 16 KiB.
 func Same(named, value string) bool {
 	if named == value || len(value) > maxSame {
 		return true
@@ -30,7 +30,7 @@ func sameNumber(a, b string) bool {
 	return err == nil && other == nil && x == y
 }
 
-// samePath compares what is left of two paths when their dots are resolved, and a slash at their ends is gone.
+// samePath compares two paths with dots resolved and without a trailing slash.
 func samePath(named, value string) bool {
 	all := Skeletons("/" + Path(value))
 	if len(all) >= MaxReadings {

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Marks of a skeleton: no text holds a control character.
+// Marks in a skeleton. They are control characters, which no skeleton contains as text.
 const (
-	anything = '\x00' // any text, or none
-	atMost1  = '\x02' // one character, or none
+	anything = '\x00' // any text, possibly empty
+	atMost1  = '\x02' // at most one character
 )
 
-// Skeleton is one spelling for all those that a server may take for the same text: without case, accents and width, with
-// the digits and letters that code pages write for others. A character of which servers make different things, or
-// nothing, is a mark for what it may be: see Unclear. Meets compares skeletons.
+// Skeleton returns one spelling for all texts that a server may treat as equal: without case, accents and width, with
+// the digits and letters that code pages substitute. A character that servers treat differently or drop becomes a
+// mark: see Unclear. Meets compares skeletons.
 func Skeleton(text string) string { return skeleton(text, "") }
 
-// wildcards are those of Windows. PHP finds a file by them.
+// wildcards are the Windows wildcards. PHP expands them when it opens a file.
 const wildcards = `*?<>"`
 
-// skeleton is Skeleton with characters that stand for any text.
+// skeleton is Skeleton where the characters of wild stand for any text.
 func skeleton(text, wild string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(marked(text)) {
@@ -37,7 +37,8 @@ func skeleton(text, wild string) string {
 	return b.String()
 }
 
-// marked is a text with marks for unclear characters, and for bytes that are none: what follows one may be a part of it.
+// marked returns a text with marks for unclear characters and invalid bytes. An invalid byte may absorb the
+// characters after it.
 func marked(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -48,7 +49,7 @@ func marked(text string) string {
 			_, size = utf8.DecodeRuneInString(text)
 			text = text[size:]
 			b.WriteString(strings.Repeat(string(rune(atMost1)), 3))
-		case unclear(r) || r == '%': // one that decodes nothing
+		case unclear(r) || r == '%': // a % that begins no escape, and may be dropped
 			b.WriteRune(atMost1)
 		default:
 			b.WriteRune(r)
@@ -64,7 +65,7 @@ func writeBone(b *strings.Builder, r rune) {
 	case unicode.IsMark(r) && unicode.Is(unicode.Inherited, r): // an accent
 	case unicode.Is(unicode.Nd, r):
 		b.WriteRune(digit(r))
-	case r > 0xffff && unicode.IsSymbol(r): // an emoji, which databases leave out
+	case r > 0xffff && unicode.IsSymbol(r): // an emoji, which databases drop
 	case unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.Is(unicode.Lm, r):
 		b.WriteRune(atMost1)
 	default:
@@ -72,7 +73,7 @@ func writeBone(b *strings.Builder, r rune) {
 	}
 }
 
-// writeLetter writes a letter that is not of ASCII. A code page has another for it that may be two, such as ss.
+// writeLetter writes a non-ASCII letter. A code page may substitute up to two letters for it, such as ss.
 func writeLetter(b *strings.Builder, r rune) {
 	const greek, latin = "αγδεθπστφω", "agdetpstfo"
 	switch i := strings.IndexRune(greek, r); {
@@ -85,16 +86,16 @@ func writeLetter(b *strings.Builder, r rune) {
 	}
 }
 
-// fold is one letter for all that some language takes for the same but for case.
+// fold returns one letter for all letters that are equal in some language when case is ignored.
 func fold(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
 	}
-	return unicode.ToLower(unicode.ToUpper(least)) // ı is the small I of Turkish
+	return unicode.ToLower(unicode.ToUpper(least)) // ı is the lower-case I of Turkish
 }
 
-// digit is the ASCII digit of the same value. Digits of a script stand together, from zero.
+// digit returns the ASCII digit of the same value. The digits of a script are contiguous, from zero.
 func digit(r rune) rune {
 	for _, block := range unicode.Nd.R16 {
 		if rune(block.Lo) <= r && r <= rune(block.Hi) {
@@ -109,8 +110,8 @@ func digit(r rune) rune {
 	return r
 }
 
-// unclear reports whether a character is one of which servers make different things, or nothing: a control character, one
-// that nobody sees, a blank that is none of ASCII, one without a meaning, and a byte that is no character.
+// unclear reports whether servers treat a character differently or drop it: a control character, an invisible one, a
+// non-ASCII blank, an unassigned one, or an invalid byte.
 func unclear(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -122,8 +123,8 @@ func unclear(r rune) bool {
 		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S)
 }
 
-// Unclear names the first character of an escaped text, in any of its decodings, of which servers make different things or
-// nothing, such as U+200B. It is empty if there is none.
+// Unclear names the first character of an escaped text, in any of its decodings, that servers treat differently or
+// drop, such as U+200B. It is empty if there is none.
 func Unclear(escaped string) string {
 	for _, text := range decodings(escaped) {
 		for i, r := range text {
@@ -138,7 +139,7 @@ func Unclear(escaped string) string {
 	return ""
 }
 
-// Any joins skeletons with any text between each two.
+// Any joins skeletons with a mark for any text between them.
 func Any(pieces ...string) string { return strings.Join(pieces, string(rune(anything))) }
 
 // Meets reports whether two skeletons may be the same text.
@@ -147,7 +148,7 @@ func Meets(a, b string) bool {
 		return a == b
 	}
 	pattern := []rune(a)
-	at := make([]bool, len(pattern)+1) // at[i]: what was read so far may be pattern[:i]
+	at := make([]bool, len(pattern)+1) // at[i]: the text so far may match pattern[:i]
 	at[0] = true
 	through(pattern, at)
 	for _, c := range b {
@@ -162,7 +163,7 @@ func Meets(a, b string) bool {
 
 const marks = string(rune(anything)) + string(rune(atMost1))
 
-// step reads one character or mark.
+// step consumes one character or mark.
 func step(pattern []rune, at []bool, c rune) []bool {
 	next := make([]bool, len(at))
 	for i, here := range at {
@@ -184,7 +185,7 @@ func step(pattern []rune, at []bool, c rune) []bool {
 	return next
 }
 
-// through passes the marks that may be nothing.
+// through skips the marks that may be empty.
 func through(pattern []rune, at []bool) {
 	for i, c := range pattern {
 		at[i+1] = at[i+1] || at[i] && (c == anything || c == atMost1)

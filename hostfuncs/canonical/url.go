@@ -1,12 +1,9 @@
-// Package canonical writes addresses of the web in the one form in which they are compared and asked for, so that
-// no two readers take one for two, or two for one.
+// Package canonical normalizes web addresses to the one form in which they are compared and requested, so that all
+// readers interpret them alike.
 //
 //	u, err := canonical.URL(parsed) // HTTPS://Example.com:443/a/../b → https://example.com/b
 //
-// What could be read in two ways is an error: see URL. The parts of an address have the same forms: Host, Port,
-// Path, Query.
-//
-// This package is internal to Sallyport: it is not promised to others.
+// An ambiguous address is an error: see URL. Its parts have the same forms: Host, Port, Path, Query.
 package canonical
 
 import (
@@ -18,16 +15,15 @@ import (
 	"strings"
 )
 
-// maxURL bounds an address, in bytes; servers refuse longer ones.
+// maxURL bounds an address, in bytes. Servers refuse longer ones.
 const maxURL = 8 << 10
 
-// URL returns u in the one form that lines are compared with and requests are sent in: scheme
-// and host in lower case, no default port, no fragment, dot segments resolved, percent-encoding
-// normalized once. The host must be ASCII (an international name in its xn-- form) or an address.
+// URL returns u in the canonical form in which grants are compared and requests are sent: scheme and host in lower
+// case, no default port, no fragment, dot segments resolved, percent-encoding normalized once. The host must be ASCII
+// (an international name in its xn-- form) or an IP address.
 //
-// It refuses what two readers could read differently: user information, numeric hosts that are no
-// plain address, and dot segments that hide behind %2F, a backslash or a path parameter.
-// URL of its own result is the same again.
+// The error reports an address that two readers could interpret differently: user information, numeric hosts that are
+// not plain addresses, and dot segments hidden behind %2F, a backslash or a path parameter. URL is idempotent.
 func URL(u *url.URL) (*url.URL, error) {
 	if u.User != nil {
 		return nil, errors.New("user information in an address is not allowed: use a header")
@@ -56,7 +52,7 @@ func URL(u *url.URL) (*url.URL, error) {
 	return c, nil
 }
 
-// Host accepts a name or an address and returns it in lower case.
+// Host validates a name or an IP address and returns it in lower case.
 func Host(host string) (string, error) {
 	if strings.Contains(host, ":") {
 		a, err := netip.ParseAddr(host)
@@ -85,7 +81,7 @@ func Host(host string) (string, error) {
 	return host, nil
 }
 
-// CheckLabel says why a label, in lower case, cannot be one of a host; errors name the host.
+// CheckLabel returns an error if a lower-case label cannot be part of a host. Errors name the host.
 func CheckLabel(label, host string) error {
 	if label == "" || len(label) > 63 {
 		return fmt.Errorf("host %q is not a name", host)
@@ -104,7 +100,7 @@ func hostByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// IsNumber reports whether some resolvers would take a host that ends in this label for an address.
+// IsNumber reports whether some resolvers would parse a host that ends in this label as an IP address.
 func IsNumber(label string) bool {
 	if hex, found := strings.CutPrefix(label, "0x"); found {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -112,13 +108,13 @@ func IsNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// IsAddress reports whether a canonical host is an address.
+// IsAddress reports whether a canonical host is an IP address.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
 }
 
-// Port returns the effective port of a scheme. empty says that there is a colon with no port behind it.
+// Port returns the effective port of a scheme. empty means a colon without a port.
 func Port(scheme, port string, empty bool) (string, error) {
 	if port == "" && !empty {
 		if scheme == "https" {
@@ -133,7 +129,7 @@ func Port(scheme, port string, empty bool) (string, error) {
 	return port, nil
 }
 
-// Join writes a host and its port, which is left out where it is the scheme's; an IPv6 address gets brackets.
+// Join joins a host and its port. The scheme's default port is omitted, and an IPv6 address gets brackets.
 func Join(scheme, host, port string) string {
 	if strings.Contains(host, ":") && host[0] != '{' {
 		host = "[" + host + "]"
@@ -162,7 +158,7 @@ func canonicalPath(escaped string) (string, error) {
 	return "/" + strings.Join(segments, "/"), nil
 }
 
-// resolveDots removes . and .. as a browser does: a last one leaves an empty segment behind.
+// resolveDots removes . and .. as a browser does: a trailing one leaves an empty segment.
 func resolveDots(segments []string) []string {
 	out := segments[:0:0]
 	for i, s := range segments {
@@ -178,7 +174,7 @@ func resolveDots(segments []string) []string {
 	return out
 }
 
-// HidesDots reports whether a server that reads a decoded segment in one of the ways of Readings would find a dot segment
+// HidesDots reports whether a server that decodes a segment in one of the ways of Readings would find a dot segment
 // in it.
 func HidesDots(segment string) bool {
 	if segment != "." && segment != ".." && !strings.ContainsFunc(segment, func(r rune) bool { return r >= 0x80 || !unreserved(byte(r)) }) {
