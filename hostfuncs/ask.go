@@ -13,26 +13,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Asker is met by a Client that can be asked something while the call runs.
+// Asker is implemented by a Client that accepts questions while the call runs.
 type Asker interface {
-	// Ask puts the questions to the client as one round and waits for the answers, which are as many
-	// and in the same order. An answer's Err is an *runtime.AskError: this client cannot be asked that,
-	// or it refused. The error is about the whole round and ends the call. The questions are checked
-	// and name the plugin. It is called on the guest's goroutine, one round at a time.
+	// Ask sends the questions to the client as one round and waits for the answers, equal in number and order. An
+	// answer's Err is a *runtime.AskError: the client does not support the question, or refused it. A returned error
+	// concerns the whole round and ends the call. The questions are checked and name the plugin. Ask runs on the
+	// guest's goroutine, one round at a time.
 	Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error)
 }
 
 var _ runtime.Rounds = (*Gate)(nil)
 
-// question is one kind of thing that a client can be asked.
+// question handles one method that asks the client.
 type question struct {
-	// prepare checks the params and makes them what the client gets, and says which effect it is.
+	// prepare checks the params, rewrites them for the client, and returns the effect.
 	prepare func(g *Gate, params json.RawMessage) (json.RawMessage, effect, error)
-	// accept checks what the client answered to the prepared params.
+	// accept checks the client's answer to the prepared params.
 	accept func(asked, answer json.RawMessage) (json.RawMessage, error)
 }
 
-// questions are what a client can be asked, by method.
+// questions returns the methods that ask the client.
 func questions() map[string]question {
 	return map[string]question{
 		"elicitation/create":     {prepareElicitation, acceptElicitation},
@@ -41,7 +41,7 @@ func questions() map[string]question {
 	}
 }
 
-// asked serves a question that is not part of a round.
+// asked serves a single question outside a round.
 func asked(name string) method {
 	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 		a := g.askClient(ctx, []runtime.Question{{Method: name, Params: params}})[0]
@@ -49,8 +49,8 @@ func asked(name string) method {
 	}
 }
 
-// AskRound performs a round: what the client is asked it is asked at once, after everything else was
-// done in order. It stops at the first request that ends the call, and nothing after that is done.
+// AskRound performs a round. All other requests run first, in order, then the questions to the client are sent
+// together. The round stops at the first request that ends the call, and later requests are not performed.
 func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
 	if g.ended != nil {
 		return refuseAll(len(round), g.ended)
@@ -76,8 +76,7 @@ func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime
 	return answers
 }
 
-// askClient checks each question against the grants, asks the client those that may be asked, and
-// checks the answers.
+// askClient checks each question against the grants, sends the allowed ones to the client, and checks the answers.
 func (g *Gate) askClient(ctx context.Context, round []runtime.Question) []runtime.Answer {
 	answers := make([]runtime.Answer, len(round))
 	var send []runtime.Question
@@ -99,7 +98,7 @@ func (g *Gate) askClient(ctx context.Context, round []runtime.Question) []runtim
 	return answers
 }
 
-// prepare passes one question through the gate.
+// prepare checks one question against the policy.
 func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Question, error) {
 	params, e, err := g.policy.host.questions[q.Method].prepare(g, q.Params)
 	if err == nil {
@@ -109,7 +108,7 @@ func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Questio
 	return q, err
 }
 
-// ask puts a round to the client. The error ends the call.
+// ask sends a round to the client. The error ends the call.
 func (g *Gate) ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	c, ok := g.call.Client.(Asker)
 	if !ok {
@@ -129,18 +128,18 @@ func refuseAll(n int, err error) []runtime.Answer {
 	return slices.Repeat([]runtime.Answer{{Err: err}}, n)
 }
 
-// unasked is a client that hears what a call says, and is not asked by it.
+// unasked is a client that receives a call's messages but no questions.
 type unasked struct{ Client }
 
-// Denied passes a refusal on.
+// Denied forwards a denial.
 func (u unasked) Denied(e *runtime.AskError) {
 	if l, ok := u.Client.(DenialListener); ok {
 		l.Denied(e)
 	}
 }
 
-// innerClient is the client of a call within this one. Where a question ends the call, so that it is run
-// again with the answer, a call within it cannot ask: the journal knows what came of it, not how.
+// innerClient returns the client for nested calls. With a journal, a question ends the call, which is replayed with
+// the answer. Nested calls then cannot ask, because the journal holds only their outcome, not their steps.
 func (g *Gate) innerClient() Client {
 	if g.call.Journal == nil || g.call.Client == nil {
 		return g.call.Client
@@ -148,7 +147,7 @@ func (g *Gate) innerClient() Client {
 	return unasked{g.call.Client}
 }
 
-// families names the methods of a round, for the journal.
+// families joins the methods of a round, for the journal.
 func families(round []runtime.Question) string {
 	names := make([]string, len(round))
 	for i, q := range round {
@@ -157,12 +156,12 @@ func families(round []runtime.Question) string {
 	return strings.Join(names, ", ")
 }
 
-// maxQuestion bounds the params of one question, in bytes: a form or a conversation, not a file.
+// maxQuestion limits the params of one question, in bytes: a form or a conversation, not a file.
 const maxQuestion = 256 << 10
 
-// questionParams reads the params of a question, which may be absent: the members that the protocol has, without
-// what nobody sees. Whatever else a guest writes there is no part of a question, and could be one to a client
-// that answers by itself: _meta and task are between host and client.
+// questionParams parses the params of a question, which may be absent, and returns the given members without
+// invisible characters. Other members are removed, because a client that answers automatically could act on them:
+// _meta and task are between host and client.
 func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjson.Object, error) {
 	if len(params) > maxQuestion {
 		return nil, askErrorf(runtime.KindLimit, "a question is longer than %d bytes", maxQuestion)
@@ -174,7 +173,7 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjso
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question are not an object: %v", err)
 	}
-	if path, twice := rawjson.AmbiguousKey(params); twice { // what is checked here need not be what a client shows
+	if path, twice := rawjson.AmbiguousKey(params); twice { // a client could read another of the keys
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question have %s twice", cut(path, maxMethod))
 	}
 	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
@@ -186,13 +185,13 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjso
 	return o, nil
 }
 
-// prepareRoots takes roots/list, which has no params.
+// prepareRoots prepares roots/list, which has no params.
 func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
 	_, err := g.questionParams(params)
 	return json.RawMessage("{}"), effect{family: "roots", act: "list the client's roots", decide: (*grant.Set).Roots}, err
 }
 
-// acceptRoots wants a list of addresses of files.
+// acceptRoots requires a list of file:// URLs.
 func acceptRoots(_, answer json.RawMessage) (json.RawMessage, error) {
 	list := rawjson.Get(answer, "roots")
 	if len(list) == 0 || list[0] != '[' {
@@ -207,8 +206,8 @@ func acceptRoots(_, answer json.RawMessage) (json.RawMessage, error) {
 	return answered(answer, "roots")
 }
 
-// answered are the members of an answer that its question is answered with. A guest that does not look at the case of
-// keys would take others for them.
+// answered returns the given members of an answer. It rejects ambiguous keys, which a case-insensitive guest would
+// confuse.
 func answered(answer json.RawMessage, members ...string) (json.RawMessage, error) {
 	o, err := rawjson.ParseObject(answer)
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// maxQuestionText is what a person can be expected to read, in bytes.
+	// maxQuestionText limits the message of an elicitation to a readable length, in bytes.
 	maxQuestionText = 4 << 10
-	// maxForm bounds all of a form, in bytes.
+	// maxForm limits a whole form, in bytes.
 	maxForm = form.MaxParams
-	// maxFieldsOfForm is what a person can be expected to fill in.
+	// maxFieldsOfForm limits the fields of a form.
 	maxFieldsOfForm = 64
 )
 
-// prepareElicitation takes elicitation/create {mode?, message, requestedSchema | url}.
+// prepareElicitation prepares elicitation/create {mode?, message, requestedSchema | url}.
 func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
 	o, err := g.questionParams(params, "mode", "message", "requestedSchema", "url")
 	if err != nil {
@@ -61,7 +61,7 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	return o.Append(nil), e, err
 }
 
-// prepareURL checks the address that the user is to open.
+// prepareURL checks the URL that the user is to open.
 func (g *Gate) prepareURL(o rawjson.Object) (effect, error) {
 	text, ok := rawjson.String(o.Get("url"))
 	if !ok {
@@ -71,12 +71,12 @@ func (g *Gate) prepareURL(o rawjson.Object) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	o.Set("url", rawjson.AppendString(nil, u.String())) // as it was decided on, and no client reads otherwise
+	o.Set("url", rawjson.AppendString(nil, u.String())) // canonical, as checked: no client can read it differently
 	return g.sendTo(u), nil
 }
 
-// sendTo is a person sent to an address, which is canonical. It is of the same classes as one that is fetched: a browser
-// in the operator's network reaches what the host does not fetch for a plugin.
+// sendTo is the effect of sending the user to a canonical URL. The address classes of fetches apply: a browser in the
+// operator's network can reach hosts that are denied to the plugin.
 func (g *Gate) sendTo(u *url.URL) effect {
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
@@ -99,9 +99,9 @@ func (g *Gate) sendTo(u *url.URL) effect {
 	}
 }
 
-// checkForm holds a form to what MCP lets a form be: an object of plain fields. Secrets are not asked
-// for by form, since the client, and whatever stands behind it, reads the answer: where a field takes what a person
-// types, nothing around it may name one either.
+// checkForm enforces MCP's limits on a form: an object with primitive properties. Forms must not ask for secrets,
+// because the client, and any model behind it, reads the answer. If a field takes typed text, the message and the
+// form's own texts must not name a secret either.
 func checkForm(message string, asked json.RawMessage) error {
 	if kind, _ := rawjson.String(rawjson.Get(asked, "type")); kind != "object" {
 		return askErrorf(runtime.KindInvalid, "requestedSchema is a schema of type object")
@@ -136,7 +136,7 @@ func checkForm(message string, asked json.RawMessage) error {
 	return nil
 }
 
-// takesText reports whether a person types what is in a field.
+// takesText reports whether a field takes typed text or numbers.
 func takesText(field json.RawMessage) bool {
 	switch kind, _ := rawjson.String(rawjson.Get(field, "type")); kind {
 	case "string", "number", "integer":
@@ -152,7 +152,7 @@ func checkField(name string, field json.RawMessage) error {
 	kind, _ := rawjson.String(rawjson.Get(field, "type"))
 	switch kind {
 	case "string", "number", "integer", "boolean":
-	case "array": // of choices
+	case "array": // choices
 		if items, _ := rawjson.String(rawjson.Get(field, "items", "type")); items != "string" && rawjson.Get(field, "items", "anyOf") == nil {
 			return askErrorf(runtime.KindInvalid, "field %q of the form is a list of something else than choices", cut(name, maxMethod))
 		}
@@ -184,7 +184,7 @@ func checkField(name string, field json.RawMessage) error {
 	return nil
 }
 
-// choiceTexts are what a person chooses from.
+// choiceTexts returns the texts of a field's choices.
 func choiceTexts(field json.RawMessage) (all []string) {
 	add := func(raw json.RawMessage) {
 		if text, ok := rawjson.String(raw); ok {
@@ -204,7 +204,7 @@ func choiceTexts(field json.RawMessage) (all []string) {
 	return all
 }
 
-// untitled are the choices of a field of which a person sees the value.
+// untitled returns the choices of a field that are displayed by value.
 func untitled(field json.RawMessage) (values []json.RawMessage) {
 	for _, holder := range []json.RawMessage{field, rawjson.Get(field, "items")} {
 		if list, err := rawjson.Elements(rawjson.Get(holder, "enum")); err == nil && rawjson.Get(holder, "enumNames") == nil {
@@ -221,10 +221,11 @@ func untitled(field json.RawMessage) (values []json.RawMessage) {
 	return values
 }
 
-// severalLines reports whether a text has lines behind its first: beside a field nobody would see whose they are.
+// severalLines reports whether a text has more than one line. Next to a field, the author of further lines is not
+// apparent.
 func severalLines(text string) bool { return strings.ContainsFunc(strings.TrimSpace(text), breaksLine) }
 
-// acceptElicitation wants {action, content?}, and what was accepted to fit the form.
+// acceptElicitation requires {action, content?}, and accepted content that validates against the form.
 func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 	answer, err := answered(answer, "action", "content")
 	if err != nil {
@@ -242,7 +243,7 @@ func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 		return o.Append(nil), nil
 	case action != "accept":
 		return nil, badAnswer("is neither accept nor decline nor cancel")
-	case fields == nil: // an address: whatever was done there is not in the answer
+	case fields == nil: // a URL: the answer does not report the outcome
 		o.Delete("content")
 		return o.Append(nil), nil
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// answerTime is what a client is told to wait for an answer before it makes the call again: a person reads and types.
+// answerTime is the retry delay reported to a client while a question waits: a person has to read and type.
 const answerTime = time.Minute
 
-// askSomebody puts a plugin's round to the client, and what that did not declare that its user can be asked to
-// whoever runs the host, if the operator wants that. The questions have passed the gate, and name the plugin.
+// askSomebody sends a plugin's round to the client. Elicitations that the client does not support go to the operator,
+// if configured. The questions have been checked, and name the plugin.
 func (g *Gate) askSomebody(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	answers, err := g.ask(ctx, round)
 	if err != nil {
@@ -32,9 +32,9 @@ func (g *Gate) askSomebody(ctx context.Context, round []runtime.Question) ([]run
 	return answers, nil
 }
 
-// mayAskInstead reports whether a question is one for whoever runs the host. An address is only where that is who
-// makes the call: what is done there would be in the name of the wrong person. Who makes a call without a name could
-// be given another's answer.
+// mayAskInstead reports whether a question may go to the operator. URLs do so only for local callers, since the
+// user's actions there must be in the caller's name. Anonymous callers are excluded: they could receive each other's
+// answers.
 func (g *Gate) mayAskInstead(q runtime.Question) bool {
 	if g.policy.host.forms == nil || q.Method != "elicitation/create" || g.call.Principal == "anonymous" {
 		return false
@@ -42,9 +42,9 @@ func (g *Gate) mayAskInstead(q runtime.Question) bool {
 	return rawjson.Get(q.Params, "url") == nil || isLocal(g.call.Principal)
 }
 
-// askDesk answers one question: with what was answered before, or now if the call may wait for it, else with a
-// refusal that says that somebody was asked. It is the client's own answer if nobody can be asked here either. The
-// error is that the call is over, which is no answer and in no journal.
+// askDesk answers one question with a stored answer, or waits for a new one if the call may wait. Otherwise it
+// returns a denial stating that the operator was asked. If the operator cannot be asked, it returns the client's own
+// answer. An error means that the call is over and must not be journaled.
 func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
 	desk := g.policy.host.forms
 	f := form.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
@@ -69,7 +69,7 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 	return runtime.Answer{Result: answer}, over(ctx)
 }
 
-// answerCommand is what a person types to answer a form; see command.
+// answerCommand returns the command line that answers a form; see command.
 func (g *Gate) answerCommand(f form.Form) string {
 	if isLocal(g.call.Principal) {
 		return g.policy.host.forms.Command(f)
@@ -77,7 +77,7 @@ func (g *Gate) answerCommand(f form.Form) string {
 	return "sallyport answer " + f.ID
 }
 
-// notice tells the client what a call waits for.
+// notice tells the client why the call waits.
 func (g *Gate) notice(ctx context.Context, text string) {
 	if g.call.Client != nil {
 		params := append(rawjson.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')

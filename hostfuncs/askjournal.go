@@ -12,11 +12,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// asking puts a round to somebody. The error ends the call.
+// asking sends a round. The error ends the call.
 type asking func(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error)
 
-// journaledRound asks a round, or answers it as it was answered before. When the client cannot answer
-// now, the call ends, and the journal ends with the round.
+// journaledRound asks a round, or replays its recorded answers. If the client cannot answer now, the call ends, and
+// the round is the last entry of the journal.
 func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask asking) []runtime.Answer {
 	if len(round) == 0 {
 		return nil
@@ -54,11 +54,11 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 	return answers
 }
 
-// ErrSuspended is in the chain of the error with which an Asker ends a call that is to be run again once
-// the answers are there.
+// ErrSuspended is wrapped by the error with which an Asker ends a call that is to be replayed when the answers
+// arrive.
 var ErrSuspended = errors.New("the call waits for answers")
 
-// diverged is the end of a call that did something else when it was run again.
+// diverged returns the error that ends a call whose replay differs from its first run.
 func (g *Gate) diverged(err error) error {
 	if errors.Is(err, journal.ErrChanged) {
 		return &runtime.EndError{Kind: runtime.KindConflict, Message: err.Error(), Err: err}
@@ -74,7 +74,7 @@ func (g *Gate) diverged(err error) error {
 	}
 }
 
-// roundText is what a round asks, for the journal.
+// roundText encodes the questions of a round, for the journal.
 func roundText(round []runtime.Question) []byte {
 	var dst []byte
 	for _, q := range round {
@@ -85,20 +85,20 @@ func roundText(round []runtime.Question) []byte {
 	return dst
 }
 
-// How an answer begins in a journal.
+// Kinds of answers in a journal, as their first byte.
 const (
 	keptResult = 'r'
 	keptError  = 'e'
-	keptWrote  = 'w' // before the others: of a call of a tool, after which writes of callees were held back
+	keptWrote  = 'w' // of a tool call that left pending writes of callees; stands before the others
 )
 
-// encodeAnswers writes each answer as a letter, its length and its text.
+// encodeAnswers writes each answer as its kind, its length and its text.
 func encodeAnswers(answers []runtime.Answer) (dst []byte) {
 	for _, a := range answers {
 		kind, text := byte(keptResult), []byte(a.Result)
 		if a.Err != nil {
 			kind = keptError
-			text, _ = json.Marshal(asAskError(a.Err)) // texts and numbers
+			text, _ = json.Marshal(asAskError(a.Err)) // cannot fail: strings and numbers
 		}
 		dst = binary.AppendUvarint(append(dst, kind), uint64(len(text)))
 		dst = append(dst, text...)
@@ -106,7 +106,7 @@ func encodeAnswers(answers []runtime.Answer) (dst []byte) {
 	return dst
 }
 
-// decodeAnswers reads n answers.
+// decodeAnswers decodes n answers.
 func decodeAnswers(raw []byte, n int) []runtime.Answer {
 	answers := make([]runtime.Answer, n)
 	for i := range answers {
@@ -137,19 +137,19 @@ func unreadable() *runtime.AskError {
 	return askErrorf(runtime.KindUnavailable, "the journal of the call cannot be read")
 }
 
-// journaled performs a request, or answers it as it was answered before.
+// journaled performs a request, or replays its recorded answer.
 func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessage, s runtime.Streams, serve method) (json.RawMessage, error) {
 	j := g.journal
-	if _, client := g.policy.host.questions[name]; j == nil || client { // whose rounds are journaled
+	if _, client := g.policy.host.questions[name]; j == nil || client { // questions are journaled per round
 		return serve(g, ctx, params, s)
 	}
 	if strings.HasPrefix(name, "notifications/") {
-		if j.Replaying() { // it was sent when the guest was here before
+		if j.Replaying() { // already sent in an earlier run
 			return json.RawMessage("{}"), nil
 		}
 		return serve(g, ctx, params, s)
 	}
-	if name == "secrets/get" { // a value is read again, and never kept
+	if name == "secrets/get" { // the value is read again, never journaled
 		return serve(g, ctx, params, s)
 	}
 	if strings.HasPrefix(name, "kv/") {
@@ -187,12 +187,12 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 	return result, err
 }
 
-// begin notes in a journal that outlives this process that something is about to change.
+// begin records an upcoming change in a journal that outlives this process.
 func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte) error {
 	if err := g.alive(ctx); err != nil {
 		return err
 	}
-	if log := g.policy.host.audit; log != nil && g.journal.Kept() { // so that a crash does not cut off what led here
+	if log := g.policy.host.audit; log != nil && g.journal.Kept() { // so that a crash loses no earlier audit entries
 		if err := log.Sync(); err != nil {
 			g.policy.host.logger.Error("the audit log cannot be brought to the disk", "call", g.call.ID, "error", err)
 		}
@@ -203,8 +203,8 @@ func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte
 	return nil
 }
 
-// unknown reports whether an error only says that the call was ended in the middle of something: a kept
-// journal must not take that for the outcome.
+// unknown reports whether an error means only that the call was interrupted: a persistent journal must not record it
+// as the outcome.
 func (g *Gate) unknown(ctx context.Context, err error) bool {
 	return err != nil && g.journal.Kept() && g.alive(ctx) != nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// sampled is what a call has used of the client's model.
+// sampled counts a call's use of the client's model.
 type sampled struct {
 	calls, tokens int
 }
 
-// prepareSampling takes sampling/createMessage {messages, maxTokens, …}. The grant says how often one
-// call may ask, and how many tokens its questions may want in all.
+// prepareSampling prepares sampling/createMessage {messages, maxTokens, …}. The grant limits the requests of one
+// call, and the sum of their maxTokens.
 func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
 	o, err := g.questionParams(params, "messages", "maxTokens", "systemPrompt", "modelPreferences", "includeContext",
 		"temperature", "stopSequences", "metadata", "tools", "toolChoice")
@@ -43,7 +43,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	}, nil
 }
 
-// useModel counts one question against the grant.
+// useModel counts one request against the grant's limits.
 func (g *Gate) useModel(d grant.Decision, tokens int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *Gate) useModel(d grant.Decision, tokens int) error {
 	return nil
 }
 
-// acceptSampling wants {role, content, model}; content is one block or a list.
+// acceptSampling requires {role, content, model}; content is one block or a list.
 func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
 	content := rawjson.Get(answer, "content")
 	if role, _ := rawjson.String(rawjson.Get(answer, "role")); role != "assistant" && role != "user" {

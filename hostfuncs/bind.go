@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// bind returns the grants as they hold for one call.
+// bind returns the grants bound to one call.
 func (p *Policy) bind(c Call) *grant.Set {
 	if !p.varies {
 		return p.plugin.Grants
@@ -23,10 +23,10 @@ func (p *Policy) bind(c Call) *grant.Set {
 	return p.bound(p.plugin.Grants, c)
 }
 
-// bound fills the values of a call into a set.
+// bound binds the values of a call in a set.
 func (p *Policy) bound(s *grant.Set, c Call) *grant.Set { return s.Bind(p.values(c)) }
 
-// values are what a call gives to lines.
+// values returns the values that a call binds in grants.
 func (p *Policy) values(c Call) grant.Call {
 	return grant.Call{
 		Entry: c.Entry, Values: c.Values, Home: p.host.places.Home,
@@ -34,9 +34,9 @@ func (p *Policy) values(c Call) grant.Call {
 	}
 }
 
-// unfilled says which line would be about an effect that no line covers, if the call gave it a value: ": {args.x} of
-// line 7 is not filled, since …". It is empty if there is none. Of files, a value that no line takes is named also
-// where the effect is elsewhere: what a plugin makes of ../x is no path of the line.
+// unfilled explains a denial by the grant that would cover the effect if the call bound its value: ": {args.x} of
+// line 7 is not filled, since …". It is empty without such a grant. If no fs line remains, a value that an fs line
+// rejected is named for any file effect: a plugin turns ../x into a path outside the line.
 func (g *Gate) unfilled(e effect, d grant.Decision) string {
 	if !g.policy.varies || d.Grant != nil || d.Beyond || d.SpellOut {
 		return ""
@@ -55,9 +55,8 @@ func (g *Gate) unfilled(e effect, d grant.Decision) string {
 	return fmt.Sprintf(": %s of %s is not filled, since %s", all[i].Binding, lineOf(&grant.Grant{Line: all[i].Line}), g.redact(printable(all[i].Why)))
 }
 
-// askRoots fills {roots} in when nothing else allows what a plugin wants of files, and reports whether
-// there are lines that it filled. The client is asked once in a call, and only if it speaks for
-// whoever sits at this machine: another's folders are no folders of this one.
+// askRoots binds {roots} when no other line allows a file effect, and reports whether any line needed it. The client
+// is asked once per call, and only if it is local: folders of other machines do not apply here.
 func (g *Gate) askRoots(family string) bool {
 	if family != "fs" || !g.grants.NeedsRoots() {
 		return false
@@ -70,8 +69,8 @@ func (g *Gate) askRoots(family string) bool {
 	return true
 }
 
-// rootFolders asks the client for its folders; none if it does not say. Where the answer comes with another
-// run of the call, the guest ends here.
+// rootFolders asks the client for its roots, and returns none without an answer. If the answer comes with a replay of
+// the call, the guest is aborted here.
 func (g *Gate) rootFolders() []string {
 	a := g.journaledRound(g.until(), []runtime.Question{{Method: "roots/list", Params: json.RawMessage("{}")}}, g.ask)[0]
 	var end *runtime.EndError
@@ -91,14 +90,14 @@ func (g *Gate) rootFolders() []string {
 		if folder, ok := rootFolder(uri); ok {
 			folders = append(folders, folder)
 			if real, err := filepath.EvalSymlinks(filepath.FromSlash(folder)); err == nil && real != filepath.FromSlash(folder) {
-				folders = append(folders, real) // which is what is decided about
+				folders = append(folders, real) // decisions are about the resolved path
 			}
 		}
 	}
 	return folders
 }
 
-// rootFolder is the absolute path of a file:// address of this machine.
+// rootFolder returns the absolute path of a file:// URL of this machine.
 func rootFolder(uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -111,7 +110,7 @@ func rootFolder(uri string) (string, bool) {
 	return path, filepath.IsAbs(filepath.FromSlash(path))
 }
 
-// isLocal reports whether a principal is a process of this machine, not one that came over HTTP.
+// isLocal reports whether a principal is a process of this machine, not an HTTP caller.
 func isLocal(principal string) bool {
 	return principal == "cli" || strings.HasPrefix(principal, "stdio:") || strings.HasPrefix(principal, "socket:")
 }

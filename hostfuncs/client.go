@@ -8,14 +8,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Releaser is met by a Client whose connection can be given back while the call goes on.
+// Releaser is implemented by a Client that can release its connection while the call goes on.
 type Releaser interface {
-	// Release ends the connection that waits for this call, if the client can come back for the answer.
+	// Release ends the connection that waits for this call, if the client can return for the answer.
 	Release()
 }
 
-// release serves client/release: a call that takes long gives its client's connection back. Where the
-// client could not come back for the answer nothing happens. It is given to every plugin.
+// release serves client/release: a long call releases its client's connection. It does nothing if the client cannot
+// return for the answer. Every plugin may use it.
 func (g *Gate) release(ctx context.Context, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	err := g.pass(ctx, effect{family: "client", act: "give the connection back",
 		do: func(context.Context, grant.Decision) error {

@@ -7,12 +7,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// workDir is the working folder that every guest is told, granted or not, so that programs which
-// resolve relative paths do the same everywhere.
+// workDir is every guest's working directory, granted or not, so that programs resolve relative paths the same
+// everywhere.
 const workDir = "/" + grant.Workspace
 
-// Config returns one value of the plugin's configuration, and false if there is none: for dialects whose
-// guests have no environment.
+// Config returns one value of the plugin's configuration and whether it exists, for ABIs whose guests have no
+// environment.
 func (g *Gate) Config(name string) (string, bool) {
 	if value, ok := g.policy.plugin.Config[name]; ok {
 		return value, true
@@ -24,8 +24,8 @@ func (g *Gate) Config(name string) (string, bool) {
 	return value, ok
 }
 
-// environment is what a guest sees as its environment: its configuration, and PWD. Nothing of the
-// host's own environment is in it. It is sorted, and the same for each call.
+// environment returns a guest's environment: its configuration and PWD, and no variable of the host's environment. It
+// is sorted, and the same for each call.
 func (p *Policy) environment() []string {
 	values := p.plugin.Grants.Config()
 	p.secrets = p.configured()

@@ -12,9 +12,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// mayConfirm reports whether the client may answer for whoever makes the call: about a request that a line of the
-// operator's asks about, and from another machine only where the line says so. What no line speaks of is never
-// asked there, and no answer is kept.
+// mayConfirm reports whether the caller may confirm an effect through its client: a top-level request that matches an
+// ask line, for remote callers only if the line says so. Effects without a line are never confirmed this way, and the
+// answer is not stored.
 func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 	may := d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
 		(d.Grant.AskCaller || isLocal(g.call.Principal))
@@ -25,16 +25,16 @@ func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 	return whole
 }
 
-// confirmFetch asks about a request before the journal takes it up: a client of the modern era answers with
-// another run of the call, which has to come to the question again. It returns the binding of the request whose answer
-// it has; empty if there is none. The error ends the call.
+// confirmFetch asks for confirmation before the journal records the request: a client of the current protocol
+// revision answers with a replay, which must reach the question again. It returns the binding of the request that was
+// asked about, else an empty string. The error ends the call.
 func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) (string, error) {
 	if !g.policy.confirms {
 		return "", nil
 	}
 	r, err := web.Parse(params, sent)
 	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !web.Safe(r.Method) {
-		return "", nil // which is told where it is performed
+		return "", nil // denied when it is performed
 	}
 	e := g.request(r)
 	d := e.decide(g.grants)
@@ -54,8 +54,8 @@ func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *t
 	return key, g.confirm(ctx, e)
 }
 
-// confirmed is the answer of whoever makes the call about one effect, which it is good for once; known is false
-// if there is none. Without a journal the client is asked now.
+// confirmed applies the caller's answer to one effect; a yes is valid once. known is false without an answer. Without
+// a journal, the client is asked now.
 func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes grant.Decision, no *refusal, known bool) {
 	if !g.mayConfirm(e, d) {
 		return d, nil, false
@@ -78,8 +78,8 @@ func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes g
 	return yes, nil, yes.Allowed
 }
 
-// confirm puts one effect before whoever makes the call, and notes what was said. Who cannot be asked says
-// nothing. The error ends the call.
+// confirm asks the caller about one effect and stores the answer. A client that cannot be asked leaves no answer. The
+// error ends the call.
 func (g *Gate) confirm(ctx context.Context, e effect) error {
 	params := g.confirmation(e)
 	a := g.journaledRound(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}}, g.ask)[0]
@@ -99,7 +99,7 @@ func (g *Gate) confirm(ctx context.Context, e effect) error {
 	return nil
 }
 
-// confirmation is a form without fields: its yes is the answer.
+// confirmation returns a form without fields: accepting it is the answer.
 func (g *Gate) confirmation(e effect) json.RawMessage {
 	act, _ := g.shownTo(e)
 	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, act)

@@ -12,14 +12,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Want is something that a plugin announced it needs. It grants nothing: an effect that it covers and no line
-// allows is put before the operator, and one that was never announced is not.
+// Want is a need that a plugin declared. It grants nothing: a denied effect is put before the operator only if a want
+// covers it.
 type Want struct {
-	Grants *grant.Set // one line, fitted to what the plugin offers
+	Grants *grant.Set // one line, fitted to the plugin's tools
 	Why    string     // in the plugin's words
 }
 
-// line is how the want is written; empty if it is not one line.
+// line returns the want's line; empty unless there is exactly one.
 func (w *Want) line() string {
 	if lines := w.Grants.Grants(); len(lines) == 1 {
 		return lines[0].String()
@@ -27,18 +27,17 @@ func (w *Want) line() string {
 	return ""
 }
 
-// Operator is whoever decides about what no line allows. *operator.Desk is the implementation. It is safe for
-// concurrent use.
+// Operator decides about effects that no line allows. *operator.Desk implements it. It is safe for concurrent use.
 type Operator interface {
-	// Grants returns what was allowed to these bytes of a plugin for one principal.
+	// Grants returns the grants of the plugin with this digest for one principal.
 	Grants(ctx context.Context, plugin, digest, principal string) []store.Grant
-	// Take uses a grant for once up: true for the one call that may use it.
+	// Take uses up a one-time grant, and returns true for exactly one call.
 	Take(ctx context.Context, id string) bool
-	// Give gives back what was taken and not used.
+	// Give returns a taken grant that was not used.
 	Give(ctx context.Context, g store.Grant)
-	// Ask puts a question, and returns it as it is kept.
+	// Ask submits a question, and returns it as stored.
 	Ask(ctx context.Context, q store.Question) (store.Question, operator.Verdict)
-	// Command is what a person types: Command("allow", id).
+	// Command returns a command line: Command("allow", id).
 	Command(words ...string) string
 	// Waits reports whether calls wait for the answer.
 	Waits() bool
@@ -47,26 +46,26 @@ type Operator interface {
 }
 
 const (
-	// maxWhy bounds the plugin's reason in a question, in bytes: a sentence or two.
+	// maxWhy limits the plugin's reason in a question, in bytes: a sentence or two.
 	maxWhy = 512
-	// maxShown bounds an effect that somebody is asked about, in bytes: a long address is, a file in its query is not.
+	// maxShown limits the effect in a question, in bytes: enough for a long URL, not for a file in its query.
 	maxShown = 2 << 10
-	// maxAsked is how many questions one call puts: nobody reads more.
+	// maxAsked limits the questions of one call.
 	maxAsked = 20
 )
 
-// consents is what one call has to do with the operator. The guest's goroutine uses it.
+// consents is the consent state of one call. Only the guest's goroutine uses it.
 type consents struct {
 	asked int
-	line  string            // of the answer that was found last
-	taken *store.Grant      // the answer for once that the effect under way has taken; nil for none
-	wants map[string]bool   // those that were asked about in this call, by their lines
-	said  map[string]bool   // by whoever makes the call, by the binding of the effect
-	stood []string          // answers that stand among the grants, by their IDs
-	once  map[string]string // answers for one call about files, by their lines; empty if another call was first
+	line  string            // line of the last answer found
+	taken *store.Grant      // one-time grant taken by the current effect; nil for none
+	wants map[string]bool   // wants asked about in this call, by line
+	said  map[string]bool   // the caller's answers, by binding of the effect
+	stood []string          // IDs of the answers added to the grants
+	once  map[string]string // one-time fs grants: line to ID; empty ID if another call took it
 }
 
-// placed are the wants of a plugin, with what is known before a call.
+// placed returns the wants of a plugin with all values bound that are known before a call.
 func placed(p Plugin) []Want {
 	var wants []Want
 	for _, w := range p.Wants {
@@ -77,12 +76,12 @@ func placed(p Plugin) []Want {
 	return wants
 }
 
-// consults reports whether the operator may be asked about a plugin: what it announced, or what a line asks.
+// consults reports whether the operator may be asked about a plugin: it has wants, or lines that ask.
 func (p *Policy) consults() bool {
 	return p.host.operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
 }
 
-// consultNow is consult as things are.
+// consultNow is consult without the journal.
 func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
 	if r.final || !open {
@@ -111,13 +110,13 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 			if ok {
 				return a, nil
 			}
-			return d, r // it was for another body, or another call has used it
+			return d, r // for another body, or taken by another call
 		}
 	}
 	return d, g.standing(e, r, kept, verdict)
 }
 
-// standing is the refusal of an effect about which a question stands as it does: it says what to type.
+// standing returns the denial for the state of the effect's question, with the command to type.
 func (g *Gate) standing(e effect, r *refusal, q store.Question, v operator.Verdict) *refusal {
 	orLine := ", or the line " + q.Line
 	if e.veiled() {
@@ -143,7 +142,7 @@ func (g *Gate) standing(e effect, r *refusal, q store.Question, v operator.Verdi
 	return r
 }
 
-// because is the same refusal with the reason why nobody is asked; empty is none.
+// because returns the denial with the reason why the operator is not asked; an empty reason adds nothing.
 func (r *refusal) because(why string) *refusal {
 	if why == "" {
 		return r
@@ -151,8 +150,8 @@ func (r *refusal) because(why string) *refusal {
 	return &refusal{reason: r.reason + "; nobody is asked, since " + why, line: r.line, hint: r.hint}
 }
 
-// answered looks through what the operator has allowed. An answer for once is used up by the effect that it is
-// for, if it is to be taken. What is allowed of files holds for the calls that begin later, which see them.
+// answered applies the operator's answers to an effect, except one on a file: answers about files are added to the
+// grants of a call. With take, a one-time answer is used up.
 func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decision, bool) {
 	if e.family == string(grant.FS) || !g.policy.consults() {
 		return grant.Decision{}, false
@@ -178,7 +177,7 @@ func (p *Policy) answers(ctx context.Context, principal string) []store.Grant {
 	return p.host.operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, principal)
 }
 
-// lines are those of an answer, as they hold in a call: what the plugin announced, or one plain line.
+// lines returns the grants of an answer, bound to a call: those of the matching want, or one plain line.
 func (p *Policy) lines(line string, c Call) []grant.Grant {
 	for _, w := range p.wants {
 		if w.line() == line {
@@ -192,19 +191,19 @@ func (p *Policy) lines(line string, c Call) []grant.Grant {
 	return p.bound(grant.NewSet(p.at(g)...), c).Grants()
 }
 
-// stoodFor decides about a file again, when its question was answered while the call waited.
+// stoodFor decides about a file again after its question was answered while the call waited.
 func (g *Gate) stoodFor(ctx context.Context, e effect, r *refusal) (grant.Decision, *refusal) {
 	g.stand()
 	d := e.decide(g.grants)
 	if !d.Allowed {
-		return d, r // it was taken back, or another call has used it
+		return d, r // revoked, or taken by another call
 	}
 	g.probes.grown = true
 	return d, g.spend(ctx, d)
 }
 
-// stand adds what the operator has allowed of files to the grants of a call: before it sees any, and when it has waited
-// for more.
+// stand adds the operator's answers about files to the grants of a call: before the first access, and after waiting
+// for an answer.
 func (g *Gate) stand() {
 	if !g.policy.consults() {
 		return
@@ -222,7 +221,7 @@ func (g *Gate) stand() {
 		}
 		text, err := json.Marshal(fresh)
 		if err != nil {
-			return nil // texts and times
+			return nil // cannot fail: strings and times
 		}
 		return text
 	})
@@ -255,7 +254,7 @@ func (c *consents) note(line, id string) {
 	c.once[line] = id
 }
 
-// spend uses up the answer for once that allows an effect on a file, when the call first needs it.
+// spend uses up the one-time answer that allows an effect on a file, at its first use in the call.
 func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
 	if len(g.consents.once) == 0 || d.Grant == nil {
 		return nil
@@ -273,7 +272,7 @@ func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
 	return &refusal{reason: "the operator allowed it once, and another call was first", final: true}
 }
 
-// takes uses an answer about files up, once for all runs of the call.
+// takes uses up a one-time answer about files, once for all runs of the call.
 func (g *Gate) takes(ctx context.Context, id string) bool {
 	return g.recall("takes "+id, func() []byte {
 		if !g.policy.host.operator.Take(ctx, id) {
@@ -283,19 +282,18 @@ func (g *Gate) takes(ctx context.Context, id string) bool {
 	}) != nil
 }
 
-// mayWait reports whether the call can go on when the answer is there. Whoever called it from another call does not
-// wait.
+// mayWait reports whether the call can wait for the answer and go on. Nested calls do not wait.
 func (g *Gate) mayWait(e effect) bool {
 	return g.policy.host.operator.Waits() && g.seesAnswers(e) && g.call.Chain.Depth() == 0
 }
 
-// seesAnswers reports whether what is allowed now is there for the call. Files are where one is being opened; what a
-// call found not to be there stays away from it.
+// seesAnswers reports whether a new answer takes effect in the running call. For files, it does only during an open:
+// a path reported as absent stays absent for the call.
 func (g *Gate) seesAnswers(e effect) bool {
 	return e.family != string(grant.FS) || g.probes != nil && g.probes.waiting
 }
 
-// wait stops the time of the call until there is an answer.
+// wait pauses the deadline of the call until there is an answer.
 func (g *Gate) wait(ctx context.Context, e effect, q store.Question) operator.Verdict {
 	text := q.Effect
 	if e.veiled() {

@@ -1,8 +1,7 @@
-// Package hostfuncs is what a guest may ask of the world outside its sandbox, each thing behind a grant.
+// Package hostfuncs performs the effects of guests outside their sandbox, each behind a capability check.
 //
-// Everything goes through one value, the Gate of the call, and there through one function, which
-// checks the effect against the plugin's policy, records it for the receipt, and only then lets it
-// happen:
+// All effects go through the Gate of the call. One of its functions checks the effect against the plugin's policy,
+// records it for the receipt, and performs it:
 //
 //	            Ask(method, params)                              ┌ log       slog, the client
 //	guest ──▶ dialect ──────────▶ Gate ── check ─ record ─ effect ┼ progress  the client
@@ -11,8 +10,8 @@
 //	                             Policy          the line that
 //	                    (grants, configuration)  would allow it
 //
-// A Host is made once. It makes a Policy for each plugin from what the operator granted, and a Policy
-// makes a Gate for each call:
+// A program has one Host. It makes a Policy for each plugin from the operator's grants, and a Policy makes a Gate
+// for each call:
 //
 //	host := hostfuncs.NewHost(&hostfuncs.Options{Logger: logger, Home: home})
 //	policy := host.Plugin(hostfuncs.Plugin{Name: "github", Digest: digest, Grants: grants})
@@ -21,9 +20,8 @@
 //	result, err := pool.Call(ctx, request, gate)
 //	receipt := gate.Receipt()
 //
-// What is not granted is refused with the plugin's name, the effect, and the narrowest line that would
-// allow it; the refusals of a call are in Gate.Denials. A new kind of effect is one file with a family
-// and one line in the table of methods.
+// An effect without a grant is denied with the plugin's name, the effect, and the narrowest line that would allow it.
+// Gate.Denials returns the denials of a call. The table of methods lists the host functions that Ask serves.
 //
 // This package is internal to Sallyport: it is not promised to others.
 package hostfuncs

@@ -14,61 +14,61 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// effect is one thing that a guest wants to happen.
+// effect is one action that a guest requests.
 type effect struct {
 	family string
-	// act says what it is in the words of a grant, for refusals: "GET https://a.example/x".
+	// act describes the action as a grant writes it, for denials: "GET https://a.example/x".
 	act string
-	// told is the same for the caller, who is not told where the operator's links lead; empty is act.
+	// told replaces act for a caller that must not learn the targets of the operator's links; empty is act.
 	told string
-	// target is what the receipt counts it under.
+	// target is its key in the receipt.
 	target string
-	// decide asks the grants; nil if the effect is given to every plugin.
+	// decide evaluates the grants; nil if every plugin may perform the effect.
 	decide func(*grant.Set) grant.Decision
-	// announced asks wants instead, where it takes more for one to cover what is asked about; nil is decide.
+	// announced evaluates wants, where covering the effect takes more than decide; nil is decide.
 	announced func(*grant.Set) grant.Decision
-	// aside says that plugins do it by the way: what is allowed of it is learnt only where an argument names it.
+	// aside marks incidental effects, which are learned only if an argument names their target.
 	aside bool
-	// propose is the line that is learnt, with the arguments that bound knows; nil takes what decide suggests.
+	// propose returns the line to learn, with the arguments that bound resolves; nil takes the suggestion of decide.
 	propose func(bound func(text string) (binding string, ok bool)) string
-	// near adds to the reason of a refusal why a line that looks as if it allowed the effect does not; nil
-	// adds nothing.
+	// near explains, for the reason of a denial, why a similar line does not allow the effect; nil adds nothing.
 	near func(grant.Decision) string
-	// forbid is a reason that no grant lifts, asked first; nil if there is none.
+	// forbid returns a reason that no grant overrides, empty if there is none. It is checked first; nil never
+	// forbids.
 	forbid func() string
-	// header are the fields that the guest wrote of a request, and body is what it sends, which a question is about
-	// too; nil if the effect has none.
+	// header holds the request fields set by the guest, and body returns the request body; questions show both. They
+	// are nil for other effects.
 	header http.Header
 	body   func() ([]byte, error)
-	// inside reports, for net, whether the address itself says that it is of this machine or its network; a name
-	// does not, wherever it leads, and so nobody who allows it means that. Nil: the effect has no address.
+	// inside reports, for net, whether the URL itself is an address of this machine or its network. A host name never
+	// is, wherever it resolves, so allowing a name does not mean such an address. Nil for effects without a URL.
 	inside func() bool
-	// reach is a refusal that a decision leaves: for net, of an address that the line which allows it does not name.
-	// Nil: there is none.
+	// reach denies an allowed effect whose address the allowing line does not name; for net only. Nil never denies.
 	reach func(d grant.Decision) *refusal
-	// leaves says that do itself counts the effect, when it leaves this machine: one that never does is none.
+	// leaves says that do counts the effect itself, when it leaves this machine. An effect that never leaves is not
+	// counted.
 	leaves bool
-	// do makes it happen. It is nil if that follows at once elsewhere. A *refusal counts as a denial.
+	// do performs the effect; nil if the caller of pass performs it. A *refusal counts as a denial.
 	do func(ctx context.Context, d grant.Decision) error
 }
 
-// refusal is an error of an effect that turned out not to be allowed.
+// refusal is the denial of an effect.
 type refusal struct {
 	reason string        // follows the act and a colon
-	line   string        // the narrowest line that would allow it; empty if none would
-	hint   string        // what else to type; empty is the line
-	final  bool          // nobody can allow it
-	kind   runtime.Kind  // what the guest is told; empty is runtime.KindDenied
-	later  time.Duration // when it may be otherwise; zero is not known
+	line   string        // narrowest line that would allow it; empty if none would
+	hint   string        // command to type instead of adding the line; empty is the line
+	final  bool          // no grant or answer can allow it
+	kind   runtime.Kind  // error kind for the guest; empty is runtime.KindDenied
+	later  time.Duration // delay after which a retry may succeed; zero is unknown
 }
 
 // Error returns the reason.
 func (r *refusal) Error() string { return r.reason }
 
-// told is what would allow it, as records keep it: what to type, or the line.
+// told returns the remedy for records: the command to type, or the line.
 func (r *refusal) told() string { return cmp.Or(r.hint, r.line) }
 
-// advice is the command that adds a line. With flags it names the files of this host.
+// advice returns the command that adds a line. With flags, it names the files of this host.
 func (g *Gate) advice(line string, flags bool) string {
 	if h := g.policy.host; h.advise != nil && line != "" {
 		return h.advise(g.policy.plugin.Name, line, flags)
@@ -76,7 +76,7 @@ func (g *Gate) advice(line string, flags bool) string {
 	return line
 }
 
-// pass is the one way from a guest to an effect: it is checked, then recorded, then done.
+// pass is the only path from a guest to an effect: it checks, records and performs the effect.
 func (g *Gate) pass(ctx context.Context, e effect) error {
 	if err := g.alive(ctx); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	return err
 }
 
-// alive refuses what comes when the call is over.
+// alive returns an error once the call is over.
 func (g *Gate) alive(ctx context.Context) error {
 	if g.over.Load() || g.policy.host.stop.Err() != nil {
 		return askErrorf(runtime.KindUnavailable, "the call is over")
@@ -115,7 +115,7 @@ func (g *Gate) alive(ctx context.Context) error {
 	return over(ctx)
 }
 
-// over says how the call of ctx ended, nil if it goes on.
+// over returns the error for the end of ctx, nil while it is active.
 func over(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:
@@ -126,7 +126,7 @@ func over(ctx context.Context) error {
 	return askErrorf(runtime.KindUnavailable, "the call is over")
 }
 
-// check asks the policy.
+// check evaluates the policy.
 func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	if e.forbid != nil {
 		if reason := e.forbid(); reason != "" {
@@ -154,8 +154,8 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 	return d, &refusal{reason: reason, line: g.suggested(e, d)}
 }
 
-// suggested is the line that would allow an effect that is refused; empty if none would, or if it leads where nobody
-// should go by a suggestion: to the metadata of a cloud, for one.
+// suggested returns the line that would allow a denied effect. It is empty if none would, and for targets that are
+// never suggested, such as cloud metadata addresses.
 func (g *Gate) suggested(e effect, d grant.Decision) string {
 	if no := g.beyond(e, grant.Decision{}); no != nil && d.Suggest != "" {
 		return no.line
@@ -163,7 +163,7 @@ func (g *Gate) suggested(e effect, d grant.Decision) string {
 	return d.Suggest
 }
 
-// beyond is what an effect that a line allows is refused for all the same, nil if it is not.
+// beyond returns the denial of an effect that a line allows, nil if there is none.
 func (g *Gate) beyond(e effect, d grant.Decision) *refusal {
 	if e.reach == nil {
 		return nil
@@ -197,7 +197,7 @@ func lineOf(g *grant.Grant) string {
 	return fmt.Sprintf("line %d", g.Line)
 }
 
-// deny records a refusal and makes the error of it.
+// deny records a denial and returns its error.
 func (g *Gate) deny(e effect, r *refusal) error {
 	act := g.redact(cut(printable(e.act), maxAct))
 	reason := fmt.Sprintf("plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
@@ -219,8 +219,8 @@ func (g *Gate) deny(e effect, r *refusal) error {
 	return err
 }
 
-// refused is what the caller is told of a refusal. Who may not know where the operator's links lead is told neither the
-// place nor the line for it.
+// refused returns the caller's error for a denial. A caller that must not learn the targets of the operator's links
+// gets neither the path nor its line.
 func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
 	kind := cmp.Or(r.kind, runtime.KindDenied)
 	if !e.veiled() {
@@ -237,14 +237,15 @@ func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
 	return err
 }
 
-// veiled reports whether the caller is told another name than the records have.
+// veiled reports whether the caller's text differs from the recorded one.
 func (e *effect) veiled() bool { return e.told != "" && e.told != e.act }
 
-// here reports whether the caller is of this machine, and is told where the host has its files: without tokens a host
-// answers on loopback and unix sockets only.
+// here reports whether the caller is on this machine and may learn host paths. Anonymous callers count: without
+// tokens a host serves loopback and unix sockets only.
 func (g *Gate) here() bool { return isLocal(g.call.Principal) || g.call.Principal == "anonymous" }
 
-// flags are those with which a command finds this host's files; empty for callers who are not told where these are.
+// flags returns the command-line flags that locate this host's files; empty for callers that must not learn these
+// paths.
 func (g *Gate) flags() string {
 	if g.here() {
 		return g.policy.host.flags
@@ -252,7 +253,8 @@ func (g *Gate) flags() string {
 	return ""
 }
 
-// command is the command line that acts on questions. Only callers of this machine are told where the host has its state.
+// command returns the command line that acts on questions. Only callers of this machine learn the location of the
+// host's state.
 func (g *Gate) command(words ...string) string {
 	if g.here() {
 		return g.policy.host.operator.Command(words...)

@@ -7,14 +7,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxAct bounds, in bytes, the part of a guest's own text that an error repeats.
+// maxAct limits the guest text that an error repeats, in bytes.
 const maxAct = 512
 
 func askErrorf(kind runtime.Kind, format string, args ...any) *runtime.AskError {
 	return runtime.AskErrorf(kind, format, args...)
 }
 
-// asAskError makes an error one that a guest can be told; what is not foreseen stays without detail.
+// asAskError converts an error for the guest; unexpected errors are reported without detail.
 func asAskError(err error) *runtime.AskError {
 	var ask *runtime.AskError
 	if errors.As(err, &ask) {
@@ -23,9 +23,8 @@ func asAskError(err error) *runtime.AskError {
 	return askErrorf(runtime.KindUnavailable, "the host could not do it")
 }
 
-// cut shortens text to n bytes, at a character.
+// cut shortens text to n bytes, at a character boundary.
 func cut(s string, n int) string { return clean.Cut(s, n) }
 
-// printable writes what could move a cursor or hide as an escape, so that text of a guest stays one
-// visible line in logs and errors.
+// printable escapes control and invisible characters, so that guest text stays one visible line in logs and errors.
 func printable(s string) string { return clean.Visible(s) }

@@ -12,23 +12,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
-// Explanation says what the gate would do about one effect, without doing it.
+// Explanation is the gate's decision about one effect, which is not performed.
 type Explanation struct {
-	Effect  string // as refusals name it
-	At      int    // where the line that decides stands in its file; 0 if it is in none
-	Line    string // that line, as the operator wrote it; empty if none does
-	Filled  string // the same with the workspace and the values of the call; empty if it has none
-	Leads   string // the effect that was decided on, if links or /workspace lead to another file; else empty
+	Effect  string // as denials name it
+	At      int    // line number of the deciding line in its file; 0 if it is in none
+	Line    string // the deciding line as the operator wrote it; empty if there is none
+	Filled  string // the same line with workspace and call values bound; empty if unchanged
+	Leads   string // the effect that was decided, if links or /workspace lead to a different file; else empty
 	Allowed bool
-	Asks    bool   // it is allowed if somebody says so each time
-	Reason  string // why it is refused, or what of it is allowed; empty if it is allowed as a whole
+	Asks    bool   // allowed only with a confirmation each time
+	Reason  string // reason of the denial, or the allowed part; empty if wholly allowed
 	Hint    string // the narrowest line that would allow it; empty if none would
 }
 
-// Explain says what would become of an effect in a call: "GET https://example.com/x", "read ~/work/a", "store a value", and
-// whatever else refusals name, but for redirects and with no arguments of another plugin's tool. Links are followed as
-// they are for the plugin; where the name of a host leads is not looked at: an address, and a name of this machine, is
-// what it is when the plugin asks for it.
+// Explain decides about an effect in a call: "GET https://example.com/x", "read ~/work/a", "store a value", or any
+// other text of a denial, except redirects and arguments of other plugins' tools. Links are followed as for the
+// plugin. Host names are not resolved: only addresses and names of this machine are classified as in a call.
 func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	act = strings.TrimSpace(act)
 	verb, rest, _ := strings.Cut(act, " ")
@@ -51,13 +50,13 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a' or 'list ~/work', or one of %s", act, strings.Join(acts(), ", "))
 }
 
-// acts are the effects that are neither requests nor files, as refusals name them.
+// acts returns the effects that are neither requests nor files, as denials name them.
 func acts() []string {
 	return []string{"'read a stored value'", "'store a value'", "'remove a stored value'", "'list stored values'", "'read the secret NAME'", "'call TOOL'", "'ask the client's model'",
 		"'ask the client's user'", "'send the client's user to URL'", "'list the client's roots'"}
 }
 
-// other is such an effect; false if act is none. A tool is called without arguments.
+// other returns such an effect; false if act is none. Tools are called without arguments.
 func (g *Gate) other(act string) (effect, bool) {
 	e := effect{act: act}
 	switch act {
@@ -112,13 +111,13 @@ func (g *Gate) explainFile(verb, path string) (Explanation, error) {
 	return x, nil
 }
 
-// looking decides for a walk to one file, and records nothing.
+// looking decides for a walk to one file, without records.
 type looking struct {
 	*files
-	refused string // the last path that was
+	refused string // last denied path
 }
 
-// Allow says whether the walk may pass.
+// Allow reports whether the walk may pass.
 func (l *looking) Allow(op tree.Op, path string) error {
 	if _, refused := l.gate.check(context.Background(), l.effect(op, l.meant(path))); refused != nil {
 		l.refused = path
@@ -127,8 +126,8 @@ func (l *looking) Allow(op tree.Op, path string) error {
 	return nil
 }
 
-// lead is the host's path that a guest reaches by one: through links, and from /workspace. Where the way ends at
-// something that is refused it is that.
+// lead resolves a guest path to a host path, through links and /workspace. It returns the denied path if the walk was
+// denied.
 func (l *looking) lead(op tree.Op, path string) (host string, folder bool) {
 	mounts := l.gate.mounts()
 	l.absent = l.gate.absent(mounts)
@@ -136,7 +135,7 @@ func (l *looking) lead(op tree.Op, path string) (host string, folder bool) {
 	defer t.Close()
 	at, e := t.Look(tree.GuestPath(path), true, op)
 	switch {
-	case e == wasi.ESUCCESS && at.Host == "": // above all that is granted
+	case e == wasi.ESUCCESS && at.Host == "": // above all granted folders
 		return path, at.Dir
 	case e == wasi.ESUCCESS:
 		return l.meant(at.Host), at.Dir
@@ -164,7 +163,7 @@ func (g *Gate) explain(e effect) Explanation {
 	return x
 }
 
-// wrote is a line as it was before the workspace and the values of a call were filled in.
+// wrote returns a line as written, before the workspace and call values were bound.
 func (p *Policy) wrote(line *grant.Grant) string {
 	for _, g := range p.written {
 		if line.Line > 0 && g.Line == line.Line && g.Family == line.Family && g.Deny == line.Deny {

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 )
 
-// Ended says how the call ended, for its receipt: receipt.OK, receipt.Tool or a kind. The first word holds.
+// Ended sets the outcome of the call for its receipt: receipt.OK, receipt.Tool or a kind. Only the first call counts.
 func (g *Gate) Ended(outcome string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -15,8 +15,8 @@ func (g *Gate) Ended(outcome string) {
 	}
 }
 
-// Cleaned counts characters that were taken out of what the plugin says, and those of their kind that are in
-// data, which stays as it is.
+// Cleaned counts invisible and control characters: removed from plugin output, and hidden in data, which is left
+// unchanged.
 func (g *Gate) Cleaned(removed, hidden int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -24,12 +24,12 @@ func (g *Gate) Cleaned(removed, hidden int) {
 	g.hidden += hidden
 }
 
-// ReceiptListener is met by a Client that wants the receipt when the call is over.
+// ReceiptListener is implemented by a Client that takes the receipt after the call.
 type ReceiptListener interface {
 	Receipt(receipt.Receipt)
 }
 
-// finish writes the call into the audit log and gives the caller its receipt.
+// finish writes the call to the audit log and gives the caller its receipt.
 func (g *Gate) finish() {
 	h := g.policy.host
 	chain := g.call.Chain

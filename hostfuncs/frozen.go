@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// frozen is a clock that does not run by itself: a sleep takes no time and moves it, and so does, a little, each look at
-// it, so that a guest which waits for time to pass comes to an end.
+// frozen is a clock that advances only by sleeps, which return at once, and slightly with each reading, so that a
+// guest that polls for time to pass terminates.
 type frozen struct {
 	base   time.Duration // of the monotonic clock
 	passed time.Duration
 }
 
 const (
-	// look is what a look at the clock moves it by.
+	// look is the advance per reading.
 	look = time.Microsecond
-	// maxPassed is about a hundred years: there the clock stops.
+	// maxPassed stops the clock after about a hundred years.
 	maxPassed = time.Duration(math.MaxInt64 / 3)
 )
 
@@ -29,7 +29,7 @@ func (f *frozen) monotonic() int64 {
 	return int64(f.base + f.passed)
 }
 
-// sleep moves the clock. Who waits for something else than time really waits.
+// sleep advances the clock. An unlimited sleep, which waits for events, is left to the caller.
 func (f *frozen) sleep(d time.Duration) time.Duration {
 	if d == math.MaxInt64 {
 		return d

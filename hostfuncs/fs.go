@@ -16,8 +16,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// mountFiles gives the guest the files that grants reach, with its writes held back until Land. Without any
-// grant there is a tree all the same, so that what the guest looks for in vain is explained.
+// mountFiles mounts the granted files, with writes held back until Land. Without grants, the guest still gets a tree,
+// so that its failed lookups are explained.
 func (g *Gate) mountFiles(o *wasi.Options) {
 	g.stand()
 	f := &files{gate: g, guard: g.policy.host.protected.Load().Guard()}
@@ -38,7 +38,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 		f.veil = &veil{files: f}
 		o.Tree = &veiled{held, f.veil}
 	}
-	if g.policy.consults() || len(g.policy.wants) > 0 { // what is refused is the same whether somebody is asked or not
+	if g.policy.consults() || len(g.policy.wants) > 0 { // denials are the same whether the operator is asked or not
 		g.probes = &probes{Tree: o.Tree, files: f, grow: func() {
 			mounts := g.mounts()
 			f.absent = g.absent(mounts)
@@ -53,7 +53,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	}
 }
 
-// mounts are the parts of the host's files that the grants reach.
+// mounts returns the granted parts of the host's files.
 func (g *Gate) mounts() (mounts []tree.Mount) {
 	places := g.policy.host.places
 	for _, prefix := range g.grants.Prefixes(places) {
@@ -62,10 +62,10 @@ func (g *Gate) mounts() (mounts []tree.Mount) {
 	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
 		return append(mounts, tree.Mount{Host: folder, Guest: workDir})
 	}
-	return append(mounts, tree.Mount{Guest: workDir}) // guests that go there at their start find it
+	return append(mounts, tree.Mount{Guest: workDir}) // guests that change to it at start find it
 }
 
-// absent is the folder that {workspace} stands for where no mount shows it; empty if one does, or there is none.
+// absent returns the folder of {workspace} if no mount shows it; empty if one does, or there is none.
 func (g *Gate) absent(mounts []tree.Mount) string {
 	if last := mounts[len(mounts)-1]; last.Host == "" && !g.grants.Above(workDir, g.policy.host.places) {
 		return g.policy.plugin.Workspace
@@ -73,8 +73,8 @@ func (g *Gate) absent(mounts []tree.Mount) string {
 	return ""
 }
 
-// standing is the folder from which a place is reached: the place itself where its own folder is there, else the
-// nearest folder above it that is, so that what leads to the place can be made.
+// standing returns the folder to mount for a path: the path itself if its parent exists, else the nearest existing
+// ancestor, so that missing folders can be created.
 func standing(place string) string {
 	for at := place; ; {
 		up := filepath.Dir(at)
@@ -88,8 +88,8 @@ func standing(place string) string {
 	}
 }
 
-// direct says whether the operator lets a path be written in place. A call that only tries writes nothing, and one that
-// may be run again from its start would write it again: it holds what it writes back, as elsewhere.
+// direct reports whether the operator allows writing a path in place. Dry runs write nothing, and a call with a
+// journal could repeat the write in its replay: both hold their writes back.
 func (f *files) direct(path string) bool {
 	if f.gate.call.DryRun || f.gate.journal != nil || !f.grants(path).Direct {
 		return false
@@ -106,11 +106,11 @@ func (f *files) direct(path string) bool {
 	return true
 }
 
-// lists records that the names in a folder are read. A line for the folder alone shows none of them, and that it is
-// empty would not be true.
+// lists records that the names in a folder are read. A line for the folder alone shows no names, and reporting it as
+// empty would be false.
 func (f *files) lists(path string) bool { return f.Allow(tree.List, path) == nil }
 
-// share bounds what is written under one line.
+// share returns the limit on writes under one line.
 func (f *files) share(path string) overlay.Share {
 	d := f.grants(path)
 	if d.Grant == nil || d.Quota == 0 && d.Files == 0 {
@@ -123,13 +123,13 @@ func (f *files) grants(path string) grant.Decision {
 	return f.gate.grants.FS(grant.Write, path, f.gate.policy.host.places)
 }
 
-// linksOut records a link that would lead out of what is granted.
+// linksOut records a denied link to a target outside the grant.
 func (f *files) linksOut(path, target string) {
 	e := effect{family: "fs", act: "link " + f.shown(path) + " to " + target, told: "link " + f.shown(f.veil.name(path)) + " to " + target}
 	_ = f.gate.deny(e, &refusal{reason: "a link leads only to what may be written, within one grant"})
 }
 
-// moved counts the bytes of a file that was closed.
+// moved counts the bytes of a closed file.
 func (f *files) moved(op tree.Op, path string, n int64) {
 	target := op.String() + " " + f.shown(path)
 	if op == tree.Write {
@@ -139,25 +139,25 @@ func (f *files) moved(op tree.Op, path string, n int64) {
 	f.gate.count("fs", target, 0, 0, n)
 }
 
-// maxRefused bounds the refusals that one call remembers.
+// maxRefused limits the denials that one call remembers.
 const maxRefused = 256
 
-// files decides about paths for the tree of one call. It serves the guest's goroutine.
+// files decides about paths for the tree of one call. Only the guest's goroutine uses it.
 type files struct {
 	gate  *Gate
 	guard *protected.Guard
-	// hold takes what is refused instead of the record, while somebody asks what would be; nil is nobody.
+	// hold takes denials instead of the record during a trial check; nil records them.
 	hold func(probe)
-	// refused is what was refused, some of it perhaps twice.
+	// refused are the denied effects, possibly with duplicates.
 	refused []probe
-	// told are the paths written in place of which whoever made the call knows.
+	// told are the paths written in place that were reported to the caller.
 	told map[string]bool
-	// met are the bounds of what the call may write that it has met.
+	// met are the write limits that the call has reached.
 	met map[fullKey]bool
-	// veil names places for a caller over HTTP; nil is none.
+	// veil renames paths for an HTTP caller; nil renames nothing.
 	veil *veil
-	// absent is the folder that {workspace} stands for while no line reaches it: the guest asks for it all the same,
-	// and a refusal names the files that are meant.
+	// absent is the folder of {workspace} while no line covers it: denials of guest paths below /workspace then name
+	// its files.
 	absent string
 }
 
@@ -179,7 +179,7 @@ func grantOp(op tree.Op) grant.Op {
 	return grant.Read
 }
 
-// meant is the path of the host that the guest asks for.
+// meant returns the host path that the guest means.
 func (f *files) meant(path string) string {
 	rest, below := strings.CutPrefix(filepath.ToSlash(path), workDir+"/")
 	if f.absent == "" || !below {
@@ -188,7 +188,7 @@ func (f *files) meant(path string) string {
 	return filepath.Join(f.absent, rest)
 }
 
-// Allow passes one effect on a path through the gate; the tree performs it at once.
+// Allow checks one effect on a path; the tree then performs it.
 func (f *files) Allow(op tree.Op, path string) error {
 	path = f.meant(path)
 	e := f.effect(op, path)
@@ -205,7 +205,7 @@ func (f *files) Allow(op tree.Op, path string) error {
 	return err
 }
 
-// effect is what passes the gate when something is done with a path.
+// effect returns the effect of an operation on a path.
 func (f *files) effect(op tree.Op, path string) effect {
 	act := op.String() + " " + f.shown(path)
 	e := effect{
@@ -221,26 +221,25 @@ func (f *files) effect(op tree.Op, path string) effect {
 		}
 		e.near = func(grant.Decision) string { return "; no workspace is set, so a path has to be whole" }
 	}
-	if op == tree.List { // of whatever name
+	if op == tree.List { // regardless of names
 		e.aside = true
 		e.announced = func(s *grant.Set) grant.Decision { return f.decide(s, tree.Read, filepath.Join(path, "*")) }
 	}
 	return e
 }
 
-// may reports whether an effect is allowed as things are, and records nothing.
+// may reports whether an effect is currently allowed, without a record.
 func (f *files) may(l probe) bool {
 	_, refused := f.gate.check(context.Background(), f.effect(l.op, f.meant(l.path)))
 	return refused == nil
 }
 
-// uncount takes an effect that was allowed and did not come out of the receipt.
+// uncount removes an allowed effect that failed from the receipt.
 func (f *files) uncount(l probe) {
 	f.gate.uncount("fs", l.op.String()+" "+f.shown(f.meant(l.path)))
 }
 
-// nowhere reports whether a path is below the working folder of the guest while that stands for no folder: a line for
-// it would lead to nothing.
+// nowhere reports whether a path is below /workspace while no workspace is set: a line for it would match nothing.
 func (f *files) nowhere(path string) bool {
 	if f.gate.policy.plugin.Workspace != "" || !strings.HasPrefix(filepath.ToSlash(path), workDir+"/") {
 		return false
@@ -249,7 +248,7 @@ func (f *files) nowhere(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// during is the context of what the guest does now, under which a question about a file is waited for.
+// during returns the context of the guest's current operation, which limits the wait for an answer about a file.
 func (g *Gate) during() context.Context {
 	if g.probes == nil || !g.probes.waiting {
 		return context.Background()
@@ -290,14 +289,14 @@ func (f *files) forbiddenTo(write bool, path string) string {
 // Leads implements tree.Leader.
 func (f *files) Leads(path string) bool { return f.gate.policy.host.places.Leads(path) }
 
-// temporary reports whether a path is that of somebody's writes on their way, or below one.
+// temporary reports whether a path is a temporary file of a pending commit, or below one.
 func temporary(path string) bool {
 	const begin = string(filepath.Separator) + landing.Prefix
 	return strings.Contains(strings.ToLower(path), begin)
 }
 
-// Visible reports whether the guest may know of a path: it is granted, or it is a folder on the way to
-// what may be. Nothing is recorded.
+// Visible reports whether the guest may know of a path: it is granted, or is a folder on the way to one that may be
+// granted. It records nothing.
 func (f *files) Visible(path string, folder bool) bool {
 	if temporary(path) || f.guard.Covers(path) {
 		return false
@@ -310,10 +309,10 @@ func (f *files) Visible(path string, folder bool) bool {
 	return seen
 }
 
-// Writable reports whether the path is granted for writing as things are. Nothing is recorded.
+// Writable reports whether the path is currently granted for writing. It records nothing.
 func (f *files) Writable(path string) bool { return f.may(probe{tree.Write, path}) }
 
-// shown is a path as an operator writes it, with ~ for the home.
+// shown returns a path as an operator writes it, with ~ for the home folder.
 func (f *files) shown(path string) string {
 	for _, home := range f.gate.policy.host.homes {
 		rest, found := strings.CutPrefix(path, strings.TrimSuffix(home, string(filepath.Separator)))
@@ -324,5 +323,5 @@ func (f *files) shown(path string) string {
 	return path
 }
 
-// saysReadOnly is why a tool with the hint readOnlyHint changes nothing, whatever is granted.
+// saysReadOnly is the reason for denying changes to a tool with readOnlyHint, regardless of grants.
 const saysReadOnly = "the tool says of itself that it changes nothing"

@@ -9,13 +9,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
 )
 
-// fullKey is a bound that was met.
+// fullKey identifies a reached limit.
 type fullKey struct {
 	share any
 	files bool
 }
 
-// full records that a write was not made since the call has written all that it may, once for each bound.
+// full records a write that failed at the call's limit, once per limit.
 func (f *files) full(x overlay.Full) {
 	key := fullKey{x.Share, x.Files}
 	if f.met[key] {
@@ -51,7 +51,7 @@ func (f *files) full(x overlay.Full) {
 	_ = f.gate.deny(effect{family: string(grant.FS), act: "write " + f.shown(x.Host), told: "write " + f.shown(f.veil.name(x.Host))}, no)
 }
 
-// room is a bound that would have been enough: the next power of two.
+// room returns a sufficient limit: the next power of two.
 func room(x overlay.Full) int64 {
 	want := uint64(x.Used) + uint64(x.More)
 	if want > 1<<62 {

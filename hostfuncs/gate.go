@@ -16,86 +16,85 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Client is the caller, as far as a running call can reach it. Its methods return at once and may be
-// called from the guest's goroutine only, never after the gate is closed. Params are the guest's own.
+// Client is the running call's connection to its caller. Its methods return at once, and are called from the guest's
+// goroutine only, never after the gate is closed. Params are the guest's own.
 type Client interface {
-	// Progress passes a progress notification on. The gate lets only growing values through.
+	// Progress forwards a progress notification. The gate forwards increasing values only.
 	Progress(ctx context.Context, params json.RawMessage)
-	// Message passes a log message on. Its level is one of MCP's.
+	// Message forwards a log message, with one of MCP's levels.
 	Message(ctx context.Context, params json.RawMessage)
 }
 
-// DenialListener is met by a Client that wants to know of each refusal when it happens.
+// DenialListener is implemented by a Client that takes each denial when it happens.
 type DenialListener interface {
 	Denied(*runtime.AskError)
 }
 
 // Call is one request that a plugin serves.
 type Call struct {
-	ID        string // in logs and receipts
-	Principal string // whose call it is
+	ID        string // for logs and receipts
+	Principal string // the caller
 	Method    string // such as tools/call
-	Tool      string // its local name, if it is a tool's
+	Tool      string // local name of the tool; empty for other methods
 	Params    json.RawMessage
-	// Entry is what is called; lines that bind arguments, or are for some entries only, apply by it. The zero
-	// value is none, as for lists and completion.
+	// Entry is the called tool, prompt or resource; it selects the lines that bind arguments or are limited to
+	// entries. The zero value is none, as for lists and completion.
 	Entry grant.Entry
 	// Values returns the values of an argument; nil if the call has none.
 	Values func(path []string) []string
-	// DryRun holds back whatever would last: files, keys and requests that are not safe.
+	// DryRun holds back all lasting changes: files, keys and unsafe requests.
 	DryRun bool
-	// Chain is what stands above a call that another call makes; nil if a client makes it.
+	// Chain is the position of a nested call; nil for a client's call.
 	Chain *Chain
-	// ReadOnly says that the tool says of itself that it changes nothing: nothing that would is allowed.
+	// ReadOnly is set for a tool with readOnlyHint: all changes are denied.
 	ReadOnly bool
-	// Client is who called; nil if nobody listens.
+	// Client is the caller; nil without one.
 	Client Client
-	// Journal is what the call was answered when it ran before, or a new one; nil if it is never run
-	// again. A plugin that may ask nothing of the client leaves it as it is, unless it is kept while the call runs.
+	// Journal holds the answers of earlier runs, or is a new one; nil if the call is never replayed. Calls of a
+	// plugin that may ask the client nothing leave it untouched, unless the journal is persistent.
 	Journal *journal.Journal
-	// Changed takes the plugin's notice that one of its lists, or what one of its resources holds, is
-	// another now; nil refuses it.
+	// Changed takes the plugin's notification that one of its lists or resources changed; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
 
-// Gate is the one way of one call to everything outside its sandbox. The guest's goroutine uses it, and
-// Close, Denials and Receipt may be called from any.
+// Gate is the only way out of the sandbox for one call. It belongs to the guest's goroutine; Close, Denials and
+// Receipt may be called from any.
 type Gate struct {
 	policy *Policy
 	call   Call
-	grants *grant.Set // as they hold for this call
+	grants *grant.Set // bound to this call
 	stderr output
 	stdout output
-	// journal is that of the call, nil if the plugin cannot ask.
+	// journal is the call's journal, nil if the plugin cannot ask.
 	journal *journal.Journal
-	// ended is what ended the call while its guest ran, nil if nothing has. The guest's goroutine uses it.
+	// ended is the error that ended the call while its guest ran, nil for none. Only the guest's goroutine uses it.
 	ended error
-	// changes are what the call and those within it have begun to change. The guest's goroutine uses it.
+	// changes are the changes begun by the call and its nested calls. Only the guest's goroutine uses it.
 	changes []string
 	begun   time.Time
-	wasi    func() *wasi.State // nil before it was asked for
+	wasi    func() *wasi.State // nil before its first use
 
-	sent, received atomic.Int64 // bytes of requests and answers, where they are limited
+	sent, received atomic.Int64 // bytes of requests and answers, counted for limits
 
-	over atomic.Bool // the call is
+	over atomic.Bool // the call is over
 
 	mu       sync.Mutex
 	closed   bool
-	stop     context.Context // done when the call is over; nil before somebody wants to know
+	stop     context.Context // done when the call is over; nil before its first use
 	cancel   context.CancelFunc
-	closers  []func()         // what a WASI state needs closed
-	files    *overlay.Overlay // what it writes; nil before it asked for files
-	probes   *probes          // what it looked for in vain; nil if nobody is asked
-	kept     pending          // keys that it changes
-	landed   int              // how many of its writes last
-	inner    []*Gate          // calls that it made, whose writes land with its own
+	closers  []func()         // clean-up of the WASI state
+	files    *overlay.Overlay // its pending writes; nil before the WASI state is made
+	probes   *probes          // its failed lookups; nil if the operator is not asked
+	kept     pending          // its pending keys
+	landed   int              // number of files and folders that its commit changed
+	inner    []*Gate          // nested calls, committed with this one
 	outcome  string
-	removed  int           // characters cleaned out of its answer
-	hidden   int           // characters of that kind that stay in its data
-	held     receipt.Would // requests that were held back
+	removed  int           // characters removed from its output
+	hidden   int           // such characters left in its data
+	held     receipt.Would // requests held back in a dry run
 	record   receipt.Record
 	usage    runtime.Usage
-	nested   []receipt.Receipt // of calls that this one made
+	nested   []receipt.Receipt // of nested calls
 	logged   int               // bytes of log messages
 	progress float64
 	moved    bool // progress is set
@@ -119,7 +118,7 @@ func (p *Policy) NewGate(c Call) *Gate {
 	return g
 }
 
-// until returns a context that is done when the call is over, or the host is closed.
+// until returns a context that is done when the call is over or the host is closed.
 func (g *Gate) until() context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,21 +138,21 @@ func (g *Gate) count(family, target string, times int, sent, received int64) {
 	g.record.Count(family, target, times, sent, received)
 }
 
-// uncount takes an effect out of the receipt that did not happen after all.
+// uncount removes an effect that did not happen from the receipt.
 func (g *Gate) uncount(family, target string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.record.Uncount(family, target)
 }
 
-// Denials returns the refusals so far, in the order they came; equal ones are one.
+// Denials returns the denials so far, in order, without duplicates.
 func (g *Gate) Denials() []receipt.Denial {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.record.Denials()
 }
 
-// Receipt returns what the call did so far.
+// Receipt returns the effects of the call so far.
 func (g *Gate) Receipt() receipt.Receipt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,9 +165,8 @@ func (g *Gate) Receipt() receipt.Receipt {
 	}
 }
 
-// WASI returns the WASI state of the call, the same one each time: the plugin's name as argv[0], its
-// configuration as environment, its granted files as "/", standard output and error kept for Stderr
-// and the log.
+// WASI returns the WASI state of the call, the same one each time: the plugin's name as argv[0], its configuration as
+// environment, its granted files as "/", standard output and error kept for Stderr and the log.
 func (g *Gate) WASI() *wasi.State {
 	if g.wasi == nil {
 		g.wasi = sync.OnceValue(g.newState)
@@ -194,7 +192,7 @@ func (g *Gate) newState() *wasi.State {
 	return s
 }
 
-// onClose runs f when the gate closes, at once if it is closed.
+// onClose runs f when the gate closes, or at once if it is closed.
 func (g *Gate) onClose(f func()) {
 	g.mu.Lock()
 	closed := g.closed
@@ -207,11 +205,11 @@ func (g *Gate) onClose(f func()) {
 	}
 }
 
-// Stderr returns the end of what the guest wrote to its standard error.
+// Stderr returns the end of the guest's standard error.
 func (g *Gate) Stderr() []byte { return g.Redact(g.stderr.Tail()) }
 
-// Close ends the call: requests under way are cancelled, files closed, and whatever the guest still
-// asks for is refused. It may be called again.
+// Close ends the call: it cancels pending requests, closes files, and later requests of the guest fail. It may be
+// called repeatedly.
 func (g *Gate) Close() {
 	g.over.Store(true)
 	g.mu.Lock()
