@@ -12,16 +12,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// defaultAskTime is how long a client may take for one round: a person reads, thinks, looks something
-// up.
+// defaultAskTime is the default time limit for one round of questions. It is long because a person answers.
 const defaultAskTime = 10 * time.Minute
 
-// Ask puts a round of a plugin's questions to the client. What the client did not declare is answered
-// at once, and never sent.
+// Ask sends one round of plugin questions to the client. Questions that need an undeclared capability are answered
+// with an error and never sent.
 //
-//	legacy   a request to the client on the stream of this one, for each question; Ask waits
-//	modern   the answers that came with this request; else the run ends, and the result of this
-//	         request says what is asked
+//	legacy   one request per question on the stream of the call; Ask waits for the answers
+//	modern   answers come from this request; if they are missing, the run ends and the result asks for them
 func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	if !asks(r.method) {
 		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + jsonrpc.Clip(r.method)}
@@ -35,12 +33,12 @@ func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.
 	return r.askLegacy(ctx, round), nil
 }
 
-// asks reports whether something may be asked while a request of this method runs.
+// asks reports whether a request of this method may ask the client.
 func asks(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
 
-// declared is what the client can be asked in this request.
+// declared returns the client's capabilities for questions in this request.
 func (r *request) declared() ask.Abilities {
 	if r.modern {
 		return ask.Declared(r.capabilities)
@@ -51,7 +49,7 @@ func (r *request) declared() ask.Abilities {
 	return ask.Abilities{}
 }
 
-// askLegacy sends a request for each question and waits for all answers.
+// askLegacy sends one request per question and waits for all answers.
 func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []runtime.Answer {
 	ctx, resume := runtime.Pause(ctx)
 	defer resume()
@@ -82,10 +80,10 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	return answers
 }
 
-// readyTime is how long a call that asks waits for a client to say that it is ready.
+// readyTime is the time limit for notifications/initialized when a call asks.
 const readyTime = 5 * time.Second
 
-// awaitReady waits for notifications/initialized: until then a session is sent no requests.
+// awaitReady waits for notifications/initialized. Before it, the server sends no requests in a session.
 func (c *Conn) awaitReady(ctx context.Context) error {
 	select {
 	case <-c.readied:
@@ -104,7 +102,8 @@ func (c *Conn) awaitReady(ctx context.Context) error {
 	}
 }
 
-// fitLegacy is what a session is asked. One that knows pages to sign in at wants a name for each visit.
+// fitLegacy returns the params of a question in a legacy session. URL-mode elicitation requires an elicitationId
+// since 2025-11-25.
 func (r *request) fitLegacy(q runtime.Question, declared ask.Abilities) json.RawMessage {
 	version := r.conn.session()
 	params := declared.Fit(q, version)

@@ -15,11 +15,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// idPrefix is how each of our responses begins, up to the id.
+// idPrefix is the start of every response, up to the id.
 const idPrefix = `{"jsonrpc":"2.0","id":`
 
-// settle ends the use of the state that a request brought: its answer is kept, or if it failed and left
-// no trace it may be tried again.
+// settle ends the use of the requestState in the request. The answer is kept for retries. A run that failed without
+// effects releases the state for a new attempt.
 func (r *request) settle(resp *Response, err error) {
 	use := r.resumption.use
 	if use == nil {
@@ -27,7 +27,7 @@ func (r *request) settle(resp *Response, err error) {
 	}
 	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
 	switch {
-	case resp.Busy > 0, // it has not begun
+	case resp.Busy > 0, // not started
 		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && len(r.changed()) == 0:
 		if err := use.Release(); err != nil {
 			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
@@ -39,8 +39,8 @@ func (r *request) settle(resp *Response, err error) {
 	}
 }
 
-// failedAsking answers a request that ended for its questions; ok is false if it did not. The error is
-// nil for a result.
+// failedAsking answers a request that ended because of its questions, or returns ok false. A nil error means a
+// result.
 func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	if body, wire, ok = r.failedTask(err); ok {
 		return body, wire, ok
@@ -65,8 +65,8 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 	return r.missing(err)
 }
 
-// missing answers a call that a plugin ended since the client cannot be asked what it has to know. The
-// modern era has an error for it.
+// missing answers a call that its plugin ended because of a missing client capability. The modern era has its own
+// error code for it.
 func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	text, required := requires(err)
 	if required == nil {
@@ -81,11 +81,11 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 	return body, wire, true
 }
 
-// maxRequires bounds what a plugin repeats of the capabilities that it was told are missing, in bytes.
+// maxRequires is the largest requiredCapabilities object accepted from a plugin, in bytes.
 const maxRequires = 1 << 10
 
-// requires returns what a client should have declared for a call that ended for that, and what the plugin
-// says of it; nil if it ended for something else. A plugin gives back the data that it was given.
+// requires returns the capabilities whose absence ended a call, and the plugin's message, or nil for other errors.
+// Plugins return the data that the host gave them.
 func requires(err error) (text string, required json.RawMessage) {
 	var guest *runtime.GuestError
 	var ask *runtime.AskError

@@ -10,9 +10,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// HandleBatch answers a JSON array of messages with an array of responses, one message after the
-// other. Only 2025-03-26 has batches: a session of another version, and a modern request in a
-// batch, get CodeInvalidRequest. Body is nil if nothing in the batch wants an answer.
+// HandleBatch answers a JSON array of messages with an array of responses, processing them in order. Only
+// 2025-03-26 has batches: sessions of other versions and modern requests in a batch get CodeInvalidRequest. Body is
+// nil if no element requires a response.
 func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
 	if c.session() != era.V20250326 {
 		return refuseBatch(&jsonrpc.Error{
@@ -43,7 +43,7 @@ func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byt
 	return Response{Body: append(body, ']')}
 }
 
-// handleElement answers one message of a batch; nil is no answer.
+// handleElement answers one message of a batch. It returns nil if there is no response.
 func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []byte)) []byte {
 	m, err := jsonrpc.Parse(raw)
 	if err != nil {
@@ -56,13 +56,13 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 		})
 	}
 	body := c.Handle(ctx, &m, send).Body
-	if body == nil && m.IsRequest() { // a batch is answered once: with something for each request
+	if body == nil && m.IsRequest() { // every request in a batch needs a response
 		return jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
 	}
 	return body
 }
 
-// Cancelled is the answer to a request that was cancelled, where it has to have one.
+// Cancelled is the error of a cancelled request, where a response is mandatory.
 func Cancelled(why string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: why, Data: (&failure.Failure{Kind: runtime.KindCancelled}).Data("")}
 }
@@ -71,7 +71,7 @@ func refuseBatch(e *jsonrpc.Error) Response {
 	return Response{Body: jsonrpc.AppendError(nil, nil, e), Err: e, Refused: true}
 }
 
-// asError returns the error of a parser of ours, which is always a *jsonrpc.Error.
+// asError returns err as *jsonrpc.Error, the only error type of our parsers.
 func asError(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// bound cuts an answer that is over the limit. Texts are cut and marked; an answer with structured content or
-// data is replaced, since a part of it means nothing. The whole is kept for the caller.
+// bound shortens an answer over the limit. Text is cut and marked. Answers with structured content or data are
+// replaced, as a part of them would be meaningless. The full answer is stored for the caller.
 func (r *request) bound(ctx context.Context, o *rawjson.Object, b answer.Bound) {
 	size := answer.Size(*o)
 	if b.Bytes <= 0 || size <= b.Bytes {
@@ -27,7 +27,7 @@ func (r *request) bound(ctx context.Context, o *rawjson.Object, b answer.Bound) 
 	meta.Set(o, failure.Meta, f.Data(r.call))
 }
 
-// keepWhole keeps an answer for the caller and returns where it is; empty if nothing can be kept.
+// keepWhole stores an answer for the caller and returns its URI, or "" if it cannot be stored.
 func (r *request) keepWhole(ctx context.Context, o rawjson.Object) string {
 	if r.conn.opts.Principal == anonymous {
 		return ""
@@ -39,10 +39,10 @@ func (r *request) keepWhole(ctx context.Context, o rawjson.Object) string {
 	return uri
 }
 
-// shelf has the answers that were too large to be sent at once.
+// shelf returns the store of answers that were too large to send.
 func (s *Server) shelf() answer.Shelf { return answer.Shelf{Store: s.opts.Store} }
 
-// readWhole serves resources/read of an answer that is kept.
+// readWhole serves resources/read for a stored answer.
 func (r *request) readWhole(ctx context.Context, uri string) ([]byte, error) {
 	o, ok := r.server.shelf().Page(ctx, r.conn.opts.Principal, uri)
 	if !ok {

@@ -12,21 +12,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// To the plugin that serves it, a request is the client. See ask.go for questions.
+// A request implements the client interfaces of the plugin that serves it. Ask is in ask.go.
 var (
 	_ hostfuncs.Asker = (*request)(nil)
 	_ parked.Request  = (*request)(nil)
 )
 
-// Progress passes progress on.
+// Progress forwards a progress notification.
 func (r *request) Progress(_ context.Context, params json.RawMessage) { r.stream.Progress(params) }
 
-// Message passes a log message on if the client wants its level.
+// Message forwards a log message if the client requested its level.
 func (r *request) Message(_ context.Context, params json.RawMessage) {
 	r.stream.Message(params, r.threshold())
 }
 
-// threshold is the least level that the client wants to see; stream.Unset is none at all.
+// threshold is the lowest log level that the client requested. stream.Unset means no log messages.
 func (r *request) threshold() stream.Level {
 	if r.modern {
 		return r.level
@@ -37,37 +37,37 @@ func (r *request) threshold() stream.Level {
 	return stream.DefaultLevel
 }
 
-// Release has the transport give the client's connection back, if it has a way to bring the answer later.
+// Release tells the transport that the connection may close, if it can deliver the answer later.
 func (r *request) Release() { r.stream.Tell(nil) }
 
-// Denied notes that the gate refused an effect, for the text of a call that fails.
+// Denied records an effect denied by policy, for the text of a failed call.
 func (r *request) Denied(e *runtime.AskError) { r.hint(func(h *failure.Hints) { h.Denied(e) }) }
 
-// RetryAfter notes when something that failed may be tried again, for a call that fails.
+// RetryAfter records the delay in ms before a failed operation may be retried, for a failed call.
 func (r *request) RetryAfter(ms int64) { r.hint(func(h *failure.Hints) { h.RetryAfter(ms) }) }
 
-// hint adds to what the gate told during the call.
+// hint updates the hints collected during the call.
 func (r *request) hint(f func(*failure.Hints)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.hints)
 }
 
-// hinted is what the gate told during the call.
+// hinted returns the hints collected during the call.
 func (r *request) hinted() failure.Hints {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hints
 }
 
-// Receipt takes what the call did. It comes when the call is over, before its answer is sent.
+// Receipt records the effects of the call. It is called after the call, before its answer is sent.
 func (r *request) Receipt(receipt receipt.Receipt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.receipt = &receipt
 }
 
-// done is what the call did, if it is known.
+// done returns the receipt of the call, or nil if there is none.
 func (r *request) done() *receipt.Receipt {
 	r.mu.Lock()
 	defer r.mu.Unlock()

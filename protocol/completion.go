@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// completer is what completion/complete can refer to.
+// completer runs a completion for the target of a completion/complete reference.
 type completer func(ctx context.Context, c catalogue.Call) (json.RawMessage, error)
 
 // complete serves completion/complete.
@@ -50,7 +50,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	return r.reply(o, false), nil
 }
 
-// completer finds what params.ref names. It is nil for a resource without variables.
+// completer finds the target of params.ref. It is nil for a resource without variables.
 func (r *request) completer(ctx context.Context) (ask completer, name string, err error) {
 	ref := rawjson.Get(r.params, "ref")
 	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
@@ -72,7 +72,7 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 	return nil, "", jsonrpc.InvalidParams("params.ref.type must be ref/prompt or ref/resource")
 }
 
-// resourceCompleter completes a template's variables; a resource that is none has nothing to complete.
+// resourceCompleter completes the variables of a template. Plain resources have no completions.
 func resourceCompleter(s *catalogue.Snapshot, uri string) (completer, bool) {
 	if t, ok := s.Template(uri); ok {
 		return t.Complete, true
@@ -81,7 +81,7 @@ func resourceCompleter(s *catalogue.Snapshot, uri string) (completer, bool) {
 	return nil, ok
 }
 
-// cannotComplete reports whether an error only says that the plugin offers no completions.
+// cannotComplete reports whether an error only means that the plugin has no completions.
 func cannotComplete(err error) bool {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {

@@ -16,85 +16,84 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxInFlight is how many requests of one Conn may run at the same time. An agent runs a handful
-// in parallel; the bound keeps one client from filling the memory with waiting calls.
+// MaxInFlight is the maximum number of concurrent requests on one Conn. It keeps one client from filling memory
+// with waiting calls; agents run only a handful in parallel.
 const MaxInFlight = 1024
 
-// ConnOptions say what a transport knows about a client.
+// ConnOptions hold the transport's knowledge of a client.
 type ConnOptions struct {
-	// Principal is whose calls these are, such as stdio:1000; "" is anonymous.
+	// Principal identifies the caller, such as stdio:1000. "" is anonymous.
 	Principal string
-	// Proof tells the principal from others that have its name with another server: a call that waits for answers is
-	// sealed for both. Empty is that the name says it all.
+	// Proof distinguishes equal principals of different servers. Continuations are sealed for principal and proof.
+	// Empty means that the name is sufficient.
 	Proof string
-	// Session names the connection, if it is one client's from its beginning to its end: what a plugin keeps
-	// for a session is found by it. Empty keeps nothing.
+	// Session names a connection that belongs to one client from start to end. Plugin state of a session is found
+	// by it. Empty means no session state.
 	Session string
-	// Notify sends a message that belongs to no request; nil means that there is no way to. It may be
-	// called from any goroutine, must not wait long and must not call back into the Conn. A call
-	// that has begun may outlast Close.
+	// Notify sends a message outside any request; nil means that this is impossible. It may be called from any
+	// goroutine, also after Close while a call is still running. It must not block for long and must not call into
+	// the Conn.
 	Notify func(msg []byte)
-	// Heard reports whether somebody reads what Notify sends, now; nil is that it is not known. It is called like
+	// Heard reports whether messages of Notify currently reach the client; nil means unknown. It is called like
 	// Notify.
 	Heard func() bool
 }
 
-// Response is what Handle leaves for the transport to do.
+// Response is the outcome of Handle for the transport.
 type Response struct {
-	// Body is the message to send, one line of JSON; nil means that nothing is sent: a request was cancelled. Where
-	// each request has to have an answer, that is Cancelled.
+	// Body is the message to send, one line of JSON. Nil means nothing to send, as for a cancelled request. Where
+	// each request requires a response, the transport sends Cancelled.
 	Body []byte
-	// Err is the error that Body carries, for a transport that shows it otherwise too.
+	// Err is the error in Body, for transports with an error status.
 	Err *jsonrpc.Error
-	// Modern says that the request was of the modern era.
+	// Modern reports whether the request was of the modern era.
 	Modern bool
-	// Refused says that Err was found before any method ran: in the envelope, the version, the
-	// method's name. HTTP shows it as 404 for CodeMethodNotFound and as 400 for other codes; an
-	// error of a request that was not refused is an answer like any other, and HTTP's is 200.
+	// Refused reports whether Err was found before a method ran: in the envelope, the version or the method name.
+	// HTTP then uses status 404 for CodeMethodNotFound and 400 for other codes. Other errors are ordinary answers
+	// with status 200.
 	Refused bool
-	// Busy is not 0 if the request has not begun for want of room, which Err says: how long to wait before it
-	// is sent again. HTTP shows it as 503 with Retry-After.
+	// Busy is the delay before a retry if the server had no capacity to start the request, else 0. Err has the
+	// reason. HTTP sends 503 with Retry-After.
 	Busy time.Duration
-	// Initialized is the protocol version that a successful initialize agreed on, else "".
+	// Initialized is the protocol version negotiated by a successful initialize, else "".
 	Initialized string
 }
 
-// Conn is one client's side of the server. It is safe for concurrent use.
+// Conn is the server side of one client connection. It is safe for concurrent use.
 type Conn struct {
 	server *Server
 	opts   ConnOptions
 
-	// version is the legacy session's protocol version, nil before initialize.
+	// version is the protocol version of the legacy session, nil before initialize.
 	version atomic.Pointer[string]
 	// ready is set by notifications/initialized.
 	ready   atomic.Bool
 	once    sync.Once
-	readied chan struct{} // closed when it was, once
-	// capabilities are what the legacy session's client can be asked, nil before initialize.
+	readied chan struct{} // closed once, when ready is first set
+	// capabilities are the declared capabilities of the legacy client for questions, nil before initialize.
 	capabilities atomic.Pointer[ask.Abilities]
-	// client is how the client calls itself; nil before it has said so.
+	// client is the client's declared name, nil before its first request with one.
 	client atomic.Pointer[string]
-	// level is the legacy session's log level.
+	// level is the log level of the legacy session.
 	level atomic.Int32
 
 	subscriptions subscription.Set
 	desk          ask.Desk // of the legacy session
 
-	running sync.WaitGroup // requests in flight; Add happens under mu, and not once closed is set
+	running sync.WaitGroup // requests in flight. Add is called under mu and never after closed is set
 
 	mu       sync.Mutex
 	closed   bool
 	inFlight map[string]*request // by id, verbatim
-	watched  map[string]func()   // ends the watch of a task, of the legacy session, by ID
+	watched  map[string]func()   // by task ID of the legacy session, ends the watch
 }
 
-// Handle answers one message. For a request it returns when the answer is ready; for anything else
-// Body is nil. Until it returns, send gets the messages that come before the result of this
-// request, one at a time; each is one line of JSON and belongs to send. Nil in place of a message says that
-// the client's connection may end before the result, where the client can come back for it. A request whose ctx ends,
-// or that the client cancels, has no answer.
+// Handle processes one message. For a request it returns when the answer is ready; otherwise Body is nil. Until
+// then it calls send, one call at a time, for each message that precedes the result. Each is one line of JSON, and
+// send takes ownership. A nil message means that the connection may close before the result if the client can
+// resume it. A request has no answer if ctx ends or the client cancels it.
 //
-// A transport hands in notifications in the order they came, and does not wait for requests.
+// Transports pass notifications in order of arrival and do not wait for requests.
 func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []byte)) Response {
 	switch {
 	case m.IsNotification():
@@ -112,7 +111,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 	return r.run(ctx, handler)
 }
 
-// session returns the legacy session's protocol version, "" before initialize.
+// session returns the protocol version of the legacy session, or "" before initialize.
 func (c *Conn) session() string {
 	if v := c.version.Load(); v != nil {
 		return *v
@@ -120,7 +119,7 @@ func (c *Conn) session() string {
 	return ""
 }
 
-// notified takes in a notification. Those it does not know are ignored, as JSON-RPC asks.
+// notified processes a notification. Unknown ones are ignored, as JSON-RPC requires.
 func (c *Conn) notified(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/initialized":
@@ -133,7 +132,7 @@ func (c *Conn) notified(m *jsonrpc.Message) {
 	}
 }
 
-// cancel ends the request with that id, if it runs. Nothing is sent for it any more.
+// cancel cancels the request in flight with that id. Nothing more is sent for it.
 func (c *Conn) cancel(id json.RawMessage) {
 	c.mu.Lock()
 	r := c.inFlight[string(id)]
@@ -143,8 +142,7 @@ func (c *Conn) cancel(id json.RawMessage) {
 	}
 }
 
-// begin books a request in, and gives it the context that cancel ends. A quick one is only
-// admitted.
+// begin registers a request and returns its cancellable context. A quick request is only admitted.
 func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Context, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +168,7 @@ func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Conte
 	return ctx, nil
 }
 
-// end is the counterpart of begin.
+// end unregisters a request of begin.
 func (c *Conn) end(r *request) {
 	if r.stop == nil {
 		return
@@ -182,7 +180,7 @@ func (c *Conn) end(r *request) {
 	c.running.Done()
 }
 
-// calls is how many requests are in flight beside subscriptions.
+// calls returns the number of requests in flight, without subscriptions.
 func (c *Conn) calls() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +192,7 @@ func (c *Conn) calls() (n int) {
 	return n
 }
 
-// Close cancels what runs and waits for it. Requests after Close are refused.
+// Close cancels the requests in flight and waits for them. Later requests are refused.
 func (c *Conn) Close() {
 	c.cancelAll()
 	c.drain()
@@ -202,7 +200,7 @@ func (c *Conn) Close() {
 	c.server.forget(c)
 }
 
-// cancelAll cancels every request and lets no other in.
+// cancelAll cancels all requests and refuses new ones.
 func (c *Conn) cancelAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +210,7 @@ func (c *Conn) cancelAll() {
 	}
 }
 
-// drain lets no other request in and waits for those that run.
+// drain refuses new requests and waits for those in flight.
 func (c *Conn) drain() {
 	c.mu.Lock()
 	c.closed = true
@@ -220,9 +218,9 @@ func (c *Conn) drain() {
 	c.running.Wait()
 }
 
-// announcesChanges reports whether a legacy session can be told about changes.
+// announcesChanges reports whether a legacy session can receive change notifications.
 func (c *Conn) announcesChanges() bool { return c.opts.Notify != nil }
 
-// Waiting returns how many questions wait for the client's answers. Whoever bounds the calls that run at
-// once must go on reading while this many of them wait for what it reads.
+// Waiting returns the number of questions without an answer from the client. A transport that limits concurrent
+// calls must not count these calls, as they wait for messages that it has yet to read.
 func (c *Conn) Waiting() int { return c.desk.Waiting() }

@@ -13,20 +13,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// codeResourceNotFound is what the legacy era answers to resources/read of an unknown URI.
+// codeResourceNotFound is the legacy error code of resources/read for an unknown URI.
 const codeResourceNotFound = -32002
 
-// failed turns whatever ended a request into the message that the client gets. Errors look like
-// this on the wire:
+// failed turns the error of a request into its response. Mapping by error:
 //
 //	see failedAsking          a call that waits for answers, or cannot have them
-//	*jsonrpc.Error            ours already: unknown names, malformed params
+//	*jsonrpc.Error            unchanged: unknown names, malformed params
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
-//	*runtime.EndError,
-//	*runtime.AskError,
-//	*answer.ShapeError        tools/call: a result with isError; else −32603 with data, as for a call that has
-//	                          not begun since its plugin is busy
-//	anything else             the host's fault: −32603 with the call id, the rest in the log
+//	*runtime.EndError, *runtime.AskError, *answer.ShapeError
+//	tools/call: a result with isError; else −32603 with data,
+//	as for a call not started because its plugin is busy
+//	anything else             a host error: −32603 with the call id, details in the log
 //
 // The returned error is nil for a result.
 func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
@@ -57,7 +55,7 @@ func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
 	return rawjson.OneLine(jsonrpc.AppendError(nil, r.id, e)), e
 }
 
-// ended shows a failure as the method's clients can use it: the model sees a tool's.
+// ended reports a failure in the form of the method: a tool error goes to the model.
 func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	f.Log(r.server.log, "call", r.call, "method", r.method, "name", r.subject)
 	hints := r.hinted()
@@ -80,7 +78,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 		answer.Add(&o, refused)
 	}
 	data := f.Data(r.call)
-	if outside := r.outside(); outside != nil { // what was done before it failed, and stays done
+	if outside := r.outside(); outside != nil { // effects before the failure, which persist
 		d, _ := rawjson.ParseObject(data)
 		d.Set("done", outside)
 		data = d.Append(nil)
@@ -89,7 +87,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	return r.frame(o, false), nil
 }
 
-// bug reports an error that should not be. The client learns where to look, not what it was.
+// bug logs an internal error. The client gets only the call id, not the details.
 func (r *request) bug(err error) *jsonrpc.Error {
 	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "error", err, "cause", failure.Cause(err)}
 	var p *bugError
@@ -104,12 +102,11 @@ func (r *request) bug(err error) *jsonrpc.Error {
 	return e
 }
 
-// maxGuestError bounds the message and the data of a plugin's JSON-RPC error, in bytes each; the client's own bound of an
-// answer may lower it.
+// maxGuestError limits message and data of a plugin's JSON-RPC error, in bytes each. The client's own answer limit
+// may lower it.
 const maxGuestError = 16 << 10
 
-// plain makes a plugin's JSON-RPC error fit for clients: cleaned as its answers are, and bounded. Data that is too long
-// is left out.
+// plain cleans and limits a plugin's JSON-RPC error, like its answers. Data over the limit is dropped.
 func (r *request) plain(g *runtime.GuestError) {
 	most := maxGuestError
 	if w, err := r.wishes(); err == nil {
@@ -123,7 +120,7 @@ func (r *request) plain(g *runtime.GuestError) {
 	g.Data, _ = clean.JSON(g.Data, nil)
 }
 
-// guestError maps a plugin's JSON-RPC error, which is plain.
+// guestError maps the code of a plugin's JSON-RPC error, already cleaned by plain.
 func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 	if g.Code == codeResourceNotFound && r.method == "resources/read" {
 		return r.resourceNotFound(g.Message)
@@ -143,8 +140,8 @@ func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 	return e
 }
 
-// outside lists what a failed call changed or began to change, in all its runs, and what cannot be taken back, as JSON;
-// nil if nothing is known.
+// outside returns the effects and attempted effects of a failed call, over all its runs, and those that cannot be
+// undone, as JSON. It is nil if none are known.
 func (r *request) outside() json.RawMessage {
 	receipt := r.done()
 	if receipt != nil && receipt.Counts {

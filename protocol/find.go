@@ -8,18 +8,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// Loading is met by a Catalog whose plugins may come after it was made.
+// Loading is implemented by a Catalog whose plugins may load after its creation.
 type Loading interface {
-	// Ready waits until nothing is being loaded. The error is ctx's.
+	// Ready waits until no plugin is loading. The only error is ctx.Err.
 	Ready(ctx context.Context) error
 }
 
-// loadingWait is how long a request for a name that nobody knows waits for plugins that are still being
-// loaded: a client that kept its list calls as soon as the host is started.
+// loadingWait is the longest wait for loading plugins when a name is unknown. Clients with a cached list call as
+// soon as the host starts.
 const loadingWait = 30 * time.Second
 
-// find looks a thing up in the present catalogue, and once more when all plugins are loaded. The view is
-// the one that was looked at last.
+// find looks up an entry in the current catalogue, and again after all plugins are loaded. It returns the view of
+// the last lookup.
 func find[T any](ctx context.Context, r *request, look func(*catalogue.Snapshot) (T, bool)) (T, *listing.View, bool) {
 	s := r.server
 	v := r.current()
@@ -33,27 +33,27 @@ func find[T any](ctx context.Context, r *request, look func(*catalogue.Snapshot)
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadingWait)
 	defer cancel()
-	_ = loading.Ready(ctx) // out of time or not, what is there now is the answer
+	_ = loading.Ready(ctx) // after a timeout too, the current state decides
 	v = r.current()
 	found, ok = look(v.Snapshot)
 	return found, v, ok
 }
 
-// Whole is met by a Catalog that knows when the plugins which were there at its start are all listed.
+// Whole is implemented by a Catalog that knows when all plugins present at its start are listed.
 type Whole interface {
-	// IsWhole reports whether they are, or are not waited for any more. It is cheap.
+	// IsWhole reports whether they are listed or no longer awaited. It is cheap.
 	IsWhole() bool
-	// Whole waits for that, within a bound of its own, or until ctx is done.
+	// Whole waits until IsWhole is true or ctx is done, up to its own time limit.
 	Whole(ctx context.Context)
 }
 
-// incomplete reports whether plugins may be missing in a list.
+// incomplete reports whether lists may lack plugins.
 func (s *Server) incomplete() bool {
 	w, is := s.catalog.(Whole)
 	return is && !w.IsWhole()
 }
 
-// awaitWhole waits until none is missing: many clients ask for a list once.
+// awaitWhole waits for the complete catalogue, as many clients request each list only once.
 func (s *Server) awaitWhole(ctx context.Context) {
 	if w, is := s.catalog.(Whole); is {
 		w.Whole(ctx)

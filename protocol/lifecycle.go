@@ -12,8 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/stream"
 )
 
-// initialize begins a legacy session. A client that begins again, as bridges do when they
-// reconnect, gets a new session on the same Conn.
+// initialize begins a legacy session. A repeated initialize, as bridges send on reconnect, begins a new session on
+// the same Conn.
 func initialize(_ context.Context, r *request) ([]byte, error) {
 	requested, err := r.member("protocolVersion")
 	if err != nil {
@@ -37,10 +37,10 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
 }
 
-// maxClientName bounds how a client calls itself, in bytes.
+// maxClientName is the maximum length of a client's name, in bytes.
 const maxClientName = 64
 
-// met notes how the client of a connection calls itself: the raw name is compared, so that a request costs no more.
+// met records the client's name for the connection. It compares raw names first to keep repeated requests cheap.
 func (c *Conn) met(info json.RawMessage) {
 	if c.server.opts.Met == nil || info == nil {
 		return
@@ -56,17 +56,17 @@ func (c *Conn) met(info json.RawMessage) {
 	}
 }
 
-// discover answers a modern client that wants to know what there is.
+// discover serves server/discover of the modern era.
 func discover(_ context.Context, r *request) ([]byte, error) {
 	return r.prepared(r.current().Discover), nil
 }
 
-// ping shows that the server is alive.
+// ping serves ping.
 func ping(_ context.Context, r *request) ([]byte, error) {
 	return jsonrpc.AppendResult(nil, r.id, nil), nil
 }
 
-// setLevel sets the least level of log messages in a legacy session.
+// setLevel sets the log level of a legacy session.
 func setLevel(_ context.Context, r *request) ([]byte, error) {
 	l, err := stream.ReadLevel(rawjson.Get(r.params, "level"))
 	if err != nil {

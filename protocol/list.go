@@ -8,15 +8,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// current returns the view of the present catalogue.
+// current returns the view of the current catalogue.
 func (s *Server) current() *listing.View { return s.views.Of(s.catalog) }
 
-// current is what the caller sees of it.
+// current returns the caller's view of the current catalogue.
 func (r *request) current() *listing.View {
 	return r.server.views.For(r.server.catalog, r.conn.opts.Principal)
 }
 
-// page answers with the page of a list that the client asked for.
+// page answers with the requested page of a list.
 func (r *request) page(l *listing.List) ([]byte, error) {
 	result, err := l.Page(rawjson.Get(r.params, "cursor"), r.modern)
 	if err != nil {
@@ -46,9 +46,9 @@ func listSkills(_ context.Context, r *request) ([]byte, error) {
 	return r.page(&r.current().Skills)
 }
 
-// HeaderParam is one argument of a tool that modern clients repeat in an HTTP header.
+// HeaderParam is a tool argument that modern clients repeat in an HTTP header.
 type HeaderParam = paramheader.Param
 
-// HeaderParams returns the arguments of the tool with that public name that come in headers too, in
-// the order of the schema; nil if there are none or no such tool. The caller must not change it.
+// HeaderParams returns the arguments of the tool with that public name that are repeated in headers, in schema
+// order, or nil if there are none or no such tool. The caller must not modify the slice.
 func (s *Server) HeaderParams(tool string) []HeaderParam { return s.current().Headers(tool) }

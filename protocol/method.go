@@ -17,26 +17,24 @@ const (
 	both = legacy | modern
 )
 
-// handler answers one request with the whole response message. An error goes through
-// request.failed, the one place that knows what it looks like on the wire.
+// handler answers one request with the complete response message. Errors are converted by request.failed, the only
+// place that defines their wire format.
 type handler func(ctx context.Context, r *request) ([]byte, error)
 
-// method is one row of the table of methods.
+// method is one row of the method table.
 type method struct {
 	eras eras
-	// handle is nil for a method that this server knows of and does not offer yet: clients see
-	// the same as for an unknown one.
+	// handle is nil for a known method that is not implemented. Clients see it as unknown.
 	handle handler
-	// quick marks an answer that no plugin takes part in: it is ready at once, so it is neither
-	// counted nor cancelled.
+	// quick marks methods answered without a plugin. They are immediate, so they are neither counted nor cancelled.
 	quick bool
-	// lists marks an answer that waits, the first time, until all plugins are known.
+	// lists marks methods that wait for the complete catalogue at startup.
 	lists bool
-	// early marks what a legacy client may send before initialize.
+	// early marks methods that a legacy client may call before initialize.
 	early bool
 }
 
-// lookup is the table of methods.
+// lookup is the method table.
 func lookup(name string) (m method, known bool) {
 	switch name {
 	case "tools/call":
@@ -92,7 +90,7 @@ func lookup(name string) (m method, known bool) {
 	return method{}, false
 }
 
-// route finds the handler of a request whose envelope is in order.
+// route finds the handler of a request with a valid envelope.
 func (r *request) route() (method, *jsonrpc.Error) {
 	m, known := lookup(r.method)
 	switch {

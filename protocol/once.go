@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// once keeps the calls with an idempotency key.
+// once returns the keeper of calls with an idempotency key.
 func (s *Server) once() *once.Keeper {
 	return &once.Keeper{Store: s.opts.Store, Owner: s.tasks.Book.Owner(), Over: func(ctx context.Context, principal, id string) (over, known bool) {
 		t, err := s.tasks.Book.Get(ctx, principal, id)
@@ -24,7 +24,7 @@ func (s *Server) once() *once.Keeper {
 	}}
 }
 
-// onceCall is this call, which has a key.
+// onceCall describes this call, which has an idempotency key.
 func (r *request) onceCall(tool, key string) once.Call {
 	c := once.Call{
 		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: rawjson.Get(r.params, "arguments"),
@@ -39,7 +39,7 @@ func (r *request) onceCall(tool, key string) once.Call {
 	return c
 }
 
-// asking is the result that asks the client, and until when it is good.
+// asking returns the input_required result and its expiry.
 func (r *request) asking() (rawjson.Object, time.Time, error) {
 	raw, err := r.inputRequest()
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *request) asking() (rawjson.Object, time.Time, error) {
 	return o, r.resumption.until, err
 }
 
-// explain says why a call failed.
+// explain returns the reason of a failed call.
 func explain(err error) string {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
@@ -62,7 +62,7 @@ func explain(err error) string {
 	return "internal error"
 }
 
-// claimed notes the claim that the request has on its idempotency key; nil is none.
+// claimed records the request's claim on its idempotency key, or clears it if c is nil.
 func (r *request) claimed(c *once.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *request) claimed(c *once.Claim) {
 
 var _ hostfuncs.IntentListener = (*request)(nil)
 
-// Intends notes what the call is about to change.
+// Intends records an intended effect before it is executed.
 func (r *request) Intends(what string) error {
 	r.mu.Lock()
 	claim := r.claim
@@ -83,7 +83,7 @@ func (r *request) Intends(what string) error {
 	return claim.Intends(what)
 }
 
-// Recants takes an intent back that came to nothing.
+// Recants removes an intent that had no effect.
 func (r *request) Recants(what string) {
 	r.mu.Lock()
 	claim := r.claim
@@ -96,14 +96,14 @@ func (r *request) Recants(what string) {
 	}
 }
 
-// changed lists what this run of the call has begun to change.
+// changed returns the intended effects of this run.
 func (r *request) changed() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.touched)
 }
 
-// openFor begins the task of a call with an idempotency key, or finds the one that has it.
+// openFor opens the task of a call with an idempotency key, or finds the existing one.
 func (r *request) openFor(ctx context.Context, tool, key string, n task.New, known func(id string)) (task.Task, error) {
 	n.ID = rand.Text()
 	c := r.onceCall(tool, key)

@@ -1,8 +1,8 @@
 package protocol
 
-// anonymous is the principal for whom nothing is kept: nobody can tell who it is.
+// anonymous is the shared principal of unidentified callers. No state is kept for it.
 const anonymous = "anonymous"
 
-// durable reports whether a principal's tasks outlive the process: nobody can prove to be the same
-// anonymous.
+// durable reports whether tasks of a principal outlive the process. Anonymous callers cannot prove their identity
+// later.
 func durable(principal string) bool { return principal != "" && principal != anonymous }

@@ -37,12 +37,12 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	return r.reply(o, false), nil
 }
 
-// checkPromptArguments wants strings, and all that the definition requires.
+// checkPromptArguments requires string values and all required arguments of the definition.
 func checkPromptArguments(definition, args json.RawMessage) error {
 	if !rawjson.IsNull(args) && !rawjson.IsObject(args) {
 		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
-	names := map[string]string{} // of declared arguments, by what they are in any case
+	names := map[string]string{} // declared arguments, by folded name
 	declared := rawjson.ScanArray(rawjson.Get(definition, "arguments"))
 	for declared.Next() {
 		name, _ := rawjson.String(rawjson.Get(declared.Value, "name"))
@@ -55,7 +55,7 @@ func checkPromptArguments(definition, args json.RawMessage) error {
 	return checkGiven(args, names)
 }
 
-// checkGiven wants strings, and of declared arguments their exact names.
+// checkGiven requires string values and the exact spelling of declared names.
 func checkGiven(args json.RawMessage, names map[string]string) error {
 	given := rawjson.ScanObject(args)
 	for given.Next() {

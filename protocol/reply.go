@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// metaReceipt is the _meta key of what a call did.
+// metaReceipt is the _meta key of the receipt of a call.
 const metaReceipt = "dev.sallyport/receipt"
 
-// prepared answers with a result that is ready.
+// prepared answers with a complete result.
 func (r *request) prepared(result json.RawMessage) []byte { return era.Prepared(r.id, result) }
 
 // reply answers with a plugin's result; cached is as in era.Form.
@@ -21,7 +21,7 @@ func (r *request) reply(o rawjson.Object, cached bool) []byte {
 	return r.frame(o, cached)
 }
 
-// frame makes a response of a result, with what the host says of the call.
+// frame builds a response from a result and adds the host's _meta.
 func (r *request) frame(o rawjson.Object, cached bool) []byte {
 	if receipt := r.done(); receipt != nil {
 		meta.Set(&o, metaReceipt, receipt.JSON())

@@ -18,38 +18,38 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// request is one request on its way through the server. To the plugin that serves it, it is the
-// client: progress and log messages come here.
+// request is the state of one request in the server. It implements the client interfaces of the plugin that serves
+// it.
 type request struct {
 	conn   *Conn
 	server *Server
 	id     json.RawMessage
 	method string
 	params json.RawMessage
-	stream stream.Stream // what the client hears before the answer; stopped when it wants none
+	stream stream.Stream // messages before the answer, stopped when the request is abandoned
 
 	modern      bool
 	level       stream.Level // of a modern request
-	call        string       // call id, "" until a plugin is asked
-	subject     string       // the tool, prompt or URI that is asked for, "" likewise
+	call        string       // call id, "" before a plugin is called
+	subject     string       // tool, prompt or URI, "" before a plugin is called
 	initialized string       // see Response
 
 	capabilities json.RawMessage // of a modern request
 	resumption   resumption      // of a modern request that may ask
-	session      string          // whose kept instance serves it; empty is one of its own
-	minted       string          // that session, if this request began it
-	task         *task.Task      // that this is a run of; nil if a client waits for the answer
+	session      string          // selects the instance that is kept for a session. Empty uses a fresh instance
+	minted       string          // the session, if this request began it
+	task         *task.Task      // the task that this request runs; nil if a client waits
 
 	stop context.CancelFunc
 
 	mu      sync.Mutex
-	claim   *once.Claim      // on its idempotency key, while it runs
-	touched []string         // changes, in this run of the call
-	hints   failure.Hints    // of what fails
-	receipt *receipt.Receipt // of the call, when it is over
+	claim   *once.Claim      // claim on its idempotency key, while it runs
+	touched []string         // intended effects of this run
+	hints   failure.Hints    // for a failure text
+	receipt *receipt.Receipt // of the call, after its end
 }
 
-// accept decides the era, holds the request to that era's rules and finds its handler.
+// accept determines the era, validates the envelope by its rules and finds the handler.
 func (r *request) accept() (method, *jsonrpc.Error) {
 	if rawjson.IsArray(r.params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
@@ -69,7 +69,7 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 	return m, r.readWishes(&e)
 }
 
-// readWishes takes in what the client wants to hear while the request runs.
+// readWishes reads the progress token and the log level of the request.
 func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
 	if e.Token != nil && !rawjson.IsString(e.Token) && !rawjson.IsInteger(e.Token) {
 		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
@@ -81,12 +81,12 @@ func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
 	return err
 }
 
-// refuse answers a request that reached no method.
+// refuse answers a request rejected before its method.
 func (r *request) refuse(err *jsonrpc.Error) Response {
 	return Response{Body: jsonrpc.AppendError(nil, r.id, err), Err: err, Modern: r.modern, Refused: true}
 }
 
-// run calls the handler and makes its outcome a response.
+// run calls the handler and converts its outcome to a response.
 func (r *request) run(ctx context.Context, m method) Response {
 	waits := m.lists && r.server.incomplete()
 	ctx, err := r.conn.begin(ctx, r, m.quick && !waits)
@@ -101,13 +101,13 @@ func (r *request) run(ctx context.Context, m method) Response {
 	return r.respond(ctx, body, err)
 }
 
-// guarded runs a handler, whose bugs are caught.
+// guarded runs a handler and converts a panic to an error.
 func (r *request) guarded(ctx context.Context, h handler) (body []byte, err error) {
 	defer catch(&err)
 	return h(ctx, r)
 }
 
-// catch is deferred where a bug of ours is caught, so that the next request is served.
+// catch is deferred to convert a host panic to an error, so that later requests are still served.
 func catch(err *error) {
 	if p := recover(); p != nil {
 		*err = &bugError{value: p, stack: debug.Stack()}
@@ -122,7 +122,7 @@ type bugError struct {
 
 func (e *bugError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// respond turns a handler's outcome into a response. After it nothing is sent for the request.
+// respond converts the outcome of a handler to a response. Nothing is sent for the request afterwards.
 func (r *request) respond(ctx context.Context, body []byte, err error) Response {
 	r.stream.Finish()
 	resp := Response{Body: body, Modern: r.modern, Initialized: r.initialized}
@@ -139,13 +139,13 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 	return resp
 }
 
-// abandon cancels the request; the client hears nothing more of it.
+// abandon cancels the request and stops its messages to the client.
 func (r *request) abandon() {
 	r.stream.Stop()
 	r.stop()
 }
 
-// member reads a required string out of the params.
+// member returns a required string from params.
 func (r *request) member(key string) (string, error) {
 	s, ok := rawjson.String(rawjson.Get(r.params, key))
 	if !ok {
@@ -154,8 +154,8 @@ func (r *request) member(key string) (string, error) {
 	return s, nil
 }
 
-// unambiguous refuses params in which a key stands twice, or so that some reader takes it for another: what is checked here
-// and what a reader in the plugin takes could be different ones.
+// unambiguous refuses params with duplicate keys, or keys that some parser treats as equal. Otherwise the plugin's
+// parser could see another value than the one validated here.
 func (r *request) unambiguous() error {
 	path, found := rawjson.AmbiguousKey(r.params)
 	if !found {
@@ -167,7 +167,7 @@ func (r *request) unambiguous() error {
 	return jsonrpc.InvalidParams("params hold a key that readers can take for another one: %s", jsonrpc.Clip(path))
 }
 
-// forward makes the registry's form of this request, which is about subject.
+// forward converts the request to a catalogue call about subject.
 func (r *request) forward(subject string) (catalogue.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
 	err := r.findSession()
@@ -176,7 +176,7 @@ func (r *request) forward(subject string) (catalogue.Call, error) {
 		err = r.resume(&call)
 	}
 	if s := r.resumption.state; s != nil && s.Parked == "" {
-		call.Session = "" // it began without one: what is run again is run in a clean instance
+		call.Session = "" // it began without a session, so its rerun uses a clean instance
 	}
 	call.ID = r.call
 	return call, err

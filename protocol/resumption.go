@@ -17,26 +17,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// resumption is how a modern request asks its client: the call ends with the questions, and a later
-// request that brings the answers runs it again.
+// resumption is the continuation state of a modern request. A call that asks ends with its questions, and a later
+// request with the answers runs it again.
 type resumption struct {
 	journal   *journal.Journal
 	rounds    ask.Rounds
-	state     *resume.State   // that the request brought; nil in the first round
+	state     *resume.State   // from the request; nil in the first round
 	pending   []ask.Question  // to send now
 	meta      json.RawMessage // of the first request
 	use       *resume.Use     // of the state
 	suspended bool
-	asked     json.RawMessage // the result that asks for them, once it is made
-	until     time.Time       // when its state expires
-	parked    *parked.Call    // the call that waits where it asked; nil if it is run again
-	lasts     time.Duration   // how long the state is good for, if that is longer than usual
+	asked     json.RawMessage // cached input_required result
+	until     time.Time       // expiry of the new state
+	parked    *parked.Call    // call suspended in its instance; nil if it is replayed
+	lasts     time.Duration   // validity of the state, if longer than AskTime
 }
 
 // errSuspended ends the run of a call that asks.
 var errSuspended = &runtime.EndError{Kind: runtime.KindInput, Message: "the call waits for the client's answers", Err: hostfuncs.ErrSuspended}
 
-// resume prepares a call of the modern era: with nothing before it, or where its requestState left it.
+// resume prepares a modern call: fresh, or continued from its requestState.
 func (r *request) resume(call *catalogue.Call) error {
 	m := &r.resumption
 	o, err := rawjson.ParseObject(r.params)
@@ -66,8 +66,7 @@ func (r *request) resume(call *catalogue.Call) error {
 	return r.server.tasks.Journal(r.task, m.journal)
 }
 
-// restore takes the state up that a request brings. Answers that are still missing are asked for again,
-// without running anything.
+// restore opens the requestState of a request. If answers are missing, it asks for them again and runs nothing.
 func (r *request) restore(raw json.RawMessage) error {
 	m := &r.resumption
 	text, ok := rawjson.String(raw)
@@ -98,7 +97,7 @@ func (r *request) restore(raw json.RawMessage) error {
 	return nil
 }
 
-// again asks once more for the answers that are missing.
+// again repeats the questions without an answer.
 func (r *request) again() error {
 	m := &r.resumption
 	declared := r.declared()
@@ -113,10 +112,10 @@ func (r *request) again() error {
 	return errSuspended
 }
 
-// askModern answers a round from what came with the request, or ends the call.
+// askModern answers a round from the answers in the request, or suspends the call.
 func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) {
 	m := &r.resumption
-	if s := m.state; s != nil && s.Pending != nil { // the journal has seen to it that it is the same round
+	if s := m.state; s != nil && s.Pending != nil { // the journal has verified that the round is the same
 		list := s.Pending
 		s.Pending = nil
 		return ask.Answers(list, len(round))
@@ -137,7 +136,7 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	return nil, errSuspended
 }
 
-// inputRequired answers with the result that asks the client.
+// inputRequired answers with the input_required result.
 func (r *request) inputRequired() ([]byte, error) {
 	raw, err := r.inputRequest()
 	if err != nil {
@@ -146,7 +145,7 @@ func (r *request) inputRequired() ([]byte, error) {
 	return r.prepared(raw), nil
 }
 
-// inputRequest is the result that asks the client: one, with one state, however often it is wanted.
+// inputRequest returns the input_required result. It is built once, so that a request has only one state.
 func (r *request) inputRequest() (json.RawMessage, error) {
 	m := &r.resumption
 	if m.asked != nil {
@@ -165,8 +164,8 @@ func (r *request) inputRequest() (json.RawMessage, error) {
 	return m.asked, nil
 }
 
-// seal makes the requestState of the round that is asked now. A round that is asked again keeps its id,
-// so that it is answered once all the same.
+// seal returns the requestState of the current round. A repeated round keeps its id, so that it can be answered
+// only once.
 func (r *request) seal() (string, error) {
 	m := &r.resumption
 	s := &resume.State{
@@ -185,12 +184,12 @@ func (r *request) seal() (string, error) {
 	return r.server.waiting.Seal(s, durable(r.conn.opts.Principal))
 }
 
-// purpose is what the request's state is for.
+// purpose binds the state to principal, method and params.
 func (r *request) purpose() resume.Purpose {
 	return resume.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.method, r.params)
 }
 
-// begun is when the client brought the state: of a task that is run again, when it did first.
+// begun returns the time at which the client presented the state. For a task it is the creation time.
 func (r *request) begun() time.Time {
 	if r.task != nil {
 		return r.task.Created
@@ -198,7 +197,7 @@ func (r *request) begun() time.Time {
 	return r.server.now()
 }
 
-// taskID is that of the task which the request is a run of; "" if it is none.
+// taskID returns the ID of the request's task, or "" without one.
 func (r *request) taskID() string {
 	if r.task == nil {
 		return ""
@@ -206,10 +205,11 @@ func (r *request) taskID() string {
 	return r.task.ID
 }
 
-// Round makes a round of a plugin's questions what is sent.
+// Round converts a round of plugin questions to questions for the client, with unused keys. complete reports
+// whether all already have answers.
 func (r *request) Round(round []runtime.Question) (list []ask.Question, complete bool, err error) {
 	var used []string
-	if r.task != nil { // whose keys are never used again
+	if r.task != nil { // keys of a task are never reused
 		used = r.task.Asked
 	}
 	return r.resumption.rounds.Next(round, r.declared(), used)

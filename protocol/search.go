@@ -7,8 +7,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 )
 
-// searching serves the host's own two tools. It is done if it answered; else the request has become the
-// one that it stood for.
+// searching serves the two tools of the host. If done is false, the request was rewritten to the call of the tool
+// it names.
 func (r *request) searching(ctx context.Context) (body []byte, done bool, err error) {
 	if !r.server.opts.Search {
 		return nil, false, nil

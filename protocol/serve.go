@@ -12,7 +12,7 @@ import (
 // runs performs a call.
 type runs func(ctx context.Context, call catalogue.Call) (rawjson.Object, error)
 
-// parsed is a call whose answer is read.
+// parsed combines a call with the parser of its answer.
 func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), read func(json.RawMessage) (rawjson.Object, error)) runs {
 	return func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) {
 		raw, err := ask(ctx, call)
@@ -23,8 +23,8 @@ func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), 
 	}
 }
 
-// serve performs a call to an entry. In the modern era one whose plugin keeps its state waits where it asks, and r
-// may go on with one that waits.
+// serve performs a call to a catalogue entry. In the modern era, a call to a plugin with kept state is parked where
+// it asks, and r may continue a parked call.
 func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalogue.Call, run runs) (rawjson.Object, error) {
 	m := &r.resumption
 	p := m.parked
@@ -33,7 +33,7 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 		answers := m.state.Pending
 		m.parked, m.state.Pending = nil, nil
 		p.GoOn(r, answers)
-	case r.task != nil && r.task.Kept: // it waits where it asks, as a task
+	case r.task != nil && r.task.Kept: // a task waits in its instance
 		call.Journal = nil
 		return run(ctx, call)
 	case !r.modern || !entry.Keeps(call.Session):
@@ -49,11 +49,11 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 	return o, err
 }
 
-// park begins a call that waits where it asks.
+// park begins a call that suspends in its instance when it asks.
 func (r *request) park(ctx context.Context, call catalogue.Call, run runs) *parked.Call {
 	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *parked.Call) (_ rawjson.Object, err error) {
 		defer catch(&err)
-		call.Client, call.Journal = p, nil // no journal: it is not run again
+		call.Client, call.Journal = p, nil // it is not replayed, so it has no journal
 		return run(ctx, call)
 	})
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// Catalog is where a Server finds what it offers; *registry.Registry is the implementation.
+// Catalog is the source of a Server's entries, implemented by *registry.Registry.
 type Catalog interface {
-	// Snapshot returns the present state, which never changes. It is called for each request from
-	// any goroutine, and is cheap.
+	// Snapshot returns the current state, which is immutable. It is called for each request from any goroutine, and
+	// must be cheap.
 	Snapshot() *catalogue.Snapshot
 	// Watch calls f after each change, one call at a time, until stop is called.
 	Watch(f func(catalogue.Change)) (stop func())
@@ -33,40 +33,39 @@ type Catalog interface {
 
 // Options configure a Server. The zero value of each field is usable.
 type Options struct {
-	Name         string // what clients see as the server's name; "" is sallyport
+	Name         string // server name shown to clients; "" is sallyport
 	Version      string // "" is 0.0.0
 	Instructions string // guidance for the model, part of the handshake; "" leaves it out
 
 	// Search lists two tools, one to search for tools and one to call them by name, in place of all.
 	Search bool
 
-	// PageSize is how many entries a page of a list has at most; 0 is 1000. Many clients read
-	// only the first page.
+	// PageSize is the maximum number of entries per list page; 0 is 1000. Many clients read only the first page.
 	PageSize int
-	// ListTTL is how long modern clients may keep a list; 0 tells them to ask each time.
+	// ListTTL is how long modern clients may cache a list. With 0 they must fetch it each time.
 	ListTTL time.Duration
-	// Keys seal the calls that wait for a client's answers. Servers that have the same keys go on with
-	// each other's, and with each other's tasks; nil is keys of this server's own, which takes no tasks over.
+	// Keys seal continuations. Servers with equal keys continue each other's calls and tasks. Nil generates keys
+	// for this server only, which then adopts no tasks.
 	Keys *sealed.Keys
-	// AskTime is how long a client may take to answer one round of questions; 0 is 10 minutes.
+	// AskTime is the client's time limit for one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
-	// Site names where the catalogue comes from, such as its folder: of the tasks that a server of the same site left
-	// behind, those whose tool has gone are failed here, and nowhere else.
+	// Site identifies the origin of the catalogue, such as its folder. Tasks left by a server of the same site fail
+	// here, and only here, if their tool is gone.
 	Site string
-	// Tasks is how many tasks of one caller may go on at once; 0 is 256.
+	// Tasks is the maximum number of concurrent tasks per caller; 0 is 256.
 	Tasks int
-	// Store keeps tasks, answers that are too large to be sent at once, and those of calls with an idempotency
-	// key; nil keeps tasks in memory and no answers. The server does not close it.
+	// Store holds tasks, answers too large to send, and answers of calls with an idempotency key. With nil, tasks
+	// stay in memory and answers are not kept. The server does not close it.
 	Store *store.Store
-	// Met is told how a client calls itself, once for each connection and name: a claim, which nobody checks. Nil is
-	// nobody. It may be called from any goroutine.
+	// Met is called with a client's self-declared, unverified name, once per connection and name. It may be called
+	// from any goroutine. Nil disables it.
 	Met func(client string)
-	// Logger takes what must not reach a client, such as the stack of a guest; nil discards it.
+	// Logger receives details hidden from clients, such as guest stack traces; nil discards them.
 	Logger *slog.Logger
 }
 
-// defaultPageSize is large since a client that does not follow nextCursor sees nothing beyond it.
-// Package listing has the bound in bytes.
+// defaultPageSize is large because clients that ignore nextCursor see only the first page. Package listing limits
+// pages in bytes.
 const defaultPageSize = 1000
 
 // Server answers MCP requests from a catalogue. It is safe for concurrent use.
@@ -78,7 +77,7 @@ type Server struct {
 	form     era.Form
 	greeting greeting.Server
 
-	callPrefix string // makes call ids of this process differ from those of another
+	callPrefix string // random, to distinguish call ids of several processes
 	calls      atomic.Uint64
 
 	views listing.Views
@@ -143,8 +142,8 @@ func (s *Server) defaults() {
 	}
 }
 
-// callPrefix is random so that call ids in the logs of several processes do not meet. They are
-// names, not secrets.
+// callPrefix returns a random prefix that distinguishes the call ids of several processes in logs. Call ids are not
+// secret.
 func callPrefix() string {
 	var b [4]byte
 	rand.Read(b[:])
@@ -158,9 +157,8 @@ func (s *Server) nextCall() string {
 	return string(strconv.AppendUint(id, s.calls.Add(1), 10))
 }
 
-// Connect begins a conversation with one client, or with one request of one client: what a Conn
-// remembers is the legacy session, if there is one, and the requests in flight. It is cheap. The
-// caller closes it.
+// Connect opens a Conn for one client or for one request. A Conn holds only the legacy session, if any, and the
+// requests in flight. It is cheap, and the caller closes it.
 func (s *Server) Connect(o ConnOptions) *Conn {
 	c := &Conn{server: s, opts: o, readied: make(chan struct{})}
 	c.desk.Notify = o.Notify
@@ -172,14 +170,14 @@ func (s *Server) Connect(o ConnOptions) *Conn {
 	return c
 }
 
-// forget takes a closed conn out of the books.
+// forget unregisters a closed Conn.
 func (s *Server) forget(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
 }
 
-// open returns the conns that are not closed.
+// open returns the open Conns.
 func (s *Server) open() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +188,7 @@ func (s *Server) open() []*Conn {
 	return list
 }
 
-// Calls is how many requests run that end by themselves: all but subscriptions.
+// Calls returns the number of requests in flight, without subscriptions.
 func (s *Server) Calls() (n int) {
 	for _, c := range s.open() {
 		n += c.calls()
@@ -198,7 +196,7 @@ func (s *Server) Calls() (n int) {
 	return n
 }
 
-// changed tells every client that wants to hear it what is new.
+// changed notifies all subscribed clients of a catalogue change.
 func (s *Server) changed(ch catalogue.Change) {
 	s.tasks.News()
 	owner := s.catalog.Snapshot().Owner
@@ -207,9 +205,8 @@ func (s *Server) changed(ch catalogue.Change) {
 	}
 }
 
-// Close ends the server: requests are refused from now on, subscriptions end, and Close waits for the
-// requests in flight.
-// When ctx is done it cancels them, still waits, and returns the context's error.
+// Close shuts the server down: it refuses new requests, ends subscriptions and waits for the requests in flight.
+// When ctx is done it cancels them, still waits, and returns ctx.Err.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -7,16 +7,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// metaSession is the _meta key with which a client of the modern era says to which session a request belongs, since
-// there its connection says nothing: newSession in a request, and the handle in its result and in those that follow.
+// metaSession is the _meta key of the session handle in the modern era, where connections carry no session. A
+// request sends newSession; its result and the following requests carry the handle.
 const metaSession = "dev.sallyport/session"
 
-// newSession asks for a handle.
+// newSession requests a new handle.
 const newSession = "new"
 
-// findSession finds out to which session the request belongs: that of its connection, or the one it names.
+// findSession determines the session of the request: from its _meta, or else its connection's.
 func (r *request) findSession() error {
-	if r.minted != "" { // found before
+	if r.minted != "" { // already determined
 		return nil
 	}
 	r.session = r.conn.opts.Session
@@ -34,7 +34,7 @@ func (r *request) findSession() error {
 		}
 		r.session = name
 	case asks(r.method) && !rawjson.IsNull(rawjson.Get(r.params, "requestState")):
-		r.session = newSession // that of the call, which has it already
+		r.session = newSession // the call already has one
 	default:
 		if r.minted = r.server.sessions.Begin(r.conn.opts.Principal); r.minted == "" {
 			return &runtime.EndError{Kind: runtime.KindLimit, Message: "there are too many sessions"}
@@ -44,7 +44,7 @@ func (r *request) findSession() error {
 	return nil
 }
 
-// tellSession names the session that this request began.
+// tellSession adds the handle of a session begun by this request.
 func (r *request) tellSession(o *rawjson.Object) {
 	if r.minted != "" {
 		meta.Set(o, metaSession, rawjson.AppendString(nil, r.minted))

@@ -22,7 +22,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 	return nil, jsonrpc.InvalidParams("unknown skill: %s", jsonrpc.Clip(uri))
 }
 
-// readDirectory serves resources/directory/read: what lies in a folder of a skill.
+// readDirectory serves resources/directory/read: the entries of a folder in a skill.
 func readDirectory(_ context.Context, r *request) ([]byte, error) {
 	uri, err := r.member("uri")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// metaSubscription is the _meta key that says to which subscriptions/listen a message belongs.
+// metaSubscription is the _meta key with the id of the subscriptions/listen request that a message belongs to.
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
-// listenMethod is the request that lasts until somebody ends it.
+// listenMethod is a request that stays open until client or server ends it.
 const listenMethod = "subscriptions/listen"
 
-// listen serves subscriptions/listen: first what will be told, then what happens, until the client
-// cancels or the server ends it.
+// listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
+// the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
 	wants, honoured, err := subscription.Read(rawjson.Get(r.params, "notifications"), r.server.hasResource)
 	if err != nil {
@@ -53,8 +53,8 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 	}
 }
 
-// tearDown tells the client that the server ends a subscription. Where a connection is a client's own nothing else says
-// so before the result; over HTTP it is the end of the stream.
+// tearDown tells the client that the server ends a subscription. On a persistent connection nothing else precedes
+// the result; over HTTP the stream ends.
 func (r *request) tearDown(meta []byte) {
 	if r.conn.opts.Notify != nil {
 		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", rawjson.Object{
@@ -62,24 +62,24 @@ func (r *request) tearDown(meta []byte) {
 	}
 }
 
-// hasResource reports whether there is a resource with that URI.
+// hasResource reports whether a resource with that URI exists.
 func (s *Server) hasResource(uri string) bool {
 	_, ok := s.catalog.Snapshot().Resource(uri)
 	return ok
 }
 
-// EndSubscriptions ends every subscriptions/listen of the client with its result, and lets none begin.
-// A transport calls it when the client will say nothing more, so that they are not waited for.
+// EndSubscriptions ends every subscriptions/listen of the client with its result and refuses new ones. Transports
+// call it at the end of the client's input, so that shutdown does not wait for subscriptions.
 func (c *Conn) EndSubscriptions() { c.subscriptions.End() }
 
-// EndSubscriptions ends every subscriptions/listen of the clients that are connected.
+// EndSubscriptions ends every subscriptions/listen of all connected clients.
 func (s *Server) EndSubscriptions() {
 	for _, c := range s.open() {
 		c.EndSubscriptions()
 	}
 }
 
-// announce tells the client what it wants to hear of a change.
+// announce sends the client's notifications for a change.
 func (c *Conn) announce(ch catalogue.Change, owner func(uri string) string) {
 	news := c.subscriptions.Tell(ch, owner)
 	if c.ready.Load() && c.announcesChanges() {
@@ -104,7 +104,7 @@ func subscribe(_ context.Context, r *request) ([]byte, error) {
 	return jsonrpc.AppendResult(nil, r.id, nil), nil
 }
 
-// unsubscribe serves resources/unsubscribe of a legacy session. One that was never there is no error.
+// unsubscribe serves resources/unsubscribe of a legacy session. An unknown subscription is not an error.
 func unsubscribe(_ context.Context, r *request) ([]byte, error) {
 	uri, err := r.member("uri")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// requiresTasks is what a client should have declared.
+// requiresTasks is the capability required for tasks.
 const requiresTasks = `{"extensions":{"` + greeting.Tasks + `":{}}}`
 
-// declaresTasks reports whether the client of this request knows tasks.
+// declaresTasks reports whether the client of this request supports tasks.
 func (r *request) declaresTasks() bool {
 	return rawjson.IsObject(rawjson.Get(r.capabilities, "extensions", greeting.Tasks))
 }
@@ -28,8 +28,8 @@ func missingTasks() *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + greeting.Tasks, Data: data}
 }
 
-// asTask makes a call of a tool that supports it a task, if the client knows tasks. It is done if it
-// answered. A tool that asks before it begins its work is run as a call until it has the answers.
+// asTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool
+// that asks before it starts its work runs as a call until it has the answers.
 func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, done bool, err error) {
 	support, _ := rawjson.String(rawjson.Get(t.Definition, "execution", "taskSupport"))
 	if !r.modern {
@@ -49,7 +49,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 		return nil, false, nil
 	case t.AsksFirst && !t.Keeps(r.session) && !resumed:
 		return nil, false, nil
-	case resumed && t.Keeps(r.session): // what waits in its instance ends as it began
+	case resumed && t.Keeps(r.session): // a call suspended in its instance ends in the form it began
 		return nil, false, nil
 	}
 	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0, func(string) {})
@@ -62,8 +62,8 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
 }
 
-// openOnce begins a task. A call with an idempotency key that has begun one gets that. known hears of its name before
-// it runs.
+// openOnce opens a task. If the idempotency key of the call already has one, that task is returned. known is called
+// with its ID before it runs.
 func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
 	w, err := r.wishes()
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params jso
 	return r.server.tasks.Open(ctx, n, known)
 }
 
-// theTask finds the task that a request names.
+// theTask finds the task named by the request.
 func (r *request) theTask(ctx context.Context) (task.Task, error) {
 	if r.modern && !r.declaresTasks() {
 		return task.Task{}, missingTasks()
@@ -94,7 +94,7 @@ func (r *request) theTask(ctx context.Context) (task.Task, error) {
 	return t, r.taskError(err)
 }
 
-// find finds a task of the caller's.
+// find returns a task of the caller.
 func (r *request) find(ctx context.Context, id string) (task.Task, error) {
 	return r.server.tasks.Find(ctx, r.conn.opts.Principal, id)
 }
@@ -120,7 +120,7 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 
-// updateTask serves tasks/update: answers to what a task asks. With the last of them it goes on.
+// updateTask serves tasks/update with answers to a task's questions. The last answer resumes the task.
 func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	t, err := r.theTask(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	return r.frame(nil, false), nil
 }
 
-// cancelTask serves tasks/cancel. One that is over stays as it is.
+// cancelTask serves tasks/cancel. Finished tasks do not change.
 func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 	t, err := r.theTask(ctx)
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Tasks of 2025-11-25 differ from the extension of today in who wants one (the client, in params.task), in how
-// their questions arrive (as requests, while the client waits in tasks/result), and in their names.
+// Tasks of 2025-11-25 differ from the current extension in three ways: the client requests one (params.task),
+// questions are sent as requests while the client waits in tasks/result, and names differ.
 
 const (
-	// relatedTask is the _meta key that says which task a message belongs to.
+	// relatedTask is the _meta key with the task ID of a message.
 	relatedTask = "io.modelcontextprotocol/related-task"
-	// resultLook is how often tasks/result looks at a task: it may run in another process.
+	// resultLook is the polling interval of tasks/result, as the task may run in another process.
 	resultLook = 50 * time.Millisecond
-	// taskPage is how many tasks a page of tasks/list has.
+	// taskPage is the page size of tasks/list.
 	taskPage = 100
 )
 
 // knowsTasks reports whether the legacy session has tasks.
 func (r *request) knowsTasks() bool { return r.conn.session() == era.V20251125 }
 
-// legacyTasks is what a server of 2025-11-25 declares. Who cannot be told from others gets no list: it would
-// show theirs.
+// legacyTasks returns the tasks capability of 2025-11-25. Anonymous callers get no tasks/list, which would show the
+// tasks of others.
 func (c *Conn) legacyTasks() json.RawMessage {
 	if durable(c.opts.Principal) {
 		return json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
@@ -43,7 +43,7 @@ func (c *Conn) legacyTasks() json.RawMessage {
 	return json.RawMessage(`{"cancel":{},"requests":{"tools":{"call":{}}}}`)
 }
 
-// asLegacyTask makes a call a task whose client wants it to be one.
+// asLegacyTask runs a call as a task if the client requested it.
 func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support string) (body []byte, done bool, err error) {
 	if !r.knowsTasks() {
 		return nil, false, nil
@@ -77,7 +77,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: begun.DescribeLegacy().Append(nil)}}.Append(nil))), true, nil
 }
 
-// ttlOf reads how long a client wants a task to be kept; 0 if it does not say.
+// ttlOf parses the requested lifetime of a task; 0 means unspecified.
 func ttlOf(raw json.RawMessage) (time.Duration, error) {
 	if rawjson.IsNull(raw) {
 		return 0, nil
@@ -120,7 +120,7 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
 }
 
-// taskResult serves tasks/result: it waits until the task is over, and asks what the task asks meanwhile.
+// taskResult serves tasks/result. It waits for the end of the task and sends its questions meanwhile.
 func taskResult(ctx context.Context, r *request) ([]byte, error) {
 	if !r.knowsTasks() {
 		return nil, r.notFound()
@@ -146,7 +146,7 @@ func taskResult(ctx context.Context, r *request) ([]byte, error) {
 	}
 }
 
-// taskOutcome is what the call would have been answered.
+// taskOutcome returns the result of the underlying call.
 func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 	switch t.Status {
 	case task.Cancelled:
@@ -165,7 +165,7 @@ func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 	}
 	o.Delete("resultType")
 	if structured := o.Get("structuredContent"); structured != nil && !rawjson.IsObject(structured) {
-		o.Delete("structuredContent") // this revision knows objects only
+		o.Delete("structuredContent") // this revision allows only objects
 	}
 	meta, _ := rawjson.ParseObject(o.Get("_meta"))
 	meta.Delete(era.MetaServerInfo)
@@ -178,8 +178,8 @@ func relation(t *task.Task) json.RawMessage {
 	return rawjson.Object{{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)}}.Append(nil)
 }
 
-// askForTask sends the questions of a task to its client, unless somebody does so already. Silence is an answer if it
-// is final; else the task goes on waiting.
+// askForTask sends the questions of a task to its client, unless they are already being asked. If final, no answer
+// counts as cancelled; otherwise the task continues to wait.
 func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) error {
 	m := r.server.tasks
 	if !m.ClaimQuestions(t.ID) {
@@ -213,12 +213,12 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		a := w.Wait(ctx)
 		switch silent := errors.Is(context.Cause(ctx), runtime.ErrUnanswered); {
 		case ctx.Err() != nil && !silent:
-			return ctx.Err() // the task goes on waiting
+			return ctx.Err() // the task continues to wait
 		case silent && !final:
 			return nil
 		}
 		if answers[keys[i]] = a.Result; a.Err != nil || !rawjson.IsObject(a.Result) {
-			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // what no question takes for a yes
+			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // never taken as consent
 		}
 	}
 	_, err := m.Answer(ctx, *t, answers)

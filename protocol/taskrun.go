@@ -17,29 +17,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// newTasks makes what runs the tasks of the server.
+// newTasks returns the task runner of the server.
 func (s *Server) newTasks() *runner.Runner {
 	return runner.New(runner.Options{Run: s.runTask, May: s.mayRun, Store: s.opts.Store, Tasks: s.opts.Tasks, Keys: s.keys, Now: s.now, Log: s.log})
 }
 
-// taskMark says where a task may go on, if its process ends: it is sealed, so that only servers with the same keys do.
+// taskMark identifies the servers that may continue a task after its process ends. It is sealed, so only servers
+// with the same keys can.
 type taskMark struct {
 	Site  string `json:"site"`  // Options.Site
 	Terms []byte `json:"terms"` // of the tool
 }
 
-// mark is the mark of a task that runs a tool.
+// mark returns the sealed mark for a task of this tool.
 func (s *Server) mark(tool *catalogue.Tool) string {
 	plain, err := json.Marshal(taskMark{s.opts.Site, tool.Terms()})
 	if err != nil {
-		return "" // a text and bytes
+		return "" // cannot fail for a string and bytes
 	}
 	return s.keys.Seal(plain)
 }
 
-// mayRun reports whether a task that another process began is this server's to go on with: it has the keys, and offers
-// the tool under the same terms. The server of the same site may too, where the plugin was replaced or taken away since:
-// then the task fails, but only when somebody waits for it, since the plugin may still be loading.
+// mayRun reports whether this server may continue a task of another process: it needs the keys and the tool under
+// the same terms. A server of the same site may also take it if the plugin was replaced or removed. The task then
+// fails, but only once its result is requested, as the plugin may still be loading.
 func (s *Server) mayRun(t *task.Task, asked bool) bool {
 	plain, err := s.keys.Open(t.Mark)
 	var m taskMark
@@ -54,7 +55,7 @@ func (s *Server) mayRun(t *task.Task, asked bool) bool {
 	return m.Site == s.opts.Site && (offered || asked)
 }
 
-// runTask is the call itself, which nobody waits for: as the client would send it.
+// runTask performs the call of a task as if the client had sent it.
 func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	params := t.Params
 	if t.State != "" {
@@ -74,10 +75,10 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	return runner.Outcome{Body: resp.Body, Err: resp.Err}
 }
 
-// mayBeCalledAgain ends what is said of a task that cannot go on, though its call is in order.
+// mayBeCalledAgain is the end of the error text for a task that cannot continue although its call is valid.
 const mayBeCalledAgain = ", so it cannot go on: what it did until then stays done, and it may be called again"
 
-// failedTask answers the run of a task that ended since its host had gone; ok is false if that is not why.
+// failedTask answers a task that failed after its process was lost, or returns ok false.
 func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	var lost *runner.LostError
 	var unknown *journal.UnknownError
@@ -109,7 +110,7 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 	return body, wire, true
 }
 
-// askKept has a kept task ask, and waits for the answers.
+// askKept publishes the questions of a kept task and waits for the answers.
 func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	list, complete, err := r.Round(round)
 	if err != nil {

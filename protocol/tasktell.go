@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// wantTasks reads params.notifications.taskIds, leaves out those that are not the caller's, and says which are left.
+// wantTasks reads params.notifications.taskIds, drops tasks of other callers, and returns the remaining IDs.
 func (r *request) wantTasks(ctx context.Context, honoured *rawjson.Object) (ids []string, err error) {
 	list := rawjson.Get(r.params, "notifications", "taskIds")
 	if rawjson.IsNull(list) {
@@ -41,7 +41,7 @@ func (r *request) wantTasks(ctx context.Context, honoured *rawjson.Object) (ids 
 	return ids, nil
 }
 
-// watchTasks has a subscription told of its tasks, until stop is called.
+// watchTasks sends task updates to a subscription until stop is called.
 func (r *request) watchTasks(ctx context.Context, s *subscription.Subscription, ids []string) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -60,8 +60,8 @@ func (r *request) watchTasks(ctx context.Context, s *subscription.Subscription, 
 	return stop, nil
 }
 
-// watchTask tells a session of 2025-11-25 how a task of its own comes on, as long as the session lasts, and asks what
-// it asks where that reaches the client in any case. Elsewhere the client waits in tasks/result for it.
+// watchTask sends status updates of a task to its 2025-11-25 session while the session lasts. It also sends the
+// task's questions if they reach the client outside a request; otherwise the client waits for them in tasks/result.
 func (c *Conn) watchTask(ctx context.Context, id string) {
 	if !c.announcesChanges() {
 		return
@@ -85,7 +85,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	if err != nil {
 		cancel()
 		m.Hear(id, nil)
-		return // its client asks, as it does in any case
+		return // the client polls anyway
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +99,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	}
 }
 
-// askUnbidden puts the questions of a task to its client, which need not wait for them in tasks/result. It does not
-// wait for the answers.
+// askUnbidden sends the questions of a task outside tasks/result and does not wait for the answers.
 func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	m := c.server.tasks
 	m.Go(func() {
@@ -111,7 +110,7 @@ func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	})
 }
 
-// forgetTasks ends what watchTask began.
+// forgetTasks ends all watches of watchTask.
 func (c *Conn) forgetTasks() {
 	c.mu.Lock()
 	stops := c.watched

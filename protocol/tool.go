@@ -55,7 +55,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	return r.frame(o, false), nil
 }
 
-// serveTool performs the call of a tool, once if it has a key.
+// serveTool calls a tool, at most once if the call has an idempotency key.
 func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call, w wish.Wishes) (rawjson.Object, error) {
 	call.DryRun = w.DryRun
 	run := func() (rawjson.Object, error) {
@@ -67,7 +67,7 @@ func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalog
 	return r.server.once().Do(ctx, r.onceCall(t.Name, w.Once), run)
 }
 
-// errNoTool ends a task whose tool has gone.
+// errNoTool ends a task whose tool no longer exists.
 var errNoTool = errors.New("unknown tool")
 
 func (r *request) noTool(name string) error {
@@ -78,7 +78,7 @@ func (r *request) noTool(name string) error {
 	return jsonrpc.InvalidParams("unknown tool: %s", jsonrpc.Clip(name))
 }
 
-// lower is the lesser of the operator's and the client's bounds, of which 0 is none.
+// lower returns the smaller of the operator's and the client's limits. 0 means no limit.
 func lower(operator, client int) answer.Bound {
 	if operator == 0 || client != 0 && client < operator {
 		return answer.Bound{Bytes: client, By: wish.MaxBytes}
@@ -86,7 +86,7 @@ func lower(operator, client int) answer.Bound {
 	return answer.Bound{Bytes: operator, By: "limits.output"}
 }
 
-// runTool has the plugin run the tool. Its answer is checked and cleaned before anything it wrote lasts.
+// runTool runs the tool. Its answer is checked and cleaned before its writes are committed.
 func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o rawjson.Object, err error) {
 	call.Check = func(raw json.RawMessage) (v catalogue.Verdict, err error) {
 		var done answer.Cleaning
@@ -99,8 +99,8 @@ func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o raw
 	return o, err
 }
 
-// checkArguments holds the arguments to the tool's input schema. Wrong arguments are the model's
-// affair, so they are not an error of the protocol.
+// checkArguments validates the arguments against the input schema. Invalid arguments are a tool error for the
+// model, not a protocol error.
 func checkArguments(v *listing.View, t *catalogue.Tool, args json.RawMessage) error {
 	if rawjson.IsNull(args) {
 		args = json.RawMessage("{}")
@@ -124,8 +124,8 @@ func checkArguments(v *listing.View, t *catalogue.Tool, args json.RawMessage) er
 	return nil
 }
 
-// finishTool completes a checked result: structured content is readable as text too where a client
-// may not know it, and a call that failed says what it was refused.
+// finishTool completes a checked result. It adds structured content as text for clients that may not support it,
+// and the denied effects of a failed call.
 func (r *request) finishTool(o *rawjson.Object) {
 	answer.Readable(o, !r.modern)
 	if !answer.Failed(*o) {
@@ -140,7 +140,7 @@ func (r *request) finishTool(o *rawjson.Object) {
 	}
 }
 
-// wishes are what the client says about the call. Only for a caller with a name a call is kept.
+// wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
 func (r *request) wishes() (wish.Wishes, error) {
 	w, err := wish.Read(r.params)
 	if err == nil && w.Once != "" && (r.server.opts.Store == nil || r.conn.opts.Principal == anonymous) {
