@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// callContext is the context of one call. It ends with the caller's, when the call's own time is
-// over, and when the pool stops. Its time can be stopped, which a context's deadline cannot.
+// callContext is the context of one call. It ends with the caller's context, at the call's own deadline, or when the
+// pool stops. Unlike a context deadline, its clock can be paused.
 //
-// A guest that runs looks at the clock now and then. A timer, and whatever else it takes to be woken, is only made for
-// a host function that waits: most calls have none.
+// A running guest polls the clock. The timer and the waiter are created only for a host function that waits, since
+// most calls have none.
 type callContext struct {
 	parent context.Context
-	stop   context.Context // the pool's; nil if that is the parent
+	stop   context.Context // of the pool; nil if parent is that context
 	gate   Gate
 	turn   turn
 	in     *Instance // set while a guest runs for the call
-	// attached is the dialect's.
+	// attached is the value set by Instance.Attach.
 	attached any
-	// hostCalls is what those weigh that the guest made since somebody looked at the clock; it makes one at a time.
+	// hostCalls is the weight of the host calls since the deadline was last checked. A guest makes one at a time.
 	hostCalls int
 
-	cause overtime // why the call ends when its time is over, unless start is set
-	start bool     // it makes an image
+	cause overtime // the deadline error of the call, unless start is set
+	start bool     // the call builds an image
 
 	mu     sync.Mutex
-	waiter context.Context // done when the call ends; nil before somebody waits or the call ended
+	waiter context.Context // done when the call ends; nil until something waits for it or the call ends
 	cancel context.CancelCauseFunc
 	unstop func() bool // of the waiter
 	timer  *time.Timer // of the waiter
-	until  time.Time   // when the time is over; zero while it is stopped
+	until  time.Time   // the deadline; zero while the clock is paused
 	closed bool
 
-	pausing sync.Mutex    // taken before mu
-	left    time.Duration // while the time is stopped
-	waits   int           // pauses under way
-	asking  time.Duration // how long pauses may still last
-	since   time.Time     // when the first pause under way began
+	pausing sync.Mutex    // acquired before mu
+	left    time.Duration // while the clock is paused
+	waits   int           // pauses in progress
+	asking  time.Duration // time left for pauses
+	since   time.Time     // start of the first pause in progress
 }
 
 type callKey struct{}
 
 // callOf returns the call that ctx belongs to, nil if it belongs to none.
 func callOf(ctx context.Context) *callContext {
-	if c, ok := ctx.(*callContext); ok { // as in nearly all of the calls that a guest makes
+	if c, ok := ctx.(*callContext); ok { // the common case for host calls
 		return c
 	}
 	c, _ := ctx.Value(callKey{}).(*callContext)
@@ -54,12 +54,12 @@ func callOf(ctx context.Context) *callContext {
 
 type attachedKey struct{}
 
-// WithAttached returns a context in which a value is attached, as Instance.Attach does for a call.
+// WithAttached returns a context that carries an attached value, as Instance.Attach sets it for a call.
 func WithAttached(ctx context.Context, v any) context.Context {
 	return context.WithValue(ctx, attachedKey{}, v)
 }
 
-// Attached returns what a dialect attached to the instance that serves the call of ctx, nil if there is none.
+// Attached returns the value that a dialect attached to the instance serving the call of ctx, or nil.
 func Attached(ctx context.Context) any {
 	if c, ok := ctx.(*callContext); ok {
 		return c.attached
@@ -67,7 +67,7 @@ func Attached(ctx context.Context) any {
 	return ctx.Value(attachedKey{})
 }
 
-// newCall begins a call that has its turn. It must be closed.
+// newCall begins a call that holds its turn. The caller must close it.
 func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callContext {
 	cause := overtime{"limits.deadline", l.Deadline}
 	if patient {
@@ -77,7 +77,7 @@ func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callC
 		cause: cause, until: time.Now().Add(cause.limit)}
 }
 
-// newStart begins the making of an image, in which nobody can be asked.
+// newStart begins the start of a module for an image, during which no person can be prompted.
 func newStart(ctx context.Context, g Gate, l Limits) *callContext {
 	return &callContext{parent: ctx, gate: g, start: true, until: time.Now().Add(l.Start)}
 }
@@ -91,7 +91,7 @@ func (c *callContext) close() {
 	}
 }
 
-// state is a context that ended as the call did, or did not. Locked by the caller.
+// state returns a context that has ended if and only if the call has. The caller holds mu.
 func (c *callContext) state() context.Context {
 	if c.waiter == nil && c.closed {
 		c.endLocked(nil)
@@ -102,7 +102,7 @@ func (c *callContext) state() context.Context {
 	return c.waiter
 }
 
-// end ends the call. The first cause counts.
+// end ends the call with a cause. Later causes are ignored.
 func (c *callContext) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *callContext) Done() <-chan struct{} {
 	return c.waiter.Done()
 }
 
-// arm has the waiter end when the time is over. Locked by the caller.
+// arm schedules the end of the waiter after left. The caller holds mu.
 func (c *callContext) arm(left time.Duration) {
 	switch {
 	case c.waiter == nil:
@@ -149,7 +149,7 @@ func (c *callContext) arm(left time.Duration) {
 	}
 }
 
-// Value finds the call, its gate, and what is attached to its instance.
+// Value returns the call, its gate, the value attached to its instance, or a value of the parent.
 func (c *callContext) Value(key any) any {
 	switch key.(type) {
 	case callKey:
@@ -165,8 +165,8 @@ func (c *callContext) Value(key any) any {
 	return of.Value(key)
 }
 
-// Err is context.DeadlineExceeded also where the call's own time is over. It looks at the clock itself: a timer comes
-// late when all processors are busy with guests.
+// Err returns context.DeadlineExceeded also when the call's own deadline has passed. It reads the clock itself, since
+// timers fire late while guests occupy all processors.
 func (c *callContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,7 +181,7 @@ func (c *callContext) Err() error {
 	return err
 }
 
-// look ends the call if it is time. Locked by the caller.
+// look ends the call if the pool has stopped or the deadline has passed. The caller holds mu.
 func (c *callContext) look() {
 	switch {
 	case c.stop != nil && c.stop.Err() != nil:
@@ -191,7 +191,7 @@ func (c *callContext) look() {
 	}
 }
 
-// overtime is why the call ends when its time is over.
+// overtime returns the cause of a missed deadline.
 func (c *callContext) overtime() error {
 	if c.start {
 		return errStart
@@ -200,7 +200,7 @@ func (c *callContext) overtime() error {
 	return &cause
 }
 
-// Deadline is when the call's time will be over, unless it is stopped before.
+// Deadline returns the call's deadline, unless its clock is paused, or that of the parent if it is earlier.
 func (c *callContext) Deadline() (time.Time, bool) {
 	until, ok := c.parent.Deadline()
 	c.mu.Lock()

@@ -1,36 +1,36 @@
 // Package runtime runs one untrusted WebAssembly module under limits. It knows nothing of MCP.
 //
-// Two words for two states: a Module is compiled, immutable and shared; an Instance is a Module
-// with a memory of its own, and serves one call at a time.
+// A Module is compiled, immutable and shared. An Instance is a Module with its own memory, and serves one call at a
+// time.
 //
-//	Engine ── Compile ──▶ Module ── NewPool ──▶ Pool ── Call ──▶ answer, or *EndError, or *GuestError
+//	Engine ── Compile ──▶ Module ── NewPool ──▶ Pool ── Call ──▶ result, or *EndError, or *GuestError
 //	   │       rewritten, for fuel │              │
 //	   │       and snapshots       ▼              │ a clean Instance: serve, restore, serve again
 //	   │                   image of a started     │
 //	   │                   Instance, made once ──▶│
 //	   │ host functions, once                     ▼
-//	HostFunc ◀──────── the guest calls ──────── Dialect.Serve (how bytes cross)
+//	HostFunc ◀──────── the guest calls ──────── Dialect.Serve (the ABI)
 //	   │
 //	   ▼
-//	GateFrom(ctx).Ask: all that a call may do to the world
+//	GateFrom(ctx).Ask: every effect of a call
 //
-// What a caller may rely on:
+// Guarantees:
 //
-//   - No call sees anything that another call left behind: memory and globals are those of the image,
-//     byte for byte. A module whose state is not all in them (Module.Clean) gets an instance from
-//     nothing for each call. Only what the operator names StateSession or StatePlugin is shared.
-//   - An instance whose guest trapped, exited, or was ended is never used again.
-//   - A call ends at its deadline or when its context is done, whatever the guest does: every loop and
-//     function takes fuel, and who asks for more is looked at (see package rewrite). Waiting for people
-//     does not count (Pause).
-//   - Fuel is the same for the same work, so that it can be shown and compared (Usage).
-//   - A guest has no more memory than its limit. Modules that would cost the compiler or the host
-//     too much are refused before they are compiled.
-//   - The Pool owns every Instance. Nothing is closed under a call, and nothing of the engine that could
-//     call a guest leaves this package.
-//   - However a call ends, it is told in one way: see EndError.
+//   - A call sees no state of an earlier call: memory, globals, tables and segments are those of the image. A call
+//     under
+//     StateFresh gets a newly started instance. Only StateSession and StatePlugin share state between calls.
+//   - An instance whose guest trapped, exited or was aborted is never reused.
+//   - A call ends at its deadline or when its context is done, regardless of the guest: every loop and function
+//     consumes
+//     fuel, and the deadline is checked at each refill (see package rewrite). Time spent waiting for people does not
+//     count (Pause).
+//   - Fuel is deterministic: the same work consumes the same amount, so it can be reported and compared (Usage).
+//   - A guest has no more memory than its limit. Modules that would cost the compiler or the host too much are
+//     rejected
+//     before compilation.
+//   - The Pool owns every Instance. No instance is closed during a call, and no engine handle that could call a guest
+//     leaves this package.
+//   - Every call that fails ends with an *EndError, unless the guest returned a *GuestError.
 //
-// The engine is wazero. None of its types leaves this package, and no other package imports it.
-//
-// The package is internal to Sallyport in spirit: only the plugin contract is promised to others.
+// The engine is wazero. None of its types leaves this package, and only benchmarks and tests import it elsewhere.
 package runtime

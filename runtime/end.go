@@ -11,15 +11,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
-// The causes for which a call's own context ends.
+// The causes with which a call's own context ends.
 var (
 	errStart   = fmt.Errorf("the start's %w", context.DeadlineExceeded)
 	errDrained = fmt.Errorf("the plugin was closed: %w", context.Canceled)
 )
 
-// overtime is why a call ends whose time is over.
+// overtime is the cause of the end of a call that exceeded its deadline.
 type overtime struct {
-	setting string // which limited it
+	setting string // the setting that limited it
 	limit   time.Duration
 }
 
@@ -31,12 +31,11 @@ func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
 
 func (o *overtime) said() string { return fmt.Sprintf("%s is %s", o.setting, o.limit) }
 
-// maxStack bounds what is kept of a guest's stack: names in it are the guest's, of any length.
+// maxStack bounds the recorded guest stack trace, in bytes: its names come from the guest and have any length.
 const maxStack = 16 << 10
 
-// ended is the single place where what happened to a guest becomes the error of its call. In order:
-// what a host function chose to end it with; an exit; the end of its time; a trap; and whatever
-// remains is a fault of the host.
+// ended is the single place that converts the end of a guest to the error of its call. In order of precedence: the
+// error of an Abort, deadline or cancellation, an exit, a trap. Anything else is a fault of the host.
 func ended(ctx context.Context, err error, mem *image.Memory) error {
 	text, stack := splitStack(err)
 	var abort *abortSignal
@@ -59,7 +58,7 @@ func ended(ctx context.Context, err error, mem *image.Memory) error {
 	return end
 }
 
-// aborted is the end that a host function asked for.
+// aborted returns the end that a host function requested by Abort.
 func aborted(ctx context.Context, err error, stack string) error {
 	var end *EndError
 	var guest *GuestError
@@ -83,7 +82,7 @@ func aborted(ctx context.Context, err error, stack string) error {
 	return e
 }
 
-// outOfTime tells the deadlines from a caller who gave up.
+// outOfTime distinguishes the deadlines from cancellation by the caller.
 func outOfTime(ctx context.Context, err error, stack string) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -107,7 +106,7 @@ func outOfTime(ctx context.Context, err error, stack string) error {
 	return end
 }
 
-// The engine's texts, which it offers no types for.
+// Texts of engine errors, which have no exported types.
 const (
 	trapPrefix    = "wasm error: "
 	stackHeading  = "wasm stack trace:\n\t"
@@ -116,7 +115,7 @@ const (
 	stackExhausted = "the guest trapped: call stack exhausted"
 )
 
-// splitStack takes the guest's stack from the engine's error.
+// splitStack separates the guest's stack trace from the text of an engine error.
 func splitStack(err error) (text, stack string) {
 	text, stack, _ = strings.Cut(err.Error(), stackHeading)
 	if len(stack) > maxStack {
@@ -130,15 +129,14 @@ func trapText(err error, text string) (string, bool) {
 	if errors.As(err, &fault) {
 		return "", false
 	}
-	if text == stackOverflow { // where frames are larger than the count of depth takes them to be
+	if text == stackOverflow { // frames can be larger than the depth counter assumes
 		return "call stack exhausted", true
 	}
 	_, trap, ok := strings.Cut(text, trapPrefix)
 	return trap, ok
 }
 
-// refusal adds to a message that the guest was refused memory: probably, but not surely, the reason
-// why it gave up.
+// refusal returns a message suffix if the guest was denied memory, which is the probable, not the certain cause.
 func refusal(mem *image.Memory) string {
 	if mem == nil || !mem.Refused() {
 		return ""
@@ -154,7 +152,7 @@ func hostFault(err error) *EndError {
 	return &EndError{Kind: KindInternal, Message: "the host failed while it served this call", Err: err}
 }
 
-// bytesText writes a number of bytes as people do.
+// bytesText formats a number of bytes in the largest unit that divides it.
 func bytesText(n uint64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

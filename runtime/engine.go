@@ -15,31 +15,31 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
-// ErrClosed is the cause when an engine, a module or a pool is used after it was closed.
+// ErrClosed is the cause when an engine, a module or a pool is used after Close.
 var ErrClosed = errors.New("closed")
 
-// EngineOptions configure an Engine. A nil pointer means all defaults.
+// EngineOptions configures an Engine. A nil pointer means all defaults.
 type EngineOptions struct {
-	// CacheDir keeps compiled modules between runs; it is made with mode 0700 and refused if others
-	// can write to it. Empty keeps them in memory.
+	// CacheDir keeps compiled modules between runs. It is created with mode 0700, and rejected if others can write to
+	// it. Empty keeps them in memory.
 	CacheDir string
-	// Compiler compiles a module into CacheDir, in another process that calls Precompile; only one that is not
-	// there yet. Nil compiles here, where nothing can stop it. It is called from several goroutines.
+	// Compiler compiles a module into CacheDir, in another process that calls Precompile. It is called only for
+	// modules that are not cached, from several goroutines. Nil compiles in this process, without interruption.
 	Compiler func(ctx context.Context, wasm []byte) error
-	// Host is every function that a guest may import.
+	// Host lists every function that a guest may import.
 	Host []HostFunc
-	// Logger tells about the cache; nil logs nothing.
+	// Logger receives messages about the cache; nil discards them.
 	Logger *slog.Logger
-	// Restore is how memories are made clean; zero is the fastest way that works here.
+	// Restore selects the way to reset memories; zero is the fastest one available.
 	Restore Restore
-	// Kept is the memory of all instances together that are kept for sessions, in bytes; 0 is DefaultKept.
+	// Kept bounds the memory of all kept instances together, in bytes; 0 means DefaultKept.
 	Kept uint64
 }
 
-// Restore is a way to make a memory clean. They differ in speed only; see package image.
+// Restore is a way to reset a memory to its image. The ways differ only in speed; see package image.
 type Restore string
 
-// The ways, of which RestoreCopy works everywhere. One that does not work here is RestoreCopy.
+// The ways to reset a memory. RestoreCopy works everywhere, and replaces one that is unavailable on this system.
 const (
 	RestoreFastest Restore = ""
 	RestoreScan    Restore = "scan"
@@ -47,7 +47,7 @@ const (
 	RestoreCopy    Restore = "copy"
 )
 
-// Restores returns the ways that work here.
+// Restores returns the ways available on this system, slowest first.
 func Restores() []Restore {
 	var all []Restore
 	for _, way := range image.Ways() {
@@ -69,22 +69,22 @@ func (r Restore) best() image.Way {
 	return image.Copy
 }
 
-// Engine compiles modules and holds what all of them share. It is safe for concurrent use.
+// Engine compiles modules and holds the state they share. It is safe for concurrent use.
 type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
-	folder   codecache.Folder // of the cache; "" for one in memory
+	folder   codecache.Folder // of the cache; "" for a cache in memory
 	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
 	way      image.Way
-	empty    *image.Image  // what memories begin with that are no copies
-	compiles chan struct{} // one token for each compilation that runs
+	empty    *image.Image  // initial contents of memories that are not copied from an image
+	compiles chan struct{} // one token for each running compilation
 	users    gauge         // compilations and calls in progress
 	kept     kept
 }
 
-// NewEngine makes an engine. Its host functions are fixed for its life.
+// NewEngine returns a new engine. Its host functions are fixed for its lifetime.
 func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	var opts EngineOptions
 	if o != nil {
@@ -101,7 +101,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithCompilationCache(cache).
 		WithMemoryLimitPages(maxMemory>>16).
-		// Debug information is the guest's: it would be parsed here, and doubles the cost of loading.
+		// Debug information is guest-controlled: it would be parsed in the host, and doubles the cost of loading.
 		WithDebugInfoEnabled(false))
 	host, err := register(ctx, r, opts.Host)
 	if err == nil {
@@ -133,9 +133,8 @@ func openCache(dir string) (codecache.Folder, wazero.CompilationCache, error) {
 	return folder, c, nil
 }
 
-// Close waits until no call and no compilation is in progress, then gives everything back. Compile
-// and Pool.Call fail from now on. If ctx is done first, nothing is given back and its error is
-// returned; Close may then be called again.
+// Close waits until no call and no compilation is in progress, then releases all resources. Compile and Pool.Call fail
+// from then on. If ctx is done first, Close releases nothing and returns an error; it may be called again.
 func (e *Engine) Close(ctx context.Context) error {
 	select {
 	case <-e.users.close():

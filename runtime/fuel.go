@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// slice is how many units of fuel a guest gets at once: it looks up at least every half a millisecond or so, and
-	// far more often if its compiler makes large functions of which a part runs, as Go does, at a cost of less
-	// than one per cent.
+	// slice is the fuel granted at once, in units: a guest reaches refill at least every half a millisecond or so, and
+	// far more often if its compiler makes large functions of which a part runs, as Go does. The cost is less than one
+	// per cent.
 	slice = 1_000_000
 	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
 	maxDepth = 1 << 16
-	// lookEvery is after how many host calls that are quick somebody looks whether the call is over, and lookEveryCalls
-	// after how many of the others: a slice has room for thousands of them, each of which may take a while.
+	// lookEvery is the number of Quick host calls between two checks of the deadline, and lookEveryCalls that of other
+	// host calls: a slice has room for thousands of them, each of which may take a while.
 	lookEvery      = 256
 	lookEveryCalls = 16
 )
 
-// tank is the fuel of an instance. A unit is about one instruction; what a call needs is the same each time
-// that the same code does the same.
+// tank is the fuel of an instance. A unit is about one instruction, and the count is deterministic.
 type tank struct {
 	fuel, depth api.MutableGlobal
 	granted     int64 // in this call, so far
-	budget      int64 // of this call; 0 is no bound
+	budget      int64 // of this call; 0 means unlimited
 }
 
-// fill begins a call.
+// fill resets fuel and depth for a new call.
 func (t *tank) fill(budget uint64) {
 	t.granted, t.budget = slice, int64(min(budget, 1<<62))
 	if t.budget > 0 {
@@ -42,10 +41,10 @@ func (t *tank) fill(budget uint64) {
 	t.depth.Set(maxDepth)
 }
 
-// spent is how much fuel was used in this call.
+// spent returns the fuel consumed in this call.
 func (t *tank) spent() int64 { return t.granted - int64(t.fuel.Get()) }
 
-// refill returns what the counter is to be, or why the call ends.
+// refill returns the new value of the fuel counter, or the error that ends the call.
 func (t *tank) refill() (int64, error) {
 	if int64(t.depth.Get()) < 0 {
 		return 0, &EndError{Kind: KindTrap, Message: stackExhausted, Err: errors.New(stackOverflow)}
@@ -60,7 +59,8 @@ func (t *tank) refill() (int64, error) {
 	return next, nil
 }
 
-// drain takes what is left of the slice, so that the guest looks up as soon as it can. What is spent stays as it is.
+// drain removes the rest of the slice, so that the guest reaches refill as soon as possible. The fuel spent is
+// unchanged.
 func (t *tank) drain() {
 	if left := int64(t.fuel.Get()); left >= 0 {
 		t.granted -= left + 1
@@ -68,7 +68,7 @@ func (t *tank) drain() {
 	}
 }
 
-// registerRefill offers the function that the code of every guest calls when its fuel is used up.
+// registerRefill exports the function that rewritten code calls when its fuel is used up.
 func registerRefill(ctx context.Context, r wazero.Runtime) error {
 	_, err := r.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(refill), nil, []api.ValueType{api.ValueTypeI64}).
@@ -76,7 +76,7 @@ func registerRefill(ctx context.Context, r wazero.Runtime) error {
 	return err
 }
 
-// refill is where a guest that runs can be ended.
+// refill is the point where a running guest can be interrupted.
 func refill(ctx context.Context, stack []uint64) {
 	c := callOf(ctx)
 	if c == nil || c.in == nil {
@@ -92,8 +92,8 @@ func refill(ctx context.Context, stack []uint64) {
 	stack[0] = uint64(next)
 }
 
-// asked counts a host call by its weight. A guest whose call is over then comes to refill soon, whatever slice it has
-// left.
+// asked counts a host call by its weight. If the call is over, the guest reaches refill soon, regardless of the rest
+// of its slice.
 func (c *callContext) asked(ctx context.Context, weight int) {
 	if c.hostCalls += weight; c.hostCalls < lookEvery {
 		return
@@ -104,7 +104,7 @@ func (c *callContext) asked(ctx context.Context, weight int) {
 	}
 }
 
-// over is why the call, or the part of it that ctx belongs to, is over; nil if it goes on.
+// over returns why the call, or the part of it that ctx belongs to, is over; nil while it runs.
 func (c *callContext) over(ctx context.Context) error {
 	if err := c.Err(); err != nil || ctx == context.Context(c) {
 		return err

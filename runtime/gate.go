@@ -6,12 +6,11 @@ import (
 	"io"
 )
 
-// Gate is all that one call may ask of the world outside its sandbox. Each call has its own, and
-// one value checks, records and performs every effect; hostfuncs.Gate is the implementation.
+// Gate is the reference monitor of one call: one value checks, records and performs every effect outside the sandbox.
+// Each call has its own. hostfuncs.Gate implements it.
 type Gate interface {
-	// Ask performs what the guest asked for: an MCP method or one of Sallyport's own, with its
-	// params as raw JSON (nil if absent), and returns the raw result. A refusal or a failure is an
-	// *AskError. Bodies cross as streams.
+	// Ask performs a guest request: an MCP method or one of Sallyport's own, with its params as raw JSON (nil if
+	// absent). It returns the raw result. A denial or a failure is an *AskError. Bodies cross as streams.
 	Ask(ctx context.Context, method string, params json.RawMessage, s Streams) (json.RawMessage, error)
 }
 
@@ -19,28 +18,28 @@ type Gate interface {
 type Question struct {
 	Method string
 	Params json.RawMessage // nil if absent
-	// Key is the guest's own name for it, which a client may get to see; "" if it has none.
+	// Key is the guest's own name for the question, which may be shown to a client; "" if it has none.
 	Key string
 }
 
-// Answer is what became of one Question. Err is an *AskError that the guest may be told, or else ends
-// the call, as an error of Gate.Ask does.
+// Answer is the outcome of one Question. An Err that is an *AskError may be returned to the guest; any other error
+// ends the call, as an error of Gate.Ask does.
 type Answer struct {
 	Result json.RawMessage
 	Err    error
 }
 
-// Rounds is met by a Gate that can be asked for several things at once, so that a person is asked once.
+// Rounds is implemented by a Gate that accepts several requests at once, so that a person is prompted once.
 type Rounds interface {
 	// AskRound performs the questions and returns as many answers, in the same order.
 	AskRound(ctx context.Context, round []Question, s Streams) []Answer
 }
 
-// Streams are the byte streams of one call; a dialect implements them.
+// Streams holds the byte streams of one call; a dialect implements it.
 type Streams interface {
-	// Open gives the guest a stream that reads r, and closes r with the stream or the call.
+	// Open creates a stream for the guest that reads r, and closes r with the stream or the call.
 	Open(r io.ReadCloser) (id uint32, err error)
-	// Take ends a stream that the guest wrote and returns what it holds, once. Size is in bytes.
+	// Take ends a stream that the guest wrote and returns its contents, once. The size is in bytes.
 	Take(id uint32) (r io.ReadCloser, size int64, err error)
 }
 
@@ -51,7 +50,7 @@ func WithGate(ctx context.Context, g Gate) context.Context {
 	return context.WithValue(ctx, gateKey{}, g)
 }
 
-// GateFrom returns the gate of the call that ctx belongs to, nil outside a call.
+// GateFrom returns the gate of the call that ctx belongs to, or nil outside a call.
 func GateFrom(ctx context.Context) Gate {
 	if c, ok := ctx.(*callContext); ok {
 		return c.gate

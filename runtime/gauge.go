@@ -2,16 +2,15 @@ package runtime
 
 import "sync"
 
-// gauge counts who is inside. Once it is closed nobody enters any more, and drained is closed when
-// the last has left. The zero gauge is open and empty.
+// gauge counts users of a resource. After close, enter fails, and drained is closed when the last user has left. The
+// zero gauge is open and empty.
 type gauge struct {
 	mu      sync.Mutex
 	n       int
 	drained chan struct{} // nil while open
 }
 
-// enter counts one more, unless the gauge is closed or max are inside already; below zero means
-// that there is no maximum.
+// enter adds a user, unless the gauge is closed or already has max users. A negative max means unlimited.
 func (g *gauge) enter(max int) (ok, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -33,7 +32,7 @@ func (g *gauge) leave() {
 	}
 }
 
-// close lets nobody in from now on and returns a channel that is closed when nobody is inside.
+// close rejects new users and returns a channel that is closed when none is left.
 func (g *gauge) close() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// value is what a global holds; the upper half is that of a v128.
+// value is the value of a global; the upper half is used by v128 only.
 type value [2]uint64
 
 // global is a mutable global of an instance.
 type global struct {
-	api.MutableGlobal // nil for a v128, whose upper half the engine's API drops
+	api.MutableGlobal // nil for a v128, since the engine's API drops its upper half
 	get, set          *function
 }
 

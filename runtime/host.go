@@ -13,26 +13,25 @@ type exitSignal struct{ code uint32 }
 
 func (s *exitSignal) Error() string { return fmt.Sprintf("exit code %d", s.code) }
 
-// abortSignal carries an error in the same way.
+// abortSignal carries an error from a host function through the guest's frames.
 type abortSignal struct{ err error }
 
 func (s *abortSignal) Error() string { return s.err.Error() }
 func (s *abortSignal) Unwrap() error { return s.err }
 
-// Exit ends the guest with an exit code. Only a host function may call it; it does not return.
-// The call that the guest was serving ends with KindExit.
+// Exit ends the guest with an exit code; its call ends with KindExit. Only a host function may call it; it does not
+// return.
 func Exit(code uint32) { panic(&exitSignal{code}) }
 
-// Abort ends the guest with an error. Only a host function may call it; it does not return.
-// An *EndError or a *GuestError becomes the end of the call as it is, an *AskError lends it kind and
-// message, the error of a context means that the call was out of time, and anything else is a
-// fault of the host.
+// Abort ends the guest with an error. Only a host function may call it; it does not return. An *EndError or a
+// *GuestError becomes the end of the call unchanged, an *AskError supplies kind and message, a context error means
+// deadline or cancellation, and any other error is a fault of the host.
 func Abort(err error) { panic(&abortSignal{err}) }
 
-// hostKey names a host function.
+// hostKey identifies a host function.
 type hostKey struct{ module, name string }
 
-// register makes the host functions known to the engine, each module once.
+// register adds the host functions to the engine, each module once.
 func register(ctx context.Context, r wazero.Runtime, funcs []HostFunc) (map[hostKey]HostFunc, error) {
 	known := make(map[hostKey]HostFunc, len(funcs))
 	builders := make(map[string]wazero.HostModuleBuilder)
@@ -57,8 +56,8 @@ func register(ctx context.Context, r wazero.Runtime, funcs []HostFunc) (map[host
 	return known, nil
 }
 
-// bridge lets the engine call a host function without reflection. A result that the function leaves alone is
-// zero, or else what another call left on the engine's stack.
+// bridge adapts a host function to the engine without reflection. It clears the results, since the engine's stack may
+// hold values of an earlier call.
 func bridge(f HostFunc) api.GoModuleFunc {
 	params := len(f.Params)
 	return func(ctx context.Context, m api.Module, stack []uint64) {

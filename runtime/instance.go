@@ -14,41 +14,40 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// Instance is a module with a memory of its own. A dialect gets it in Serve and uses it there, on that
-// goroutine, until Serve returns; it must not be kept, and nothing can close it meanwhile. When Serve
-// is entered the module's start-up code has run.
+// Instance is a module with its own memory. A dialect uses it on the goroutine of Serve until Serve returns, and must
+// not keep it; it is not closed meanwhile. The module's start-up code has run before Serve is called.
 type Instance struct {
 	module  *Module
 	limits  Limits
-	from    *template // what it is a copy of, nil if of nothing
+	from    *template // the template it was copied from, or nil
 	mod     api.Module
 	memory  *image.Memory
-	view    Memory // of it, for host functions
+	view    Memory // of memory, for host functions
 	tank    tank
 	globals []global
-	refs    *refs // nil if the module changes none
+	refs    *refs // nil if the module changes no references
 	funcs   map[string]*function
 
-	call  *callContext // the call it serves, nil between calls
-	busy  bool         // the guest is running, or was when it broke
-	since time.Time    // when it began to be idle
+	call  *callContext // the call being served, nil between calls
+	busy  bool         // the guest is running, or was when it failed
+	since time.Time    // start of the idle time
 }
 
-// function is an exported function, with room for its parameters and results. Looking one up costs more than
-// many a call.
+// function is an exported function with a stack for its parameters and results. It is cached because a lookup costs
+// more than many a call.
 type function struct {
 	api.Function
 	stack []uint64
 }
 
-// HasExport tells whether the module exports a function of this name.
+// HasExport reports whether the module exports a function of this name.
 func (in *Instance) HasExport(name string) bool { return in.module.HasExport(name) }
 
-// Limits returns the limits of the call, without zero fields. Answers are bounded by the dialect.
+// Limits returns the limits of the call, without zero fields. The dialect enforces Output.
 func (in *Instance) Limits() Limits { return in.limits }
 
-// Memory returns the instance's memory; a module without one has a memory of no bytes. Views of it are gone
-// when Serve returns.
+// Memory returns the instance's memory; a module without one has an empty memory. Views of it are invalid after Serve
+// returns.
 func (in *Instance) Memory() Memory {
 	if in.call == nil {
 		return noMemory{}
@@ -56,7 +55,7 @@ func (in *Instance) Memory() Memory {
 	return in.view
 }
 
-// Attach keeps a value for the host functions of the dialect, which get it from Attached. It is gone when Serve
+// Attach sets a value for the host functions of the dialect, which read it with Attached. It is cleared after Serve
 // returns.
 func (in *Instance) Attach(v any) {
 	if in.call != nil {
@@ -64,9 +63,9 @@ func (in *Instance) Attach(v any) {
 	}
 }
 
-// Call runs an exported function and returns its result, or zero if it has none. ctx must be the one
-// given to Serve or made from it. The error is an *EndError, or what a host function gave to Abort
-// if that is a *GuestError; after an error the guest cannot be called again.
+// Call runs an exported function and returns its result, or zero if it has none. ctx must be the one given to Serve or
+// derived from it. The error is an *EndError, or a *GuestError that a host function passed to Abort. After an error
+// the guest cannot be called again.
 func (in *Instance) Call(ctx context.Context, export string, params ...uint64) (uint64, error) {
 	if err := in.callable(ctx, export, len(params)); err != nil {
 		return 0, err
@@ -74,13 +73,13 @@ func (in *Instance) Call(ctx context.Context, export string, params ...uint64) (
 	return in.run(ctx, export, params...)
 }
 
-// run calls a function that is there and takes so many parameters.
+// run calls an exported function without checking its existence and parameter count.
 func (in *Instance) run(ctx context.Context, export string, params ...uint64) (uint64, error) {
 	f := in.function(export)
 	copy(f.stack, params)
 	in.busy = true
 	if err := f.CallWithStack(ctx, f.stack); err != nil {
-		return 0, ended(ctx, err, in.memory) // and stay busy: what a broken guest holds is not to be trusted
+		return 0, ended(ctx, err, in.memory) // busy stays set, since the state of a failed guest is undefined
 	}
 	in.busy = false
 	if len(f.Definition().ResultTypes()) == 0 {
@@ -94,7 +93,7 @@ func (in *Instance) function(export string) *function {
 	if f == nil {
 		f = &function{Function: in.mod.ExportedFunction(export)}
 		d := f.Definition()
-		// A v128 takes two places.
+		// A v128 takes two slots.
 		f.stack = make([]uint64, 2*max(len(d.ParamTypes()), len(d.ResultTypes()), 1))
 		in.funcs[export] = f
 	}
@@ -120,7 +119,7 @@ func (in *Instance) callable(ctx context.Context, export string, params int) err
 	return nil
 }
 
-// Check tells whether an exported function has exactly this type; the error is an *EndError.
+// Check verifies the exact type of an exported function. The error is an *EndError.
 func (in *Instance) Check(export string, params, results []ValueType) error {
 	x, ok := in.module.binary[export]
 	if !ok {
@@ -133,7 +132,7 @@ func (in *Instance) Check(export string, params, results []ValueType) error {
 	return nil
 }
 
-// instantiate makes an instance whose memory is the one given, which it owns from now on. None of its code has run.
+// instantiate returns an instance that owns the given memory. None of its code has run.
 func (m *Module) instantiate(ctx context.Context, l Limits, memory *image.Memory) (*Instance, error) {
 	mod, err := m.engine.runtime.InstantiateModule(
 		experimental.WithMemoryAllocator(ctx, allocator{memory}), m.compiled,
@@ -150,7 +149,7 @@ func (m *Module) instantiate(ctx context.Context, l Limits, memory *image.Memory
 	return in, nil
 }
 
-// find looks up what the rewriter added.
+// find looks up the exports that the rewriter added.
 func (in *Instance) find() error {
 	var ok bool
 	if in.tank.fuel, ok = in.mod.ExportedGlobal(rewrite.FuelGlobal).(api.MutableGlobal); !ok {
@@ -185,20 +184,20 @@ func (in *Instance) begin(c *callContext) {
 	in.tank.fill(in.limits.Fuel)
 }
 
-// end unbinds it. It tells whether the guest ended as it should, so that the instance can serve again.
+// end unbinds the instance. It reports whether the guest ended normally, so that the instance can serve again.
 func (in *Instance) end() (intact bool) {
 	in.call.in, in.call.attached, in.call = nil, nil, nil
 	return !in.busy
 }
 
-// close gives the instance back. No call is in it.
+// close releases the instance. No call may be in progress.
 func (in *Instance) close() {
-	// The error could only come from files, which the engine opens none of.
+	// An error could only come from files, and the engine opens none.
 	_ = in.mod.Close(context.Background())
-	in.memory.Free() // which a module without a memory never took
+	in.memory.Free() // a module without a memory did not take it
 }
 
-// size is how many bytes of memory it has.
+// size returns the length of its memory in bytes.
 func (in *Instance) size() uint64 {
 	if in.memory == nil {
 		return 0

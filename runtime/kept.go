@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// DefaultKept is the memory of all instances together that are kept for sessions, in bytes.
+// DefaultKept is the default limit of the memory of all kept instances together, in bytes.
 const DefaultKept = 1 << 30
 
 const (
-	// idleSession is how long the instance of a session that nobody uses is kept.
+	// idleSession is how long an unused session instance is kept.
 	idleSession = time.Hour
-	// keptOverhead is what an instance counts beside its memory, tables, segments and globals: the engine keeps more for it.
+	// keptOverhead is the engine's own cost of an instance, in bytes, beside its memory, tables, segments and globals.
 	keptOverhead = 256 << 10
-	// maxLost is how many sessions are remembered that lost their instances, to tell their next calls.
+	// maxLost bounds the sessions recorded as evicted, whose next calls are told.
 	maxLost = 16 << 10
 )
 
-// kept holds the instances of all plugins that live longer than a call, while they serve none. They share one budget of
-// bytes: over it, whoever has most loses the one unused for longest, so that nobody's sessions take those of others away.
+// kept holds the idle instances of StateSession and StatePlugin, of all plugins. They share one budget of bytes. Over
+// it, the owner with the most bytes loses its least recently used instance, so that one owner cannot evict the
+// sessions of others.
 type kept struct {
 	max uint64
 
@@ -30,23 +31,23 @@ type kept struct {
 	homes map[keptKey]*keeper
 	of    map[keptOwner]*keptShare
 	lost  map[keptKey]*list.Element // of keptLoss
-	order list.List                 // of lost, the oldest first
-	timer *time.Timer               // runs while there are some
+	order list.List                 // of lost, oldest first
+	timer *time.Timer               // runs while instances are kept
 }
 
-// keptKey names the instance of a session of a plugin; that of all sessions is "".
+// keptKey identifies the instance of a session of a plugin; session is "" under StatePlugin.
 type keptKey struct {
 	pool    *Pool
 	session string
 }
 
-// keptOwner is whose share an instance counts for: a caller's, or for one that serves all callers its plugin's own.
+// keptOwner is the owner that an instance is charged to: a caller, or the plugin itself under StatePlugin.
 type keptOwner struct {
 	caller string
 	pool   *Pool
 }
 
-// keptShare is what one owner has, the longest unused first.
+// keptShare holds the instances of one owner, least recently used first.
 type keptShare struct {
 	bytes uint64
 	idle  list.List // of *keeper
@@ -57,17 +58,18 @@ type keptLoss struct {
 	why string
 }
 
-// keeper has the instance of one session. Whose call has the turn may use it: the queue lets in one at a time.
+// keeper holds the instance of one session. Only the call with the turn may use it: the queue admits one at a time.
 type keeper struct {
 	key   keptKey
 	owner keptOwner
-	in    *Instance // nil before the first call, and after the guest broke
+	in    *Instance // nil before the first call, and after the guest failed
 	bytes uint64
 	used  time.Time
 	place *list.Element
 }
 
-// keep returns the keeper for a call; nil if no instance is kept for it. A session that lost its instance learns it, once.
+// keep returns the keeper for a call, or nil if its instance is not kept. A session that lost its instance gets an
+// error, once.
 func (p *Pool) keep(t *ticket) (*keeper, error) {
 	if !t.kept {
 		return nil, nil
@@ -99,7 +101,7 @@ func (p *Pool) keptInstance(c *callContext, k *keeper) (*Instance, error) {
 	return p.clean(c)
 }
 
-// take takes an instance out, nil if there is none. why is not empty if it was given up.
+// take removes and returns an instance, nil if there is none. why is set if it was evicted.
 func (k *kept) take(key keptKey) (in *Instance, why string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +116,7 @@ func (k *kept) take(key keptKey) (in *Instance, why string) {
 	return nil, why
 }
 
-// Keep changes EngineOptions.Kept.
+// Keep changes the limit set by EngineOptions.Kept; 0 means DefaultKept.
 func (e *Engine) Keep(bytes uint64) {
 	k := &e.kept
 	k.mu.Lock()
@@ -124,7 +126,7 @@ func (e *Engine) Keep(bytes uint64) {
 	closeAll(gone)
 }
 
-// put keeps an instance, and gives up those for which there is no room.
+// put keeps an instance, and evicts those over the budget.
 func (k *kept) put(h *keeper) {
 	h.bytes, h.used = h.in.size()+h.in.module.beside+keptOverhead, time.Now()
 	k.mu.Lock()
@@ -134,7 +136,7 @@ func (k *kept) put(h *keeper) {
 	closeAll(gone)
 }
 
-// fit takes out what is over the budget.
+// fit removes the instances over the budget and returns them.
 func (k *kept) fit() (gone []*keeper) {
 	for k.bytes > k.max {
 		spare := k.spare()
@@ -171,7 +173,7 @@ func (k *kept) remove(h *keeper) {
 	}
 }
 
-// spare is the instance that gives way: of the owner who has most, the one unused for longest.
+// spare returns the instance to evict: the least recently used one of the owner with the most bytes.
 func (k *kept) spare() *keeper {
 	var most *keptShare
 	for _, s := range k.of {
@@ -182,7 +184,7 @@ func (k *kept) spare() *keeper {
 	return most.idle.Front().Value.(*keeper)
 }
 
-// lose takes an instance out and notes it for the session's next call.
+// lose evicts an instance and records it for the session's next call.
 func (k *kept) lose(h *keeper, why string) {
 	k.remove(h)
 	k.lost[h.key] = k.order.PushBack(keptLoss{h.key, why})
@@ -196,14 +198,14 @@ func (k *kept) forget(e *list.Element) {
 	k.order.Remove(e)
 }
 
-// arm has the instances looked at later. Locked by the caller.
+// arm schedules trim. The caller holds mu.
 func (k *kept) arm() {
 	if k.timer == nil && len(k.homes) > 0 {
 		k.timer = time.AfterFunc(idleSession, k.trim)
 	}
 }
 
-// trim gives up the instances that nobody used for long; those that serve all callers stay.
+// trim evicts session instances that were idle for idleSession; those of StatePlugin stay.
 func (k *kept) trim() {
 	var gone []*keeper
 	k.mu.Lock()
@@ -219,7 +221,7 @@ func (k *kept) trim() {
 	closeAll(gone)
 }
 
-// drop closes the instances of a pool, none of whose calls is in progress.
+// drop closes the instances of a pool that has no call in progress.
 func (k *kept) drop(p *Pool) {
 	var gone []*keeper
 	k.mu.Lock()

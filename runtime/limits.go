@@ -18,24 +18,24 @@ const (
 	DefaultTask     = time.Hour
 )
 
-// DefaultConcurrency is two calls for each core, since many a call waits for something: at least 4, and at most 64.
+// DefaultConcurrency returns two calls for each core, since many calls wait: at least 4, and at most 64.
 func DefaultConcurrency() int { return min(max(2*goruntime.GOMAXPROCS(0), 4), 64) }
 
-// Limits bound the calls of one plugin. A zero field means its default, which is named last.
+// Limits bounds the calls of one plugin. A zero field means its default, given last in its comment.
 type Limits struct {
 	Memory      uint64        // bytes of linear memory of one instance; 64 MiB, at most 4 GiB − 64 KiB
-	Deadline    time.Duration // of one call, from its start to its answer; 30 s
+	Deadline    time.Duration // of one call, from its start to its result; 30 s
 	Task        time.Duration // of a patient call, in place of Deadline; 1 h
-	Output      int           // bytes of one answer; 256 KiB
+	Output      int           // bytes of one result; 256 KiB
 	Concurrency int           // calls that run at the same time (see queue); DefaultConcurrency
-	Queue       int           // calls that may wait for their turn; 1024; below zero: none
-	Wait        time.Duration // of a call for its turn, which is no part of its deadline; as long as Deadline
-	Start       time.Duration // of bringing up an instance, within the deadline; 10 s
-	Fuel        uint64        // units of one call, about one instruction each; no bound
+	Queue       int           // calls that may wait for their turn; 1024; negative: none
+	Wait        time.Duration // of a call for its turn, which does not count towards its deadline; Deadline
+	Start       time.Duration // of starting an instance, within the deadline; 10 s
+	Fuel        uint64        // units of one call, about one instruction each; unlimited
 	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
 }
 
-// CheckStart refuses a limit below the memory that an instance starts with, and what it takes beside that.
+// CheckStart rejects a limit below the initial memory of an instance plus the host memory it needs beside, in bytes.
 func (l Limits) CheckStart(memory, beside uint64) error {
 	limit := l.WithDefaults().Memory
 	switch {
@@ -56,7 +56,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Task = cmp.Or(l.Task, DefaultTask)
 	l.Output = cmp.Or(l.Output, DefaultOutput)
 	l.Concurrency = max(cmp.Or(l.Concurrency, DefaultConcurrency()), 1)
-	l.Queue = cmp.Or(l.Queue, DefaultQueue) // below zero stays so, or it would be a default again
+	l.Queue = cmp.Or(l.Queue, DefaultQueue) // a negative value stays, or it would become the default again
 	l.Wait = cmp.Or(l.Wait, l.Deadline)
 	l.Start = cmp.Or(l.Start, DefaultStart)
 	l.Ask = cmp.Or(l.Ask, DefaultAsk)

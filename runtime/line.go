@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// line is one kind of call: how many run, for whom, and who waits in which order. A queue's lock guards it.
+// line holds the running and waiting calls of one kind (plain calls or tasks). A queue's lock guards it.
 type line struct {
 	places, spare int
 	running       int
 	held          map[holder]int
-	usual         time.Duration // what a call has taken, lately
+	usual         time.Duration // moving average of a call's duration
 
 	waiting int
-	last    uint64    // how many have waited
-	back    list.List // of *ticket: paused calls that wait for their turn; they are not counted
+	last    uint64    // number of the last ticket that waited
+	back    list.List // of *ticket: paused calls that wait for their turn; not counted in waiting
 	shares  map[holder]*share
-	order   list.List // of *share: whose turn is next
+	order   list.List // of *share: in order of their turns
 }
 
-// share is what waits of one holder. Its sessions take turns.
+// share holds the waiting calls of one holder. Its sessions take turns.
 type share struct {
 	n        int
 	sessions map[string]*strand
@@ -28,14 +28,14 @@ type share struct {
 	who      holder
 }
 
-// strand is what waits for one session, in the order it came.
+// strand holds the waiting calls of one session, in order of arrival.
 type strand struct {
 	session string
 	waiting list.List // of *ticket
 	place   *list.Element
 }
 
-// position is where a ticket waits.
+// position is the place of a waiting ticket.
 type position struct {
 	share  *share
 	strand *strand
@@ -51,7 +51,7 @@ func (l *line) open(who holder) bool {
 	return l.running < l.places || l.running < l.places+l.spare && l.held[who] == 0
 }
 
-// waits is how many calls of a holder wait.
+// waits returns the number of waiting calls of a holder.
 func (l *line) waits(who holder) int {
 	if s := l.shares[who]; s != nil {
 		return s.n
@@ -59,7 +59,7 @@ func (l *line) waits(who holder) int {
 	return 0
 }
 
-// longest is the holder with the most calls that wait, nil if none do.
+// longest returns the share with the most waiting calls, or nil.
 func (l *line) longest() (found *share) {
 	for _, s := range l.shares {
 		if found == nil || s.n > found.n {
@@ -69,7 +69,7 @@ func (l *line) longest() (found *share) {
 	return found
 }
 
-// newest is the call that came last.
+// newest returns the call that arrived last.
 func (s *share) newest() *ticket {
 	var found *ticket
 	for _, st := range s.sessions {
@@ -80,7 +80,7 @@ func (s *share) newest() *ticket {
 	return found
 }
 
-// add has a ticket wait.
+// add puts a ticket into the line.
 func (l *line) add(t *ticket) {
 	l.last++
 	t.number = l.last
@@ -105,7 +105,7 @@ func (l *line) add(t *ticket) {
 	l.waiting++
 }
 
-// remove takes a ticket out of those that wait.
+// remove takes a waiting ticket out of the line.
 func (l *line) remove(t *ticket) {
 	at := t.place
 	t.place = position{}
@@ -125,8 +125,8 @@ func (l *line) remove(t *ticket) {
 	}
 }
 
-// take takes out the ticket whose turn it is, nil if there is none for whom there is a place. busy are the kept
-// instances that serve a call. Who was served goes behind the others.
+// take removes and returns the next ticket that has a place, or nil. busy are the kept instances that serve a call.
+// The holder served moves behind the others.
 func (l *line) take(busy map[string]bool) *ticket {
 	for e := l.back.Front(); e != nil; e = e.Next() {
 		if t := e.Value.(*ticket); l.open(t.who) {
@@ -148,7 +148,7 @@ func (l *line) take(busy map[string]bool) *ticket {
 	return nil
 }
 
-// first is the ticket of a share whose turn it is.
+// first returns the next ticket of a share, or nil if all wait for busy instances.
 func (s *share) first(busy map[string]bool) *ticket {
 	for e := s.order.Front(); e != nil; e = e.Next() {
 		st := e.Value.(*strand)
@@ -162,7 +162,7 @@ func (s *share) first(busy map[string]bool) *ticket {
 	return nil
 }
 
-// leave gives a place back.
+// leave releases the place of a ticket.
 func (l *line) leave(t *ticket) {
 	l.running--
 	if l.held[t.who]--; l.held[t.who] == 0 {

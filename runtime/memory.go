@@ -10,19 +10,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// maxMemory is the largest memory an instance can have: one page less than the whole address space
-// keeps every size within 32 bits.
+// maxMemory is the largest memory of an instance, in bytes: one page less than the whole address space keeps every
+// size within 32 bits.
 const maxMemory = (1<<16 - 1) * wasmbin.PageSize
 
-// allocator gives an instance its memory: it has one.
+// allocator provides the memory of one instance.
 type allocator struct{ memory *image.Memory }
 
 var _ experimental.MemoryAllocator = allocator{}
 
 func (a allocator) Allocate(_, _ uint64) experimental.LinearMemory { return a.memory }
 
-// shrink tells the engine that a memory which had grown is as long as p again. The engine can only be told of growth:
-// it is given all but the last page, and then grows by that one. False means that it cannot be told.
+// shrink sets the engine's view of a memory that had grown back to p. The engine supports growth only, so it gets all
+// but the last page and then grows by that one. False means that the engine's structure is unknown.
 func shrink(mem api.Memory, p []byte) bool {
 	if len(p) < wasmbin.PageSize {
 		return false
@@ -48,8 +48,7 @@ func (noMemory) Size() uint32                            { return 0 }
 func (noMemory) Read(offset, size uint32) ([]byte, bool) { return nil, offset == 0 && size == 0 }
 func (noMemory) Write(offset uint32, p []byte) bool      { return offset == 0 && len(p) == 0 }
 
-// memoryOf returns the memory of a running module. Where there is none the engine answers with a
-// nil pointer inside an interface.
+// memoryOf returns the memory of a running module. Without one, the engine returns a nil pointer inside an interface.
 func memoryOf(m api.Module) Memory {
 	mem := m.Memory()
 	if mem == nil || reflect.ValueOf(mem).IsNil() {

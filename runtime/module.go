@@ -18,17 +18,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// ErrImport is the cause when a module imports what no host function offers.
+// ErrImport is the cause when a module has imports that no host function provides.
 var ErrImport = errors.New("missing imports")
 
-// Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any
-// number of pools from one Module; it is cheap to keep and costs no memory per call by itself.
+// Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any number of pools
+// from one Module; by itself it costs no memory per call.
 type Module struct {
 	engine   *Engine
 	compiled wazero.CompiledModule
 	binary   exports
-	minimum  uint64 // bytes of memory at the start
-	beside   uint64 // bytes of the host's memory that an instance takes beside that
+	minimum  uint64 // initial memory in bytes
+	beside   uint64 // bytes of host memory of an instance, beside its linear memory
 	info     *rewrite.Info
 
 	mu   sync.Mutex
@@ -36,12 +36,12 @@ type Module struct {
 	gone bool
 }
 
-// exports is what is kept of a module's binary.
+// exports are a module's exported functions by name.
 type exports map[string]wasmbin.Export
 
-// Compile checks a module and compiles it, or takes it from the cache. It refuses what is over a
-// static limit, and a module with imports that no host function answers: the error then names all of
-// them. Compiling here cannot be interrupted: ctx ends the wait for a free processor, and the work of a Compiler.
+// Compile checks a module and compiles it, or takes it from the cache. It rejects modules over a static limit, and
+// modules with missing imports, all of which the error names up to a limit. Compilation in this process cannot be
+// interrupted: ctx ends the wait for a free processor, and the work of a Compiler.
 func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if ok, _ := e.users.enter(-1); !ok {
 		return nil, fmt.Errorf("engine: %w", ErrClosed)
@@ -82,7 +82,7 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 
 func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, info *rewrite.Info) *Module {
 	m := &Module{engine: e, compiled: compiled, binary: make(exports), info: info, refs: 1}
-	for i := range info.Data { // else the whole file would be kept for them
+	for i := range info.Data { // a slice would keep the whole file alive
 		info.Data[i].Bytes = bytes.Clone(info.Data[i].Bytes)
 	}
 	for _, x := range b.Exports {
@@ -94,7 +94,7 @@ func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, inf
 	return m
 }
 
-// StartMemory is how many bytes of memory an instance of a module starts with.
+// StartMemory returns the initial memory of an instance, in bytes.
 func StartMemory(b *wasmbin.Binary) uint64 {
 	if b.Memory == nil {
 		return 0
@@ -102,7 +102,7 @@ func StartMemory(b *wasmbin.Binary) uint64 {
 	return uint64(b.Memory.Min) * wasmbin.PageSize
 }
 
-// compileOrRepair compiles, and should the cache be damaged empties it and compiles once more.
+// compileOrRepair compiles. If the cache is damaged, it empties the cache and compiles again.
 func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	c, err := e.compile(ctx, wasm)
 	if err == nil || e.folder == "" || !strings.Contains(err.Error(), "compilationcache:") {
@@ -115,7 +115,7 @@ func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.Compi
 	return e.compile(ctx, wasm)
 }
 
-// compile runs the compiler, on this goroutine alone so that its panics can be caught.
+// compile runs the compiler on this goroutine, so that its panics can be recovered.
 func (e *Engine) compile(ctx context.Context, wasm []byte) (c wazero.CompiledModule, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -130,10 +130,10 @@ func (e *Engine) compile(ctx context.Context, wasm []byte) (c wazero.CompiledMod
 	return c, nil
 }
 
-// maxNamed is how many missing imports an error names; modules for another host miss hundreds.
+// maxNamed bounds the missing imports that an error names; modules for another host miss hundreds.
 const maxNamed = 20
 
-// checkImports compares what a module imports with what the host offers.
+// checkImports verifies that the host provides every import of a module.
 func (e *Engine) checkImports(b *wasmbin.Binary) error {
 	var missing []string
 	for _, i := range b.Imports {
@@ -165,10 +165,10 @@ func (e *Engine) checkImport(i wasmbin.Import) string {
 	return ""
 }
 
-// maxShown is how many bytes of a name an error shows.
+// maxShown bounds a name in an error, in bytes.
 const maxShown = 100
 
-// shown is a name from a module as errors show it: cut if it is long, and quoted if it has characters that do not print.
+// shown formats a name from a module for errors: cut if it is long, and quoted if it has characters that do not print.
 func shown(name string) string {
 	if len(name) > maxShown {
 		name = strings.ToValidUTF8(name[:maxShown], "") + "…"
@@ -179,7 +179,7 @@ func shown(name string) string {
 	return name
 }
 
-// signature writes a function's type as (i32, i32) -> i64.
+// signature formats a function type as (i32, i32) -> i64.
 func signature(params, results []byte) string {
 	if len(results) == 1 {
 		return "(" + typeNames(params) + ") -> " + typeName(results[0])
@@ -215,14 +215,14 @@ func typeName(t byte) string {
 	return fmt.Sprintf("%#x", t)
 }
 
-// HasExport tells whether the module exports a function of this name.
+// HasExport reports whether the module exports a function of this name.
 func (m *Module) HasExport(name string) bool {
 	_, ok := m.binary[name]
 	return ok
 }
 
-// Close gives up the owner's claim. The compiled code goes when the last pool is closed too, so
-// Close never waits and never breaks a call; it may be called more than once.
+// Close releases the owner's reference. The compiled code is released with the last pool, so Close never waits and
+// never breaks a call; it may be called more than once.
 func (m *Module) Close() error {
 	m.mu.Lock()
 	gone := m.gone
@@ -234,7 +234,7 @@ func (m *Module) Close() error {
 	return m.release()
 }
 
-// retain claims the module for a pool; false means that it is closed.
+// retain adds a pool's reference; false means that the module is closed.
 func (m *Module) retain() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// ErrUnanswered is the cause when a pause lasted longer than the limit Ask.
+// ErrUnanswered is the cause when the pauses of a call exceeded Limits.Ask.
 var ErrUnanswered = fmt.Errorf("nobody answered in time: %w", context.DeadlineExceeded)
 
-// maxPaused is how many calls of a plugin may wait outside of its turns. Each keeps an instance with
-// all its memory; those that come later keep their turns while they wait.
+// maxPaused bounds the calls of a plugin that wait without holding a turn. Each keeps an instance with all its memory;
+// further calls keep their turns while they wait.
 const maxPaused = 32
 
-// Pause stops the time of the call that ctx belongs to while a host function waits for a person, a
-// model or the client: the call's deadline does not come nearer, and another call of the plugin may
-// run meanwhile. The wait itself is done under the context returned, which ends with the call, and
-// with cause ErrUnanswered when all pauses of the call have lasted as long as the limit Ask. resume
-// must be called, on any goroutine, and may be called again; it returns when the call has its turn
-// back. Outside a call both do nothing.
+// Pause stops the clock of the call that ctx belongs to while a host function waits for a person, a model or the
+// client: its deadline is suspended, and another call of the plugin may run. The wait must use the returned context,
+// which ends with the call, and with cause ErrUnanswered when all pauses of the call together exceed Limits.Ask. The
+// caller must call resume, on any goroutine; it is idempotent, and returns when the call has its turn back. Outside a
+// call both do nothing.
 //
 //	wait, resume := runtime.Pause(ctx)
 //	defer resume()
@@ -36,7 +35,7 @@ func Pause(ctx context.Context) (wait context.Context, resume func()) {
 	})
 }
 
-// pause stops the time and returns how long it may be stopped.
+// pause stops the clock and returns the remaining pause time.
 func (c *callContext) pause() time.Duration {
 	c.pausing.Lock()
 	defer c.pausing.Unlock()
@@ -49,7 +48,7 @@ func (c *callContext) pause() time.Duration {
 	return c.asking
 }
 
-// resume ends one pause. When none is left the call waits for its turn, and its time goes on.
+// resume ends one pause. After the last one, the call waits for its turn and its clock continues.
 func (c *callContext) resume() {
 	c.pausing.Lock()
 	defer c.pausing.Unlock()
@@ -64,7 +63,7 @@ func (c *callContext) resume() {
 	c.arm(c.left)
 }
 
-// halt stops the time.
+// halt stops the clock.
 func (c *callContext) halt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,22 +73,22 @@ func (c *callContext) halt() {
 	c.left, c.until = time.Until(c.until), time.Time{}
 }
 
-// turn is the right of one call to run, which counts against its plugin's concurrency. The zero turn
-// counts against nothing.
+// turn is the right of one call to run, which counts towards its plugin's concurrency. The zero turn counts towards
+// nothing.
 type turn struct {
 	pool   *Pool
 	ticket *ticket
 	away   bool
 }
 
-// give lets another call run, unless too many wait already.
+// give releases the turn, unless maxPaused calls already wait.
 func (t *turn) give() {
 	if t.pool != nil {
 		t.away = t.pool.queue.pause(t.ticket)
 	}
 }
 
-// take waits for the turn. When ctx is done first the call goes on to its end without one.
+// take waits for the turn. If ctx is done first, the call proceeds to its end without one.
 func (t *turn) take(ctx context.Context) {
 	if t.away {
 		t.away = false

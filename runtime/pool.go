@@ -11,56 +11,54 @@ import (
 	"time"
 )
 
-// Dialect is a calling convention: how a request and its answer cross between host and guest.
+// Dialect is an ABI: the convention by which a request and its result cross between host and guest.
 type Dialect interface {
 	// Name is one word: native, extism, command.
 	Name() string
-	// Serve takes one request through an instance and returns the guest's result. It is called from
-	// many goroutines, each with an instance of its own, and keeps nothing of them afterwards. An
-	// error is what Instance.Call gave, a *GuestError, or an *EndError for an answer that breaks the
-	// contract; anything else counts as a fault of the host.
+	// Serve passes one request to an instance and returns the guest's result. It is called from many goroutines, each
+	// with its own instance, and must not keep any of its arguments. The error is one from Instance.Call, a
+	// *GuestError, or an *EndError for a result that violates the contract; any other error is a fault of the host.
 	Serve(ctx context.Context, in *Instance, req Request) (json.RawMessage, error)
 }
 
-// Starter is met by a Dialect whose guests have start-up code of their own.
+// Starter is implemented by a Dialect whose guests have additional start-up code.
 type Starter interface {
-	// Start runs it. It is called once for an instance, after the module's own start-up code, as Serve is.
+	// Start runs that code once for each new instance, after the module's own start-up code, under the rules of Serve.
 	Start(ctx context.Context, in *Instance) error
 }
 
-// Warmer is met by a Dialect that knows a request which any guest may be asked before there are calls, with nobody to
-// ask. What its code sets up when it runs first is then part of the image.
+// Warmer is implemented by a Dialect with a request that any guest can serve before its first call, without consent
+// prompts. State that its code initializes on first use then becomes part of the image.
 type Warmer interface {
 	WarmUp() Request
 }
 
-// Request is what a guest is asked: a method and its params as raw JSON, nil if there are none.
+// Request is a request to a guest: a method and its params as raw JSON, nil if absent.
 type Request struct {
 	Method string
 	Params json.RawMessage
-	// Session is whose instance serves it under StateSession; empty gets an instance of its own. Calls of
-	// different sessions of a caller take turns.
+	// Session selects the kept instance under StateSession; calls without one get a clean instance. The sessions of a
+	// caller take turns.
 	Session string
-	// Caller is whose session that is. Callers take turns, and have a share each of what there is room for.
+	// Caller is the principal of the session. Callers take turns, and each has a share of the capacity.
 	Caller string
-	// Patient has the call wait for its turn however long it takes and however many wait, and gives it the time
-	// Limits.Task: nobody sits in front of it.
+	// Patient makes the call wait for its turn without limits on time or queue length, under Limits.Task in place of
+	// Limits.Deadline: no person waits for its result.
 	Patient bool
 }
 
-// PoolOptions configure a Pool. A nil pointer means all defaults.
+// PoolOptions configures a Pool. A nil pointer means all defaults.
 type PoolOptions struct {
 	Limits Limits
-	// State is how long an instance lives; empty is StateCall.
+	// State is the lifetime of an instance; empty means StateCall.
 	State State
-	// Start opens the gate under which the module starts, whenever a clean instance has to be made from
-	// nothing. What it gives must be the same each time, and it grants nothing: every call begins with what
-	// came of it. close is called when the module has started. A nil Start is no gate.
+	// Start opens the gate for the start of the module, whenever an image is built. It must be deterministic and grant
+	// nothing, since every call begins with the resulting state. close is called after the start. A nil Start means no
+	// gate.
 	Start func() (g Gate, close func())
 }
 
-// Pool serves the calls of one plugin. It owns the instances from their making to their end. It is
-// safe for concurrent use.
+// Pool serves the calls of one plugin. It owns the instances for their whole lifetime. It is safe for concurrent use.
 type Pool struct {
 	module  *Module
 	dialect Dialect
@@ -68,15 +66,14 @@ type Pool struct {
 	state   State
 	begin   func() (Gate, func())
 	queue   *queue
-	calls   gauge           // calls that run or wait, and images that are made
-	stop    context.Context // done when the calls in progress are to end
+	calls   gauge           // calls that run or wait, and images being built
+	stop    context.Context // done when the calls in progress must end
 	cancel  context.CancelCauseFunc
-	release func() error // gives the module back, once
+	release func() error // releases the module, once
 	shelf   shelf
 }
 
-// drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops
-// within milliseconds.
+// drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops within milliseconds.
 const drainGrace = 2 * time.Second
 
 // NewPool makes the pool of one plugin. The module stays usable until the pool is closed.
@@ -99,25 +96,24 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	return p
 }
 
-// Call serves one request; what the guest asks for goes to g, which may be nil for a guest that may
-// ask for nothing. It waits for its turn if too many calls run, and is refused if too many wait; a call that
-// another call makes, which ctx tells, never waits. The error is an *EndError, or a *GuestError if the
-// guest answered with one.
+// Call serves one request. Guest requests go to g, which may be nil for a guest without grants. Call waits for its
+// turn if too many calls run, and is rejected if too many wait. A nested call, recognized by ctx, never waits. The
+// error is an *EndError, or a *GuestError if the guest returned one.
 func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, error) {
 	if err := p.use(); err != nil {
 		return nil, err
 	}
 	defer p.unuse()
 	t := p.ticket(&req)
-	// A call within a call does not wait: what it waits for could be waiting for it.
+	// A nested call does not wait, to avoid a deadlock with the call that it waits for.
 	if err := p.queue.enter(ctx, p.stop, t, callOf(ctx) == nil); err != nil {
 		return nil, err
 	}
 	defer p.queue.leave(t)
-	if t.ready != nil { // it waited: who came meanwhile gets in line before a guest takes the processor
+	if t.ready != nil { // after a wait: let new calls enter the queue before a guest occupies the processor
 		goruntime.Gosched()
 	}
-	if ctx.Err() != nil { // what is kept is not touched
+	if ctx.Err() != nil { // leave kept instances untouched
 		return nil, outOfTime(ctx, ctx.Err(), "")
 	}
 	k, err := p.keep(t)
@@ -140,7 +136,7 @@ func (p *Pool) ticket(req *Request) *ticket {
 	return t
 }
 
-// use keeps the pool and its engine open, until unuse.
+// use keeps the pool and its engine open until unuse.
 func (p *Pool) use() error {
 	if ok, _ := p.calls.enter(-1); !ok {
 		return &EndError{Kind: KindUnavailable, Message: "the plugin is not loaded any more", Err: ErrClosed}
@@ -157,7 +153,7 @@ func (p *Pool) unuse() {
 	p.calls.leave()
 }
 
-// serve runs one call in an instance, from its beginning to what becomes of the instance.
+// serve runs one call in an instance, and keeps or closes the instance afterwards.
 func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMessage, err error) {
 	in, back, err := p.instance(c, k)
 	if err != nil {
@@ -167,7 +163,7 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 		in.begin(c)
 	}
 	result, err = p.guarded(c, in, req)
-	if err == nil && c.Err() != nil { // the guest knew, and answered all the same
+	if err == nil && c.Err() != nil { // a result after the deadline is discarded
 		result, err = nil, outOfTime(c, c.Err(), "")
 	}
 	err = p.finish(c, err)
@@ -180,11 +176,11 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 	return result, err
 }
 
-// guarded lets no panic of a dialect take the host down.
+// guarded recovers from panics of a dialect.
 func (p *Pool) guarded(ctx context.Context, in *Instance, req Request) (result json.RawMessage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			in.busy = true // nobody knows what state it is in
+			in.busy = true // its state is undefined
 			end := hostFault(fmt.Errorf("%s dialect: %v", p.dialect.Name(), r))
 			end.Stack = string(debug.Stack())
 			result, err = nil, end
@@ -196,7 +192,7 @@ func (p *Pool) guarded(ctx context.Context, in *Instance, req Request) (result j
 	return p.dialect.Serve(ctx, in, req)
 }
 
-// finish makes sure that a call has one of the two kinds of error.
+// finish converts the error of a call to an *EndError or a *GuestError.
 func (p *Pool) finish(ctx context.Context, err error) error {
 	var end *EndError
 	var guest *GuestError
@@ -211,9 +207,9 @@ func (p *Pool) finish(ctx context.Context, err error) error {
 	return ended(ctx, err, nil)
 }
 
-// Close lets no more calls in and waits for those that run or wait. When ctx is done they are
-// cancelled. Should a guest not stop even then, its error is returned and the guest keeps what it
-// uses until it ends. Close may be called more than once.
+// Close rejects new calls and waits for those that run or wait. When ctx is done they are cancelled. If a guest does
+// not stop even then, Close returns an error and the guest keeps its resources until it ends. Close may be called more
+// than once.
 func (p *Pool) Close(ctx context.Context) error {
 	drained := p.calls.close()
 	select {

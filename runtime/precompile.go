@@ -15,8 +15,8 @@ import (
 // maxCache bounds the folder of compiled modules, in bytes: some hundred plugins.
 const maxCache = 2 << 30
 
-// Precompile compiles a module that Engine.Compile has prepared, only to fill the cache in dir. It is for a process of
-// its own, with limits: the compiler may take any time and memory, and may crash.
+// Precompile compiles a module that Engine.Compile has prepared, only to fill the cache in dir. It should run in a
+// separate process with limits: the compiler may take any time and memory, and may crash.
 func Precompile(ctx context.Context, dir string, wasm []byte) error {
 	e, err := NewEngine(ctx, &EngineOptions{CacheDir: dir})
 	if err != nil {
@@ -29,8 +29,8 @@ func Precompile(ctx context.Context, dir string, wasm []byte) error {
 	return errors.Join(c.Close(ctx), e.Close(ctx))
 }
 
-// elsewhere has a module compiled by the engine's Compiler, unless that was done before: then it is in the cache, or
-// if it went from there it can be compiled here all the same.
+// elsewhere runs the engine's Compiler for a module that is not marked as compiled. A marked module is in the cache;
+// if it was evicted since, compiling it in this process is safe.
 func (e *Engine) elsewhere(ctx context.Context, wasm []byte) error {
 	if e.compiler == nil || e.folder == "" {
 		return nil
@@ -45,13 +45,13 @@ func (e *Engine) elsewhere(ctx context.Context, wasm []byte) error {
 	if err := e.folder.Trim(maxCache); err != nil {
 		e.log.Warn("the cache of compiled plugins cannot be kept small", "dir", e.folder, "error", err)
 	}
-	if err := e.folder.Mark(mark); err != nil { // it will be compiled elsewhere once more
+	if err := e.folder.Mark(mark); err != nil { // it will be compiled by the Compiler again
 		e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
 	}
 	return nil
 }
 
-// markOf names a module for one version of the compiler.
+// markOf returns the name of a module under one version of the compiler.
 func markOf(wasm []byte) string {
 	h := sha256.New()
 	h.Write(wasm)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// queue gives the calls of one plugin their turns. As many run as there are places; the others wait, each for as long as
-// Limits.Wait. Callers take turns, and the sessions of a caller among themselves, so that nobody waits for the whole of
-// another's backlog:
+// queue schedules the calls of one plugin. As many run as there are places; the others wait, each for at most
+// Limits.Wait. Callers take turns, and so do the sessions of a caller, so that no caller waits for the whole backlog
+// of another:
 //
-//	places    Concurrency for plain calls, and as many of their own for tasks
-//	spare     half as many more, for callers none of whose calls of that kind run: long calls of one caller shut nobody out
-//	waiting   Queue plain calls at most; one more takes the place of the newest of the caller with the most, if that is another
+//	places    Concurrency for plain calls, and as many separate ones for tasks
+//	spare     half as many more, for callers without a running call of that kind: long calls cannot starve other callers
+//	waiting   Queue plain calls at most; one more replaces the newest of the caller with the most, if that differs
 //
-// A call that comes back from a pause goes first. A kept instance serves one call at a time: those that wait for it are
+// A call that returns from a pause goes first. A kept instance serves one call at a time: calls that wait for it are
 // passed over, and hold no place meanwhile.
 type queue struct {
 	limits Limits
@@ -25,13 +25,14 @@ type queue struct {
 	plain line
 	tasks line
 	busy  map[string]bool // kept instances that serve a call, by session
-	away  int             // calls that paused and gave their turns up
+	away  int             // paused calls that released their turns
 }
 
-// methodCallTool is the method whose calls may take long.
+// methodCallTool is the method that may run long.
 const methodCallTool = "tools/call"
 
-// holder is who a call counts for. Tools do not shut out the resources, prompts and completions of the same caller.
+// holder is the party that a call is charged to. Tool calls do not starve the resources, prompts and completions of
+// the same caller.
 type holder struct {
 	caller string
 	tool   bool
@@ -42,26 +43,26 @@ type ticket struct {
 	who     holder
 	session string
 
-	kept     bool   // it needs a kept instance for itself
-	instance string // the session whose instance that is; "" is that of all
+	kept     bool   // it needs exclusive use of a kept instance
+	instance string // the session of that instance; "" under StatePlugin
 	patient  bool
 
-	ready   chan struct{} // closed when the wait is over; made for a ticket that waits
-	err     error         // why it ended without a turn; set before ready is closed
+	ready   chan struct{} // closed when the wait is over; nil for a ticket that did not wait
+	err     error         // why it got no turn; set before ready is closed
 	granted bool
-	back    bool      // it comes back from a pause and has its session already
-	since   time.Time // it has its turn
-	number  uint64    // of those that waited
+	back    bool      // it returns from a pause and still holds its instance
+	since   time.Time // start of its turn
+	number  uint64    // serial number among the tickets that waited
 	place   position  // in its line, while it waits
 }
 
-// BusyError is the cause of a refusal for want of room: the call has not begun, and may be sent again.
+// BusyError is the cause of a call rejected for lack of capacity: the call has not begun, and may be retried.
 type BusyError struct {
-	// After is how long it probably takes until there is room.
+	// After is the estimated time until there is capacity.
 	After time.Duration
 }
 
-// Error says so.
+// Error returns a fixed text.
 func (e *BusyError) Error() string { return "there is no room for the call" }
 
 func newQueue(l Limits) *queue {
@@ -76,7 +77,7 @@ func (q *queue) line(t *ticket) *line {
 	return &q.plain
 }
 
-// enter gets the ticket its turn, now or after a wait. One that may not wait is refused in its place.
+// enter waits for the ticket's turn. If mayWait is false, it fails instead of waiting.
 func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error {
 	q.mu.Lock()
 	l := q.line(t)
@@ -100,7 +101,7 @@ func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error 
 	return q.wait(ctx, stop, t)
 }
 
-// wait is over when the ticket has its turn, is refused, or has waited long enough. A task has time.
+// wait returns when the ticket has its turn, is rejected, or has waited for Limits.Wait. A task waits without limit.
 func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
 	var late <-chan time.Time
 	if !t.patient {
@@ -121,7 +122,7 @@ func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.granted { // meanwhile
+	if t.granted { // since the select
 		return nil
 	}
 	if t.err != nil {
@@ -131,7 +132,8 @@ func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
 	return err
 }
 
-// room makes room for one more plain call, or refuses: the call itself, or the newest of whose holder has more of them.
+// room makes room for one more waiting plain call. If the queue is full, it rejects the call itself, or the newest
+// call of a holder that has more of them.
 func (q *queue) room(l *line, t *ticket) error {
 	most := max(q.limits.Queue, 0)
 	if t.patient || l.waiting < most {
@@ -161,7 +163,8 @@ func (q *queue) tooLate() error {
 		Message: fmt.Sprintf("the call waited %v for its turn (limits.wait), and has not begun: try again", q.limits.Wait)}
 }
 
-// free reports whether the ticket could have its turn now. Locked by the caller, as all below.
+// free reports whether the ticket could have its turn now. The caller holds mu, as for all methods below that do not
+// lock it.
 func (q *queue) free(l *line, t *ticket) bool {
 	return l.open(t.who) && !(t.kept && q.busy[t.instance])
 }
@@ -179,7 +182,7 @@ func (q *queue) grant(l *line, t *ticket) {
 	}
 }
 
-// next gives the places that are free to those who wait.
+// next grants the free places to waiting tickets.
 func (q *queue) next(l *line) {
 	for l.running < l.places+l.spare {
 		t := l.take(q.busy)
@@ -190,14 +193,14 @@ func (q *queue) next(l *line) {
 	}
 }
 
-// leave ends the turn, and the call's claim to its session.
+// leave ends the turn, and the call's claim to its kept instance.
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.giveUp(t)
 	if t.kept {
 		delete(q.busy, t.instance)
-		q.next(q.other(t)) // tasks and plain calls take turns with an instance
+		q.next(q.other(t)) // tasks and plain calls share the instance
 		q.next(q.line(t))
 	}
 }
@@ -220,7 +223,8 @@ func (q *queue) giveUp(t *ticket) {
 	q.next(l)
 }
 
-// pause ends the turn for now, unless too many have done so: the call keeps its instance. It reports whether it did.
+// pause ends the turn while the call keeps its instance, and reports true. It reports false if maxPaused calls already
+// did so.
 func (q *queue) pause(t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,7 +236,7 @@ func (q *queue) pause(t *ticket) bool {
 	return true
 }
 
-// resume waits for the turn of a call that paused. When ctx is done first the call goes on to its end without one.
+// resume waits for the turn of a paused call. If ctx is done first, the call proceeds to its end without one.
 func (q *queue) resume(ctx context.Context, t *ticket) {
 	q.mu.Lock()
 	l := q.line(t)
@@ -258,7 +262,7 @@ func (q *queue) resume(ctx context.Context, t *ticket) {
 	}
 }
 
-// estimate is how long it takes until there is room again, by how long calls have been: a second at least.
+// estimate returns the expected time until there is capacity, from the usual duration of calls: at least a second.
 func (l *line) estimate(most time.Duration) time.Duration {
 	after := time.Duration(float64(l.usual) * float64(l.waiting) / float64(l.places))
 	return min(max(after, time.Second), max(most, time.Second), math.MaxInt32*time.Millisecond)

@@ -8,18 +8,19 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// refs is what an instance holds outside of its memory and its numbers: references in tables and globals, and segments that code
-// can drop. The engine offers no access to them, so that they are reached in its own structures.
+// refs is the state of an instance outside of its memory and numeric globals: references in tables and globals, and
+// segments that code can drop. The engine has no API for them, so they are accessed in its own structures by
+// reflection.
 type refs struct {
 	tables   []*[]uintptr
 	elements [][]uintptr
 	data     [][]byte
 	globals  []api.MutableGlobal
-	// initial is every reference that the instance began with, in an order that all instances of the module share, after
-	// the null reference. Code has no others: the host gives none, and what code takes comes from a table.
+	// initial holds the null reference, then every reference that the instance began with, in an order that all
+	// instances of the module share. Code can obtain no others: the host passes none, and all come from tables.
 	initial []uintptr
 
-	clean struct { // what restore puts back
+	clean struct { // the state that restore resets to
 		tables, contents, elements [][]uintptr
 		data                       [][]byte
 		globals                    []uint64
@@ -31,7 +32,7 @@ var (
 	errReference = errors.New("a reference is none that the module began with")
 )
 
-// reach finds what a new instance holds. Globals are those of a reference type.
+// reach collects the references of a new instance. globals are those of a reference type.
 func reach(mod api.Module, globals []api.MutableGlobal) (*refs, error) {
 	v := reflect.ValueOf(mod)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -59,7 +60,7 @@ func reach(mod api.Module, globals []api.MutableGlobal) (*refs, error) {
 	return r, nil
 }
 
-// field reads a field of the structure that a pointer points to.
+// field reads a field of the struct that v points to.
 func field[T any](v reflect.Value, name string, to *T) bool {
 	var p *T
 	if !address(v, name, &p) {
@@ -69,7 +70,7 @@ func field[T any](v reflect.Value, name string, to *T) bool {
 	return true
 }
 
-// address finds a field of the structure that a pointer points to.
+// address returns the address of a field of the struct that v points to.
 func address[T any](v reflect.Value, name string, to **T) bool {
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return false
@@ -83,7 +84,7 @@ func address[T any](v reflect.Value, name string, to **T) bool {
 	return ok
 }
 
-// refImage is what the refs of a template hold, in terms that hold for any instance of the module: places in initial.
+// refImage is the reference state of a template, as indices into refs.initial, valid for any instance of the module.
 type refImage struct {
 	tables   [][]int32
 	globals  []int32
@@ -91,7 +92,7 @@ type refImage struct {
 	data     []bool
 }
 
-// describe tells what the instance holds now.
+// describe returns the current state as a refImage.
 func (r *refs) describe() (*refImage, error) {
 	at := make(map[uintptr]int32, len(r.initial))
 	for i, ref := range slices.Backward(r.initial) {
@@ -135,7 +136,7 @@ func each[A, B any](all []A, f func(A) (B, error)) ([]B, error) {
 	return out, nil
 }
 
-// become makes a new instance hold what the template did, and keeps that to be put back.
+// become sets a new instance to the state of the template, and records that for restore.
 func (r *refs) become(m *refImage) {
 	for i, places := range m.tables {
 		entries := make([]uintptr, len(places))
@@ -160,7 +161,7 @@ func (r *refs) become(m *refImage) {
 	r.keep()
 }
 
-// keep notes what the instance holds.
+// keep records the current state for restore.
 func (r *refs) keep() {
 	c := &r.clean
 	for _, t := range r.tables {
@@ -173,7 +174,7 @@ func (r *refs) keep() {
 	}
 }
 
-// restore puts back what was kept. A table that has grown is as long as it was again.
+// restore resets to the recorded state. A table that has grown shrinks to its original length.
 func (r *refs) restore() {
 	for i, t := range r.tables {
 		base := r.clean.tables[i]

@@ -9,32 +9,31 @@ import (
 )
 
 const (
-	// idleInstance is how long a clean instance is kept that nobody uses; making another takes a
-	// third of a millisecond.
+	// idleInstance is how long an unused clean instance is kept; making one takes a third of a millisecond.
 	idleInstance = 30 * time.Second
-	// idleImage is how long the image is kept; making another takes as long as the module takes to start.
+	// idleImage is how long an unused image is kept; building one takes as long as the module takes to start.
 	idleImage = 10 * time.Minute
 )
 
-// shelf holds clean instances of one plugin, and the image they are made of.
+// shelf is the cache of a plugin's clean instances, and of the image they are copied from.
 type shelf struct {
 	mu     sync.Mutex
 	image  *template
 	making *making
-	idle   []*Instance // the one used last at the end
-	used   time.Time   // when the image was, last
-	timer  *time.Timer // runs while there is something to give up
+	idle   []*Instance // most recently used last
+	used   time.Time   // last use of the image
+	timer  *time.Timer // runs while something can expire
 }
 
-// making is an image on its way.
+// making is an image being built.
 type making struct {
 	done  chan struct{}
 	image *template
 	err   error
 }
 
-// instance finds or makes the instance for a call, and says where it goes when the call ended as it should. An instance
-// that was started within the call is bound to it already.
+// instance takes or makes the instance for a call, and returns the function that reuses or closes it after a normal
+// end. An instance that was started within the call is already bound to it.
 func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Instance), err error) {
 	if k != nil {
 		in, err = p.keptInstance(c, k)
@@ -48,7 +47,7 @@ func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Ins
 	return in, p.putBack, err
 }
 
-// clean takes an instance from the shelf, or makes one of the image.
+// clean takes an instance from the shelf, or copies one from the image.
 func (p *Pool) clean(c *callContext) (*Instance, error) {
 	if in := p.shelf.take(); in != nil {
 		return in, nil
@@ -60,8 +59,8 @@ func (p *Pool) clean(c *callContext) (*Instance, error) {
 	return t.instance(c)
 }
 
-// template returns the image. Who needs it first has it made; others wait for the same, and it goes on when the
-// first one gives up.
+// template returns the image. The first caller starts the build, and later callers wait for it; it continues if the
+// first one is cancelled.
 func (p *Pool) template(ctx context.Context) (*template, error) {
 	s := &p.shelf
 	s.mu.Lock()
@@ -89,7 +88,7 @@ func (p *Pool) template(ctx context.Context) (*template, error) {
 	}
 }
 
-// make starts the module under the gate for it.
+// make builds the image under the gate for start-up.
 func (p *Pool) make(m *making) {
 	defer p.unuse()
 	g, closeGate := p.begin()
@@ -105,15 +104,15 @@ func (p *Pool) make(m *making) {
 	close(m.done)
 }
 
-// warmUp has the guest's code run once, if the dialect knows a request for that.
+// warmUp runs the dialect's warm-up request, if it has one.
 func (p *Pool) warmUp(ctx context.Context, in *Instance) {
 	if w, ok := p.dialect.(Warmer); ok {
-		// The answer is of no interest, and an error says the same as in.busy.
+		// The result is irrelevant, and an error shows in in.busy.
 		_, _ = p.guarded(ctx, in, w.WarmUp())
 	}
 }
 
-// putBack makes an instance clean and puts it on the shelf.
+// putBack resets an instance and returns it to the shelf.
 func (p *Pool) putBack(in *Instance) {
 	if err := in.from.restore(context.Background(), in); err != nil {
 		if !errors.Is(err, errCannotShrink) {
@@ -138,7 +137,7 @@ func (s *shelf) take() *Instance {
 	return in
 }
 
-// put keeps a clean instance, if it is of the image that is in use.
+// put keeps a clean instance, if it was copied from the current image.
 func (s *shelf) put(in *Instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,14 +151,14 @@ func (s *shelf) put(in *Instance) {
 	s.arm()
 }
 
-// arm has the shelf looked at later. Locked by the caller.
+// arm schedules trim. The caller holds mu.
 func (s *shelf) arm() {
 	if s.timer == nil && s.image != nil {
 		s.timer = time.AfterFunc(idleInstance, s.trim)
 	}
 }
 
-// trim gives up what nobody used for long.
+// trim closes instances and the image after their idle times.
 func (s *shelf) trim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +175,7 @@ func (s *shelf) trim() {
 	s.arm()
 }
 
-// drop gives up the image. Instances that are out stay valid.
+// drop releases the image. Instances in use stay valid.
 func (s *shelf) drop() {
 	if s.image != nil {
 		s.image.close()
@@ -184,7 +183,7 @@ func (s *shelf) drop() {
 	}
 }
 
-// close gives up all. No call is in progress.
+// close closes all instances and the image. No call may be in progress.
 func (s *shelf) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

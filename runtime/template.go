@@ -9,24 +9,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
-// initializer is the export that a module without a main function (a reactor) is started by.
+// initializer is the export that starts a module without a main function (a reactor).
 const initializer = "_initialize"
 
-// template is a module that has started: what every clean instance of it is a copy of.
+// template is a started module, from which clean instances are copied.
 type template struct {
 	module *Module
 	limits Limits
 	image  *image.Image
-	values []value // of the globals
+	values []value // of the numeric globals
 	refs   *refImage
 }
 
-// start runs a module's start-up code in an instance that was just made, within the call it is bound to.
-// A panic of the dialect is the end of the instance alone: it may come on a goroutine of the pool.
+// start runs a module's start-up code in a new instance, within the call it is bound to. A panic of the dialect fails
+// only the instance: it may happen on a goroutine of the pool.
 func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			in.busy = true // nobody knows what state it is in
+			in.busy = true // its state is undefined
 			end := hostFault(fmt.Errorf("%s dialect: %v", d.Name(), r))
 			end.Stack = string(debug.Stack())
 			err = end
@@ -54,7 +54,7 @@ func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 	return nil
 }
 
-// fresh makes an instance that shares nothing with others, starts it and binds it to the call.
+// fresh returns a new instance that shares no state with others, started and bound to the call.
 func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
 	if err := l.CheckStart(m.minimum, m.beside); err != nil {
 		return nil, &EndError{Kind: KindLimit, Message: err.Error()}
@@ -74,11 +74,11 @@ func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
 	return in, nil
 }
 
-// warmFuel bounds what a guest may do to warm up, so that it is the same on every machine: some tenths of a second.
+// warmFuel bounds the warm-up by fuel, so that its outcome is the same on every machine: some tenths of a second.
 const warmFuel = 500_000_000
 
-// template starts a module, lets it warm up, and keeps what has become of it. If the guest breaks while it warms up,
-// it starts once more, and is not asked again.
+// template starts a module, runs its warm-up, and takes the image. If the guest fails during the warm-up, it is
+// started again without one.
 func (m *Module) template(c *callContext, l Limits, d Dialect, warm func(context.Context, *Instance)) (*template, error) {
 	in, err := m.fresh(c, l, d)
 	if err != nil {
@@ -111,7 +111,7 @@ func (m *Module) template(c *callContext, l Limits, d Dialect, warm func(context
 	return t, nil
 }
 
-// instance makes a clean instance.
+// instance returns a clean instance.
 func (t *template) instance(ctx context.Context) (*Instance, error) {
 	in, err := t.module.instantiate(ctx, t.limits, t.image.Memory(t.limits.Memory))
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *template) instance(ctx context.Context) (*Instance, error) {
 
 var errCannotShrink = errors.New("the engine cannot be told that a memory has shrunk")
 
-// restore makes an instance clean. After an error it can only be closed.
+// restore resets an instance to the image. After an error it can only be closed.
 func (t *template) restore(ctx context.Context, in *Instance) error {
 	grown := uint64(in.view.Size()) != t.image.Size()
 	if err := in.memory.Restore(); err != nil {

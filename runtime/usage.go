@@ -6,16 +6,15 @@ import (
 	"encoding/binary"
 )
 
-// Usage is what a call used.
+// Usage is the resource consumption of a call.
 type Usage struct {
-	// Fuel is how much the guest computed, in units of about one instruction. The same code that does the same
-	// uses the same.
+	// Fuel is the computation of the guest, in units of about one instruction. It is deterministic.
 	Fuel uint64
-	// Memory is the most linear memory that the instance had, in bytes.
+	// Memory is the peak size of the linear memory, in bytes.
 	Memory uint64
 }
 
-// Accountant is met by a Gate that wants to know what its call used.
+// Accountant is implemented by a Gate that records the resource usage of its call.
 type Accountant interface {
 	// Used is called once, when the guest has ended, on the goroutine of the call.
 	Used(Usage)
@@ -27,18 +26,17 @@ func report(g Gate, in *Instance) {
 	}
 }
 
-// Seeder is met by a Gate whose call is to be the same each time.
+// Seeder is implemented by a Gate that makes the randomness of its call reproducible.
 type Seeder interface {
-	// Seed returns what the guest's own generators of random numbers begin with, and false if that may be
-	// anything.
+	// Seed returns the seed of the guest's own random number generators; if ok is false, it is chosen at random.
 	Seed() (lo, hi uint64, ok bool)
 }
 
-// reseeder is an export (i64, i64) -> () of guests whose own generators can be seeded. Without it they go on in each
-// call as they were when the image was made.
+// reseeder is an export (i64, i64) -> () of guests with seedable generators. Guests without it continue from the
+// generator state of the image in each call.
 const reseeder = "sallyport_reseed"
 
-// reseed gives the guest's generators a seed, if it takes one.
+// reseed seeds the guest's generators, if it exports reseeder.
 func (in *Instance) reseed(ctx context.Context) error {
 	if !in.HasExport(reseeder) || in.Check(reseeder, []ValueType{I64, I64}, nil) != nil {
 		return nil
@@ -55,6 +53,6 @@ func seed(g Gate) (lo, hi uint64) {
 		}
 	}
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // which never fails
+	_, _ = rand.Read(b[:]) // it never fails
 	return binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
 }
