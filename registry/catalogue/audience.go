@@ -7,14 +7,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// maxCallers is for how many callers a plugin may choose what it shows: others see what its manifest shows.
+// maxCallers limits the callers for which a plugin may choose its visible entries. Further callers see the manifest's.
 const maxCallers = 1024
 
-// Choices are what a plugin chose to show to each of its callers: what it chose in a call of one is for that one alone. They
-// never change; nil chose nothing.
+// Choices records the entries that a plugin shows to each of its callers. A choice made in a call applies to that
+// call's principal only. It is immutable; nil holds no choice.
 type Choices struct{ by map[string]*Choice }
 
-// After are the choices once the plugin has given notice in a call of a principal.
+// After returns the choices with a list_changed notification from a call of principal applied.
 func (c *Choices) After(principal string, n ListChanged, m *manifest.Manifest) *Choices {
 	next := &Choices{by: map[string]*Choice{}}
 	if c != nil {
@@ -28,13 +28,13 @@ func (c *Choices) After(principal string, n ListChanged, m *manifest.Manifest) *
 	return next
 }
 
-// audience says who sees an entry of which a plugin has chosen that not all do. Nil is everybody.
+// audience is the set of principals that see an entry, where not all do. Nil is everyone.
 type audience struct {
-	base bool            // whoever is not in by
+	base bool            // for principals not in by
 	by   map[string]bool // principals
 }
 
-// audience is that of an entry; false if nobody sees it.
+// audience returns the audience of an entry; false if no caller sees it.
 func (c *Choices) audience(k manifest.Kind, id string, base bool) (*audience, bool) {
 	if c == nil {
 		return nil, base
@@ -61,7 +61,7 @@ func (a *audience) has(principal string) bool {
 	return a.base
 }
 
-// same reports whether two audiences are alike.
+// same reports whether two audiences are equal.
 func (a *audience) same(b *audience) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -69,10 +69,10 @@ func (a *audience) same(b *audience) bool {
 	return a.base == b.base && maps.Equal(a.by, b.by)
 }
 
-// others is how For calls a principal for whom no plugin chose anything.
+// others is the key in For of all principals without a choice.
 const others = "\x00"
 
-// For is what one caller sees of the catalogue: all of it but what plugins show to others only.
+// For returns the catalogue that one principal sees, without the entries shown to other principals only.
 func (s *Snapshot) For(principal string) *Snapshot {
 	if len(s.callers) == 0 {
 		return s
@@ -98,7 +98,7 @@ func seen[T any](all []T, of func(T) *audience, principal string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !of(x).has(principal) })
 }
 
-// divide notes for whom something is shown or hidden.
+// divide collects the principals with an audience of their own in s.callers.
 func (s *Snapshot) divide() {
 	note := func(a *audience) {
 		if a == nil {

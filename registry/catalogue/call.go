@@ -10,52 +10,51 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// Client is what a running call can reach of its caller.
+// Client is the calling client, as a running call can reach it.
 type Client = hostfuncs.Client
 
 // Call is one request of a client.
 type Call struct {
-	ID        string          // names the call in logs; empty makes one
-	Principal string          // whose call it is
-	Session   string          // whose kept instance serves it, under runtime.StateSession; empty is an instance of its own
+	ID        string          // identifies the call in logs; empty generates one
+	Principal string          // the calling principal
+	Session   string          // its kept instance serves the call under runtime.StateSession; empty uses a separate instance
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
-	Client    Client          // nil: nobody listens
-	// Check looks at the answer before anything that the call wrote is made to last; an error ends the call.
-	// Nil takes any answer, and one with isError for a failure.
+	Client    Client          // nil if there is no client to ask or notify
+	// Check inspects the answer before the call's writes are committed; an error ends the call. Nil accepts any answer
+	// and treats one with isError as failed.
 	Check func(answer json.RawMessage) (Verdict, error)
-	// Chain is what stands above a call that another call makes; nil if a client makes it.
+	// Chain holds the calls above a nested call; nil for a call by a client.
 	Chain *hostfuncs.Chain
-	// DryRun holds back whatever would last.
+	// DryRun holds back all lasting effects.
 	DryRun bool
-	// ReadOnly lets nothing be changed, whatever the tool says of itself: a call that made this one may not.
+	// ReadOnly denies all changes, even to a tool without readOnlyHint: the calling tool is read-only.
 	ReadOnly bool
-	// Journal is what the plugin was answered when this call ran before, or a new one; nil if the call is
-	// never run again. One that was kept under another digest or other grants is refused with
-	// journal.ErrOther.
+	// Journal records the host's answers for a replay of this call, or replays them; nil if the call is never replayed.
+	// A journal recorded under a different digest or different grants is refused with journal.ErrOther.
 	Journal *journal.Journal
-	// Patient has the call wait for its turn however many wait before it.
+	// Patient has the call wait for its turn however long the queue is.
 	Patient bool
 }
 
-// Verdict is what became of an answer that was looked at.
+// Verdict is the result of Call.Check.
 type Verdict struct {
-	Failed  bool // the tool says that it failed: what it wrote is dropped
-	Removed int  // characters that were cleaned out of it
-	Hidden  int  // characters of that kind in its data, which stay
+	Failed  bool // the tool reported a failure: its writes are dropped
+	Removed int  // characters removed from the answer
+	Hidden  int  // characters of that kind in its data, left in place
 }
 
-// Request is a call after its name was turned into the plugin's own.
+// Request is a call with the plugin's local name in place of the public one.
 type Request struct {
-	ReadOnly bool // a tool says so of itself, and is held to it
+	ReadOnly bool // the tool declares readOnlyHint, which is enforced
 	Method   string
 	Kind     manifest.Kind
-	Entry    string // what must still be published: a local name, a URI or a template
-	URI      string // what a template was matched with; "" elsewhere
+	Entry    string // must still be published: a local name, a URI or a template
+	URI      string // the URI matched by a template; "" otherwise
 	Params   json.RawMessage
-	Values   func(path []string) []string // of the arguments; nil: there are none
+	Values   func(path []string) []string // looks up argument values; nil if there are none
 }
 
-// What names the entry for the caller.
+// What returns the description of the entry for messages to the caller.
 func (r Request) What() string {
 	if r.URI != "" {
 		return r.URI
@@ -63,18 +62,18 @@ func (r Request) What() string {
 	return fmt.Sprintf("the %s %q", r.Kind, r.Entry)
 }
 
-// Server answers the requests of one plugin. Two servers that are equal are the same version of it.
+// Server answers the requests of one plugin. Equal servers are the same version of it.
 type Server interface {
-	// Serve runs one request and returns the result as the plugin wrote it. It is safe for concurrent use. What the
-	// request names may be published no longer.
+	// Serve runs one request and returns the plugin's result unchanged. It is safe for concurrent use. The requested
+	// entry may have been unpublished since the Snapshot was taken.
 	Serve(ctx context.Context, c Call, r Request) (json.RawMessage, error)
-	// Keeps reports whether a call of a session finds what earlier ones left in the plugin, so that it cannot be run
-	// again as if it were new.
+	// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if
+	// it were the first.
 	Keeps(session string) bool
-	// Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
+	// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
 	Limit() int
-	// Digest is that of the plugin's bytes; empty for a plugin of this process.
+	// Digest returns the digest of the plugin file; empty for a plugin built into this process.
 	Digest() string
-	// Terms tell the plugin under its grants and its configuration from every other.
+	// Terms returns a value that is unique to the plugin, its grants and its configuration.
 	Terms() []byte
 }

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// maxUpdated bounds the resources that one change names; beyond it all of the plugin's are said to be
-// updated, so that a plugin cannot fill the memory with names.
+// maxUpdated limits the resources that one change names. Beyond it all of the plugin's resources are reported as
+// updated, so that a plugin cannot fill memory with names.
 const maxUpdated = 1024
 
-// Change says which lists are others than before, and which resources hold something else.
+// Change reports which lists changed, and which resources have new contents.
 type Change struct {
 	Tools, Prompts bool
 	Resources      bool // the lists of resources and of templates
 
-	// Updated are URIs of resources whose plugin says that they hold something else now.
+	// Updated holds the URIs of resources that their plugin reported as updated.
 	Updated map[string]bool
-	// Replaced are plugins, by name, all of whose resources may hold something else.
+	// Replaced holds the names of plugins all of whose resources may have changed.
 	Replaced map[string]bool
 }
 
-// Lists reports whether any list is another.
+// Lists reports whether any list changed.
 func (c Change) Lists() bool { return c.Tools || c.Prompts || c.Resources }
 
-// Any reports whether there is anything to tell.
+// Any reports whether anything changed.
 func (c Change) Any() bool { return c.Lists() || len(c.Updated) > 0 || len(c.Replaced) > 0 }
 
-// Or joins two changes. It shares nothing with either.
+// Or returns the union of two changes. It shares no memory with either.
 func (c Change) Or(d Change) Change {
 	return Change{
 		Tools: c.Tools || d.Tools, Prompts: c.Prompts || d.Prompts, Resources: c.Resources || d.Resources,
@@ -44,7 +44,7 @@ func union(a, b map[string]bool) map[string]bool {
 	return all
 }
 
-// Update is the change of one resource of a plugin, next to c, which is to be told already.
+// Update returns the change to add to the pending c when one resource of a plugin was updated.
 func (c Change) Update(plugin, uri string) Change {
 	switch {
 	case c.Replaced[plugin]:
@@ -55,7 +55,8 @@ func (c Change) Update(plugin, uri string) Change {
 	return Change{Updated: map[string]bool{uri: true}}
 }
 
-// Between compares what clients see of two snapshots. A plugin is Replaced whose resources another server answers for.
+// Between compares the entries that clients see of two snapshots. Replaced holds the plugins whose resources have a new
+// Server.
 func Between(old, next *Snapshot) Change {
 	return Change{
 		Tools: !slices.EqualFunc(old.Tools, next.Tools, func(x, y *Tool) bool {
@@ -73,7 +74,7 @@ func Between(old, next *Snapshot) Change {
 	}
 }
 
-// replaced finds the plugins whose resources another server answers for than before.
+// replaced returns the plugins whose resources have a new Server.
 func replaced(old, next *Snapshot) map[string]bool {
 	found := map[string]bool{}
 	for uri, r := range next.resources {

@@ -9,7 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// Choice is what a plugin chose to show of its manifest, for each list it spoke of. It never changes; nil chose nothing.
+// Choice records the entries of its manifest that a plugin shows, for each list it changed. It is immutable; nil holds
+// no choice.
 type Choice struct {
 	lists map[listName]map[string]bool
 }
@@ -20,7 +21,7 @@ type listName string
 const (
 	listTools     listName = "tools"
 	listPrompts   listName = "prompts"
-	listResources listName = "resources" // templates too
+	listResources listName = "resources" // and templates
 )
 
 func listOf(k manifest.Kind) listName {
@@ -43,15 +44,15 @@ func kindsOf(l listName) []manifest.Kind {
 	return []manifest.Kind{manifest.Resource, manifest.Template}
 }
 
-// ListChanged is a plugin's notice notifications/{list}/list_changed about itself: visible names what it shows from
-// now on; else show and hide name what it shows and hides beside what it did before.
+// ListChanged is a plugin's notifications/{list}/list_changed about itself. visible replaces the visible entries;
+// otherwise show and hide change the entries that were visible before.
 type ListChanged struct {
 	list                listName
-	visible, show, hide map[string]bool // visible is nil if it is not said
+	visible, show, hide map[string]bool // visible is nil if absent
 }
 
-// ParseListChanged reads the notice; false if it names nothing: then it changes nothing, since the manifest is the
-// whole of what a plugin may ever offer.
+// ParseListChanged parses the notification. It returns false if there are no names in it: it then changes nothing,
+// since a plugin can never offer more than its manifest.
 func ParseListChanged(method string, params json.RawMessage) (ListChanged, bool) {
 	n := ListChanged{list: listName(strings.TrimSuffix(strings.TrimPrefix(method, "notifications/"), "/list_changed"))}
 	if raw := rawjson.Get(params, "visible"); !rawjson.IsNull(raw) {
@@ -65,7 +66,7 @@ func ParseListChanged(method string, params json.RawMessage) (ListChanged, bool)
 	return n, shows || hides
 }
 
-// namesIn reads an array of names; false if it is none.
+// namesIn parses an array of names; false if raw is not an array, or too long.
 func namesIn(raw json.RawMessage) (map[string]bool, bool) {
 	list, err := rawjson.Elements(raw)
 	if err != nil || len(list) > manifest.MaxEntries {
@@ -80,8 +81,8 @@ func namesIn(raw json.RawMessage) (map[string]bool, bool) {
 	return set, true
 }
 
-// After is the choice of a plugin with this manifest once it has given notice. Names that the manifest does not have
-// show nothing.
+// After returns the choice of a plugin with this manifest after the notification. Names not in the manifest are
+// ignored.
 func (c *Choice) After(n ListChanged, m *manifest.Manifest) *Choice {
 	next := &Choice{lists: map[listName]map[string]bool{}}
 	if c != nil {
@@ -102,7 +103,7 @@ func (c *Choice) After(n ListChanged, m *manifest.Manifest) *Choice {
 	return next
 }
 
-// keepKnown takes out what the manifest does not have, so that a plugin cannot grow its choice for ever.
+// keepKnown drops names not in the manifest, so that a plugin cannot grow its choice without limit.
 func keepKnown(m *manifest.Manifest, l listName, set map[string]bool) {
 	known := map[string]bool{}
 	for _, k := range kindsOf(l) {
@@ -113,7 +114,7 @@ func keepKnown(m *manifest.Manifest, l listName, set map[string]bool) {
 	maps.DeleteFunc(set, func(name string, _ bool) bool { return !known[name] })
 }
 
-// shownBy is what is shown of a list before the plugin says anything.
+// shownBy returns the entries of a list that the manifest itself shows.
 func shownBy(m *manifest.Manifest, l listName) map[string]bool {
 	set := map[string]bool{}
 	for _, k := range kindsOf(l) {
@@ -126,7 +127,7 @@ func shownBy(m *manifest.Manifest, l listName) map[string]bool {
 	return set
 }
 
-// has looks an entry up; ok is false if the plugin never spoke of its list.
+// has looks an entry up; ok is false if the plugin made no choice for its list.
 func (c *Choice) has(k manifest.Kind, id string) (shown, ok bool) {
 	if c == nil {
 		return false, false

@@ -1,21 +1,21 @@
-// Package catalogue holds what the plugins publish together: the tools, prompts, resources and templates that
-// clients see, under names that belong to one plugin each.
+// Package catalogue computes the tools, prompts, resources and templates that clients see, under names unique to one
+// plugin.
 //
 //	manifest ──▶ Publish ──▶ Offer ──┐
 //	manifest ──▶ Publish ──▶ Offer ──┼──▶ Join ──▶ Snapshot ──▶ Tool.Call ──▶ Server
 //	manifest ──▶ Publish ──▶ Offer ──┘
 //
-// Publish decides what one plugin offers: what the operator publishes and hides, what the plugin itself shows, what was
-// approved. Join puts the offers of all plugins together; what two of them claim is held back for both, in whatever
-// order they come. A Snapshot never changes, and is read without locks:
+// Publish selects the entries that one plugin offers, from the operator's publish and hide lines, the plugin's own
+// visibility and the approved definitions. Join merges the offers of all plugins; an entry claimed by two plugins is
+// withheld from both, independent of load order. A Snapshot is immutable and is read without locks:
 //
 //	offer := catalogue.Publish(catalogue.Plugin{Name: "time", Manifest: m, Prefix: true, Server: server})
 //	s := catalogue.Join([]*catalogue.Offer{offer}, tell)
 //	tool, ok := s.Tool("time-now")
 //	result, err := tool.Call(ctx, catalogue.Call{ID: "1", Params: params})
 //
-// How a plugin answers is its Server's affair. This package turns public names into the plugin's own and leaves the
-// rest of a request as it is.
+// Calls are executed by the plugin's Server. This package maps public names to the plugin's local names and leaves the
+// rest of a request unchanged.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package catalogue

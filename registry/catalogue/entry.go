@@ -16,12 +16,12 @@ import (
 // Tool is one published tool.
 type Tool struct {
 	Name       string          // public: unique in a Snapshot
-	Local      string          // what the plugin calls it
+	Local      string          // the plugin's own name of it
 	Plugin     string          // the plugin's name
-	Definition json.RawMessage // as the plugin wrote it, with the public name
-	AsksFirst  bool            // it asks its client before it begins what takes long
+	Definition json.RawMessage // as in the manifest, with the public name
+	AsksFirst  bool            // asks the client for consent before an expensive operation
 
-	readOnly      bool            // it says that it changes nothing, and is held to that
+	readOnly      bool            // declares readOnlyHint, which is enforced
 	local         json.RawMessage // Local as JSON
 	server        Server
 	audience      *audience
@@ -38,24 +38,23 @@ func newTool(name, local string, definition json.RawMessage, p *Plugin) *Tool {
 	return t
 }
 
-// Input returns the schema of the tool's arguments, compiled at the first use.
+// Input returns the schema of the tool's arguments, compiled on first use.
 func (t *Tool) Input() (*schema.Schema, error) { return t.input() }
 
-// Output returns the schema of the tool's structured content, compiled at the first use; nil if the
-// tool has none.
+// Output returns the schema of the tool's structured content, compiled on first use; nil if the tool has none.
 func (t *Tool) Output() (*schema.Schema, error) { return t.output() }
 
-// Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
+// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
 func (t *Tool) Limit() int { return t.server.Limit() }
 
-// Keeps reports whether a call of a session finds what earlier ones left in the plugin, so that it cannot be run again
-// as if it were new.
+// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if it
+// were the first.
 func (t *Tool) Keeps(session string) bool { return t.server.Keeps(session) }
 
-// Digest is that of the plugin's bytes; empty for a plugin of this process.
+// Digest returns the digest of the plugin file; empty for a plugin built into this process.
 func (t *Tool) Digest() string { return t.server.Digest() }
 
-// Terms tell the tool's plugin under its grants and its configuration from every other.
+// Terms returns a value that is unique to the tool's plugin, its grants and its configuration.
 func (t *Tool) Terms() []byte { return t.server.Terms() }
 
 func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
@@ -68,8 +67,8 @@ func (t *Tool) compile(key string, log *slog.Logger) (*schema.Schema, error) {
 	}})
 }
 
-// Call asks the plugin to run the tool and returns its result as the plugin wrote it. It is safe
-// for concurrent use. The error is a *Failure around *runtime.EndError or *runtime.GuestError.
+// Call runs the tool and returns the plugin's result unchanged. It is safe for concurrent use. The error is a *Failure
+// that wraps a *runtime.EndError or *runtime.GuestError.
 func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := namedParams(c.Params, t.local)
 	if err != nil {
@@ -81,20 +80,19 @@ func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 // Prompt is one published prompt.
 type Prompt struct {
 	Name       string          // public: unique in a Snapshot
-	Local      string          // what the plugin calls it
+	Local      string          // the plugin's own name of it
 	Plugin     string          // the plugin's name
-	Definition json.RawMessage // as the plugin wrote it, with the public name
+	Definition json.RawMessage // as in the manifest, with the public name
 
 	local    json.RawMessage // Local as JSON
 	server   Server
 	audience *audience
 }
 
-// Keeps is that of Tool.
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (p *Prompt) Keeps(session string) bool { return p.server.Keeps(session) }
 
-// Get asks the plugin for the prompt's messages. It is safe for concurrent use; errors are those of
-// Tool.Call.
+// Get requests the prompt's messages from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
 func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := namedParams(c.Params, p.local)
 	if err != nil {
@@ -103,8 +101,8 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	return p.server.Serve(ctx, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
 }
 
-// Complete asks the plugin to complete one of the prompt's arguments: completion/complete with a
-// ref/prompt. Errors are those of Tool.Call.
+// Complete requests completions for one of the prompt's arguments: completion/complete with a ref/prompt. Errors are
+// those of Tool.Call.
 func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := completionParams(c.Params, p.local)
 	if err != nil {
@@ -117,17 +115,16 @@ func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) 
 type Resource struct {
 	URI        string
 	Plugin     string          // the plugin's name
-	Definition json.RawMessage // as the plugin wrote it
+	Definition json.RawMessage // as in the manifest
 
 	server   Server
 	audience *audience
 }
 
-// Keeps is that of Tool.
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (r *Resource) Keeps(session string) bool { return r.server.Keeps(session) }
 
-// Read asks the plugin for the resource's contents. It is safe for concurrent use; errors are those
-// of Tool.Call.
+// Read requests the resource's contents from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
 func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := readParams(c.Params)
 	if err != nil {
@@ -140,18 +137,18 @@ func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 type Template struct {
 	URITemplate string          // RFC 6570
 	Plugin      string          // the plugin's name
-	Definition  json.RawMessage // as the plugin wrote it
+	Definition  json.RawMessage // as in the manifest
 
 	pattern  *uritemplate.Template
 	server   Server
 	audience *audience
 }
 
-// Keeps is that of Tool.
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (t *Template) Keeps(session string) bool { return t.server.Keeps(session) }
 
-// Read asks the plugin for the contents of params.uri, which the template matches. It is safe for
-// concurrent use; errors are those of Tool.Call.
+// Read requests the contents of params.uri, which matches the template. It is safe for concurrent use; errors are those
+// of Tool.Call.
 func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := readParams(c.Params)
 	if err != nil {
@@ -164,8 +161,8 @@ func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	})
 }
 
-// Complete asks the plugin to complete one of the template's variables: completion/complete with a
-// ref/resource. Errors are those of Tool.Call.
+// Complete requests completions for one of the template's variables: completion/complete with a ref/resource. Errors
+// are those of Tool.Call.
 func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
 	params, err := completionParams(c.Params, nil)
 	if err != nil {

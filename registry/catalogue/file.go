@@ -11,9 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// checkFile reports why a plugin may not publish a file: URI or template: it must have a grant to
-// read that file, or for a template something below its literal folder. What is read is decided
-// again at the time of the call.
+// checkFile reports why a plugin may not publish a file: URI or template. It needs a grant to read that file, or for a
+// template something below its literal folder. Reads are checked again at the time of the call.
 func checkFile(k manifest.Kind, d manifest.Entry, grants *grant.Set, places grant.Places) error {
 	text := d.ID
 	if k == manifest.Template {
@@ -40,7 +39,7 @@ func checkFile(k manifest.Kind, d manifest.Entry, grants *grant.Set, places gran
 	return fmt.Errorf("a file: resource needs a grant such as fs: read %s", path)
 }
 
-// filePath is the path of a file: URI, with slashes; it must be of this machine.
+// filePath returns the path of a file: URI, with slashes; the URI must name this machine.
 func filePath(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/") {

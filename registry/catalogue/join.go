@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
-// Join puts what the plugins offer together; Generation is left to the caller. An entry that two plugins claim is
-// held back for both, and tell hears of it. What lies below a skill is that skill's alone.
+// Join merges the offers of all plugins into a Snapshot; the caller sets its Generation. An entry claimed by two
+// plugins is withheld from both and reported to tell. URIs below a skill belong to that skill only.
 func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	var tools []*Tool
 	var prompts []*Prompt
@@ -44,7 +44,7 @@ func Join(offers []*Offer, tell func(plugin, problem string)) *Snapshot {
 	return s
 }
 
-// places are the folders of skills, skill://NAME/, and the plugins that are these skills.
+// places maps the folders of skills, skill://NAME/, to the plugins that are these skills.
 type places map[string][]string
 
 func placesOf(offers []*Offer) places {
@@ -58,8 +58,8 @@ func placesOf(offers []*Offer) places {
 	return own
 }
 
-// takes reports whether an entry of another plugin lies within a skill, where it would be read in the place of what the
-// skill says there. begins is its literal beginning.
+// takes reports whether an entry of a different plugin lies within a skill, where it could be read in place of the
+// skill's own files. begins is its literal prefix.
 func (p places) takes(k manifest.Kind, name, begins, plugin string, tell func(plugin, problem string)) bool {
 	for root, owners := range p {
 		if strings.HasPrefix(strings.ToLower(begins), root) && !slices.Contains(owners, plugin) {
@@ -70,7 +70,7 @@ func (p places) takes(k manifest.Kind, name, begins, plugin string, tell func(pl
 	return false
 }
 
-// claim says how to tell whether two entries of a kind claim the same name.
+// claim describes how entries of one kind claim a name.
 type claim[T any] struct {
 	kind   manifest.Kind
 	name   func(T) string
@@ -78,7 +78,7 @@ type claim[T any] struct {
 	tell   func(plugin, problem string)
 }
 
-// unique returns the entries whose name one plugin claims, sorted by name.
+// unique returns the entries with a name that only one plugin claims, sorted by name.
 func unique[T any](all []T, c claim[T]) []T {
 	groups := map[string][]T{}
 	for _, x := range all {
@@ -103,7 +103,7 @@ func unique[T any](all []T, c claim[T]) []T {
 	return kept
 }
 
-// index makes the look-ups and the order of matching.
+// index builds the lookup maps and the order in which templates match.
 func (s *Snapshot) index() {
 	s.tools = make(map[string]*Tool, len(s.Tools))
 	for _, t := range s.Tools {
@@ -128,7 +128,7 @@ func (s *Snapshot) index() {
 	})
 }
 
-// skillsOf are the skills whose SKILL.md is published, in the order of the resources.
+// skillsOf returns the skills with a published SKILL.md, in the order of the resources.
 func skillsOf(resources []*Resource, offers []*Offer) (list []*Skill) {
 	skills := map[Server]*Skill{}
 	for _, o := range offers {

@@ -10,10 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A plugin is told the members that its method has, each once, by their exact names. What else a client wrote was looked
-// at by nobody here, and could be one of them to a reader that does not look at case, or that ends a key at a NUL.
+// A plugin receives the members that its method defines, each once, by their exact names. Other members are not checked
+// here, and a guest's parser that ignores case, or ends a key at a NUL, could take one of them for a defined member.
 
-// known keeps the members of an object that have one of these names.
+// known keeps the members of an object with one of these names.
 func known(raw json.RawMessage, names ...string) (rawjson.Object, error) {
 	if rawjson.IsNull(raw) {
 		return nil, nil
@@ -25,7 +25,7 @@ func known(raw json.RawMessage, names ...string) (rawjson.Object, error) {
 	return slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(names, m.Key) }), nil
 }
 
-// namedParams are the params of tools/call or prompts/get with the plugin's own name for what is meant, as JSON.
+// namedParams returns the params of tools/call or prompts/get with the plugin's local name, given as JSON.
 func namedParams(params, name json.RawMessage) (json.RawMessage, error) {
 	o, err := known(params, "name", "arguments", "_meta")
 	if err != nil {
@@ -35,14 +35,14 @@ func namedParams(params, name json.RawMessage) (json.RawMessage, error) {
 	return o.Append(make([]byte, 0, len(params)+len(name)+len(`{"name":,}`))), nil
 }
 
-// readParams are the params of resources/read.
+// readParams returns the params of resources/read.
 func readParams(params json.RawMessage) (json.RawMessage, error) {
 	o, err := known(params, "uri", "_meta")
 	return o.Append(nil), err
 }
 
-// completionParams are the params of completion/complete. name is the plugin's own one of the prompt that ref names, as
-// JSON; nil if ref names a template.
+// completionParams returns the params of completion/complete. name is the local name of the prompt in ref, as JSON; nil
+// if ref is a template.
 func completionParams(params, name json.RawMessage) (json.RawMessage, error) {
 	o, err := known(params, "ref", "argument", "context", "_meta")
 	if err != nil {
@@ -67,7 +67,7 @@ func completionParams(params, name json.RawMessage) (json.RawMessage, error) {
 	return o.Append(nil), nil
 }
 
-// arguments is the look-up of values that grants may bind.
+// arguments returns a lookup of the argument values that grants may bind.
 func arguments(params json.RawMessage) func([]string) []string {
 	return argument.Values(rawjson.Get(params, "arguments"))
 }

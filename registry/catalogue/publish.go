@@ -11,29 +11,29 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
-// Plugin is one plugin and what decides which entries of its manifest are published.
+// Plugin is the input of Publish: a plugin, and the settings that select entries of its manifest.
 type Plugin struct {
 	Name     string
 	Manifest *manifest.Manifest
-	Prefix   bool     // public names begin with the plugin's
-	Only     []string // publish nothing else: local names, URIs and templates; empty is all
-	Hide     []string // do not publish: local names, URIs and templates
-	Chosen   *Choices // what the plugin itself shows, to whom
-	// Approved reports whether an entry, by manifest.Key, is defined as it was approved; nil: all are.
+	Prefix   bool     // public names have the plugin's name as prefix
+	Only     []string // the only entries to publish: local names, URIs and templates; empty is all
+	Hide     []string // entries not to publish: local names, URIs and templates
+	Chosen   *Choices // the entries that the plugin itself shows, per principal
+	// Approved reports whether the definition of an entry, by manifest.Key, is the approved one; nil approves all.
 	Approved func(key string) bool
-	Grants   *grant.Set // file: resources need one to read them; with the plugin's name and workspace filled in
+	Grants   *grant.Set // file: resources need a read grant; the plugin's name and workspace are filled in
 	Places   grant.Places
-	Server   Server       // answers for what is published
-	Skill    *Skill       // that the plugin is about; nil for none
-	Logger   *slog.Logger // hears of schemas that are not enforced in full; nil: nobody does
+	Server   Server       // answers for the published entries
+	Skill    *Skill       // the skill that the plugin is; nil for none
+	Logger   *slog.Logger // logs schemas that are not enforced in full; nil discards
 }
 
-// Offer is what one plugin publishes. It never changes.
+// Offer holds the entries that one plugin publishes. It is immutable.
 type Offer struct {
-	Problems []string // what was left out, and why, after those of the manifest
-	// Ungranted is what was left out for want of a grant, which an operator may well intend.
+	Problems []string // entries left out, with the reason, after the manifest's problems
+	// Ungranted holds the entries left out for lack of a grant, which the operator may intend.
 	Ungranted []string
-	Chosen    *Choices // of the plugin, when this was made
+	Chosen    *Choices // the plugin's choices at the time of Publish
 
 	tools     []*Tool
 	prompts   []*Prompt
@@ -41,28 +41,27 @@ type Offer struct {
 	templates []*Template
 
 	published map[entryKey]bool
-	audiences map[entryKey]*audience // of those that not all callers see
+	audiences map[entryKey]*audience // of entries that not all callers see
 	hide      []string
 	server    Server
 	owner     string // the plugin's name
 	skill     *Skill
 }
 
-// entryKey is an entry within its plugin: a tool and a prompt may have the same name.
+// entryKey identifies an entry within its plugin: a tool and a prompt may have the same name.
 type entryKey struct {
 	kind manifest.Kind
 	id   string // local name, URI or template
 }
 
-// Publishes holds the operator's publish lines at the time of a call: against entries of an older version, and
-// against a template that matches a hidden resource, in whatever spelling.
-// Who calls sees what the plugin shows to that caller.
+// Publishes reports whether the entry of r is published to principal at the time of the call. It also holds for entries
+// of an older version, and for a template that matches a hidden resource in any spelling.
 func (o *Offer) Publishes(principal string, r Request) bool {
 	key := entryKey{r.Kind, r.Entry}
 	return o.published[key] && o.audiences[key].has(principal) && !(r.URI != "" && hides(o.hide, r.URI))
 }
 
-// Serves reports whether a URI is that of a resource of the offer, by itself or by a template.
+// Serves reports whether a URI is a resource of the offer or matches one of its templates.
 func (o *Offer) Serves(uri string) bool {
 	if o.published[entryKey{manifest.Resource, uri}] {
 		return true
@@ -71,15 +70,15 @@ func (o *Offer) Serves(uri string) bool {
 	return slices.ContainsFunc(o.templates, matches) && !hides(o.hide, uri)
 }
 
-// publisher turns a manifest into an offer.
+// publisher builds an Offer from a manifest.
 type publisher struct {
 	Offer
 	plugin *Plugin
 	names  map[manifest.Kind]map[string]string // public name → local name
-	used   map[string]bool                     // the words of Only and Hide that name something
+	used   map[string]bool                     // the words of Only and Hide that match an entry
 }
 
-// Publish decides what of its manifest a plugin offers.
+// Publish returns the entries of its manifest that a plugin offers.
 func Publish(plugin Plugin) *Offer {
 	m := plugin.Manifest
 	if plugin.Logger == nil {
@@ -105,7 +104,7 @@ func Publish(plugin Plugin) *Offer {
 		p.template(d)
 	}
 	p.unused()
-	offer := p.Offer // without what made it
+	offer := p.Offer // do not retain the publisher
 	return &offer
 }
 
@@ -149,7 +148,7 @@ func (p *publisher) template(d manifest.Entry) {
 	})
 }
 
-// name decides the public name of a tool or prompt; false leaves it out.
+// name returns the public name of a tool or prompt; false leaves it out.
 func (p *publisher) name(k manifest.Kind, d manifest.Entry) (string, bool) {
 	if !p.wanted(k, d) {
 		return "", false
@@ -177,7 +176,7 @@ func (p *publisher) uri(k manifest.Kind, d manifest.Entry) bool {
 	return true
 }
 
-// approved holds back what is defined in another way than when it was approved.
+// approved holds back an entry with a definition that differs from the approved one.
 func (p *publisher) approved(k manifest.Kind, d manifest.Entry) bool {
 	if p.plugin.Approved == nil || p.plugin.Approved(manifest.Key(k, d.ID)) {
 		return true
@@ -186,7 +185,7 @@ func (p *publisher) approved(k manifest.Kind, d manifest.Entry) bool {
 	return false
 }
 
-// wanted holds Only, Hide, the manifest's own "hidden", and what the plugin chose.
+// wanted applies Only, Hide, the manifest's "hidden", the plugin's choice and the approved definitions.
 func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	only, hide := slices.Contains(p.plugin.Only, d.ID), slices.Contains(p.plugin.Hide, d.ID)
 	if only || hide {
@@ -202,7 +201,7 @@ func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	return shown && !hide && (only || len(p.plugin.Only) == 0) && p.approved(k, d)
 }
 
-// unused reports the words of the publish lines that name nothing: most often a misspelling.
+// unused reports words of the publish lines that match no entry: most often a misspelling.
 func (p *publisher) unused() {
 	for _, word := range slices.Concat(p.plugin.Only, p.plugin.Hide) {
 		if !p.used[word] {
@@ -215,7 +214,7 @@ func (p *publisher) problem(format string, args ...any) {
 	p.Problems = append(p.Problems, fmt.Sprintf(format, args...))
 }
 
-// renamed is a definition with another name, all else as the plugin wrote it.
+// renamed returns a definition with a new name and all else unchanged.
 func renamed(members rawjson.Object, name string) []byte {
 	o := slices.Clone(members)
 	o.Set("name", rawjson.AppendString(nil, name))

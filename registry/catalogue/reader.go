@@ -10,9 +10,9 @@ import (
 
 // Reader serves resources/read for one URI: a Resource or a Template.
 type Reader interface {
-	// Read asks the plugin. Safe for concurrent use; errors are those of Tool.Call.
+	// Read requests the contents from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
 	Read(ctx context.Context, c Call) (json.RawMessage, error)
-	// Keeps is that of Tool.
+	// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 	Keeps(session string) bool
 }
 
@@ -22,16 +22,16 @@ var (
 	_ Reader = (*collision)(nil)
 )
 
-// collision answers for a URI that two plugins claim alike.
+// collision answers for a URI that templates of two plugins match equally.
 type collision struct {
 	uri     string
 	plugins [2]string
 }
 
-// Keeps is false: nothing is called.
+// Keeps returns false: no plugin is called.
 func (c *collision) Keeps(string) bool { return false }
 
-// Read refuses and names both plugins.
+// Read returns an error that names both plugins.
 func (c *collision) Read(context.Context, Call) (json.RawMessage, error) {
 	return nil, &runtime.EndError{
 		Kind: runtime.KindConflict,

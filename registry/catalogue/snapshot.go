@@ -8,13 +8,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
-// Skill is what a skill file holds.
+// Skill is a parsed skill file.
 type Skill = skillfile.Skill
 
-// Snapshot is the catalogue at one moment. It never changes; its lists are sorted by public name,
-// resources by URI and templates by their text. Callers must not change what it points to.
+// Snapshot is an immutable version of the catalogue. Its lists are sorted by public name, resources by URI and
+// templates by their text. Callers must not modify anything reachable from it.
 type Snapshot struct {
-	Generation uint64 // grows with each change of the catalogue
+	Generation uint64 // increases with each change of the catalogue
 
 	Tools     []*Tool
 	Resources []*Resource
@@ -28,8 +28,8 @@ type Snapshot struct {
 	templates map[string]*Template
 	matching  []*Template // longest literal prefix first
 
-	callers map[string]bool // for whom a plugin shows or hides something; nil if all see all
-	views   sync.Map        // *Snapshot of each of them, once For was asked
+	callers map[string]bool // principals with entries shown or hidden by a plugin; nil if all see the same
+	views   sync.Map        // principal → *Snapshot, filled by For
 }
 
 // Tool returns the tool with a public name.
@@ -44,15 +44,14 @@ func (s *Snapshot) Prompt(name string) (*Prompt, bool) {
 	return p, ok
 }
 
-// Template returns the template with exactly this text, as completion/complete names it.
+// Template returns the template with exactly this text, as named by completion/complete.
 func (s *Snapshot) Template(uriTemplate string) (*Template, bool) {
 	t, ok := s.templates[uriTemplate]
 	return t, ok
 }
 
-// Resource returns what serves a URI: the resource with exactly this URI, else the matching
-// template with the longest literal prefix. Where two plugins' templates match alike, neither
-// serves: the Reader answers with an error that names both.
+// Resource returns the Reader of a URI: the resource with exactly this URI, else the matching template with the longest
+// literal prefix. If templates of two plugins match equally, the Reader returns an error that names both.
 func (s *Snapshot) Resource(uri string) (Reader, bool) {
 	if r, ok := s.resources[uri]; ok {
 		return r, true

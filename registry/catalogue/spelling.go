@@ -12,11 +12,11 @@ import (
 
 var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[0-9a-fA-F]{2}`) })
 
-// spelling is what all spellings of a URI have in common that some plugin might take for one: escapes are decoded however
-// often they were made, scheme and authority are in small letters, dot segments, empty segments, a slash at the end and a
-// fragment are gone. It is for hiding only, where taking two for one is no harm.
+// spelling returns a normal form of a URI, equal for all spellings that some plugin might treat as the same resource:
+// escapes are decoded however often they were applied, scheme and authority are in lower case, dot segments, empty
+// segments, a trailing slash and the fragment are removed. It is for hiding only, where a false match does no harm.
 func spelling(uri string) string {
-	for range 8 { // escapes of escapes
+	for range 8 { // nested escapes
 		plain := escape().ReplaceAllStringFunc(uri, func(e string) string {
 			n, _ := strconv.ParseUint(e[1:], 16, 8)
 			return string([]byte{byte(n)})
@@ -42,7 +42,7 @@ func spelling(uri string) string {
 	return strings.ToLower(scheme) + ":" + authority + path.Clean("/"+trimSegments(rest)) + "?" + query
 }
 
-// trimSegments takes blanks and control characters off the ends of segments, and parameters, which servers strip.
+// trimSegments strips blanks, control characters and parameters from path segments, as servers do.
 func trimSegments(p string) string {
 	segments := strings.Split(p, "/")
 	for i, s := range segments {
@@ -52,7 +52,7 @@ func trimSegments(p string) string {
 	return strings.Join(segments, "/")
 }
 
-// hides reports whether one of the operator's hide lines names a URI, in whatever spelling.
+// hides reports whether one of the operator's hide lines names a URI, in any spelling.
 func hides(lines []string, uri string) bool {
 	for _, line := range lines {
 		if line == uri || spelling(line) == spelling(uri) {

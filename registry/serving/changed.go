@@ -8,14 +8,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// changedFunc takes a plugin's notice that one of its lists, or what a resource holds, is another now.
+// changedFunc handles a plugin's notification that one of its lists, or the contents of a resource, changed.
 type changedFunc func(principal, method string, params json.RawMessage)
 
-// resourceUpdated is the one notice that is about no list. It costs next to nothing, however often it
-// comes: what it says is told together.
+// resourceUpdated is the only notification that is not about a list. It is cheap at any rate, since updates are
+// coalesced.
 const resourceUpdated = "notifications/resources/updated"
 
-// changed serves the notices of a plugin about itself.
+// changed handles the notifications of a plugin about itself.
 func (g *Generation) changed(principal, method string, params json.RawMessage) {
 	if method == resourceUpdated {
 		g.updated(params)
@@ -27,8 +27,8 @@ func (g *Generation) changed(principal, method string, params json.RawMessage) {
 	}
 }
 
-// updated serves notifications/resources/updated {uri}: whoever subscribed to the resource is told. A
-// plugin can speak of its own resources only; of others it is not heard.
+// updated handles notifications/resources/updated {uri} and notifies the subscribers of the resource. Notifications
+// about resources of other plugins are ignored.
 func (g *Generation) updated(params json.RawMessage) {
 	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
 	if len(uri) <= manifest.MaxURI && g.plugin.Current() == g && g.offer.Load().Serves(uri) {

@@ -14,17 +14,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Func serves the requests of a plugin that is part of this process: tools/call, prompts/get,
-// resources/read and completion/complete with the plugin's own names. It is called from many
-// goroutines. Errors should be *runtime.GuestError or *runtime.EndError; others count as a fault of
-// the host.
+// Func serves the requests of a plugin that is built into this process: tools/call, prompts/get, resources/read and
+// completion/complete with the plugin's local names. It must be safe for concurrent use. Errors should be
+// *runtime.GuestError or *runtime.EndError; others are reported as internal errors of the host.
 type Func func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-// Code is a plugin of this process: what it says it has, and what answers.
+// Code is a plugin built into this process: its manifest and its implementation.
 type Code struct {
 	Manifest *manifest.Manifest
 	Serve    Func
-	Skill    *skillfile.Skill // that it is about; nil for none
+	Skill    *skillfile.Skill // the skill that the plugin is; nil for none
 }
 
 var _ server = (*codeServer)(nil)
@@ -51,7 +50,7 @@ func (s *codeServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Re
 	return result, nil
 }
 
-// lazyGate makes the gate of a call when something is asked of it: code of this process seldom does.
+// lazyGate creates the gate of a call on first use: code of this process seldom needs it.
 type lazyGate struct {
 	policy  *hostfuncs.Policy
 	call    catalogue.Call
@@ -69,12 +68,12 @@ var (
 	_ wasi.Host      = (*lazyGate)(nil)
 )
 
-// Ask passes on to the gate.
+// Ask forwards to the gate.
 func (g *lazyGate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	return g.gate().Ask(ctx, method, params, s)
 }
 
-// AskRound passes on to the gate.
+// AskRound forwards to the gate.
 func (g *lazyGate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
 	return g.gate().AskRound(ctx, round, s)
 }
@@ -94,7 +93,7 @@ func (g *lazyGate) gate() *hostfuncs.Gate {
 	return g.made
 }
 
-// gateOrNil is the gate if there is one.
+// gateOrNil returns the gate, or nil if it was never used.
 func (g *lazyGate) gateOrNil() *hostfuncs.Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *codeServer) close(context.Context) error {
 	return nil
 }
 
-// asEnd gives an error of our own code the form that callers know.
+// asEnd converts an error of built-in code to a *runtime.EndError or *runtime.GuestError.
 func asEnd(err error) error {
 	var end *runtime.EndError
 	var guest *runtime.GuestError

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// newFailure takes from the gate of a call what helps to understand its failure.
+// newFailure wraps err with the stderr and the denials of the call's gate, and redacts secrets.
 func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalogue.Failure {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
@@ -24,7 +24,7 @@ func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalogue
 	return f
 }
 
-// outcome is a failure in one word, for the receipt.
+// outcome returns a failure's kind, for the receipt.
 func outcome(err error) string {
 	var end *runtime.EndError
 	var ask *runtime.AskError

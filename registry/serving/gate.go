@@ -10,11 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// maxChanges is how often one call may change its plugin's lists: each time the catalogue is made
-// anew.
+// maxChanges limits how often one call may change its plugin's lists: each change rebuilds the catalogue.
 const maxChanges = 16
 
-// gateCall is a call as the gate wants to know it.
+// gateCall converts a call and its request for hostfuncs.
 func gateCall(c catalogue.Call, r catalogue.Request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
 	g := hostfuncs.Call{

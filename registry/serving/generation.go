@@ -18,42 +18,42 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Options make a Generation.
+// Options configures a Generation.
 type Options struct {
-	// Publish decides what it publishes; Chosen and Server are the generation's own.
+	// Publish selects the published entries; Chosen and Server are set by the generation.
 	Publish catalogue.Plugin
-	// Module is what answers, and Code if it is nil. The generation has a claim on it until it is drained.
+	// Module serves the calls; if nil, Code does. The generation holds a reference to it until it is drained.
 	Module *module.Module
 	Code   Func
-	// Policy makes the gates of the calls; draining closes it.
+	// Policy creates the gates of the calls; Drain closes it.
 	Policy *hostfuncs.Policy
-	// Admit is asked before the first call, and again until it lets one in; nil lets all in.
+	// Admit is called before a call until it first returns nil; a nil Admit admits all calls.
 	Admit  func(ctx context.Context) error
-	Limits runtime.Limits // of a module; zero fields are the engine's defaults
-	State  runtime.State  // how long an instance lives; "" is what the plugin asks for, if it may have that
+	Limits runtime.Limits // of a module; zero fields use the engine's defaults
+	State  runtime.State  // the lifetime of an instance; "" is the plugin's request, if allowed
 }
 
-// Generation is one version of one plugin: what it publishes and a server, under one configuration. Calls hold it; when
-// it is retired it is closed after the last of them. It is safe for concurrent use.
+// Generation is one version of one plugin under one configuration: its published entries and its server. Calls hold it
+// open; after Retire it is closed when the last of them ends. It is safe for concurrent use.
 type Generation struct {
 	plugin  *Plugin
 	publish catalogue.Plugin
 	module  *module.Module // nil for code
 	state   runtime.State
 	policy  *hostfuncs.Policy
-	output  int // bytes of an answer that go to the caller at once; 0 is no bound
+	output  int // bytes of an answer sent to the caller at once; 0 is no limit
 	server  server
 
 	admit    func(ctx context.Context) error
-	admitted atomic.Bool // admit was asked, and let a call in
+	admitted atomic.Bool // admit returned nil once
 
-	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides some
+	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides entries
 
 	mu      sync.Mutex
-	chosen  *catalogue.Choices // what the plugin asked to show, and to whom
+	chosen  *catalogue.Choices // the plugin's visible entries, per principal
 	calls   int
 	retired bool
-	idle    chan struct{} // closed when retired and no call is left
+	idle    chan struct{} // closed when retired and no call is running
 }
 
 var _ catalogue.Server = (*Generation)(nil)
@@ -62,18 +62,18 @@ var _ catalogue.Server = (*Generation)(nil)
 type server interface {
 	// serve runs one request. It is safe for concurrent use and is not called after close.
 	serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error)
-	// close gives back what the server holds. No call is in progress. It returns when ctx is done.
+	// close releases the server's resources. No call is in progress. It returns when ctx is done.
 	close(ctx context.Context) error
 }
 
-// maxAnswer is how long an answer a plugin may give, in bytes. What of it is more than its output limit does
-// not go to the caller at once, but is kept to be read in pages.
+// maxAnswer limits the answer of a plugin, in bytes. The part beyond the plugin's output limit is kept, to be read in
+// pages.
 const maxAnswer = 8 << 20
 
-// reloadWait bounds how long a call waits for a file that was replaced before its first use.
+// reloadWait limits how long a call waits for the reload of a file that was replaced before its first use.
 const reloadWait = 5 * time.Second
 
-// New returns a generation of a plugin, which serves calls once Replace has it.
+// New returns a generation of a plugin. It serves calls after Plugin.Replace.
 func New(p *Plugin, o Options) *Generation {
 	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, admit: o.Admit, state: o.State, idle: make(chan struct{})}
 	if o.Module == nil {
@@ -88,7 +88,7 @@ func New(p *Plugin, o Options) *Generation {
 	return g
 }
 
-// Publish decides anew what the generation publishes, if the plugin has chosen what it shows since that was decided.
+// Publish updates the offer if the plugin's choices have changed since it was computed.
 func (g *Generation) Publish() {
 	g.mu.Lock()
 	chosen := g.chosen
@@ -101,21 +101,21 @@ func (g *Generation) Publish() {
 	g.offer.Store(catalogue.Publish(p))
 }
 
-// Offer is what the generation publishes.
+// Offer returns the published entries.
 func (g *Generation) Offer() *catalogue.Offer { return g.offer.Load() }
 
-// State is how long an instance of it lives.
+// State returns the lifetime of an instance.
 func (g *Generation) State() runtime.State { return g.state }
 
-// Keeps reports whether a call of a session finds what earlier ones left.
+// Keeps reports whether a call of a session sees plugin state from earlier calls.
 func (g *Generation) Keeps(session string) bool {
 	return g.state == runtime.StatePlugin || g.state == runtime.StateSession && session != ""
 }
 
-// Limit is how many bytes of an answer go to the caller at once; 0 is no bound.
+// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
 func (g *Generation) Limit() int { return g.output }
 
-// Digest is that of the module; empty for code.
+// Digest returns the digest of the module; empty for code.
 func (g *Generation) Digest() string {
 	if g.module == nil {
 		return ""
@@ -123,10 +123,10 @@ func (g *Generation) Digest() string {
 	return g.module.Digest
 }
 
-// Terms tell the plugin under its grants and its configuration from every other.
+// Terms returns a value that is unique to the plugin, its grants and its configuration.
 func (g *Generation) Terms() []byte { return g.policy.Terms() }
 
-// acquire counts a call in; false means that the generation is retired.
+// acquire registers a call; false means that the generation is retired.
 func (g *Generation) acquire() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,7 +145,7 @@ func (g *Generation) release() {
 	}
 }
 
-// Retire lets no more calls in.
+// Retire stops admission of calls. It is idempotent.
 func (g *Generation) Retire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,8 +158,8 @@ func (g *Generation) Retire() {
 	}
 }
 
-// Drain waits for the calls in progress and closes the server; when ctx is done the server ends
-// them. The generation must be retired.
+// Drain waits for the calls in progress and closes the server; when ctx is done the server ends them. The generation
+// must be retired.
 func (g *Generation) Drain(ctx context.Context) error {
 	select {
 	case <-g.idle:
@@ -168,8 +168,7 @@ func (g *Generation) Drain(ctx context.Context) error {
 	return g.server.close(ctx)
 }
 
-// Serve runs one request: on this generation, or if it was replaced since the caller looked, on
-// the one that took its place.
+// Serve runs one request on this generation, or on its replacement if it is retired.
 func (g *Generation) Serve(ctx context.Context, c catalogue.Call, r catalogue.Request) (json.RawMessage, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
@@ -209,7 +208,7 @@ func (g *Generation) once(ctx context.Context, c catalogue.Call, r catalogue.Req
 	return answer, err
 }
 
-// mayServe asks Admit until it lets a call in.
+// mayServe calls admit until it succeeds once.
 func (g *Generation) mayServe(ctx context.Context) error {
 	if g.admit == nil || g.admitted.Load() {
 		return nil
@@ -221,7 +220,7 @@ func (g *Generation) mayServe(ctx context.Context) error {
 	return err
 }
 
-// gone is the end of a call to an entry that is not published any more.
+// gone returns the error of a call to an entry that is no longer published.
 func gone(plugin, what string) error {
 	return &runtime.EndError{
 		Kind:    runtime.KindUnavailable,

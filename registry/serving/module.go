@@ -34,9 +34,9 @@ func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits, s 
 	return &moduleServer{module: m, policy: p, limits: l, state: s}
 }
 
-// stateOf is how long instances of a module live: as the operator says, or else as the plugin asks. One instance for
-// all callers is the operator's to give. Extism plugins often keep something in theirs, as they may where each
-// client has its own host: so each session has its own instance.
+// stateOf returns the lifetime of a module's instances: the operator's setting, else the plugin's request. Only the
+// operator can set one instance for all callers. Extism plugins often keep state in their instance, which is safe where
+// each client has its own host: they get an instance per session.
 func stateOf(m *module.Module, wanted runtime.State) runtime.State {
 	asked := runtime.State(m.Manifest.State)
 	switch {
@@ -81,7 +81,7 @@ func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.
 	return result, nil
 }
 
-// admit lets a call in; a patient one waits until it may.
+// admit admits a call; a patient call waits until it is admitted.
 func (s *moduleServer) admit(ctx context.Context, c catalogue.Call) (release func(), err error) {
 	for {
 		release, err = s.policy.Admit(c.Principal)
@@ -97,7 +97,7 @@ func (s *moduleServer) admit(ctx context.Context, c catalogue.Call) (release fun
 	}
 }
 
-// timeoutMember is where a caller says how many milliseconds it waits; the plugin's own deadline holds all the same.
+// timeoutMember is the _meta member with the caller's timeout in milliseconds; the plugin's own deadline applies too.
 const timeoutMember = "dev.sallyport/timeoutMs"
 
 func shortened(ctx context.Context, params json.RawMessage) (context.Context, context.CancelFunc) {
@@ -108,7 +108,7 @@ func shortened(ctx context.Context, params json.RawMessage) (context.Context, co
 	return context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
 }
 
-// ready returns the pool, which the first call makes.
+// ready returns the pool, created by the first call.
 func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	compiled, err := s.module.Get(ctx)
 	if err != nil {
@@ -122,13 +122,13 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	return s.pool, nil
 }
 
-// start opens the gate under which instances start.
+// start opens the gate of instance start.
 func (s *moduleServer) start() (runtime.Gate, func()) {
 	gate := s.policy.StartGate()
 	return gate, gate.Close
 }
 
-// notReady is the end of a call whose module could not be had.
+// notReady returns the error of a call with an unavailable module.
 func notReady(err error) error {
 	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("the plugin cannot be loaded: %v", err), Err: err}
 	switch {
@@ -142,7 +142,7 @@ func notReady(err error) error {
 	return end
 }
 
-// close waits for the calls in progress and gives the module back.
+// close waits for the calls in progress and releases the module.
 func (s *moduleServer) close(ctx context.Context) error {
 	s.mu.Lock()
 	pool := s.pool

@@ -5,26 +5,26 @@ import (
 	"sync"
 )
 
-// Plugin is a name with the generation that serves it now. Entries of an older generation find the newer one here. It is
+// Plugin holds the current generation of a named plugin. Entries of an older generation find the newer one here. It is
 // safe for concurrent use.
 type Plugin struct {
 	Name    string
-	Relist  func()                          // is called when a generation is to be published anew
+	Relist  func()                          // called when a generation's offer must be updated
 	Ready   func(ctx context.Context) error // waits for files that are being loaded
-	Updated func(uri string)                // is called when a resource of the plugin holds something else
+	Updated func(uri string)                // called when the contents of a resource changed
 
 	mu      sync.Mutex
 	current *Generation // nil: removed
 }
 
-// Current is the generation that serves; nil if the plugin was removed.
+// Current returns the serving generation; nil if the plugin was removed.
 func (p *Plugin) Current() *Generation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.current
 }
 
-// Replace has a generation serve; nil removes the plugin. The one before is left to the caller, to be retired.
+// Replace sets the serving generation; nil removes the plugin. The caller must retire the previous one.
 func (p *Plugin) Replace(g *Generation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

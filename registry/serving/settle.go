@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// settle makes what a call wrote last, if its answer is a success.
+// settle commits the writes of a call if its answer is a success.
 func settle(ctx context.Context, c catalogue.Call, gate *hostfuncs.Gate, answer json.RawMessage) error {
 	v := catalogue.Verdict{Failed: string(rawjson.Get(answer, "isError")) == "true"}
 	if c.Check != nil {
