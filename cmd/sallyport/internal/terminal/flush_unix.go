@@ -4,7 +4,7 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// flush drops what was typed and not read yet.
+// flush discards input that was typed and not yet read.
 func (t *Terminal) flush() error {
 	return unix.IoctlSetPointerInt(int(t.in.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
 }

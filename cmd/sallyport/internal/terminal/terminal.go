@@ -1,19 +1,17 @@
-// Package terminal asks the person who sits at the terminal that this process belongs to.
+// Package terminal prompts the operator on the controlling terminal of this process.
 //
-// What decides about grants is never read from standard input, a flag or a variable, since whoever starts a
-// process chooses those, and that may be a model's shell tool:
+// Decisions about grants are never read from standard input, a flag or a variable: those are chosen by the process that
+// starts this one, which may be a model's shell tool.
 //
 //	standard input ──✕
 //	/dev/tty, CONIN$ ──▶ Confirm ──▶ yes or no
 //
-// A process that has no controlling terminal has nobody to ask, and ErrNone says so:
+// Open returns ErrNone in a process without a controlling terminal:
 //
 //	t, err := terminal.Open()
 //	if errors.Is(err, terminal.ErrNone) { … }
 //	defer t.Close()
 //	yes, err := t.Confirm(ctx, "plugin weather wants …", "allow it?")
-//
-// This package is internal to Sallyport: it is not promised to others.
 package terminal
 
 import (
@@ -28,36 +26,36 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNone says that nobody can be asked.
+// ErrNone is returned when there is no usable controlling terminal.
 var ErrNone = errors.New("there is no terminal to ask at")
 
-// maxLine bounds a line that is typed, in bytes, as terminals do themselves.
+// maxLine is the limit of a typed line in bytes, the same as that of common terminals.
 const maxLine = 4096
 
-// Terminal is the controlling terminal of this process. It serves one goroutine.
+// Terminal is the controlling terminal of this process. It is not safe for concurrent use.
 type Terminal struct {
 	in, out *os.File
 }
 
-// Open opens the controlling terminal, whatever standard input and output are. ErrNone: there is none.
+// Open opens the controlling terminal, independent of standard input and output. Without one it returns ErrNone.
 func Open() (*Terminal, error) {
 	in, out, err := open()
 	if err != nil {
-		return nil, ErrNone // the system has many words for it
+		return nil, ErrNone // the system's error differs by platform
 	}
 	return &Terminal{in: in, out: out}, nil
 }
 
-// Is reports whether a file is a terminal, so that a person reads what is written there.
+// Is reports whether a file is a terminal.
 func Is(f *os.File) (is bool) {
-	conn, err := f.SyscallConn() // Fd would have writes block
+	conn, err := f.SyscallConn() // Fd would set the file to blocking mode
 	if err == nil {
 		err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
 	}
 	return is && err == nil
 }
 
-// Close gives the terminal back.
+// Close closes the terminal.
 func (t *Terminal) Close() error {
 	err := t.in.Close()
 	if t.out != t.in {
@@ -66,22 +64,22 @@ func (t *Terminal) Close() error {
 	return err
 }
 
-// Confirm shows a text, which must hold no control characters but line ends, asks a question under it, and
-// waits for the answer. Only y and yes are yes. What was typed before the question is not an answer to it. The
-// error is that of ctx if it is done first.
+// Confirm shows text and a question, and waits for the answer: only "y" and "yes" (any case) are true. The text must
+// hold no control characters except line ends. Input typed before the question is discarded. The error is that of ctx
+// if it is done first.
 func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, error) {
 	if err := t.flush(); err != nil {
 		return false, ErrNone
 	}
 	line, err := t.Line(ctx, strings.TrimRight(text, "\n")+"\n\n"+question+" [y/N] ")
-	if errors.Is(err, io.EOF) { // the end of the terminal, or far too many words
+	if errors.Is(err, io.EOF) { // end of input, or a line over maxLine
 		return false, nil
 	}
 	return isYes(line), err
 }
 
-// Line shows a prompt and reads one line, without its end. io.EOF: the person ended the input, or the line has no end
-// within maxLine bytes. The error is that of ctx if it is done first.
+// Line shows a prompt and reads one line, without its line end. It returns io.EOF at the end of input or if the line
+// exceeds maxLine, and the error of ctx if it is done first.
 func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
 	if _, err := fmt.Fprint(t.out, prompt); err != nil {
 		return "", ErrNone
@@ -90,7 +88,7 @@ func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
 		line string
 		err  error
 	}
-	answer := make(chan read, 1) // so that the reader ends when nobody waits for it any more
+	answer := make(chan read, 1) // buffered, so that the reader ends after ctx is done
 	go func() {
 		line, err := bufio.NewReader(io.LimitReader(t.in, maxLine)).ReadString('\n')
 		answer <- read{strings.TrimRight(line, "\r\n"), err}
@@ -107,14 +105,15 @@ func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Secret shows a prompt and reads one line that the terminal does not show, without its end. Errors are those of Line.
+// Secret shows a prompt and reads one line without echo, without its line end. It returns the error of ctx if it is
+// done first.
 func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 	fd := int(t.in.Fd())
-	before, err := term.MakeRaw(fd) // nothing is shown from here on, also of what is typed before the prompt is read
+	before, err := term.MakeRaw(fd) // no echo from here on, including input typed before the prompt
 	if err != nil {
 		return "", ErrNone
 	}
-	defer func() { _ = term.Restore(fd, before) }() // the terminal is still there
+	defer func() { _ = term.Restore(fd, before) }() // the terminal still exists
 	if err := t.flush(); err != nil {
 		return "", ErrNone
 	}
@@ -125,7 +124,7 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 		line []byte
 		err  error
 	}
-	answer := make(chan read, 1) // so that the reader ends when nobody waits for it any more
+	answer := make(chan read, 1) // buffered, so that the reader ends after ctx is done
 	go func() {
 		line, err := term.ReadPassword(fd)
 		answer <- read{line, err}
@@ -140,7 +139,7 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Show writes a line for the person and for nobody who reads what this process writes.
+// Show writes a line to the terminal only, not to standard output.
 func (t *Terminal) Show(line string) error {
 	_, err := fmt.Fprintln(t.out, line)
 	return err

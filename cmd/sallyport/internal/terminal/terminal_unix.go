@@ -4,7 +4,7 @@ package terminal
 
 import "os"
 
-// open opens the one name that every process has for its controlling terminal.
+// open opens /dev/tty, the controlling terminal of any process.
 func open() (in, out *os.File, err error) {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	return f, f, err

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// open opens the console of this process by its two names.
+// open opens the console of this process by its two device names.
 func open() (in, out *os.File, err error) {
 	in, err = os.OpenFile("CONIN$", os.O_RDWR, 0)
 	if err != nil {
@@ -20,5 +20,5 @@ func open() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// flush drops what was typed and not read yet.
+// flush discards input that was typed and not yet read.
 func (t *Terminal) flush() error { return windows.FlushConsoleInputBuffer(windows.Handle(t.in.Fd())) }

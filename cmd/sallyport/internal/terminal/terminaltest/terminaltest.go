@@ -1,14 +1,14 @@
 //go:build unix
 
-// Package terminaltest runs a program under a pseudo-terminal and types for the person who sits at it.
+// Package terminaltest runs a program under a pseudo-terminal and types as its operator.
 //
 //	p := terminaltest.Start(t, cmd)
 //	p.Expect("[y/N]")
 //	p.Type("yes")
 //	err := p.Wait()
 //
-// The terminal is the program's controlling one and nothing else: its standard input and output stay what the
-// test makes of them. This package is internal to Sallyport: it is not promised to others.
+// The pseudo-terminal is only the program's controlling terminal: its standard input and output stay as the test set
+// them.
 package terminaltest
 
 import (
@@ -23,24 +23,24 @@ import (
 	"github.com/creack/pty"
 )
 
-// patience is how long a text is waited for: far longer than any program under test takes to say it.
+// patience is the deadline of Expect, far longer than any program under test needs.
 const patience = 60 * time.Second
 
-// Person sits at the terminal of a running program.
+// Person is the operator at the terminal of a running program.
 type Person struct {
 	t    testing.TB
 	cmd  *exec.Cmd
-	near *os.File // our end
+	near *os.File // the test's end of the pseudo-terminal
 	done chan struct{}
 
 	mu   sync.Mutex
 	seen strings.Builder
-	news chan struct{} // closed, and made anew, with each text that is seen
-	read int           // how far Expect has come
+	news chan struct{} // closed and replaced with each output
+	read int           // offset behind the last match of Expect
 }
 
-// Start starts cmd with a new terminal as its controlling one. A program that still runs when the test ends is
-// killed.
+// Start starts cmd with a new pseudo-terminal as its controlling terminal. A program that still runs when the test ends
+// is killed.
 func Start(t testing.TB, cmd *exec.Cmd) *Person {
 	t.Helper()
 	near, far, err := pty.Open()
@@ -56,14 +56,14 @@ func Start(t testing.TB, cmd *exec.Cmd) *Person {
 	p := &Person{t: t, cmd: cmd, near: near, done: make(chan struct{}), news: make(chan struct{})}
 	go p.watch()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // one that has ended is not there
+		_ = cmd.Process.Kill() // fails if it has ended
 		_ = near.Close()
 		<-p.done
 	})
 	return p
 }
 
-// watch keeps what the program writes on the terminal, until it is closed.
+// watch collects the terminal output until the terminal is closed.
 func (p *Person) watch() {
 	defer close(p.done)
 	buf := make([]byte, 4096)
@@ -80,14 +80,14 @@ func (p *Person) watch() {
 	}
 }
 
-// Seen is all that was on the terminal so far, with its line ends.
+// Seen returns all terminal output so far, with its line ends.
 func (p *Person) Seen() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.String()
 }
 
-// Expect waits until a text stands on the terminal, behind what was expected before.
+// Expect waits until a text appears in the output behind the last expected one, and fails the test otherwise.
 func (p *Person) Expect(text string) {
 	p.t.Helper()
 	late := time.After(patience)
@@ -112,7 +112,7 @@ func (p *Person) Expect(text string) {
 	}
 }
 
-// Type types a line.
+// Type sends a line and its line end.
 func (p *Person) Type(line string) {
 	p.t.Helper()
 	if _, err := p.near.WriteString(line + "\n"); err != nil {
@@ -120,5 +120,5 @@ func (p *Person) Type(line string) {
 	}
 }
 
-// Wait waits for the program's end.
+// Wait waits for the program to exit.
 func (p *Person) Wait() error { return p.cmd.Wait() }
