@@ -10,10 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/clean"
 )
 
-// Line is text on one line, in which what cannot be seen is written as an escape.
+// Line returns text as one line, with invisible characters escaped.
 func Line(s string) string { return clean.Visible(s) }
 
-// Lines is Line for text of several lines: those after the first stand two spaces in.
+// Lines is Line for text of several lines, with those after the first indented by two spaces.
 func Lines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -22,8 +22,8 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// JSON is the same JSON with the hidden characters of its strings as escapes. Line ends and
-// tabs between values stay.
+// JSON returns the same JSON with the invisible characters of its strings escaped. Line ends and tabs between values
+// stay.
 func JSON(raw []byte) []byte {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r' }
 	if !bytes.ContainsFunc(raw, odd) {

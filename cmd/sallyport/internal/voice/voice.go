@@ -1,11 +1,10 @@
-// Package voice is how the program speaks to people: errors with a line that says what to do, numbers with their nouns,
-// and the words of strangers made harmless.
+// Package voice formats text for people: errors with a hint, numbers with their nouns, and escaped untrusted text.
 //
 //	sallyport: unknown command "lits"
 //	hint: did you mean sallyport list?
 //
-// What plugins, files and clients say ends up on a terminal and in the log. There nothing of it may move the cursor, turn
-// the direction of writing or begin a line that looks like the program's own.
+// Text of plugins, files and clients reaches a terminal and the log. It must not move the cursor, change the direction
+// of writing or begin a line that looks like the program's own.
 package voice
 
 import (
@@ -14,7 +13,7 @@ import (
 	"io"
 )
 
-// hintError says what to type next.
+// hintError is an error with a hint to the operator.
 type hintError struct {
 	err  error
 	hint string
@@ -23,12 +22,12 @@ type hintError struct {
 func (e *hintError) Error() string { return e.err.Error() }
 func (e *hintError) Unwrap() error { return e.err }
 
-// Hint gives err a line that says what to do.
+// Hint attaches a line to err that tells the operator the next step.
 func Hint(err error, format string, args ...any) error {
 	return &hintError{err: err, hint: fmt.Sprintf(format, args...)}
 }
 
-// Complain prints an error, and its hint if it has one.
+// Complain prints an error, and its hint if it has one, escaped.
 func Complain(w io.Writer, err error) {
 	fmt.Fprintf(w, "sallyport: %s\n", Lines(err.Error()))
 	var h *hintError

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count is a number of things in words: "1 tool", "2 tools".
+// Count formats a number with its noun: "1 tool", "2 tools".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -18,7 +18,7 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Span writes a time without the parts of it that are nothing: 5m, 1h30m.
+// Span formats a duration without zero parts: 5m, 1h30m.
 func Span(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -29,17 +29,17 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// width is what a terminal shows of a line: what is longer goes on at its left edge, where a stranger's words would look
-// like the program's own.
+// width is the line width of a terminal in columns. A longer line would wrap to the left edge, where plugin text could
+// be taken for the program's own.
 const width = 80
 
-// Indent writes a text in lines that fit a terminal, each a little to the right.
+// Indent writes a text as indented lines that fit a terminal.
 func Indent(w io.Writer, text string) {
 	const margin = "    "
 	fmt.Fprintln(w, strings.Join(Marked(margin, strings.Join(strings.Fields(Line(text)), " ")), "\n"))
 }
 
-// Fit is a text whose lines fit a terminal: what a line has too much goes on below, to the right.
+// Fit wraps the lines of a text to the width of a terminal, with continuation lines indented.
 func Fit(text string) string {
 	const margin = "      "
 	lines := strings.Split(text, "\n")
@@ -51,7 +51,7 @@ func Fit(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Marked are the lines of a text of one line, each of which begins with a mark and fits a terminal.
+// Marked wraps a one-line text to the width of a terminal and puts a mark in front of each line.
 func Marked(mark, text string) (lines []string) {
 	for {
 		var line string
@@ -62,7 +62,7 @@ func Marked(mark, text string) (lines []string) {
 	}
 }
 
-// cut divides a text at the last blank before it has more than so many columns, or there if it has no blank.
+// cut splits a text at the last blank within so many columns, or at that column if there is no blank.
 func cut(text string, columns int) (first, rest string) {
 	used, blank := 0, 0
 	for i, r := range text {
@@ -82,7 +82,7 @@ func cut(text string, columns int) (first, rest string) {
 	return text, ""
 }
 
-// columnsOf is how wide a character may be: those of East Asia, and emoji, take two columns.
+// columnsOf returns the width of a character in columns: at most two, for East Asian characters and emoji.
 func columnsOf(r rune) int {
 	const firstWide = 0x1100 // Hangul
 	if r >= firstWide {
@@ -91,7 +91,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// WriteJSON writes v as indented JSON, with addresses as they are.
+// WriteJSON writes v as indented JSON without HTML escapes, so that URLs stay readable.
 func WriteJSON(w io.Writer, v any) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -104,7 +104,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// Caller is a principal as a person reads it: a user of the system for one who starts the program, on standard input.
+// Caller formats a principal for a person: "stdio:UID" becomes the user of the system that started the program.
 func Caller(principal string) string {
 	if uid, local := strings.CutPrefix(principal, "stdio:"); local {
 		return "callers on stdio (uid " + uid + ")"
@@ -112,7 +112,7 @@ func Caller(principal string) string {
 	return principal
 }
 
-// Until is how long something holds.
+// Until formats an expiry time; the zero time is "always".
 func Until(at time.Time) string {
 	if at.IsZero() {
 		return "always"
