@@ -1,5 +1,4 @@
-// Package textfile changes a file that belongs to a person or another program: whole or not at all, and never over a
-// change that came in between.
+// Package textfile replaces files of the user or of other programs atomically, and detects concurrent changes.
 //
 //	_, err := textfile.Change(file, edit, textfile.Options{Backup: true})
 package textfile
@@ -16,27 +15,27 @@ import (
 )
 
 const (
-	// maxFile bounds a file; some clients keep their whole history in the one that names their servers.
+	// maxFile is the largest file in bytes; some clients keep their whole history in the file that names their servers.
 	maxFile = 64 << 20
-	// maxLinks bounds how many links lead to a file.
+	// maxLinks is the longest chain of symbolic links.
 	maxLinks = 16
 )
 
-// ErrMeanwhile says that another program wrote the file while it was changed here.
+// ErrMeanwhile is returned when another program changed the file between read and write.
 var ErrMeanwhile = errors.New("the file was changed meanwhile: nothing was written, try again")
 
-// Options say how a file is changed. The zero value is usable.
+// Options configure Change. The zero value is usable.
 type Options struct {
-	// Backup keeps the bytes from before beside the file.
+	// Backup keeps a copy of the old file beside it.
 	Backup bool
-	// Fleeting does not wait for the disk: what is written is about a process that runs.
+	// Fleeting skips the sync to disk, for files that describe a running process.
 	Fleeting bool
 }
 
-// Change puts what edit makes of the bytes of a file in their place, and returns the name of the backup, "" if there is
-// none. A file that is not there is nil bytes; it is made for its owner alone, with the folders above it. Links stay: the
-// file they lead to is changed, or made. Errors of edit are returned as they are, and then nothing is written;
-// ErrMeanwhile: nor was it then.
+// Change replaces the content of a file with the result of edit, and returns the name of the backup, "" if there is
+// none. A missing file is nil to edit; it is created owner-only, with its parent folders. Symbolic links are followed:
+// their target is replaced or created. On an error of edit, which is returned as it is, and on ErrMeanwhile nothing is
+// written.
 func Change(file string, edit func(old []byte) ([]byte, error), o Options) (backup string, err error) {
 	if file, err = followed(file); err != nil {
 		return "", err
@@ -69,7 +68,7 @@ func Change(file string, edit func(old []byte) ([]byte, error), o Options) (back
 	return backup, err
 }
 
-// Read returns the bytes of a file as Change finds them, nil if it is not there.
+// Read returns the content of a file after following links as Change does, nil if it does not exist.
 func Read(file string) ([]byte, error) {
 	file, err := followed(file)
 	if err != nil {
@@ -79,7 +78,7 @@ func Read(file string) ([]byte, error) {
 	return text, err
 }
 
-// same reports ErrMeanwhile if a file holds other bytes.
+// same returns ErrMeanwhile if the content of a file changed.
 func same(file string, old []byte) error {
 	now, _, err := read(file)
 	if err == nil && (!bytes.Equal(now, old) || (now == nil) != (old == nil)) {
@@ -88,12 +87,12 @@ func same(file string, old []byte) error {
 	return err
 }
 
-// followed is the file that a name leads to over links.
+// followed resolves the symbolic links of a file name.
 func followed(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
 		if err != nil {
-			return file, nil // no link, or nothing
+			return file, nil // no link, or no file
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(file), to)
@@ -103,16 +102,16 @@ func followed(file string) (string, error) {
 	return "", fmt.Errorf("%s: too many links", file)
 }
 
-// read returns the bytes of a file, nil if it does not exist, and the mode to write it with.
+// read returns the content of a file, nil if it does not exist, and the mode for its replacement.
 func read(file string) ([]byte, fs.FileMode, error) {
-	info, err := os.Stat(file) // before Open, which would wait at a named pipe
+	info, err := os.Stat(file) // before Open, which blocks on a named pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0o600, nil
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	if !info.Mode().IsRegular() { // and a device would be replaced by a file
+	if !info.Mode().IsRegular() { // a device would be replaced by a file
 		return nil, 0, fmt.Errorf("%s: not a regular file", file)
 	}
 	f, err := os.Open(file)
@@ -127,13 +126,14 @@ func read(file string) ([]byte, fs.FileMode, error) {
 	return append([]byte{}, text...), info.Mode().Perm(), err
 }
 
-// replace writes a file beside its place and moves it there, if check, which may be nil, has nothing against it.
+// replace writes a temporary file beside the target and renames it over the target, unless check, which may be nil,
+// returns an error.
 func replace(file string, text []byte, mode fs.FileMode, o Options, check func() error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already when the move succeeded
+	defer os.Remove(tmp.Name()) // fails after the rename
 	_, err = tmp.Write(text)
 	if err == nil && !o.Fleeting {
 		err = tmp.Sync()
