@@ -23,7 +23,7 @@ func (d *difference) printCode(w io.Writer) {
 	}
 }
 
-// printImports writes the functions that the code asks the host for: names, all of them.
+// printImports writes the names of all added and removed imports.
 func (d *difference) printImports(w io.Writer) {
 	for _, sign := range []string{"-", "+"} {
 		var names []string
@@ -47,8 +47,7 @@ func (d *difference) printWant(w io.Writer, c lock.Change, most int) {
 	fmt.Fprintf(w, "  + want %s\n", voice.Line(d.cut(c.After, most)))
 }
 
-// printChanged writes what is another in one entry: every text and everything outside of its schemas, and of the rest
-// as much as a person reads.
+// printChanged writes the changes of one entry: all weighty ones, and of the rest the first maxShownTail.
 func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
 	tail := 0
 	for _, c := range changes {
@@ -65,10 +64,10 @@ func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
 	}
 }
 
-// weighty reports whether a change is always shown: of a text, which a model obeys, of a value that it passes on where
-// it has no other, of an address, or of what is no schema, such as what a tool says it does.
+// weighty reports whether a change is always shown: a text, which a model obeys, a default or const that a model passes
+// on, an address, or anything outside the schemas, such as a tool's annotations.
 func weighty(c lock.Change) bool {
-	const word = 40 // characters, above which a value is no word of a schema
+	const word = 40 // in characters; a longer value is a text and not a word of a schema
 	first, _, _ := strings.Cut(c.Path, ".")
 	last := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
 	text := func(s string) bool {
@@ -78,7 +77,7 @@ func weighty(c lock.Change) bool {
 		text(c.Before) || text(c.After)
 }
 
-// printChange writes one change of a value: a text that is in both versions word by word.
+// printChange writes one changed value; texts of both versions are compared word by word.
 func (d *difference) printChange(w io.Writer, c lock.Change) {
 	switch {
 	case c.After == "":
@@ -93,7 +92,7 @@ func (d *difference) printChange(w io.Writer, c lock.Change) {
 	}
 }
 
-// printAdded writes a line for each new entry.
+// printAdded writes one line for each new entry.
 func (d *difference) printAdded(w io.Writer) {
 	for i, entry := range d.added {
 		if d.all {
@@ -119,7 +118,7 @@ func (d *difference) printAdded(w io.Writer) {
 	}
 }
 
-// printGone writes a line for each entry that is gone.
+// printGone writes one line for each removed entry.
 func (d *difference) printGone(w io.Writer) {
 	for i, entry := range d.gone {
 		if i == maxShownNew && !d.all {
@@ -131,8 +130,8 @@ func (d *difference) printGone(w io.Writer) {
 	}
 }
 
-// printShort writes what there is in a few lines, right above the question, with the wants again: no length of what
-// stands before it takes them out of sight.
+// printShort writes a summary with the wants directly above the question, so that a long difference cannot scroll them
+// out of sight.
 func (d *difference) printShort(w io.Writer) {
 	added, gone := 0, 0
 	for _, c := range d.wants {

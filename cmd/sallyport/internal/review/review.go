@@ -1,5 +1,5 @@
-// Package review writes down what is new about a plugin for the person who is asked whether it may serve: on a screen or
-// two, the weightiest first, every changed text word by word, and what is only counted is said to be.
+// Package review prints the difference between the approved and the current version of a plugin for its operator: most
+// important changes first, changed texts word by word, within a screen or two. Omitted parts are counted.
 package review
 
 import (
@@ -13,28 +13,27 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// What an operator is asked about fits on a screen or two, and what weighs most stands at its beginning and again at its
-// end, above the question. Of one thing there may be much; that there is more is always said.
+// Limits of the printed difference, so that it fits on a screen or two. Omissions are always counted in the output.
 const (
-	maxShownText = 4000 // characters of one new text or want
-	maxShownGone = 1000 // of one that is gone, or of what stayed around a change
-	maxShownLine = 200  // of the description of a new entry
-	maxShownNew  = 30   // new entries, and entries that are gone, that have a line
-	maxShownTail = 5    // values of a schema that changed in one entry, besides its texts
-	maxShownWant = 10   // wants that are repeated at the end
-	maxGlance    = 20   // lines that are read at a glance, and need no short form
+	maxShownText = 4000 // characters of a new text or want
+	maxShownGone = 1000 // characters of a removed text, or of unchanged text around a change
+	maxShownLine = 200  // characters of the description of a new entry
+	maxShownNew  = 30   // lines for new entries, and for removed ones
+	maxShownTail = 5    // changed values of schemas per entry, besides texts
+	maxShownWant = 10   // wants repeated at the end
+	maxGlance    = 20   // lines above which a summary is printed
 )
 
-// difference is what an operator is asked about.
+// difference is a review sorted for printing.
 type difference struct {
 	*registry.Review
 	all           bool // print everything in full
 	imports       []lock.Change
 	wants         []lock.Change
-	changed       []string                 // entries that both versions have
+	changed       []string                 // entries of both versions
 	added, gone   []string                 // entries
-	of            map[string][]lock.Change // the changes of an entry
-	counted, long int                      // entries and values, and characters, that are only counted
+	of            map[string][]lock.Change // changes by entry
+	counted, long int                      // entries and values, and characters, that are counted and not printed
 	inside        int                      // values of new entries besides their line
 }
 
@@ -56,7 +55,7 @@ func differenceOf(v *registry.Review, all bool) *difference {
 	return d
 }
 
-// file puts an entry where it belongs.
+// file sorts an entry into changed, added or gone.
 func (d *difference) file(entry string) {
 	switch {
 	case d.After.Definitions[entry] == nil:
@@ -68,8 +67,8 @@ func (d *difference) file(entry string) {
 	}
 }
 
-// Print writes what an operator is asked about, the weightiest first: code, imports and wants, then entries that
-// changed, then those that are new or gone, and all of that in short where it is long. With all nothing is left out.
+// Print writes the review: code, imports and wants, then changed entries, then added and removed ones, and a summary if
+// it is long. With all nothing is omitted.
 func Print(out io.Writer, v *registry.Review, all bool) {
 	d := differenceOf(v, all)
 	w := &strings.Builder{}
@@ -97,7 +96,7 @@ func Print(out io.Writer, v *registry.Review, all bool) {
 	_, _ = io.WriteString(out, w.String())
 }
 
-// rank has entries whose own description changed stand before the others.
+// rank sorts entries with a changed description or title before the others.
 func rank(changes []lock.Change) int {
 	if slices.ContainsFunc(changes, func(c lock.Change) bool { return c.Path == "description" || c.Path == "title" }) {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// cut bounds a text, and says how much more there is.
+// cut truncates a text to most characters and appends the count of the rest.
 func (d *difference) cut(text string, most int) string {
 	runes := []rune(text)
 	if d.all || len(runes) <= most {
@@ -21,8 +21,8 @@ func (d *difference) cut(text string, most int) string {
 
 func more(n int) string { return fmt.Sprintf(" [… %s]", voice.Count(n, "more character")) }
 
-// words writes two versions of a text as one, with what is new and what is gone marked. What is new has a bound of its
-// own, which neither what is gone nor what stayed uses up.
+// words writes two versions of a text as one, with new and removed words marked. New text has its own limit, which
+// removed and unchanged text do not use up.
 func (d *difference) words(before, after string) string {
 	left := map[lock.PieceKind]int{lock.New: maxShownText, lock.Gone: maxShownGone, lock.Same: maxShownGone}
 	cut := 0
@@ -52,13 +52,12 @@ func (d *difference) words(before, after string) string {
 	return text
 }
 
-// ours leaves the marks to the program: what reads as one in a plugin's own text gets a blank, so that no new words look
-// like old ones.
+// ours breaks up difference marks in a plugin's text with a blank, so that new words cannot pose as old ones.
 func ours(text string) string {
 	return strings.NewReplacer("[-", "[ -", "-]", "- ]", "{+", "{ +", "+}", "+ }", "[…", "[ …").Replace(text)
 }
 
-// mark writes a piece so that it is told apart without colours.
+// mark encloses new or removed text in marks that need no colours.
 func mark(kind lock.PieceKind, text string) string {
 	switch kind {
 	case lock.Gone:
@@ -69,7 +68,7 @@ func mark(kind lock.PieceKind, text string) string {
 	return text
 }
 
-// around is the beginning and the end of a text that is the same in both versions.
+// around shortens unchanged text to its beginning and end.
 func around(text string) string {
 	const words = 12
 	all := strings.Fields(text)
