@@ -9,13 +9,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
-// maxLog is when the log begins a new file; the one before is kept, so twice this is the most.
+// maxLog is the size in bytes at which the log is rotated. One old file is kept, so the total is at most twice this.
 const maxLog = 16 << 20
 
-// File writes log lines to the terminal and to a file, which other processes write too. It is safe for concurrent use.
+// File writes log lines to the terminal and to a file shared with other processes. It is safe for concurrent use.
 //
-// Each line opens the file by its name: no process holds one open that another has renamed, and on Windows, where an open
-// file cannot be renamed, it is open for the moment of a line alone.
+// Each line opens the file by name: no process writes to a file that another has rotated away, and on Windows, where an
+// open file cannot be renamed, it is open only while a line is written.
 type File struct {
 	terminal io.Writer
 	path     string
@@ -28,7 +28,7 @@ type File struct {
 // Open opens a log file; lines also go to terminal.
 func Open(path string, terminal io.Writer) (*File, error) {
 	l := &File{terminal: terminal, path: path, max: maxLog}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would be waited at for ever
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
 	f, err := l.open()
@@ -42,10 +42,11 @@ func (l *File) open() (*os.File, error) {
 	return os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-// old is where the file before is kept.
+// old returns the name of the rotated file.
 func (l *File) old() string { return l.path + ".1" }
 
-// Write implements io.Writer. A full disk costs the file its line, not the terminal.
+// Write implements io.Writer. Errors of the file, such as a full disk, are ignored; only those of the terminal are
+// returned.
 func (l *File) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +56,7 @@ func (l *File) Write(line []byte) (int, error) {
 	return l.terminal.Write(line)
 }
 
-// add writes a line to the file. It comes back if the file was rotated away for good in the middle of it.
+// add appends a line to the file, and repeats that if the file was rotated twice during the write.
 func (l *File) add(line []byte) {
 	for range 3 {
 		if l.full(len(line)) {
@@ -65,7 +66,7 @@ func (l *File) add(line []byte) {
 		if err != nil {
 			return
 		}
-		_, err = f.Write(line) // at once, so that lines of several processes do not mix
+		_, err = f.Write(line) // one write, so that lines of several processes do not mix
 		stays := err != nil || l.keeps(f)
 		f.Close()
 		if stays {
@@ -74,19 +75,19 @@ func (l *File) add(line []byte) {
 	}
 }
 
-// full reports whether a line does not fit into the file any more.
+// full reports whether a line would exceed the file's limit.
 func (l *File) full(line int) bool {
 	info, err := os.Stat(l.path)
 	return err == nil && info.Size() > 0 && info.Size()+int64(line) > l.max
 }
 
-// keeps reports whether an open file is the log or the one before.
+// keeps reports whether an open file is the log or the rotated one.
 func (l *File) keeps(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
-		return true // nothing better is known
+		return true // assume that it is
 	}
-	for _, path := range []string{l.path, l.old()} { // in this order, in which a file goes
+	for _, path := range []string{l.path, l.old()} { // in this order, that of a rotation
 		if there, err := os.Stat(path); err == nil && os.SameFile(info, there) {
 			return true
 		}
@@ -94,20 +95,20 @@ func (l *File) keeps(f *os.File) bool {
 	return false
 }
 
-// rotate begins a new file, unless another process does. Where that fails the old one grows on, until a later line tries again.
+// rotate renames the log unless another process does. On failure the log grows on until a later line tries again.
 func (l *File) rotate(line int) {
 	f, err := os.OpenFile(l.path+".busy", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
-	defer f.Close() // and with it the lock
+	defer f.Close() // also releases the lock
 	if free, err := filelock.Try(f); err != nil || !free || !l.full(line) {
 		return
 	}
 	_ = os.Rename(l.path, l.old()) // the next line tries again
 }
 
-// Close ends the file; later lines go to the terminal only.
+// Close ends writing to the file; later lines go to the terminal only.
 func (l *File) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

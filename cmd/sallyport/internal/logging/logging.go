@@ -1,5 +1,4 @@
-// Package logging writes what the packages log, which speak slog, by hclog: to the terminal, and to a file that does not
-// grow without end.
+// Package logging is an slog handler that writes with hclog, and a log file with rotation that processes share.
 package logging
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
-// New returns a logger whose lines hclog writes to w.
+// New returns a logger that writes to w with hclog, as text or JSON.
 func New(w io.Writer, level string, asJSON bool) *slog.Logger {
 	sink := hclog.New(&hclog.LoggerOptions{
 		Name:       "sallyport",
@@ -23,7 +22,7 @@ func New(w io.Writer, level string, asJSON bool) *slog.Logger {
 	return slog.New(&hclogHandler{sink: sink})
 }
 
-// hclogHandler is the one bridge between slog, which packages speak, and hclog, which writes.
+// hclogHandler is an slog.Handler that writes to an hclog.Logger.
 type hclogHandler struct {
 	sink  hclog.Logger
 	group string // prefix of the keys, with its dot
@@ -59,7 +58,7 @@ func (h *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// append adds the pairs of a, with those of a group under its dotted name.
+// append adds the key and value of a; members of a group get dotted keys.
 func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
@@ -74,7 +73,7 @@ func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 	return args
 }
 
-// calm keeps what steers a terminal out of a value; lines stay.
+// calm escapes control characters in a value; line ends stay.
 func calm(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// maxWaiting bounds what waits to be shown, in bytes.
+// maxWaiting is the limit of buffered output in bytes.
 const maxWaiting = 256 << 10
 
-// Screen is where a program talks to the person who started it. Once it is detached nobody waits for a reader: what is
-// not read in time is dropped, and counted. It is safe for concurrent use.
+// Screen writes to the terminal of the user who started the program. After Detach writes do not block: output over the
+// buffer's limit is dropped and counted. It is safe for concurrent use.
 type Screen struct {
 	out io.Writer
 
 	mu      sync.Mutex
 	waiting []byte
-	dropped int // writes, since the last one that was kept
+	dropped int // writes since the last one that was kept
 	asJSON  bool
-	wake    chan struct{} // one token: something waits; nil before Detach
+	wake    chan struct{} // buffered notification of output; nil before Detach
 	closed  bool
-	ended   chan struct{} // closed when all is written after Close
+	ended   chan struct{} // closed when all output is written after Close
 }
 
-// NewScreen returns a screen that writes to out, and whose writers wait for it.
+// NewScreen returns a screen that writes to out and blocks until Detach.
 func NewScreen(out io.Writer) *Screen { return &Screen{out: out} }
 
-// Detach has nobody wait any more, as long as the program runs. asJSON is the form of the lines.
+// Detach makes writes non-blocking for the rest of the process. asJSON is the format of the line that counts dropped
+// writes.
 func (s *Screen) Detach(asJSON bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +39,7 @@ func (s *Screen) Detach(asJSON bool) {
 	go s.show()
 }
 
-// Write takes one line or more, which are shown whole or not at all.
+// Write takes one or more lines, which are shown whole or dropped.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tell says what was dropped, in its place. Locked by the caller.
+// tell appends the count of dropped writes at their place. The caller holds the lock.
 func (s *Screen) tell() {
 	if s.dropped == 0 {
 		return
@@ -76,7 +77,7 @@ func (s *Screen) alarm() {
 	}
 }
 
-// show writes what waits, until the screen is closed. An error of out is nobody's to hear of.
+// show writes buffered output until the screen is closed. Errors of out are ignored: there is no place to report them.
 func (s *Screen) show() {
 	defer close(s.ended)
 	for range s.wake {
@@ -91,7 +92,7 @@ func (s *Screen) show() {
 	}
 }
 
-// Close gives what waits so much time to be read. Nothing is written afterwards.
+// Close waits at most patience for buffered output to be written. Later writes are not shown.
 func (s *Screen) Close(patience time.Duration) {
 	s.mu.Lock()
 	detached := s.wake != nil

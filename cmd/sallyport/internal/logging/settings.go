@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
-// OpenFor opens the log in the state folder; lines also go to w.
+// OpenFor opens the log file of the settings; lines also go to w. It creates the state folder.
 func OpenFor(s *settings.Settings, w io.Writer) (*File, error) {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return nil, err
@@ -16,12 +16,12 @@ func OpenFor(s *settings.Settings, w io.Writer) (*File, error) {
 	return Open(s.LogFile(), w)
 }
 
-// For is the log that the settings ask for.
+// For returns a logger to w with the level and format of the settings.
 func For(s *settings.Settings, w io.Writer) *slog.Logger {
 	return New(w, s.Text("log.level"), s.Bool("log.json"))
 }
 
-// Quiet is log if a level was asked for, else no log at all.
+// Quiet returns log if the operator set a level, else a logger that discards everything.
 func Quiet(s *settings.Settings, log *slog.Logger) *slog.Logger {
 	if s.Source("log.level") == settings.FromDefault {
 		return slog.New(slog.DiscardHandler)
