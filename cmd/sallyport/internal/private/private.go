@@ -1,4 +1,4 @@
-// Package private holds that what the program keeps, such as tokens and keys, is its owner's alone.
+// Package private creates folders that only their owner can enter, and checks that files are owner-only.
 package private
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
 )
 
-// Folder makes a folder that only its owner can enter. One that is there must be ours, and others
-// must not be able to write to it: they could exchange the token, or let a link lead the log elsewhere.
+// Folder creates an owner-only folder. An existing one must belong to this user and must not be writable by others, who
+// could replace the token or redirect the log with a link.
 func Folder(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return voice.Hint(err, "name a folder of your own with --state FOLDER")

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// OpenToOthers reports whether others can read a file of this mode.
+// OpenToOthers reports whether a file of this mode gives any access to group or others.
 func OpenToOthers(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }
 
-// ours reports whether a folder belongs to this user, and nobody else can write to it.
+// ours reports whether a folder belongs to this user and is writable by its owner only.
 func ours(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
