@@ -1,6 +1,5 @@
-// Package hypermcp turns a configuration of hyper-mcp into one of ours. What cannot be said here is
-// left out and told, line by line; a plugin that would thereby be allowed or publish more than before
-// is written as disabled.
+// Package hypermcp converts a configuration of hyper-mcp to one of Sallyport. Settings without an equivalent are left
+// out with a remark each. A plugin that would gain permissions or publish more than before is written as disabled.
 package hypermcp
 
 import (
@@ -12,27 +11,28 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// Remark is one thing that is not as it was.
+// Remark is a difference between the old and the new configuration.
 type Remark struct {
-	Line int // of the configuration that was read
+	Line int // line in the old configuration
 	Text string
 }
 
-// Offer is what a plugin publishes, by its own names; of resources and templates name and URI.
+// Offer lists the names a plugin publishes; resources and templates have name and URI.
 type Offer struct {
 	Tools, Prompts       []string
 	Resources, Templates [][2]string
 }
 
-// Options say what is known besides the configuration.
+// Options configure Import.
 type Options struct {
-	// Dir is the folder of the configuration, where relative paths begin.
+	// Dir is the folder of the configuration, the base of relative paths.
 	Dir string
-	// Offer tells what a plugin file publishes; nil knows of none.
+	// Offer returns the names that a plugin file publishes; if nil, name patterns cannot be resolved.
 	Offer func(file string) (Offer, error)
 }
 
-// Import turns a configuration into the text of ours. The error says what is wrong with it as a whole.
+// Import converts a configuration to YAML text. It returns a *grant.ParseError with the line at fault, or if there are
+// no plugins.
 func Import(root grant.Node, o Options) (text string, remarks []Remark, err error) {
 	t := &turned{Options: o, names: map[string]bool{}}
 	for _, n := range root.Nodes {
@@ -59,7 +59,7 @@ func Import(root grant.Node, o Options) (text string, remarks []Remark, err erro
 	return "plugins:\n" + t.text.String(), t.remarks, nil
 }
 
-// turned is a configuration that is being turned.
+// turned is the state of a conversion.
 type turned struct {
 	Options
 	text    strings.Builder
@@ -71,7 +71,7 @@ func (t *turned) remark(n grant.Node, format string, args ...any) {
 	t.remarks = append(t.remarks, Remark{n.Line, fmt.Sprintf(format, args...)})
 }
 
-// plugins reads the map of plugins, or the list that older versions had.
+// plugins reads the map of plugins, or the list of older versions.
 func (t *turned) plugins(n grant.Node) error {
 	if n.Kind == grant.Scalar {
 		return &grant.ParseError{Line: n.Line, Message: "plugins: want names and what is said of each"}
@@ -91,7 +91,7 @@ func (t *turned) plugins(n grant.Node) error {
 	return nil
 }
 
-// member is a value of a map; its Line is 0 if there is none.
+// member returns the value of a key in a map; its Line is 0 if there is none.
 func member(n grant.Node, key string) grant.Node {
 	for _, m := range n.Nodes {
 		if m.Key == key {
@@ -101,7 +101,7 @@ func member(n grant.Node, key string) grant.Node {
 	return grant.Node{}
 }
 
-// texts are the values of a list; null is none.
+// texts returns the scalars of a list; null is empty.
 func (t *turned) texts(n grant.Node, where string) []grant.Node {
 	if n.Kind == grant.List {
 		return slices.DeleteFunc(slices.Clone(n.Nodes), func(e grant.Node) bool {
@@ -121,5 +121,5 @@ func null(n grant.Node) bool {
 	return n.Kind == grant.Scalar && (n.Null || n.Value == "")
 }
 
-// keysOf are the keys of a map of texts, sorted.
+// keysOf returns the keys of a map, sorted.
 func keysOf(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,20 +14,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
-// plugin is one plugin as it will be written.
+// plugin is the section of one plugin in the new configuration.
 type plugin struct {
 	*turned
 	name   string
-	where  string // how remarks name it
+	where  string // its key in remarks
 	source string
-	absent bool   // source is yet to be saved there
-	off    string // why it is disabled, "" if it is not
+	absent bool   // source has to be saved by the operator
+	off    string // reason for disabled, "" if enabled
 	memory string
 	hide   []string
 	grants []string
 }
 
-// plugin turns one plugin and writes it.
+// plugin converts one plugin and writes its section.
 func (t *turned) plugin(name string, n grant.Node) error {
 	p := &plugin{turned: t, name: name, where: "plugins." + name}
 	if names.Check(name) != nil {
@@ -59,7 +59,8 @@ func (t *turned) plugin(name string, n grant.Node) error {
 	return nil
 }
 
-// place reads where the module lies. What would have to be fetched waits for its file.
+// place reads the location of the module. A remote module is not fetched: the plugin is disabled until the operator
+// saves its file.
 func (p *plugin) place(n grant.Node) {
 	u, err := url.Parse(n.Value)
 	switch {
@@ -83,7 +84,7 @@ func (p *plugin) place(n grant.Node) {
 	}
 }
 
-// withoutDriveSlash takes off the slash in front of a drive, as in file:///C:/x.
+// withoutDriveSlash removes the slash in front of a Windows drive, as in file:///C:/x.
 func withoutDriveSlash(path string) string {
 	if len(path) > 2 && path[0] == '/' && path[2] == ':' {
 		return path[1:]
@@ -91,7 +92,7 @@ func withoutDriveSlash(path string) string {
 	return path
 }
 
-// runtime reads what a plugin may do. Where it lies is known.
+// runtime converts runtime_config. The source must be known.
 func (p *plugin) runtime(n grant.Node) {
 	for _, m := range n.Nodes {
 		where := p.where + ".runtime_config." + m.Key
@@ -116,7 +117,7 @@ func (p *plugin) runtime(n grant.Node) {
 	}
 }
 
-// methods are those that a plugin could use before.
+// methods are the HTTP methods that hyper-mcp allowed a plugin.
 const methods = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS"
 
 func (p *plugin) hosts(n grant.Node, where string) {
@@ -152,7 +153,7 @@ func (p *plugin) paths(n grant.Node, where string) {
 	}
 }
 
-// values turns environment variables, which these plugins read as configuration.
+// values converts environment variables, which hyper-mcp plugins read as configuration.
 func (p *plugin) values(n grant.Node, where string) {
 	values := map[string]string{}
 	for _, m := range n.Nodes {
@@ -178,7 +179,7 @@ func (p *plugin) values(n grant.Node, where string) {
 	}
 }
 
-// sizes is how memory_limit is written: 512Mi, 256MB, 1.5GiB.
+// sizes matches memory_limit: 512Mi, 256MB, 1.5GiB.
 var sizes = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*$`)
 
 func (p *plugin) limit(n grant.Node, where string) {
@@ -209,7 +210,7 @@ func (p *plugin) limit(n grant.Node, where string) {
 	}
 }
 
-// quoted writes a text as YAML reads it in any place.
+// quoted returns a text as a double-quoted YAML scalar.
 func quoted(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD")) }
 
 // write writes the plugin's section.

@@ -9,11 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// errNoFile is why a pattern cannot be tried.
+// errNoFile is returned when a pattern cannot be resolved without the module.
 var errNoFile = errors.New("the module is not there to try it on")
 
-// skip turns patterns of names that are not published into names. A pattern needs the plugin's file to
-// be tried on; without it the plugin stays off, for it would publish more than before.
+// skip resolves patterns of hidden names to names. Without the plugin's file a pattern cannot be resolved, and the
+// plugin is disabled, since it would publish more than before.
 func (p *plugin) skip(n grant.Node, where string) {
 	for _, e := range p.texts(n, where) {
 		if regexp.QuoteMeta(e.Value) == e.Value {
@@ -36,7 +36,7 @@ func (p *plugin) skip(n grant.Node, where string) {
 	}
 }
 
-// fill hides whatever a pattern matches now.
+// fill hides the names that a pattern matches now.
 func (p *plugin) fill(e grant.Node, where string, matches *regexp.Regexp, offered [][2]string) {
 	var hidden []string
 	for _, o := range offered {
@@ -63,7 +63,7 @@ func (p *plugin) turnOff() {
 	}
 }
 
-// pattern compiles a pattern, which means a whole name unless it has an anchor at either end.
+// pattern compiles a pattern, which matches whole names unless it has an anchor at either end.
 func pattern(text string) (*regexp.Regexp, error) {
 	if !strings.HasPrefix(text, "^") && !strings.HasPrefix(text, `\A`) && !strings.HasSuffix(text, "$") && !strings.HasSuffix(text, `\z`) {
 		text = "^" + text + "$"
@@ -71,7 +71,7 @@ func pattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// offered is what the plugin publishes of one kind, name and what publish.hide calls it.
+// offered returns the plugin's names of one kind: name, and the name in publish.hide.
 func (p *plugin) offered(key string) ([][2]string, error) {
 	if p.Offer == nil || p.absent {
 		return nil, errNoFile
