@@ -1,4 +1,4 @@
-// Package statekeys keeps the keys that seal the calls which wait for an answer, in a file of one key a line.
+// Package statekeys reads and rotates the key files that seal continuations. A file has one base64 key per line.
 package statekeys
 
 import (
@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// maxFile bounds a file of keys, in bytes: sixteen keys with a remark each.
+	// maxFile is the limit of a key file in bytes, enough for sixteen keys with comments.
 	maxFile = 16 << 10
-	// ownAge is how old this host's own key gets. The one before opens for as long again.
+	// ownAge is the age at which a host's own key is rotated. The previous key stays valid for unsealing as long again.
 	ownAge = 30 * 24 * time.Hour
 )
 
-// followEvery is the time between two looks at the file of a host that runs.
+// followEvery is the interval at which a running host checks the file.
 const followEvery = time.Minute
 
-// A File holds keys, and is read again when it changes.
+// A File is a key file that is read again when it changes.
 type File struct {
 	path string
-	own  bool // this host makes and renews it
+	own  bool // this host creates and rotates it
 	keys *sealed.Keys
 	seen []byte
 }
 
-// Shared reads the keys of a file that the operator names, which hosts behind one address share.
+// Shared reads a key file of the operator, shared by hosts behind one address.
 func Shared(path string) (*File, error) {
 	f, err := open(path, false)
 	if err != nil {
@@ -45,7 +45,7 @@ func Shared(path string) (*File, error) {
 	return f, err
 }
 
-// Own are the keys of the hosts of one state folder, in a file that is made when it is not there, and has a new key every
+// Own reads the key file of a state folder, shared by its hosts. It creates a missing file and adds a new key every
 // thirty days.
 func Own(path string) (*File, error) { return open(path, true) }
 
@@ -54,10 +54,10 @@ func open(path string, own bool) (*File, error) {
 	return f, f.look(context.Background())
 }
 
-// Keys are those of the file, also when it has changed since.
+// Keys returns the keys of the file. The value is updated in place when the file changes.
 func (f *File) Keys() *sealed.Keys { return f.keys }
 
-// Follow takes over what the file holds until stop is called. Failures are told, and then the keys stay.
+// Follow updates the keys when the file changes, until stop is called. On failure the keys stay, and failed is called.
 func (f *File) Follow(ctx context.Context, failed func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -82,7 +82,7 @@ func (f *File) Follow(ctx context.Context, failed func(error)) (stop func()) {
 	}
 }
 
-// look renews the file where it is this host's own, and reads it if it has changed.
+// look rotates the key if the file is this host's own, and reads the file if it changed.
 func (f *File) look(ctx context.Context) error {
 	if f.own {
 		if err := renew(ctx, f.path); err != nil {
@@ -106,7 +106,7 @@ func (f *File) look(ctx context.Context) error {
 	return nil
 }
 
-// content reads a file of keys, which only its owner may read.
+// content reads a key file, which must be owner-only.
 func content(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -120,8 +120,7 @@ func content(file string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// keysOf are the keys of a file with this content, the one that seals first. Empty lines and those that begin with #
-// say nothing.
+// keysOf parses a key file; the first key is the one that seals. Empty lines and those that begin with # are ignored.
 func keysOf(file string, data []byte) (*sealed.Keys, error) {
 	secrets, err := parse(data)
 	var keys *sealed.Keys
@@ -151,7 +150,7 @@ func parse(data []byte) (secrets [][]byte, err error) {
 	return secrets, nil
 }
 
-// renew makes the key of a state folder, or a new one in front of it when it is old. One host at a time does, so that
+// renew creates the key file of a state folder, or adds a new first key if it is due. A lock serialises hosts, so that
 // every key that a host has sealed with is in the file.
 func renew(ctx context.Context, file string) error {
 	if !due(file) {
@@ -162,7 +161,7 @@ func renew(ctx context.Context, file string) error {
 		return err
 	}
 	defer unlock()
-	if !due(file) { // another host was faster
+	if !due(file) { // another host was first
 		return nil
 	}
 	old, err := os.ReadFile(file)
@@ -177,19 +176,19 @@ func renew(ctx context.Context, file string) error {
 	return write(file, key)
 }
 
-// due tells that there is no file, or that its key is old.
+// due reports whether the file is missing or its key is due for rotation.
 func due(file string) bool {
 	info, err := os.Stat(file)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) >= ownAge
 }
 
-// write writes a file beside the one that is meant, and puts it in its place when it is whole.
+// write replaces a file atomically.
 func write(file string, data []byte) error {
-	next, err := os.CreateTemp(filepath.Dir(file), ".state-keys-*") // of mode 0600
+	next, err := os.CreateTemp(filepath.Dir(file), ".state-keys-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next.Name()) // which is gone already if it was renamed
+	defer os.Remove(next.Name()) // fails after the rename
 	_, err = next.Write(data)
 	if err = errors.Join(err, next.Close()); err != nil {
 		return err
