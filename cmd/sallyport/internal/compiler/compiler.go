@@ -1,5 +1,5 @@
-// Package compiler compiles modules in another process, which has limits: the compiler may take any time and memory, and
-// may crash.
+// Package compiler compiles modules in a child process with limits, since the compiler may take any time and memory, or
+// crash.
 package compiler
 
 import (
@@ -16,35 +16,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// What the process that compiles a module may use. The largest plugins that are known take a fifth of it.
+// Limits of the child process. The largest known plugins need a fifth of them.
 const (
 	maxMemory  = 4 << 30         // bytes of address space
-	maxSeconds = 300             // of processor time
-	maxTime    = 5 * time.Minute // in all
-	// maxComplaint is how much of what the compiler says is repeated, in bytes.
+	maxSeconds = 300             // seconds of processor time
+	maxTime    = 5 * time.Minute // wall-clock deadline
+	// maxComplaint is the limit of compiler output that is repeated, in bytes.
 	maxComplaint = 4 << 10
-	// maxPrepared bounds what the compiling process reads: a module of the largest size, rewritten.
+	// maxPrepared is the input limit of the child process in bytes: a module of the largest size, rewritten.
 	maxPrepared = 1 << 30
 )
 
-// longCompile is when a person begins to wonder what goes on.
+// longCompile is the delay after which a running compilation is logged.
 const longCompile = time.Second
 
-// sayIfLong tells after a while that a module is being compiled, unless that has ended.
+// sayIfLong logs after a delay that a module is being compiled, unless ended was called.
 func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
 	return time.AfterFunc(after, func() {
 		log.Info("a plugin is being compiled, which takes its time once: sallyport compile does it beforehand")
 	}).Stop
 }
 
-// Command is the command of this program, with the folder of compiled modules behind it, that calls Module.
+// Command is the subcommand of this program that calls Module. Its argument is the folder of compiled modules.
 const Command = "compile-module"
 
-// Refused is the exit code of that command when the module is at fault: the reason is on its standard output. A program
-// that breaks ends with 2 and a trace, which is for the log.
+// Refused is the exit code of Command for an invalid module, with the reason on standard output. A crash exits with 2
+// and a trace for the log.
 const Refused = 65
 
-// Elsewhere compiles modules into a folder in this program, run once more with limits: see
+// Elsewhere returns a function that compiles modules into a folder in a child process of this program: see
 // runtime.EngineOptions.Compiler.
 func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
@@ -56,7 +56,7 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, Command, cache)
-		cmd.Args[0] = os.Args[0] // the name it was started by, which a path to a descriptor is not
+		cmd.Args[0] = os.Args[0] // the name it was started by, since self may be a path in /proc
 		var reason, trace complaint
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &reason, &trace
 		err := cmd.Run()
@@ -67,8 +67,8 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 		case ctx.Err() != nil:
 			return fmt.Errorf("compile: it took too long: %w", context.Cause(ctx))
 		case !errors.As(err, &exit):
-			// A system that does not start this program again, such as an emulator. What was checked about the
-			// module before still bounds the work.
+			// The system does not run this program as a child, as under some emulators. The checks of the module before
+			// compilation still bound the work.
 			return runtime.Precompile(ctx, cache, wasm)
 		case exit.ExitCode() == Refused:
 			return errors.New(reason.String())
@@ -78,7 +78,7 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 	}
 }
 
-// complaint keeps the beginning of what is written to it.
+// complaint keeps the first maxComplaint bytes written to it.
 type complaint struct{ bytes.Buffer }
 
 func (t *complaint) Write(p []byte) (int, error) {
@@ -86,8 +86,8 @@ func (t *complaint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Module compiles the module that is read from in. It is what the other process does, and bounds that process. It tells
-// whether the module is fine; if not, the reason is on out, and the process is to end with Refused.
+// Module compiles the module read from in, with limits on this process: it is the body of Command. It reports whether
+// the module is valid; if not, the reason is on out, and the process must exit with Refused.
 func Module(ctx context.Context, cache string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	wasm, err := io.ReadAll(io.LimitReader(in, maxPrepared))

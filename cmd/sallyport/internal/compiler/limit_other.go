@@ -2,5 +2,5 @@
 
 package compiler
 
-// limitProcess does nothing here: the process that waits ends this one in time.
+// limitProcess does nothing on this system: the deadline of the parent bounds this process.
 func limitProcess() {}

@@ -4,8 +4,7 @@ package compiler
 
 import "syscall"
 
-// limitProcess bounds what this process may use. Where the system refuses, the one that waits for it ends it in
-// time.
+// limitProcess sets resource limits on this process. Where the system refuses, the deadline of the parent still holds.
 func limitProcess() {
 	for resource, limit := range map[int]uint64{
 		syscall.RLIMIT_AS:   maxMemory,

@@ -2,10 +2,10 @@ package compiler
 
 import "os"
 
-// start is this program's file as it was when the process began.
+// start is this program's file at process start.
 var start = fileOf(os.Executable())
 
-// file is a file by name, and how it was; info is nil if that is not known.
+// file is a file name and the file's state; info is nil if unknown.
 type file struct {
 	name string
 	info os.FileInfo
@@ -22,8 +22,8 @@ func fileOf(name string, err error) file {
 	return file{name, info}
 }
 
-// program is a path that starts this very program once more, false if none is sure to. By its name another program may
-// be found by now: one that an update put there, or a plugin.
+// program returns a path that runs this same program again, false if none is certain. Its name may denote a different
+// program by now, from an update or a plugin.
 func program() (path string, same bool) {
 	if running != "" {
 		if _, err := os.Stat(running); err == nil {
@@ -33,7 +33,7 @@ func program() (path string, same bool) {
 	return start.name, start.same()
 }
 
-// same reports whether the file still is as it was.
+// same reports whether the file is unchanged.
 func (f file) same() bool {
 	now, err := os.Stat(f.name)
 	return err == nil && f.info != nil && os.SameFile(f.info, now) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime())

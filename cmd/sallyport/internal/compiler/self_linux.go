@@ -1,4 +1,4 @@
 package compiler
 
-// running leads to the file that the kernel started, by whatever name and whether it has one still.
+// running is the executable of this process, even if its file was renamed or removed.
 const running = "/proc/self/exe"

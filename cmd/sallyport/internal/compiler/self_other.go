@@ -2,5 +2,5 @@
 
 package compiler
 
-// running is not known to this system but by its name.
+// running is empty: this system gives no path to the running executable besides its name.
 const running = ""
