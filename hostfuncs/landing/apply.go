@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// apply does what the record says.
+// apply performs the operations of the record.
 func apply(ops []*op, reach func(string)) error {
 	for _, o := range ops {
 		if err := o.do(); err != nil {
@@ -17,7 +17,7 @@ func apply(ops []*op, reach func(string)) error {
 	return syncFolders(ops)
 }
 
-// do does one change, as far as it is not done.
+// do performs one operation, as far as it is not done.
 func (o *op) do() error {
 	if o.Touch != nil {
 		access, modify := o.Touch.times()
@@ -32,7 +32,8 @@ func (o *op) do() error {
 	return o.root.Rename(o.Temp, o.Name)
 }
 
-// late does one change after a crash. What somebody has changed since is theirs: what was to be there stays beside it.
+// late performs one operation after a crash. A file changed by others since is kept, and the new content stays beside
+// it under its temporary name.
 func (o *op) late(say func(path, aside string)) error {
 	if o.has(o.Temp) {
 		now, err := stat(o.root, o.Name)
@@ -47,7 +48,8 @@ func (o *op) late(say func(path, aside string)) error {
 	return o.do()
 }
 
-// sendAway moves what was there aside, if it still is that. What has a second name by now is replaced where it is.
+// sendAway moves the old object to its backup name, if it is unchanged. An object that has a hard link as backup by
+// now is replaced in place.
 func (o *op) sendAway() error {
 	if o.Backup == "" || o.has(o.Backup) {
 		return nil
@@ -67,7 +69,7 @@ func (o *op) has(name string) bool {
 	return err == nil && now != nil
 }
 
-// drop takes the temporaries away of what was not applied.
+// drop removes the temporaries and backups of operations that were not applied.
 func drop(ops []*op) {
 	for _, o := range ops {
 		if o.Temp != "" {
@@ -79,8 +81,8 @@ func drop(ops []*op) {
 	}
 }
 
-// undo puts everything back, as far as that is not done. Say hears of what stays beside a file that somebody has
-// changed since; nil is nobody.
+// undo reverts all operations, as far as that is not done. Say, if not nil, is called for each backup that stays
+// beside a file changed by others since.
 func undo(ops []*op, say func(path, aside string)) error {
 	var all error
 	for _, o := range slices.Backward(ops) {
@@ -107,8 +109,8 @@ func (o *op) undo(say func(path, aside string)) error {
 	return o.root.RemoveAll(o.Temp)
 }
 
-// takeBack removes what the landing put at Name, unless somebody has changed it since. In a folder it removes what it
-// made.
+// takeBack removes the object that the landing created at Name, unless it was changed since. Of a folder it removes
+// only entries that it created.
 func (o *op) takeBack() error {
 	now, err := stat(o.root, o.Name)
 	if err != nil || now == nil || !o.made.is(now) {
@@ -119,7 +121,7 @@ func (o *op) takeBack() error {
 			return o.root.Rename(o.Backup, o.Name)
 		}
 		if o.Backup != "" {
-			return nil // it was put back already
+			return nil // it was restored already
 		}
 		return o.root.Remove(o.Name)
 	}
@@ -130,7 +132,7 @@ func (o *op) takeBack() error {
 	return nil
 }
 
-// putBack gives what was sent away its name again. A second name of what is still there goes.
+// putBack renames the backup to its old name. If the old object is still in place its hard link is removed.
 func (o *op) putBack(say func(path, aside string)) error {
 	if !o.has(o.Backup) {
 		return nil
@@ -150,8 +152,7 @@ func (o *op) putBack(say func(path, aside string)) error {
 	return nil
 }
 
-// forget removes what was replaced. A folder in which somebody put something meanwhile comes back with
-// that.
+// forget removes the backups. A folder into which others put an entry meanwhile is restored with that entry.
 func forget(ops []*op) {
 	for _, o := range ops {
 		if o.Backup == "" {

@@ -9,58 +9,56 @@ import (
 	"time"
 )
 
-// Prefix begins the names of temporaries.
+// Prefix is the prefix of the names of temporaries.
 const Prefix = ".sallyport-"
 
-// ErrConflict is in the chain of a *PathError whose path somebody else changed.
+// ErrConflict is in the chain of a *PathError if the path was changed by others.
 var ErrConflict = errors.New("somebody else changed it")
 
-// ErrOwner is in the chain of a *PathError whose file belongs to another user: replacing it would take it
-// away from them.
+// ErrOwner is in the chain of a *PathError if the file belongs to another user: a new file in its place would not keep
+// that owner.
 var ErrOwner = errors.New("it belongs to another user, whom a new file would not keep")
 
-// PathError says which path stopped a landing. Nothing of the set has landed.
+// PathError names the path at which a landing failed. No change of the set has landed.
 type PathError struct {
 	Path string
 	Err  error
 }
 
-// Error is the path and the cause.
+// Error returns the path and the cause.
 func (e *PathError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
 
 // Unwrap returns the cause.
 func (e *PathError) Unwrap() error { return e.Err }
 
-// Change is what is to become of one path. Exactly one of Put, Remove and Touch is meant.
+// Change is the change of one path. Exactly one of Put, Remove and Touch is set.
 type Change struct {
-	Folder *os.Root // that holds the name; it stays the caller's
+	Folder *os.Root // parent folder of the name, which the caller closes
 	Path   string   // absolute, without links
 	Name   string   // in Folder
 
-	Put    *Entry // is to be there
-	Remove bool   // nothing is to be there
+	Put    *Entry // object to create
+	Remove bool   // the object is removed
 	Touch  *Times // only the times change
 
-	// Was is what the call found there, nil for nothing. With Check it is a conflict if there is something
-	// else by now.
+	// Was is the object that the call found there; nil for none. With Check a different object is a conflict.
 	Was   fs.FileInfo
 	Check bool
 }
 
-// Times are set where they are not nil.
+// Times are access and modification time. A nil one is not changed.
 type Times struct{ Access, Modify *time.Time }
 
-// Entry is a file, a folder with all in it, or a symbolic link. Entries that are one file with several names
-// are one pointer.
+// Entry is a file, a folder with its entries, or a symbolic link. Hard links of one file are one pointer.
 type Entry struct {
 	Dir    bool
-	Target string // of a link; "" is none
+	Target string // of a link; empty if the entry is none
 
-	Content io.ReaderAt // of a file, Size bytes; nil if From has it
+	Content io.ReaderAt // of a file, Size bytes; nil if From is set
 	Size    int64
-	From    *Source // the file that is moved here
+	From    *Source // existing file to move
 
-	Like     fs.FileInfo // whose mode and owner it gets; nil is a new one's
+	Like     fs.FileInfo // source of mode and owner; nil for those of a new file
 	Times    Times
 	Children []Child
 }
@@ -76,10 +74,10 @@ type Source struct {
 	Folder *os.Root
 	Name   string
 	Path   string
-	Was    fs.FileInfo // it must still be this, unchanged
+	Was    fs.FileInfo // must be unchanged
 }
 
-// changed says whether a file is another one, or has another content, than it was.
+// changed reports whether a file was replaced, or differs in size or modification time.
 func changed(was, now fs.FileInfo) bool {
 	if was == nil || now == nil {
 		return was != now
@@ -90,7 +88,7 @@ func changed(was, now fs.FileInfo) bool {
 	return !was.IsDir() && (was.Size() != now.Size() || !was.ModTime().Equal(now.ModTime()))
 }
 
-// stat is what is at a name; nil for nothing.
+// stat returns the object at a name without following links; nil for none.
 func stat(root *os.Root, name string) (fs.FileInfo, error) {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +97,7 @@ func stat(root *os.Root, name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// check finds changes of others.
+// check returns ErrConflict if others changed a path or a source.
 func check(changes []Change) error {
 	for i := range changes {
 		c := &changes[i]

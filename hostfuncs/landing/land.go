@@ -11,25 +11,24 @@ import (
 	"strings"
 )
 
-// Land makes the changes last. dir is the folder of records and locks, which all processes of a state folder
-// share. An error means that nothing landed, but for one with ErrHalf in its chain. ctx ends the waiting for
-// other landings, nothing else.
+// Land commits the changes. dir is the folder of records and locks, shared by all processes of a state folder. After
+// an error nothing has landed, unless ErrHalf is in its chain. ctx cancels only the waiting for other landings.
 func Land(ctx context.Context, dir string, changes []Change) error {
 	return LandWith(ctx, dir, changes, nil)
 }
 
-// Keys is what lasts together with the changes of a landing.
+// Keys are stored together with the changes of a landing.
 type Keys interface {
-	// Keep keeps the keys and that the landing has happened, in one step, after it has called apply; an error of that
-	// undoes everything. Nobody waits for anything while it runs.
+	// Keep calls apply, then stores the keys and the id of the landing in one transaction. After an error everything
+	// is undone. No other lock is waited for while it runs.
 	Keep(id string, apply func() error) error
-	// Kept is Landed.
+	// Kept implements Landed.
 	Kept(id string) (bool, error)
-	// Ended says that nobody will ask for the landing again.
+	// Ended means that the id of the landing is no longer needed.
 	Ended(id string)
 }
 
-// LandWith is Land with keys that last if the changes do, and only then, also after a crash; nil is none.
+// LandWith is Land with keys that are stored if and only if the changes land, even after a crash. Nil means no keys.
 func LandWith(ctx context.Context, dir string, changes []Change, keys Keys) error {
 	if len(changes) == 0 {
 		if keys != nil {
@@ -50,11 +49,11 @@ func LandWith(ctx context.Context, dir string, changes []Change, keys Keys) erro
 	return l.run()
 }
 
-// ErrHalf says that a landing stopped in the middle and could not be undone, or that nobody can tell whether it
-// happened. The next start brings it to its end.
+// ErrHalf means that a landing failed in the middle and could not be undone, or that its outcome is unknown. Recover
+// resolves it at the next start.
 var ErrHalf = errors.New("the changes may have landed in part: the next start finishes them or takes them back")
 
-// landing is one set on its way.
+// landing is one set of changes in progress.
 type landing struct {
 	id      string
 	dir     string
@@ -63,14 +62,14 @@ type landing struct {
 	ops     []*op
 	record  *record
 	same    map[*Entry]made // files with several names
-	reach   func(string)    // hears how far it is
+	reach   func(string)    // is called after each step, for Watch
 }
 
-// watchKey is where a context holds who hears how far a landing is.
+// watchKey is the context key of the function that Watch sets.
 type watchKey struct{}
 
-// Watch returns a context under which f hears how far a landing is, after each step that a crash would leave behind:
-// planned, prepared, committed, applied (after each change), undoing, landed, forgotten. Tests end a process there.
+// Watch returns a context under which f is called after each step of a landing that a crash can interrupt: planned,
+// prepared, committed, applied (after each change), undoing, landed, forgotten. Tests end a process there.
 func Watch(ctx context.Context, f func(step string)) context.Context {
 	return context.WithValue(ctx, watchKey{}, f)
 }
@@ -82,7 +81,7 @@ func watcher(ctx context.Context) func(string) {
 	return func(string) {}
 }
 
-// made is where an entry has been made.
+// made is the place where an entry was created.
 type made struct {
 	root *os.Root
 	name string
@@ -92,7 +91,7 @@ func (l *landing) run() error {
 	if err := l.begin(); err != nil {
 		return err
 	}
-	defer l.record.leave() // also where a hook or a bug panics; nothing if it has ended
+	defer l.record.leave() // also if a hook or a bug panics; without effect if the record has ended
 	l.reach("planned")
 	if err := l.prepare(); err != nil {
 		drop(l.ops)
@@ -105,7 +104,7 @@ func (l *landing) run() error {
 	forget(l.ops)
 	l.reach("forgotten")
 	if err := l.record.end(); err != nil {
-		return nil // the changes last, and the next start finds nothing to do
+		return nil // the changes are committed, and the next start has nothing to do
 	}
 	if l.keys != nil {
 		l.keys.Ended(l.id)
@@ -113,7 +112,7 @@ func (l *landing) run() error {
 	return nil
 }
 
-// maxTries bounds how often a record is begun again that another process has recovered too early.
+// maxTries is the number of attempts to create a record, if another process recovers it before it is locked.
 const maxTries = 100
 
 // begin plans the landing and writes its record.
@@ -130,7 +129,7 @@ func (l *landing) begin() (err error) {
 	return err
 }
 
-// decide makes the landing happen, or undoes it.
+// decide commits and applies the landing, or undoes it.
 func (l *landing) decide() error {
 	how := committed
 	if l.keys != nil {
@@ -156,14 +155,14 @@ func (l *landing) decide() error {
 	return l.takeBack(err, how)
 }
 
-// takeBack undoes the landing where there is an error, which is noted before.
+// takeBack undoes the landing after an error. The record says so first.
 func (l *landing) takeBack(err error, how state) error {
 	if err == nil {
 		return nil
 	}
 	if how == committed {
 		if failed := l.record.note(undoing, nil); failed != nil {
-			l.record.leave() // which says that it is to be finished
+			l.record.leave() // its record says that it is to be finished
 			return errors.Join(err, failed, ErrHalf)
 		}
 	}
@@ -175,7 +174,7 @@ func (l *landing) takeBack(err error, how state) error {
 	return errors.Join(err, l.record.end())
 }
 
-// prepare makes the temporaries and the second names, and brings them to the disk.
+// prepare creates the temporaries and the hard links, and flushes them to disk.
 func (l *landing) prepare() error {
 	for _, o := range l.ops {
 		if o.Temp != "" {
@@ -189,7 +188,7 @@ func (l *landing) prepare() error {
 			o.made = markOf(now)
 		}
 		if o.Backup != "" && !o.Away {
-			_ = o.root.Link(o.Name, o.Backup) // without second names it is sent away when it is replaced
+			_ = o.root.Link(o.Name, o.Backup) // without hard links the old file is moved to Backup when it is replaced
 		}
 	}
 	l.reach("prepared")

@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
 )
 
-// TestMain is the process that dies in TestCrash.
+// TestMain runs the process that is killed in TestCrash.
 func TestMain(m *testing.M) {
 	if where := os.Getenv("LANDING_TEST_DIE"); where != "" {
 		step, _ := strconv.Atoi(where)
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// dying lands the set of a world, and kills its process after so many steps. How names what is odd about it: keys that
-// last with the files, no second names of files, a change that cannot be applied.
+// dying lands the set of a world, and kills its process after the given number of steps. How selects variants: keys
+// that are kept with the files, no hard links, a change that cannot be applied.
 func dying(dir, how string, step int) error {
 	changes, err := set(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func dying(dir, how string, step int) error {
 	return landing.LandWith(ctx, filepath.Join(dir, "state"), changes, keys)
 }
 
-// unlink takes the second names away, as if the file system had none.
+// unlink removes the hard links, as on a file system without them.
 func unlink(dir string) {
 	links, _ := filepath.Glob(filepath.Join(dir, "files", landing.Prefix+"*-was"))
 	for _, l := range links {
@@ -68,14 +68,14 @@ func unlink(dir string) {
 	}
 }
 
-// unappliable is a change that meets a folder which is not empty, at last.
+// unappliable is a change that fails at last, at a folder that is not empty.
 func unappliable(dir string, like landing.Change) landing.Change {
 	like.Name, like.Path, like.Was, like.Check = "zz", filepath.Join(dir, "files/zz"), nil, false
 	like.Put = &landing.Entry{Dir: true}
 	return like
 }
 
-// shelf keeps keys as a file, in one step.
+// shelf implements landing.Keys with a file, written in one step.
 type shelf string
 
 func (s shelf) Keep(id string, apply func() error) error {
@@ -99,7 +99,7 @@ func text(s string) *landing.Entry {
 	return &landing.Entry{Content: bytes.NewReader([]byte(s)), Size: int64(len(s))}
 }
 
-// set changes of the files of a world one of each kind.
+// set returns one change of each kind for the files of a world.
 func set(dir string) ([]landing.Change, error) {
 	files := filepath.Join(dir, "files")
 	root, err := os.OpenRoot(files)
@@ -215,7 +215,7 @@ func TestLand(t *testing.T) {
 	}
 }
 
-// Whatever stops it, nothing of the set is there, or all.
+// A conflict leaves all files unchanged.
 func TestLand_allOrNothing(t *testing.T) {
 	for name, break_ := range map[string]func(dir string) error{
 		"another content":        func(dir string) error { return os.WriteFile(dir+"/files/a", []byte("theirs"), 0o600) },
@@ -243,7 +243,7 @@ func TestLand_allOrNothing(t *testing.T) {
 	}
 }
 
-// A folder that turns out not to take its new name is found when the rest has landed.
+// A folder that cannot be renamed to its new name is detected after the other changes are applied.
 func TestLand_undoes(t *testing.T) {
 	dir := world(t)
 	changes, err := set(dir)
@@ -251,7 +251,7 @@ func TestLand_undoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(list(t, dir), "turned2/", "turned2/x=X")
-	// Nothing is checked here, so a folder that appears is only met by the rename.
+	// Nothing is checked here, so a folder that appears is only detected by the rename.
 	extra := changes[0]
 	extra.Name, extra.Path, extra.Was, extra.Check = "turned2", filepath.Join(dir, "files/turned2"), nil, false
 	extra.Put = &landing.Entry{Dir: true}
@@ -272,7 +272,7 @@ func TestLand_undoes(t *testing.T) {
 	}
 }
 
-// A folder that somebody put something into meanwhile stays, with that.
+// A folder with an entry that others added meanwhile stays, with that entry.
 func TestLand_keepsWhatItDoesNotKnow(t *testing.T) {
 	dir := world(t)
 	changes, err := set(dir)
@@ -291,8 +291,8 @@ func TestLand_keepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A process that is killed after any step leaves a set that the next start undoes or finishes, with the keys that
-// belong to it, whether files can have second names or not.
+// A process that is killed after any step leaves a set that the next start undoes or finishes, together with its keys,
+// with and without hard links.
 func TestCrash(t *testing.T) {
 	for _, how := range []string{"", "linkless", "fails", "linkless fails", "keys", "linkless keys", "fails keys", "linkless fails keys"} {
 		t.Run(how, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestCrash(t *testing.T) {
 				if err == nil || len(out) > 0 && strings.Contains(string(out), "nil") == strings.Contains(how, "fails") {
 					t.Fatalf("step %d: %v %s", step, err, out)
 				}
-				_ = os.RemoveAll(filepath.Join(dir, "files/zz")) // which is not the landing's
+				_ = os.RemoveAll(filepath.Join(dir, "files/zz")) // not part of the landing
 				kept := shelf(filepath.Join(dir, "kept"))
 				if err := landing.Recover(filepath.Join(dir, "state"), kept.Kept, slog.New(slog.DiscardHandler)); err != nil {
 					t.Fatalf("step %d: %v", step, err)
@@ -324,7 +324,7 @@ func TestCrash(t *testing.T) {
 				if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
 					t.Errorf("step %d: left behind: %v", step, records)
 				}
-				if len(out) > 0 { // it lived
+				if len(out) > 0 { // the process was not killed
 					break
 				}
 			}
@@ -335,7 +335,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// What others changed after the crash is theirs.
+// A file that others changed after the crash is kept.
 func TestRecover_leavesWhatChangedSince(t *testing.T) {
 	dir := world(t)
 	c := exec.Command(os.Args[0])
@@ -352,7 +352,7 @@ func TestRecover_leavesWhatChangedSince(t *testing.T) {
 	}
 }
 
-// The record of a process that lives is left alone.
+// The record of a live process is skipped.
 func TestRecover_livingProcess(t *testing.T) {
 	dir := world(t)
 	changes, err := set(dir)
@@ -372,7 +372,7 @@ func TestRecover_livingProcess(t *testing.T) {
 	}
 }
 
-// Landings on the same files wait for each other, whatever the order of their changes.
+// Landings on the same files wait for each other, in any order of their changes.
 func TestLand_many(t *testing.T) {
 	dir := world(t)
 	root, err := os.OpenRoot(filepath.Join(dir, "files"))

@@ -13,13 +13,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
 )
 
-// lockFiles is how many lock files there are: paths share them by their hash.
+// lockFiles is the number of lock files. A path uses one by its hash.
 const lockFiles = 64
 
 // lockPause is the time between two attempts at a lock.
 const lockPause = 2 * time.Millisecond
 
-// lock takes the locks of all paths, always in the same order, so that no two landings wait for each other.
+// lock takes the locks of all paths, always in the same order, so that landings cannot deadlock.
 func lock(ctx context.Context, dir string, changes []Change) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func lock(ctx context.Context, dir string, changes []Change) (unlock func(), err
 	var held []*os.File
 	unlock = func() {
 		for _, f := range held {
-			_ = f.Close() // and the lock with it
+			_ = f.Close() // releases the lock as well
 		}
 	}
 	for _, n := range slots(changes) {
@@ -44,7 +44,7 @@ func lock(ctx context.Context, dir string, changes []Change) (unlock func(), err
 	return unlock, nil
 }
 
-// slots are the lock files of the paths, sorted.
+// slots returns the sorted lock files of the paths.
 func slots(changes []Change) []uint32 {
 	var all []uint32
 	add := func(path string) {
@@ -62,8 +62,8 @@ func slots(changes []Change) []uint32 {
 	return slices.Compact(all)
 }
 
-// LockFile takes the lock that a file stands for, which is made if it is not there, and waits for it. Only
-// one process holds it, until it calls unlock or ends.
+// LockFile waits for the lock on a file and takes it. The file is created if it does not exist. The lock is held by
+// one process, until it calls unlock or exits.
 func LockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -73,7 +73,7 @@ func LockFile(ctx context.Context, path string) (unlock func(), err error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return func() { _ = f.Close() }, nil // and the lock with it
+	return func() { _ = f.Close() }, nil // releases the lock as well
 }
 
 func wait(ctx context.Context, f *os.File) error {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The modes of what is new, less the process's umask.
+// Modes of new files and folders, less the umask of the process.
 const (
 	filePerm   fs.FileMode = 0o666
 	folderPerm fs.FileMode = 0o777
 )
 
-// make makes an entry under a name that nothing has, and brings its content to the disk.
+// make creates an entry under an unused name, and flushes its content to disk.
 func (l *landing) make(root *os.Root, name string, e *Entry) error {
 	switch {
 	case e.Dir:
@@ -56,7 +56,7 @@ func (l *landing) makeDir(root *os.Root, name string, e *Entry) error {
 	return e.setTimes(root, name)
 }
 
-// moveHere gives a file that is to move its second name; where that cannot be it is copied.
+// moveHere gives a file that is to move a hard link with the new name, or copies it if that is not possible.
 func moveHere(root *os.Root, name string, e *Entry) error {
 	if err := link(e.From.Folder, e.From.Name, root, name); err != nil {
 		src, err := e.From.Folder.Open(e.From.Name)
@@ -78,7 +78,7 @@ func moveHere(root *os.Root, name string, e *Entry) error {
 func write(root *os.Root, name string, e *Entry) (err error) {
 	perm := filePerm
 	if e.Like != nil {
-		perm = 0o600 // until it is its owner's
+		perm = 0o600 // until the owner is set
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -124,7 +124,7 @@ func setTimes(root *os.Root, name string, access, modify time.Time) error {
 	return err
 }
 
-// syncFolders brings the names to the disk.
+// syncFolders flushes the folders of the operations to disk.
 func syncFolders(ops []*op) error {
 	done := map[string]bool{}
 	for _, o := range ops {

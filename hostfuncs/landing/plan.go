@@ -10,58 +10,58 @@ import (
 
 // op is one change as the record holds it: enough to finish or undo it without the process that began.
 //
-//	a new one       Temp ─▶ Name
-//	in place of it  Backup = second name of Name, Temp ─▶ Name; without second names as below
-//	removed         Name ─▶ Backup
-//	a folder goes   Name ─▶ Backup, Temp ─▶ Name if something else comes
+//	create          Temp ─▶ Name
+//	replace         Backup = hard link of Name, Temp ─▶ Name; without hard links as below
+//	remove          Name ─▶ Backup
+//	replace folder  Name ─▶ Backup, Temp ─▶ Name if there is a new object
 //
-// In the end Backup goes, with what a folder is known to hold.
+// In the end Backup is removed, with those entries of a folder that are listed in Inside.
 type op struct {
 	Folder string   `json:"folder"` // absolute, without links
 	Name   string   `json:"name"`
 	Temp   string   `json:"temp,omitempty"`
 	Backup string   `json:"backup,omitempty"`
-	Away   bool     `json:"away,omitempty"`   // what is at Name goes to Backup
-	Inside []string `json:"inside,omitempty"` // what is to be removed in a folder that goes
-	Made   []string `json:"made,omitempty"`   // what is in a folder that comes
-	Was    *mark    `json:"was,omitempty"`    // what was at Name; nil for nothing
+	Away   bool     `json:"away,omitempty"`   // the object at Name is moved to Backup
+	Inside []string `json:"inside,omitempty"` // entries to remove in a folder that is removed
+	Made   []string `json:"made,omitempty"`   // entries of a folder that is created
+	Was    *mark    `json:"was,omitempty"`    // the object at Name; nil for none
 	Touch  *touch   `json:"touch,omitempty"`
 
-	made   *mark // what is at Temp, once that is whole
+	made   *mark // the object at Temp, once it is complete
 	change *Change
 	root   *os.Root // open while this process works on it
 }
 
-// mark tells by and large whether a file is the one that it was.
+// mark identifies the state of a file by size and modification time.
 type mark struct {
-	Dir   bool  `json:"dir,omitempty"` // then the rest says nothing
+	Dir   bool  `json:"dir,omitempty"` // then the other fields are zero
 	Size  int64 `json:"size"`
 	Mtime int64 `json:"mtime"` // nanoseconds since 1970
 }
 
-// is reports whether a file is the one of the mark; nil is that of none.
+// is reports whether a file matches the mark. A nil mark or file matches nothing.
 func (m *mark) is(now fs.FileInfo) bool {
 	is := markOf(now)
 	return m != nil && is != nil && *m == *is
 }
 
-// touch is times in nanoseconds since 1970.
+// touch is a change of times, in nanoseconds since 1970.
 type touch struct {
 	Access int64 `json:"access"`
 	Modify int64 `json:"modify"`
-	Before int64 `json:"before"` // Modify as it was
+	Before int64 `json:"before"` // Modify before the change
 }
 
 func (t *touch) times() (access, modify time.Time) {
 	return time.Unix(0, t.Access), time.Unix(0, t.Modify)
 }
 
-// before are the times that undo a touch: the system does not say when a file was read.
+// before returns the times that undo a touch. The access time is zero, since it is not known.
 func (t *touch) before() (access, modify time.Time) { return time.Time{}, time.Unix(0, t.Before) }
 
-// plan makes the list of what is to be done, and names the temporaries.
+// plan lists the operations of the landing and names the temporaries.
 func (l *landing) plan() error {
-	going := map[string]*op{} // the folders that go, by path
+	going := map[string]*op{} // folders to be removed, by path
 	for i := range l.changes {
 		c := &l.changes[i]
 		if c.Remove && insideOf(going, c.Path) {
@@ -82,7 +82,7 @@ func (l *landing) plan() error {
 	return nil
 }
 
-// insideOf leaves what is removed in a folder that goes to the folder.
+// insideOf reports whether a path is in a folder that is removed, and adds it to the entries of that folder.
 func insideOf(going map[string]*op, path string) bool {
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if o := going[dir]; o != nil {
@@ -93,7 +93,7 @@ func insideOf(going map[string]*op, path string) bool {
 	return false
 }
 
-// planOne returns what is to be done for one change, nil for nothing.
+// planOne returns the operation for one change; nil for none.
 func planOne(c *Change, tag string) (*op, error) {
 	now, err := stat(c.Folder, c.Name)
 	if err != nil {
@@ -102,7 +102,7 @@ func planOne(c *Change, tag string) (*op, error) {
 	o := &op{Folder: filepath.Dir(c.Path), Name: c.Name, Was: markOf(now), root: c.Folder, change: c}
 	switch {
 	case c.Put == nil && now == nil:
-		return nil, nil // gone already
+		return nil, nil // removed already
 	case c.Touch != nil:
 		o.Touch = touchOf(c.Touch, now)
 		return o, nil
@@ -116,7 +116,7 @@ func planOne(c *Change, tag string) (*op, error) {
 	return o, nil
 }
 
-// within lists what is in a new folder, each folder before what it holds.
+// within lists the entries of a new folder, each folder before its entries.
 func within(dir string, e *Entry, list []string) []string {
 	for _, c := range e.Children {
 		name := filepath.Join(dir, c.Name)

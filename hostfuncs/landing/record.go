@@ -17,30 +17,29 @@ import (
 
 const (
 	recordEnd = ".json"
-	// maxRecord bounds a record that is read: ten thousand changes with long paths.
+	// maxRecord is the maximum size of a record, in bytes: ten thousand changes with long paths.
 	maxRecord = 64 << 20
 )
 
-// state is how far a landing is, as the last whole line of its record says. The lines beginning and joint are
-// followed by the marks of the temporaries.
+// state is the progress of a landing, as stated by the last complete line of its record. The lines committed and joint
+// are followed by the marks of the temporaries.
 type state string
 
 const (
-	planned   state = ""          // its temporaries may be there, and nothing else
-	committed state = "committed" // it is to be finished
-	joint     state = "joint"     // it is to be finished if its keys were kept, else undone
-	undoing   state = "undoing"   // it is to be undone
-	ended     state = "ended"     // there is nothing to do
+	planned   state = ""          // its temporaries may exist, but no change is applied
+	committed state = "committed" // to be finished
+	joint     state = "joint"     // to be finished if its keys were kept, else undone
+	undoing   state = "undoing"   // to be undone
+	ended     state = "ended"     // nothing to do
 )
 
-// record is a landing on the disk. Its process holds a lock on the file; who can take the lock finds the
-// process gone.
+// record is a landing on disk. Its process holds a lock on the file: if the lock is free the process is gone.
 type record struct {
 	path string
 	f    *os.File
 }
 
-// begin writes the plan, and brings it to the disk before there is anything that it speaks of.
+// begin writes the plan and flushes it to disk before any temporary is created.
 func begin(dir, id string, ops []*op) (*record, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -70,11 +69,10 @@ func begin(dir, id string, ops []*op) (*record, error) {
 	return r, nil
 }
 
-// errTaken says that another process recovered a record in the moment between its making and its lock, and so
-// removed it.
+// errTaken means that another process recovered the record between its creation and its lock, and so removed it.
 var errTaken = errors.New("another process has removed the record of the landing")
 
-// there reports whether the file has its name still.
+// there reports whether the path of the record still leads to its file.
 func (r *record) there() bool {
 	named, err := os.Lstat(r.path)
 	if err != nil {
@@ -84,7 +82,7 @@ func (r *record) there() bool {
 	return err == nil && os.SameFile(named, ours)
 }
 
-// note writes how far the landing is, on the disk when it returns.
+// note appends the state of the landing, and flushes it to disk.
 func (r *record) note(s state, ops []*op) error {
 	line := []byte(s)
 	if s == committed || s == joint {
@@ -104,8 +102,8 @@ func (r *record) note(s state, ops []*op) error {
 	return r.f.Sync()
 }
 
-// end removes the record, and keeps its lock until it is gone where a file that is open can be removed. Elsewhere
-// another process may find it, and that it has ended.
+// end removes the record. Where an open file can be removed its lock is held until then. Elsewhere another process may
+// find the record, with the state ended.
 func (r *record) end() error {
 	_, err := io.WriteString(r.f, string(ended)+"\n")
 	if !removesOpen {
@@ -120,14 +118,14 @@ func (r *record) end() error {
 	return err
 }
 
-// leave keeps the record for Recover.
+// leave closes the record and keeps it for Recover.
 func (r *record) leave() { _ = r.f.Close() }
 
 // Landed reports whether the keys of a landing were kept.
 type Landed func(id string) (bool, error)
 
-// Recover finishes or undoes the landings of processes that are gone. It is for the start of a process; those
-// of processes that live are left alone. A nil landed knows of no landing.
+// Recover finishes or undoes the landings of processes that are gone. It is called at the start of a process. Landings
+// of live processes are skipped. With a nil landed, a record that depends on keys is an error.
 func Recover(dir string, landed Landed, log *slog.Logger) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -172,7 +170,7 @@ func recoverOne(path, id string, landed Landed, log *slog.Logger) error {
 	return r.end()
 }
 
-// resolve brings a landing to its end.
+// resolve finishes or undoes a landing.
 func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog.Logger) error {
 	openFolders(ops)
 	if s == joint {
@@ -208,8 +206,8 @@ func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog
 	return nil
 }
 
-// finish applies all ops, or waits for the next start where a folder of them cannot be reached: what was moved
-// from a folder that is there into one that is not would be lost.
+// finish applies all operations. If one of their folders cannot be reached it returns an error, and the next start
+// tries again: a file moved from a reachable folder into an unreachable one would be lost.
 func finish(ops []*op, say func(path, aside string)) error {
 	for _, o := range ops {
 		if o.root == nil {
@@ -229,7 +227,7 @@ func finish(ops []*op, say func(path, aside string)) error {
 	return nil
 }
 
-// read reads a plan and how far it came. A line that is not whole was not written in time.
+// read reads the plan and the state of a record. An incomplete line is ignored.
 func read(f *os.File) (ops []*op, s state, err error) {
 	raw, err := io.ReadAll(io.LimitReader(bufio.NewReader(f), maxRecord))
 	if err != nil {
@@ -258,7 +256,7 @@ func read(f *os.File) (ops []*op, s state, err error) {
 	return ops, s, nil
 }
 
-// openFolders opens the folders of a plan, if they are still where they were.
+// openFolders opens the folders of a plan, if they are still at their paths.
 func openFolders(ops []*op) {
 	open := map[string]*os.Root{}
 	for _, o := range ops {
@@ -287,7 +285,7 @@ func reachable(ops []*op) []*op {
 func closeFolders(ops []*op) {
 	for _, o := range ops {
 		if o.root != nil {
-			_ = o.root.Close() // more than once for one folder does no harm
+			_ = o.root.Close() // repeated Close of one folder is harmless
 		}
 	}
 }

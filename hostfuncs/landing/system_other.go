@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// removesOpen says that a file that is open can be removed.
+// removesOpen reports whether an open file can be removed.
 const removesOpen = true
 
 func link(from *os.Root, name string, to *os.Root, second string) error {

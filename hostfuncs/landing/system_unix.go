@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removesOpen says that a file that is open can be removed.
+// removesOpen reports whether an open file can be removed.
 const removesOpen = true
 
-// link gives a file a second name, perhaps in another folder. Both folders are held open.
+// link gives a file a hard link, possibly in another folder. Both folders are held open.
 func link(from *os.Root, name string, to *os.Root, second string) error {
 	if from == to {
 		return from.Link(name, second)
@@ -46,7 +46,7 @@ func with(f *os.File, do func(fd int) error) error {
 	return result
 }
 
-// keepOwner gives a new file the owner of the one that it replaces.
+// keepOwner gives a new file the owner of the file that it replaces.
 func keepOwner(f *os.File, like fs.FileInfo) error {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -78,7 +78,7 @@ func syncFolder(root *os.Root, name string) error {
 	return nil
 }
 
-// syncDir brings the names in a folder to the disk.
+// syncDir flushes a folder to disk.
 func syncDir(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -47,7 +47,8 @@ func (o *Overlay) Mkdir(name string) wasi.Errno {
 	return o.makeDir(&s)
 }
 
-// makeDir makes a folder, or lets the host's be there again, whose content is gone.
+// makeDir creates a folder. If the host has a folder at the place, which the call removed, it is restored as an empty
+// one.
 func (o *Overlay) makeDir(s *spot) wasi.Errno {
 	if was := s.was(); was != nil && was.IsDir() {
 		o.take(s.Real)
@@ -56,7 +57,7 @@ func (o *Overlay) makeDir(s *spot) wasi.Errno {
 	return o.put(&node{kind: folder, at: s.Spot, was: s.was(), ino: o.number(), sure: s.was() == nil})
 }
 
-// change walks to a path and decides about removing or moving what is there.
+// change walks to a path and decides on removing or moving the object there.
 func (o *Overlay) change(name string) (spot, wasi.Errno) {
 	if dots(name) {
 		return spot{}, wasi.EINVAL
@@ -90,7 +91,7 @@ func (o *Overlay) Unlink(name string) wasi.Errno {
 	return o.remove(&s)
 }
 
-// remove takes away what is at a place.
+// remove removes the object at a place.
 func (o *Overlay) remove(s *spot) wasi.Errno {
 	if s.was() == nil {
 		o.take(s.Real)
@@ -120,7 +121,8 @@ func (o *Overlay) Rmdir(name string) wasi.Errno {
 	return o.remove(&s)
 }
 
-// names lists a folder, also what the guest may not see: a folder that holds it is neither empty nor moved.
+// names lists a folder, including entries that the guest may not see: a folder that contains some is neither empty nor
+// moved.
 func (o *Overlay) names(s *spot) ([]string, wasi.Errno) {
 	var names []string
 	for _, e := range o.entries(s.Real) {
@@ -178,7 +180,7 @@ func (o *Overlay) Chtimes(name string, t wasi.Times, follow bool) wasi.Errno {
 	case s.isDir():
 		return o.put(&node{kind: touched, at: s.Spot, was: s.Info, times: merge(wasi.Times{}, t)})
 	case !s.regular():
-		return wasi.ENOTSUP // a link of the operator's stays as it is
+		return wasi.ENOTSUP // a link of the host keeps its times
 	}
 	in := o.inodeOf(&s)
 	if e := in.attach(); e != wasi.ESUCCESS {

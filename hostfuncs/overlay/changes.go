@@ -13,11 +13,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Effect is one change in words, for who only asks what a call would do.
+// Effect describes one change, for the report of a dry run.
 type Effect struct {
 	Host string
 	Do   string // write, remove, mkdir, link, times
-	Size int64  // of a file's new content, in bytes
+	Size int64  // of the new content of a file, in bytes
 }
 
 // Effects lists the changes, sorted by path.
@@ -55,7 +55,7 @@ func (o *Overlay) sorted() []*node {
 	return all
 }
 
-// Changes makes the call's changes ready to land. The folders that it opens stay open until release.
+// Changes prepares the changes of the call for landing. The folders that it opens stay open until release is called.
 func (o *Overlay) Changes() (changes []landing.Change, release func(), err error) {
 	b := &builder{o: o, roots: map[string]*os.Root{}, files: map[*inode]*landing.Entry{}, made: map[string]*landing.Entry{}}
 	for _, n := range o.sorted() {
@@ -67,13 +67,13 @@ func (o *Overlay) Changes() (changes []landing.Change, release func(), err error
 	return b.changes, b.release, nil
 }
 
-// builder turns nodes into changes.
+// builder converts nodes to changes.
 type builder struct {
 	o       *Overlay
 	changes []landing.Change
-	roots   map[string]*os.Root       // of folders that are there, by real path
-	files   map[*inode]*landing.Entry // those with several names are one
-	made    map[string]*landing.Entry // folders that are to be made, by real path
+	roots   map[string]*os.Root       // of existing folders, by real path
+	files   map[*inode]*landing.Entry // hard links share one entry
+	made    map[string]*landing.Entry // folders to be created, by real path
 }
 
 func (b *builder) release() {
@@ -82,7 +82,7 @@ func (b *builder) release() {
 	}
 }
 
-// root opens the folder that a place is in. It must still be the one that it was.
+// root opens the parent folder of a place. ErrConflict is returned if it was moved or removed.
 func (b *builder) root(guest, real string) (*os.Root, error) {
 	dir := filepath.Dir(real)
 	if r := b.roots[dir]; r != nil {
@@ -133,19 +133,19 @@ func (b *builder) add(n *node) error {
 	return nil
 }
 
-// untouched says whether the host has just what the node says.
+// untouched reports whether the file of the host already equals the node.
 func (b *builder) untouched(n *node) bool {
 	in := n.file
 	return in.data == nil && in.lower != "" && in.times == (wasi.Times{}) && b.o.key(in.at.Real) == b.o.key(n.at.Real)
 }
 
-// knew says whether the call had read what the host has at a node: then it counts on that.
+// knew reports whether the call had read the host's file at a node. Then it depends on that content.
 func (o *Overlay) knew(n *node) bool {
 	in := o.files[o.key(n.at.Real)]
 	return n.was != nil && in != nil && in.read && os.SameFile(in.at.Info, n.was)
 }
 
-// entry is what is to be at a node; nil for nothing.
+// entry returns the object to create at a node; nil for a removal.
 func (b *builder) entry(n *node) (*landing.Entry, error) {
 	switch n.kind {
 	case folder:

@@ -9,16 +9,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// maxInMemory is how large a content is held in memory; a larger one goes to a file.
+// maxInMemory is the maximum size of a content in memory, in bytes. A larger one is kept in a file.
 const maxInMemory = 1 << 20
 
-// content is what a file holds that the call wrote.
+// content holds the bytes of a file that the call wrote.
 type content struct {
 	mem  []byte
-	f    *os.File // nil while it is in memory
+	f    *os.File // nil while the content is in memory
 	size int64
 	part *part
-	host string // where it was written first
+	host string // path where it was written first
 }
 
 func (c *content) readAt(p []byte, off int64) (int, wasi.Errno) {
@@ -36,7 +36,7 @@ func (c *content) readAt(p []byte, off int64) (int, wasi.Errno) {
 	return n, wasi.ESUCCESS
 }
 
-// ReadAt reads what has been written, for who makes it last.
+// ReadAt implements io.ReaderAt for the landing.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	n, e := c.readAt(p, off)
 	if e != wasi.ESUCCESS {
@@ -58,7 +58,7 @@ func (c *content) writeAt(p []byte, off int64) (int, error) {
 	return copy(c.mem[off:], p), nil
 }
 
-// resize cuts or extends a content in memory.
+// resize truncates or extends a content in memory.
 func (c *content) resize(size int64) {
 	if grow := size - int64(len(c.mem)); grow > 0 {
 		c.mem = append(c.mem, make([]byte, grow)...)
@@ -79,8 +79,8 @@ func (c *content) truncate(size int64) error {
 	return nil
 }
 
-// spill moves the content to a file. Where the system allows it the file has no name, so that nothing of it
-// is left when the process dies.
+// spill moves the content to a file in dir. Except on Windows the file is unlinked at once, so that nothing remains if
+// the process dies.
 func (c *content) spill(dir string) error {
 	if c.f != nil {
 		return nil
@@ -114,5 +114,5 @@ func (c *content) drop() {
 
 func discard(f *os.File) {
 	_ = f.Close()
-	_ = os.Remove(f.Name()) // not there any more where it lost its name at once
+	_ = os.Remove(f.Name()) // fails if the file was unlinked at once
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// dir is an open folder: what the host has in it, and what the call made of that.
+// dir is an open folder: the entries of the host, merged with the changes of the call.
 type dir struct {
 	o     *Overlay
 	at    spot
-	lower wasi.File // nil for a folder that the call made
+	lower wasi.File // nil for a folder created by the call
 	own   []wasi.DirEntry
 	begun bool // own is filled
 }
@@ -39,7 +39,7 @@ func (o *Overlay) newDir(s *spot, lower wasi.File) *dir {
 	return d
 }
 
-// Path is where the folder is, after the renames of this call.
+// Path returns the guest path of the folder, after the renames of this call.
 func (d *dir) Path() string { return d.at.Guest }
 
 // Stat describes the folder.
@@ -56,7 +56,7 @@ func (d *dir) Stat() (wasi.Stat, wasi.Errno) {
 	return wasi.Stat{Type: wasi.TypeDirectory}, wasi.ESUCCESS // removed while it is open
 }
 
-// ReadDir lists the host's entries that are still there, then the call's own.
+// ReadDir lists the remaining entries of the host, then those of the call.
 func (d *dir) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	if !d.begun {
 		if d.at.Real != "" && d.o.o.Lists != nil && !d.o.o.Lists(d.at.Host) {
@@ -81,7 +81,7 @@ func (d *dir) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	return part, wasi.ESUCCESS
 }
 
-// filter takes out what the call replaced, and what is on its way to become somebody's file.
+// filter removes the entries that the call replaced, and temporaries of landings.
 func (d *dir) filter(list []wasi.DirEntry) []wasi.DirEntry {
 	return slices.DeleteFunc(list, func(e wasi.DirEntry) bool {
 		if strings.HasPrefix(e.Name, landing.Prefix) {
@@ -95,7 +95,7 @@ func (d *dir) filter(list []wasi.DirEntry) []wasi.DirEntry {
 	})
 }
 
-// entries lists what the call has in a folder in place of the host's entries, or besides them.
+// entries lists the entries of a folder that the call created or replaced.
 func (o *Overlay) entries(real string) []wasi.DirEntry {
 	at := o.key(real)
 	if real == "" || o.below[at] == 0 {
@@ -115,7 +115,7 @@ func (o *Overlay) entries(real string) []wasi.DirEntry {
 	return list
 }
 
-// stat describes a node that is there.
+// stat describes an existing node.
 func (n *node) stat() wasi.Stat {
 	switch n.kind {
 	case file:
@@ -128,14 +128,14 @@ func (n *node) stat() wasi.Stat {
 	return n.dated(wasi.Stat{Type: wasi.TypeDirectory})
 }
 
-// dated completes what is said of a new folder or link.
+// dated sets the inode and the times of a new folder or link.
 func (n *node) dated(st wasi.Stat) wasi.Stat {
 	st.Ino, st.Nlink = n.ino, 1
 	st.Atime, st.Mtime, st.Ctime = n.since, n.since, n.since
 	return withTimes(st, n.times)
 }
 
-// Rewind makes ReadDir begin again.
+// Rewind restarts ReadDir.
 func (d *dir) Rewind() wasi.Errno {
 	d.begun = false
 	if d.lower == nil {
@@ -147,10 +147,10 @@ func (d *dir) Rewind() wasi.Errno {
 // Sync does nothing.
 func (d *dir) Sync() wasi.Errno { return wasi.ESUCCESS }
 
-// Chtimes sets times.
+// Chtimes sets the times of the folder.
 func (d *dir) Chtimes(t wasi.Times) wasi.Errno { return d.o.Chtimes(d.at.Guest, t, true) }
 
-// Close ends the use of the folder.
+// Close closes the folder.
 func (d *dir) Close() wasi.Errno {
 	delete(d.o.dirs, d)
 	if d.lower == nil {
@@ -159,14 +159,14 @@ func (d *dir) Close() wasi.Errno {
 	return d.lower.Close()
 }
 
-// ReadAt is for files.
+// ReadAt returns EISDIR.
 func (d *dir) ReadAt([]byte, int64) (int, wasi.Errno) { return 0, wasi.EISDIR }
 
-// WriteAt is for files.
+// WriteAt returns EISDIR.
 func (d *dir) WriteAt([]byte, int64) (int, wasi.Errno) { return 0, wasi.EISDIR }
 
-// Append is for files.
+// Append returns EISDIR.
 func (d *dir) Append([]byte) (int, wasi.Errno) { return 0, wasi.EISDIR }
 
-// Truncate is for files.
+// Truncate returns EISDIR.
 func (d *dir) Truncate(int64) wasi.Errno { return wasi.EISDIR }

@@ -1,19 +1,19 @@
-// Package overlay keeps what a call writes apart from the host's files until the call has succeeded.
+// Package overlay implements wasi.Tree with copy on write: the writes of a call are kept apart from the host's files
+// until the call has succeeded.
 //
 //	guest ──▶ Overlay ──▶ tree.Tree (the granted part of the host's files, only read here)
-//	             │
-//	             └─ nodes: by real path, what the call made, changed, moved and removed
-//	                  │ Changes, when the call has succeeded
-//	                  ▼
-//	             landing.Land: all of it at once, or nothing
+//	              │
+//	              └─ nodes: by real path, created, changed, moved and removed by the call
+//	                   │ Changes, when the call has succeeded
+//	                   ▼
+//	              landing.Land: commits all of it, or nothing
 //
-// The guest sees its own writes at once, everybody else sees none. A call that fails, is cancelled or runs
-// into its deadline leaves nothing behind: its overlay is dropped.
+// The guest sees its own writes at once, other processes do not. If a call fails, is cancelled or exceeds its
+// deadline, its overlay is dropped without any effect.
 //
-// As long as a call has written nothing every operation goes straight to the tree, and a file that is only
-// read is the host's own, so reading costs what it cost before. Small contents are held in memory, larger
-// ones in a file without a name in the scratch folder. Paths of a grant with mode: direct are written in
-// place, at once.
+// Before the first write of a call every operation goes directly to the tree, and a file that is only read is the
+// host's own, so that reading has no overhead. Small contents are held in memory, larger ones in an unlinked file in
+// the scratch folder. Paths of a grant with mode: direct are written in place, at once.
 //
-// An Overlay serves one call and one goroutine at a time. The package is internal to Sallyport.
+// An Overlay serves one call and one goroutine at a time.
 package overlay

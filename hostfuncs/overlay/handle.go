@@ -5,21 +5,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// handle is an open file. What is written through one is read through all.
+// handle is an open file. All handles of a file share its inode, and thus its content.
 type handle struct {
 	in          *inode
 	guest       string
-	lower       wasi.File // the host's file, once something of it is to be read
+	lower       wasi.File // the host's file, opened for the first read
 	read, write bool
-	got, put    int64 // bytes
+	got, put    int64 // bytes read and written
 }
 
 var _ wasi.File = (*handle)(nil)
 
-// Path returns where the file was opened.
+// Path returns the guest path at which the file was opened.
 func (h *handle) Path() string { return h.guest }
 
-// Stat describes the file.
+// Stat describes the file as the call sees it.
 func (h *handle) Stat() (wasi.Stat, wasi.Errno) {
 	if h.in.data == nil && h.lower != nil {
 		st, e := h.lower.Stat()
@@ -28,7 +28,7 @@ func (h *handle) Stat() (wasi.Stat, wasi.Errno) {
 	return h.in.stat()
 }
 
-// ReadAt reads what the call sees.
+// ReadAt reads the content of the call or, before the first write, that of the host.
 func (h *handle) ReadAt(p []byte, off int64) (n int, e wasi.Errno) {
 	if !h.read {
 		return 0, wasi.EBADF
@@ -51,7 +51,7 @@ func (h *handle) open() (e wasi.Errno) {
 	return e
 }
 
-// WriteAt writes for the call alone.
+// WriteAt writes to the content of the call.
 func (h *handle) WriteAt(p []byte, off int64) (int, wasi.Errno) {
 	if !h.write {
 		return 0, wasi.EBADF
@@ -73,7 +73,7 @@ func (h *handle) Append(p []byte) (int, wasi.Errno) {
 	return h.WriteAt(p, st.Size)
 }
 
-// Truncate cuts or extends the file.
+// Truncate changes the size of the file.
 func (h *handle) Truncate(size int64) wasi.Errno {
 	if !h.write {
 		return wasi.EINVAL
@@ -81,10 +81,10 @@ func (h *handle) Truncate(size int64) wasi.Errno {
 	return h.in.truncate(size)
 }
 
-// Sync does nothing: the disk gets what was written when the call has succeeded.
+// Sync does nothing: the landing flushes the content to disk.
 func (h *handle) Sync() wasi.Errno { return wasi.ESUCCESS }
 
-// Chtimes sets times.
+// Chtimes sets the times of the file.
 func (h *handle) Chtimes(t wasi.Times) wasi.Errno {
 	if !h.write {
 		return wasi.EBADF
@@ -96,13 +96,13 @@ func (h *handle) Chtimes(t wasi.Times) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// ReadDir is for folders.
+// ReadDir returns ENOTDIR.
 func (h *handle) ReadDir(int) ([]wasi.DirEntry, wasi.Errno) { return nil, wasi.ENOTDIR }
 
-// Rewind is for folders.
+// Rewind returns ENOTDIR.
 func (h *handle) Rewind() wasi.Errno { return wasi.ENOTDIR }
 
-// Close ends the use of the file.
+// Close closes the file and reports the bytes read and written to Options.Moved.
 func (h *handle) Close() wasi.Errno {
 	h.in.opens--
 	h.in.unused()

@@ -9,22 +9,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// inode is one file, whatever it is called: the host's, until the call writes to it.
+// inode is one file under all its names. Its content is the host's until the call writes to it.
 type inode struct {
 	o     *Overlay
-	lower string    // where the tree has it; empty if the call made it
-	at    tree.Spot // the same place, with what the host had there when the call saw it first
-	known bool      // there is, or was, a node for it
-	names int       // how many nodes have it
-	opens int       // how often it is open
-	read  bool      // the call knows the host's content: it counts on it when it writes
+	lower string    // path in the tree; empty for a file created by the call
+	at    tree.Spot // the same place, with the file information of the first access
+	known bool      // a node exists or existed for it
+	names int       // number of nodes that refer to it
+	opens int       // number of open handles
+	read  bool      // the call has read the host's content, so that its writes depend on it
 	data  *content  // nil while the content is the host's
 	ino   uint64
 	mtime int64
-	times wasi.Times // that the call set
+	times wasi.Times // times set by the call
 }
 
-// attach makes a node for a file of the host, which is to be another one. It has one already, or lost it, if
+// attach adds a node for a file of the host that is about to change. A known file has a node already, or lost it when
 // the call moved or removed it.
 func (in *inode) attach() wasi.Errno {
 	if in.known {
@@ -33,7 +33,7 @@ func (in *inode) attach() wasi.Errno {
 	return in.o.put(&node{kind: file, at: in.at, was: in.at.Info, file: in})
 }
 
-// inodeOf returns the inode of a file that the host has.
+// inodeOf returns the inode of a file at a place.
 func (o *Overlay) inodeOf(s *spot) *inode {
 	if s.node != nil {
 		return s.node.file
@@ -47,8 +47,8 @@ func (o *Overlay) inodeOf(s *spot) *inode {
 	return in
 }
 
-// own returns the content that the call may write to; the first time, the first size bytes of the host's
-// are copied into it.
+// own returns the content that the call may write to. On first use the first size bytes of the host's content are
+// copied into it.
 func (in *inode) own(size int64) (*content, wasi.Errno) {
 	if in.data != nil {
 		return in.data, wasi.ESUCCESS
@@ -89,7 +89,7 @@ func (in *inode) copyUp(c *content, size int64) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// write puts bytes into a content, within the limits of the call.
+// write writes bytes to a content, within the limits of the call.
 func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
 	if off < 0 || off > math.MaxInt64-int64(len(p)) {
 		return wasi.EFBIG
@@ -103,7 +103,7 @@ func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// reserve accounts for a content's new size.
+// reserve accounts for the new size of a content. ENOSPC is returned beyond a limit.
 func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
 	more := size - c.size
 	if c.part != nil && c.part.Bytes > 0 && more > c.part.Bytes-c.part.used {
@@ -188,7 +188,7 @@ func withTimes(st wasi.Stat, t wasi.Times) wasi.Stat {
 	return st
 }
 
-// merge takes over the times that are set.
+// merge returns old with the times that t sets.
 func merge(old, t wasi.Times) wasi.Times {
 	if t.Atime != nil {
 		at := *t.Atime
@@ -201,7 +201,7 @@ func merge(old, t wasi.Times) wasi.Times {
 	return old
 }
 
-// unused lets go of a content that nobody can reach any more.
+// unused drops the content of a file without names and handles.
 func (in *inode) unused() {
 	if in.names == 0 && in.opens == 0 && in.known {
 		in.drop()

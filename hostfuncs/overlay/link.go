@@ -5,7 +5,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Symlink implements wasi.Tree. What a guest's link may lead to is the tree's to say.
+// Symlink implements wasi.Tree. The rules for link targets are those of the tree.
 func (o *Overlay) Symlink(target, name string) wasi.Errno {
 	s, e := o.find(name, false, tree.Write)
 	if e != wasi.ESUCCESS {
@@ -87,7 +87,7 @@ func (o *Overlay) mayLink(s *spot) wasi.Errno {
 	}
 	if s.Real == "" && !s.isDir() {
 		_ = o.lower.Permit(tree.Write, s.Host, false)
-		return wasi.ENOENT // as for all that is not granted
+		return wasi.ENOENT // as for any path that is not granted
 	}
 	if !s.regular() && !s.isLink() || s.Real == "" {
 		return wasi.EPERM
@@ -98,7 +98,7 @@ func (o *Overlay) mayLink(s *spot) wasi.Errno {
 	return o.lower.Permit(tree.Write, s.Host, false)
 }
 
-// stays says whether a link may be made at a place.
+// stays reports whether a link with that target may be created at a place.
 func (o *Overlay) stays(target string, at *spot) bool {
 	inside := o.lower.LinkStays(target, at.Guest)
 	if !inside && o.o.LinksOut != nil {
@@ -107,7 +107,7 @@ func (o *Overlay) stays(target string, at *spot) bool {
 	return inside
 }
 
-// copyLink makes the same link at another place, if it may be there.
+// copyLink creates the same link at a different place, if it is allowed there.
 func (o *Overlay) copyLink(a, b *spot) wasi.Errno {
 	target, e := o.Readlink(a.Guest)
 	if e != wasi.ESUCCESS {

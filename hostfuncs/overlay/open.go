@@ -46,7 +46,7 @@ func (o *Overlay) Open(path string, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 	return o.openFile(&s, opt)
 }
 
-// wrap makes what the tree opened a part of the call's view.
+// wrap converts a file or folder opened by the tree to one of the overlay.
 func (o *Overlay) wrap(f wasi.File, opt wasi.OpenOptions) wasi.File {
 	at, ok := f.(tree.Opened)
 	if !ok {
@@ -85,7 +85,7 @@ func (o *Overlay) openFile(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 	return &handle{in: in, guest: s.Guest, read: opt.Read, write: opt.Write}, wasi.ESUCCESS
 }
 
-// allowAccess decides about the ways in which a file is opened: reading unless only writing.
+// allowAccess decides on the access modes of an open. Reading is included unless the file is opened only for writing.
 func (o *Overlay) allowAccess(s *spot, opt wasi.OpenOptions) wasi.Errno {
 	if opt.Write || opt.Truncate {
 		if e := o.lower.Permit(tree.Write, s.Host, false); e != wasi.ESUCCESS {
@@ -98,7 +98,7 @@ func (o *Overlay) allowAccess(s *spot, opt wasi.OpenOptions) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// create makes a file where nothing is.
+// create creates a file at a vacant place.
 func (o *Overlay) create(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	if e := o.mayMake(s, tree.Write); e != wasi.ESUCCESS {
 		return nil, e

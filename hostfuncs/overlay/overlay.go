@@ -11,58 +11,59 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Limits of one call's changes, where the operator sets none.
+// Default limits of the changes of one call.
 const (
-	DefaultBytes = 256 << 20 // of content that is written
-	DefaultFiles = 10_000    // that are made, changed, moved or removed; each is an entry in memory
+	DefaultBytes = 256 << 20 // written content, in bytes
+	DefaultFiles = 10_000    // paths created, changed, moved or removed; each is an entry in memory
 )
 
 // Options configure an Overlay.
 type Options struct {
-	// Scratch is the folder for large contents, made when it is needed; empty is the system's.
+	// Scratch is the folder for large contents, created when needed. Empty means the folder for temporary files of the
+	// system.
 	Scratch string
-	// Direct says which paths are written in place; nil is none.
+	// Direct reports whether a path is written in place. Nil means none.
 	Direct func(host string) bool
-	// Full hears of each change that is not made since a bound would be passed; nil hears nothing.
+	// Full, if not nil, is called for each change that is refused because it would exceed a limit.
 	Full func(Full)
-	// Bytes and Files bound the call's changes; 0 is the default. Beyond them writes answer ENOSPC.
+	// Bytes and Files limit the changes of the call. 0 means the default. Writes beyond them return ENOSPC.
 	Bytes, Files int64
-	// Share says which part of the changes a path belongs to, that is bounded by itself; nil is none.
+	// Share returns the part of the changes, with its own limits, that a path belongs to. Nil means none.
 	Share func(host string) Share
-	// Fold says that the file system does not tell upper from lower case.
+	// Fold means that the file system is not case-sensitive.
 	Fold bool
-	// Moved hears how many bytes of a file were read and written, when it is closed; nil hears nothing.
+	// Moved, if not nil, is called with the number of bytes read and written of a file when it is closed.
 	Moved func(op tree.Op, host string, n int64)
-	// Lists decides about the names in a folder of the host that is open, when they are first read; nil allows all.
+	// Lists decides on listing an open folder of the host at the first ReadDir. Nil allows all.
 	Lists func(host string) bool
-	// LinksOut hears of each symbolic link that is not made, since it would lead out of what the guest has; nil
-	// hears nothing. The guest gets EPERM.
+	// LinksOut, if not nil, is called for each symbolic link that is refused because its target is not granted. The
+	// guest gets EPERM.
 	LinksOut func(host, target string)
 }
 
-// Share is a part of the changes: those under one grant.
+// Share is the part of the changes under one grant.
 type Share struct {
 	ID           any   // comparable; nil is no share
-	Bytes, Files int64 // its bounds; 0 is none
+	Bytes, Files int64 // limits; 0 is none
 }
 
-// Full says which bound a change would have passed.
+// Full describes a change that would have exceeded a limit.
 type Full struct {
-	Host  string // what was to be changed
-	Share any    // the ID of the share whose bound it is; nil is the call's own
-	Files bool   // files are counted, not bytes
-	Used  int64  // of the bound, before the change
-	More  int64  // what the change would have added
+	Host  string // path of the change
+	Share any    // ID of the share with that limit; nil for the limit of the call
+	Files bool   // the limit counts files instead of bytes
+	Used  int64  // before the change
+	More  int64  // requested by the change
 	Limit int64
 }
 
-// part is what a share holds.
+// part is the usage of a share.
 type part struct {
 	Share
 	used, count int64
 }
 
-// part finds the share of a path; nil if it has none.
+// part returns the share of a path; nil if it has none.
 func (o *Overlay) part(host string) *part {
 	if o.o.Share == nil {
 		return nil
@@ -77,22 +78,22 @@ func (o *Overlay) part(host string) *part {
 	return o.parts[s.ID]
 }
 
-// Overlay is the files of one call as the call sees them.
+// Overlay is the file system of one call, including the call's own changes.
 type Overlay struct {
 	lower *tree.Tree
 	o     Options
 	nodes map[string]*node  // by real path
-	below map[string]int    // how many nodes there are below a real path
-	files map[string]*inode // of the host that were opened: what was read of them
+	below map[string]int    // number of nodes below a real path
+	files map[string]*inode // opened files of the host, by real path
 	parts map[any]*part
-	dirs  map[*dir]struct{} // open ones, whose paths follow renames
+	dirs  map[*dir]struct{} // open ones, whose paths are updated by renames
 	used  int64             // bytes of contents
-	made  uint64            // files and folders made so far
+	made  uint64            // number of files, folders and links created so far
 }
 
 var _ wasi.Tree = (*Overlay)(nil)
 
-// New returns an overlay over the files of a call. Close it when its changes have landed, or to drop them.
+// New returns an overlay over the files of a call. Close it after its changes have landed, or to drop them.
 func New(lower *tree.Tree, o Options) *Overlay {
 	if o.Bytes <= 0 {
 		o.Bytes = DefaultBytes
@@ -113,7 +114,7 @@ func (o *Overlay) Close() {
 	clear(o.nodes)
 }
 
-// full tells of a bound and refuses.
+// full reports an exceeded limit and returns ENOSPC.
 func (o *Overlay) full(f Full) wasi.Errno {
 	if o.o.Full != nil {
 		o.o.Full(f)
@@ -121,34 +122,34 @@ func (o *Overlay) full(f Full) wasi.Errno {
 	return wasi.ENOSPC
 }
 
-// kind is what a node makes of a path.
+// kind is the type of a change of a path.
 type kind uint8
 
 const (
-	gone    kind = iota // what the host has there is removed or moved away
-	file                // a file with another content, times or name than the host's
+	gone    kind = iota // the host's object is removed or moved away
+	file                // a file that differs in content, times or name from the host's
 	folder              // a folder that the host does not have
 	link                // a symbolic link that the host does not have
 	touched             // a folder of the host with other times
 )
 
-// node is one path that is not as the host has it.
+// node is one path that differs from the host.
 type node struct {
 	kind   kind
 	ino    uint64      // of a new folder or link
-	at     tree.Spot   // where it is
-	was    fs.FileInfo // what the host has there; nil if nothing
+	at     tree.Spot   // its place
+	was    fs.FileInfo // the host's object; nil if there is none
 	file   *inode
 	target string     // of a link
-	times  wasi.Times // of a folder; nil ones are as they come
-	since  int64      // when a new folder or link was made, or the folder's entries changed last
+	times  wasi.Times // of a folder; unset ones are not changed by the call
+	since  int64      // when a new folder or link was created, or the entries of the folder last changed
 	part   *part
-	sure   bool // of a new one: the call knows that nothing was there, and counts on it
+	sure   bool // of a new object: the call knows that the path was vacant, and depends on it
 }
 
 func (n *node) isDir() bool { return n.kind == folder || n.kind == touched }
 
-// key is a real path as nodes are kept by it.
+// key returns the key of a real path in nodes.
 func (o *Overlay) key(real string) string {
 	if o.o.Fold {
 		return strings.ToLower(real)
@@ -158,7 +159,7 @@ func (o *Overlay) key(real string) string {
 
 func (o *Overlay) at(real string) *node { return o.nodes[o.key(real)] }
 
-// put keeps a node, ENOSPC if there are too many.
+// put adds a node. ENOSPC is returned beyond a limit.
 func (o *Overlay) put(n *node) wasi.Errno {
 	k := o.key(n.at.Real)
 	n.part = o.part(n.at.Host)
@@ -196,7 +197,7 @@ func (o *Overlay) put(n *node) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// leave ends the use of a node.
+// leave updates the counts for a node that is removed or replaced.
 func (n *node) leave() {
 	if n.part != nil {
 		n.part.count--
@@ -207,7 +208,7 @@ func (n *node) leave() {
 	}
 }
 
-// take removes a node: the path is as the host has it.
+// take removes a node: the path equals the host again.
 func (o *Overlay) take(real string) {
 	k := o.key(real)
 	n, have := o.nodes[k]
@@ -226,10 +227,10 @@ func (o *Overlay) take(real string) {
 	}
 }
 
-// direct says whether a place is written in place.
+// direct reports whether a path is written in place.
 func (o *Overlay) direct(host string) bool { return o.o.Direct != nil && o.o.Direct(host) }
 
-// was is what the host has at a place, whatever the call made of it.
+// was returns the host's object at a place, regardless of changes by the call.
 func (s *spot) was() fs.FileInfo {
 	if s.node != nil {
 		return s.node.was
@@ -237,19 +238,19 @@ func (s *spot) was() fs.FileInfo {
 	return s.Info
 }
 
-// number makes a number for what the host does not have.
+// number returns a new inode number, for an object that the host does not have.
 func (o *Overlay) number() uint64 {
 	o.made++
 	return 1<<63 | o.made
 }
 
-// spot is where a path leads in the call's view.
+// spot is a place in the view of the call.
 type spot struct {
 	tree.Spot
-	node *node // what the call made of it; nil if the host has it
+	node *node // the change by the call; nil if there is none
 }
 
-// there says whether anything is at the place.
+// there reports whether an object exists at the place.
 func (s *spot) there() bool {
 	if s.node != nil {
 		return s.node.kind != gone
@@ -257,7 +258,7 @@ func (s *spot) there() bool {
 	return s.Spot.There()
 }
 
-// since is when what is there changed last.
+// since returns the time of the last change of the object, in nanoseconds since 1970.
 func (s *spot) since() int64 {
 	switch {
 	case s.node != nil && s.node.since != 0:
@@ -282,7 +283,7 @@ func (s *spot) isLink() bool {
 	return s.Spot.Link()
 }
 
-// regular says whether it is a file that opens.
+// regular reports whether the object is a regular file.
 func (s *spot) regular() bool {
 	if s.node != nil {
 		return s.node.kind == file
@@ -290,7 +291,7 @@ func (s *spot) regular() bool {
 	return s.Info != nil && s.Info.Mode().IsRegular()
 }
 
-// child is a name in a folder that the call made.
+// child returns the place of a name in a folder created by the call.
 func (s *spot) child(name string) tree.Spot {
 	return tree.Spot{Guest: path.Join(s.Guest, name), Host: filepath.Join(s.Host, name), Real: filepath.Join(s.Real, name)}
 }

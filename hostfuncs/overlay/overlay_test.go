@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// everything allows all but what has "secret" in its path.
+// everything allows all paths but those that contain "secret".
 type everything struct{ denied []string }
 
 func (e *everything) Allow(op tree.Op, path string) error {
@@ -33,7 +33,7 @@ func (e *everything) Writable(path string) bool { return !strings.Contains(path,
 
 func (e *everything) Visible(path string, _ bool) bool { return !strings.Contains(path, "secret") }
 
-// world is a folder of the host and a call that sees it.
+// world is a folder of the host and a call with an overlay over it.
 type world struct {
 	*overlay.Overlay
 	t     *testing.T
@@ -319,7 +319,7 @@ func TestOverlay_limits(t *testing.T) {
 	}}, "a="+strings.Repeat("x", 200))
 	w.want(write(w, "/w/n", strings.Repeat("x", 101), create), wasi.ENOSPC, "too many bytes")
 	w.want(write(w, "/w/a", "x", wasi.OpenOptions{}), wasi.ENOSPC, "a change in a file that is too large")
-	for range 10 { // what is removed again counts no more
+	for range 10 { // a removed file is no longer counted
 		w.want(write(w, "/w/m", strings.Repeat("x", 100), create), 0, "as many bytes as may be")
 		w.want(w.Unlink("/w/m"), 0, "unlink")
 	}
@@ -387,8 +387,8 @@ func TestOverlay_keepsModeAndLinks(t *testing.T) {
 	}
 }
 
-// Any sequence of operations does to an overlay that lands what it does to the host's files directly, and
-// answers the same.
+// Any sequence of operations has the same effect and the same results on an overlay that lands as directly on the
+// host's files.
 func TestOverlay_isLikeTheFileSystem(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {

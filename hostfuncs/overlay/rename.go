@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// maxMoved is how many entries a folder may have, at all depths, to be moved: each is decided about and
-// becomes a change of its own. A larger one answers EXDEV, and programs then move entry by entry.
+// maxMoved is the maximum number of entries, at all depths, of a folder that is moved: each is decided on and becomes
+// its own change. A larger folder returns EXDEV, and programs then move entry by entry.
 const maxMoved = 5_000
 
 // Rename implements wasi.Tree.
@@ -45,7 +45,7 @@ func (o *Overlay) Rename(from, to string) wasi.Errno {
 	return o.moveFolder(&a, &b)
 }
 
-// sameFile says whether both are names of one file, which a rename leaves as it is.
+// sameFile reports whether both places are names of one file, for which a rename does nothing.
 func (o *Overlay) sameFile(a, b *spot) bool {
 	if a.node != nil && b.node != nil {
 		return a.node.file != nil && a.node.file == b.node.file
@@ -66,7 +66,7 @@ func (o *Overlay) mayRename(a, b *spot) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayReplace decides about the new path: nothing is there, or something that may go.
+// mayReplace decides on the new path: vacant, or with an object that may be replaced.
 func (o *Overlay) mayReplace(a, b *spot) wasi.Errno {
 	if !b.there() {
 		if b.Real != "" && b.Fixed {
@@ -93,7 +93,7 @@ func (o *Overlay) mayReplace(a, b *spot) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// move gives a file or a link another name.
+// move renames a file or a link.
 func (o *Overlay) move(a, b *spot) wasi.Errno {
 	if a.isLink() {
 		if e := o.copyLink(a, b); e != wasi.ESUCCESS {
@@ -114,10 +114,10 @@ func (o *Overlay) move(a, b *spot) wasi.Errno {
 // step is one entry of a folder that moves.
 type step struct {
 	from, to spot
-	since    int64 // when it changed last
+	since    int64 // time of its last change
 }
 
-// moveFolder moves all that is in a folder. It is decided about before anything moves.
+// moveFolder moves a folder with its entries. All are decided on before the first one moves.
 func (o *Overlay) moveFolder(a, b *spot) wasi.Errno {
 	if b.there() {
 		names, e := o.names(b)
@@ -158,7 +158,7 @@ func (o *Overlay) moveFolder(a, b *spot) wasi.Errno {
 	return o.remove(a)
 }
 
-// plan lists what is in a folder, folders before their content, and decides about each.
+// plan lists the entries of a folder, folders before their content, and decides on each.
 func (o *Overlay) plan(steps []step, a, b *spot) ([]step, wasi.Errno) {
 	names, e := o.names(a)
 	if e != wasi.ESUCCESS {
@@ -170,7 +170,7 @@ func (o *Overlay) plan(steps []step, a, b *spot) ([]step, wasi.Errno) {
 		}
 		from, e := o.find(path.Join(a.Guest, name), false, tree.Write)
 		if e != wasi.ESUCCESS {
-			return nil, wasi.EACCES // the guest may not even see it
+			return nil, wasi.EACCES // the guest may not be allowed to see it
 		}
 		to := spot{Spot: b.child(name)}
 		if e := o.mayMove(&from, &to); e != wasi.ESUCCESS {
@@ -213,7 +213,7 @@ func (o *Overlay) mayMove(from, to *spot) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// follow tells the open folders at and below a path that they have another one now.
+// follow updates the paths of the open folders at and below a renamed path.
 func (o *Overlay) follow(a, b *spot) {
 	for d := range o.dirs {
 		rest, ok := strings.CutPrefix(d.at.Guest+"/", a.Guest+"/")
@@ -223,7 +223,7 @@ func (o *Overlay) follow(a, b *spot) {
 		d.at.Guest = path.Join(b.Guest, rest)
 		d.at.Host = filepath.Join(b.Host, filepath.FromSlash(rest))
 		d.at.Real = filepath.Join(b.Real, filepath.FromSlash(rest))
-		if d.lower != nil { // what was in it is the call's now
+		if d.lower != nil { // its entries are nodes of the call now
 			_ = d.lower.Close()
 			d.lower, d.begun = nil, false
 		}

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxHops  = 40  // links that one path may lead through, as in the tree
-	maxDepth = 200 // folders that one path may lead through, as in the tree
+	maxHops  = 40  // links on one path, as in the tree
+	maxDepth = 200 // folders on one path, as in the tree
 	maxName  = 255 // bytes of a name
 )
 
-// find resolves a path in the call's view. As long as nothing was written the tree does.
+// find resolves a path in the view of the call. Before the first write the tree does it.
 func (o *Overlay) find(guest string, follow bool, op tree.Op) (spot, wasi.Errno) {
 	if len(o.nodes) == 0 {
 		s, e := o.lower.Look(guest, follow, op)
@@ -34,7 +34,7 @@ type walk struct {
 	slash  bool
 	todo   []string
 	hops   int
-	dirs   []spot // the folders gone through, "/" first
+	dirs   []spot // the folders on the way, "/" first
 }
 
 func (w *walk) run(guest string) (spot, wasi.Errno) {
@@ -65,7 +65,7 @@ func (w *walk) run(guest string) (spot, wasi.Errno) {
 	return at, wasi.ESUCCESS
 }
 
-// add puts the steps of a path before those that are left; an absolute one begins at the top.
+// add puts the steps of a path before the remaining ones. An absolute path restarts at the top.
 func (w *walk) add(p string) {
 	if strings.HasPrefix(p, "/") {
 		w.dirs = w.dirs[:1]
@@ -84,7 +84,7 @@ func (w *walk) add(p string) {
 	w.todo = append(parts, w.todo...)
 }
 
-// step goes to one name in the folder that was reached; done says that the path ends there.
+// step goes to a name in the current folder. If done is set the path ends there.
 func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	if at, e = w.look(name); e != wasi.ESUCCESS {
 		return at, false, e
@@ -110,13 +110,13 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	return at, false, wasi.ESUCCESS
 }
 
-// seen reports whether the guest may know what is at a place where the path ends. Of what it may not know it learns
-// neither what that is nor where it leads; whoever asked refuses it like what is not there.
+// seen reports whether the guest may see the object at the end of the path. If not, the guest must not learn its type
+// or the target of a link: the caller returns the same error as for a path that does not exist.
 func (w *walk) seen(at *spot, folder bool) bool {
 	return at.node != nil || at.Real == "" || w.o.lower.Shows(at.Host, folder)
 }
 
-// look finds a name in the folder that was reached.
+// look looks up a name in the current folder.
 func (w *walk) look(name string) (spot, wasi.Errno) {
 	cur := &w.dirs[len(w.dirs)-1]
 	if cur.node != nil && cur.node.kind == folder {
@@ -129,7 +129,7 @@ func (w *walk) look(name string) (spot, wasi.Errno) {
 		return s, wasi.ESUCCESS
 	}
 	if strings.HasPrefix(name, landing.Prefix) {
-		return spot{}, wasi.EACCES // somebody's writes, on their way
+		return spot{}, wasi.EACCES // a temporary of a landing
 	}
 	s, e := w.o.lower.Peek(path.Join(cur.Guest, name))
 	if e == wasi.ENOENT {
@@ -145,7 +145,7 @@ func (w *walk) look(name string) (spot, wasi.Errno) {
 	return at, wasi.ESUCCESS
 }
 
-// hidden has the tree say, and record, what is wrong with a path that it does not show.
+// hidden asks the tree for the error of a path that it does not show, which also records the denial.
 func (w *walk) hidden(name string) (spot, wasi.Errno) {
 	cur := &w.dirs[len(w.dirs)-1]
 	s, e := w.o.lower.Look(path.Join(cur.Guest, name, path.Join(w.todo...)), w.follow, w.op)
@@ -155,13 +155,13 @@ func (w *walk) hidden(name string) (spot, wasi.Errno) {
 	return spot{Spot: s}, e
 }
 
-// hop goes on where a link leads.
+// hop continues at the target of a link.
 func (w *walk) hop(at spot) wasi.Errno {
 	if w.hops++; w.hops > maxHops {
 		return wasi.ELOOP
 	}
 	if at.node != nil {
-		w.add(at.node.target) // relative, and inside: the call made it
+		w.add(at.node.target) // relative, and inside the mount: the call created it
 		return wasi.ESUCCESS
 	}
 	to, e := w.o.lower.Follow(at.Guest, w.op)
@@ -172,7 +172,7 @@ func (w *walk) hop(at spot) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// checkName refuses names that no file system has.
+// checkName rejects names that are invalid on every file system, and those reserved for landings.
 func checkName(name string) wasi.Errno {
 	switch {
 	case len(name) > maxName:
@@ -187,10 +187,10 @@ func checkName(name string) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// see decides whether the guest may know of a place; a refusal is recorded.
+// see decides whether the guest may see the object at a place, and records a denial.
 func (o *Overlay) see(s *spot, op tree.Op) wasi.Errno {
 	if s.Real == "" || s.isDir() && s.Info == nil && s.node == nil {
-		return wasi.ESUCCESS // the walk came through it
+		return wasi.ESUCCESS // the walk passed through it
 	}
 	if !o.lower.Shows(s.Host, s.isDir()) {
 		_ = o.lower.Permit(op, s.Host, s.isDir())
@@ -202,7 +202,7 @@ func (o *Overlay) see(s *spot, op tree.Op) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayMake decides about making something where nothing is: by tree.Write, or by tree.Make a folder.
+// mayMake decides on creating an object at a vacant place, with tree.Write or, for a folder, tree.Make.
 func (o *Overlay) mayMake(s *spot, op tree.Op) wasi.Errno {
 	if s.Real == "" {
 		_ = o.lower.Permit(op, s.Host, false)
@@ -214,7 +214,7 @@ func (o *Overlay) mayMake(s *spot, op tree.Op) wasi.Errno {
 	return o.lower.Permit(op, s.Host, false)
 }
 
-// mayChange decides about changing or removing what is there.
+// mayChange decides on changing or removing the object at a place.
 func (o *Overlay) mayChange(s *spot) wasi.Errno {
 	switch {
 	case s.Real == "":
@@ -225,7 +225,7 @@ func (o *Overlay) mayChange(s *spot) wasi.Errno {
 	return o.lower.Permit(tree.Write, s.Host, s.isDir())
 }
 
-// vacant decides about making something at a place where nothing may be.
+// vacant decides on creating an object at a place. EEXIST is returned if an object is there.
 func (o *Overlay) vacant(s *spot, op tree.Op) wasi.Errno {
 	if s.there() {
 		if e := o.see(s, tree.Write); e != wasi.ESUCCESS {

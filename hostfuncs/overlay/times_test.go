@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// TestOverlay_times: what the call makes is as old as it is, what it moves keeps its time, and a folder is as old as the last
-// change of its entries.
+// TestOverlay_times checks the times of objects: a created one has the current time, a moved one keeps its time, and a
+// folder has the time of the last change of its entries.
 func TestOverlay_times(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "old/d/f=F", "old/l=->d")
 	long := time.Unix(1_000_000_000, 0)
