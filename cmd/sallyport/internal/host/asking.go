@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// newOperator is where the calls of this host ask what no line allows; nil if nobody is asked.
+// newOperator returns the handler of questions about effects without a matching grant; nil if the setting ask is off.
 func (h *Host) newOperator() hostfuncs.Operator {
 	how := h.settings.Text("ask")
 	if how == "off" {
@@ -20,7 +20,8 @@ func (h *Host) newOperator() hostfuncs.Operator {
 	})
 }
 
-// newForms is where plugins ask what the client of a call takes no questions about; nil if nobody is asked.
+// newForms returns the handler of plugins' elicitations that the client does not support; nil if the setting
+// elicitation is off.
 func (h *Host) newForms() *form.Desk {
 	how := h.settings.Text("elicitation")
 	if how == "off" {
@@ -31,7 +32,7 @@ func (h *Host) newForms() *form.Desk {
 	}})
 }
 
-// tell writes a new question into the log, where the person who started the host may see it.
+// tell logs a new question, so that the operator who started the host may see it.
 func (h *Host) tell(q store.Question) {
 	h.log.Warn(strings.TrimSpace("a plugin asks: sallyport allow "+q.ID+" "+h.flags)+", or deny, or "+ConsoleCommand(h.settings), "plugin", q.Plugin, "effect", q.Effect)
 }

@@ -25,35 +25,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// A state folder has one console, whichever hosts run: the process that holds its lock serves it, and has written where
-// into a file of its owner's. When that process ends, however it ends, another one takes over within a second, with a
-// token of its own: an address is good for one process.
+// A state folder has one console, however many hosts run: the process that holds its lock serves it, and has written
+// the address to an owner-only file. When that process exits, another one takes over within a second, with its own
+// token: an address is valid for one process.
 
-// lookForSeat is how often a host looks whether the console is free, and whether it has news of itself to tell.
+// lookForSeat is the interval at which a host checks whether the console is free, and updates its own entry in it.
 const lookForSeat = time.Second
 
-// ErrNoConsole says that the configuration has no console.
+// ErrNoConsole is returned when the console is off in the configuration.
 var ErrNoConsole = errors.New("there is no console: the configuration says console: off")
 
-// seat is the place of the one process that serves the console.
+// seat is the role of the one process that serves the console.
 type seat struct {
 	settings *settings.Settings
-	addr     string // as the operator wrote it
+	addr     string // as in the configuration
 	log      *slog.Logger
 	make     func() *console.Console
 
-	lock   *os.File // nil: another process has it, or none
+	lock   *os.File // nil unless this process serves the console
 	page   *console.Console
 	url    string
 	warned bool
 }
 
-// whereabouts is what stands in the console's file.
+// whereabouts is the content of the console's file.
 type whereabouts struct {
 	URL string `json:"url"`
 }
 
-// take tries to sit down, and reports whether this process serves the console now.
+// take tries to take the role, and reports whether this process serves the console now.
 func (t *seat) take() bool {
 	if t.page != nil {
 		return true
@@ -80,7 +80,7 @@ func (t *seat) sit() error {
 	t.lock = f
 	port, page := lastPort(t.settings), t.make()
 	if err := os.Remove(t.settings.ConsoleFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // the address in it is no more
+		return err // remove the old address first
 	}
 	if t.url, err = listen(page, t.addr, port); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (t *seat) sit() error {
 	return err
 }
 
-// listen serves the page where it was before, if the operator named no port and that one is free.
+// listen serves the page on its previous port if the configured port is 0 and the previous one is free.
 func listen(page *console.Console, addr, port string) (string, error) {
 	host, own, err := net.SplitHostPort(addr)
 	if err == nil && own == "0" && port != "" {
@@ -104,7 +104,7 @@ func listen(page *console.Console, addr, port string) (string, error) {
 	return page.Listen(addr)
 }
 
-// lastPort is the port that the console had; empty if none is known.
+// lastPort returns the previous port of the console, "" if unknown.
 func lastPort(s *settings.Settings) string {
 	at, err := readWhereabouts(s)
 	if err != nil {
@@ -125,7 +125,7 @@ func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
 	return w, err
 }
 
-// rise gives the seat back. The file stays: the next one serves on the same port.
+// rise gives up the role. The file stays, so that the next process can use the same port.
 func (t *seat) rise() {
 	if t.page != nil {
 		_ = t.page.Close()
@@ -136,9 +136,9 @@ func (t *seat) rise() {
 	t.page, t.lock, t.url = nil, nil, ""
 }
 
-// Console has this host serve the console of its state folder when no other process does, and tells the others about
-// itself. Over HTTP it says on out how to open it, with the address if a person reads that. It is called before any
-// call, and the caller stops it.
+// Console serves the console of the state folder while no other process does, and publishes this host's state for it.
+// Over HTTP it prints to out how to open the console, with the address if out is read by a person. Call it before any
+// tool call, and call stop at the end.
 func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	t, err := newSeat(h.settings, h.log, func() *console.Console {
 		return console.New(console.Options{Store: h.Store, Note: h.note, House: newHouse(h.settings, h.Store, h.note), Logger: h.log})
@@ -155,7 +155,7 @@ func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var keeping sync.WaitGroup
-	keeping.Go(func() { // a client on stdio waits for its first answer, and not for this
+	keeping.Go(func() { // in the background: a client on stdio waits for its first answer
 		defer t.rise()
 		here, err := newPresent(h)
 		if err != nil {
@@ -171,7 +171,7 @@ func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	}, nil
 }
 
-// keepSeat serves the console when it is free, and keeps what is told of this host true.
+// keepSeat takes over the console when it is free, and keeps this host's published state current.
 func (h *Host) keepSeat(ctx context.Context, t *seat, here *present) {
 	tick := time.NewTicker(lookForSeat)
 	defer tick.Stop()
@@ -206,8 +206,8 @@ func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Consol
 	return &seat{settings: s, addr: addr, log: log, make: make}, nil
 }
 
-// opensConsole says how the console is opened. The address is a key: it is shown to a person at a terminal, and not to
-// a client that keeps what its servers write.
+// opensConsole returns the line that says how to open the console. The address contains a token: it is shown at a
+// terminal, and not to a client that keeps its servers' output.
 func opensConsole(t *seat, person bool) string {
 	if person && t.url != "" {
 		return "the console is on " + t.url
@@ -215,7 +215,7 @@ func opensConsole(t *seat, person bool) string {
 	return voice.Line("the console: " + ConsoleCommand(t.settings))
 }
 
-// ConsoleCommand is what a person types to open the console of these settings.
+// ConsoleCommand returns the command that opens the console of these settings.
 func ConsoleCommand(s *settings.Settings) string {
 	if flags := s.Flags(); flags != "" {
 		return "sallyport console " + flags
@@ -223,8 +223,8 @@ func ConsoleCommand(s *settings.Settings) string {
 	return "sallyport console"
 }
 
-// FindConsole returns where the console of a state folder is, with its token, and serves it if no other process does:
-// then serving is true until stop is called.
+// FindConsole returns the console's address with its token. If no other process serves the console, this one does until
+// stop is called, and serving is true.
 func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving bool, stop func(), err error) {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return "", false, nil, err
@@ -243,7 +243,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 	}
 	stop = func() {
 		t.rise()
-		_ = kept.Close() // nothing is left to be written
+		_ = kept.Close() // there are no pending writes
 	}
 	if err := t.sit(); err != nil {
 		stop()
@@ -257,7 +257,8 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 	return at, false, func() {}, err
 }
 
-// awaited is the address that the process which holds the seat has written, or is about to write.
+// awaited returns the address that the serving process has written or is about to write, and an error after
+// lookForSeat.
 func awaited(s *settings.Settings) (string, error) {
 	for end := time.Now().Add(lookForSeat); ; {
 		w, err := readWhereabouts(s)
@@ -271,13 +272,13 @@ func awaited(s *settings.Settings) (string, error) {
 	}
 }
 
-// note writes an answer into the audit log of this host, where it is on the disk before the answer is told.
+// note appends an answer to the audit log of this host and syncs it to disk before the answer takes effect.
 func (h *Host) note(a operator.Answered) error {
 	_, err := h.audit.Append(a.Members())
 	return errors.Join(err, h.audit.Sync())
 }
 
-// shown is what the page says about each plugin.
+// shown returns the console's view of each plugin.
 func (h *Host) shown() []console.Plugin {
 	all := []console.Plugin{}
 	for _, p := range h.Registry.Plugins() {

@@ -10,15 +10,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
-// lookAgain is how often the configuration file is looked at: a person who has saved it and turns to the
-// client finds it in force, and it costs nothing.
+// lookAgain is the polling interval for the configuration file: short enough that a saved change is in force before the
+// operator returns to the client, and cheap.
 const lookAgain = 250 * time.Millisecond
 
-// fileState tells one content of a file from another, as far as can be told without reading it.
+// fileState identifies a version of a file by its metadata.
 type fileState struct {
 	size  int64
 	mtime time.Time
-	info  os.FileInfo // nil: it is not there
+	info  os.FileInfo // nil if the file does not exist
 }
 
 func stateOf(file string) fileState {
@@ -43,7 +43,7 @@ func (a fileState) same(b fileState) bool {
 	return a.size == b.size && a.mtime.Equal(b.mtime) && os.SameFile(a.info, b.info)
 }
 
-// Follow keeps a host up to date with its configuration and its lock file until stop is called.
+// Follow applies changes of the configuration and the lock file to the host until stop is called.
 func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -57,7 +57,7 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 	}
 }
 
-// followLock takes over what was approved in another process.
+// followLock applies approvals of other processes.
 func (h *Host) followLock(ctx context.Context) {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -73,8 +73,8 @@ func (h *Host) followLock(ctx context.Context) {
 	}
 }
 
-// followSettings takes changes of the configuration file over until ctx is done. What is wrong is logged
-// with its line, and all stays as it was; running calls go on as they began.
+// followSettings applies changes of the configuration file until ctx is done. Errors are logged with their line, and
+// the old configuration stays in force. Running calls keep the settings they began with.
 func (h *Host) followSettings(ctx context.Context, file string, seen fileState) {
 	s := h.settings
 	tick := time.NewTicker(lookAgain)
@@ -101,7 +101,7 @@ func (h *Host) followSettings(ctx context.Context, file string, seen fileState) 
 	}
 }
 
-// takeOver reads the file and puts it in force; nil if it cannot be.
+// takeOver reads the file and applies it; nil on an error.
 func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 	next, err := s.Reload()
 	if err == nil {
@@ -120,12 +120,12 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 	return next
 }
 
-// configure takes changed settings over, for the calls that begin later. What the settings of the start name is in use
-// until the next one, and those in force stay so if these are refused: all three are protected.
+// configure applies changed settings to later calls. Files named by the settings at start are in use until the next
+// start, and those of the current settings stay so if the new ones are refused: all three are protected.
 func (h *Host) configure(inForce, next *settings.Settings) error {
 	h.Gates.Protect(slices.Concat(protected(h.settings, nil), protected(inForce, nil), protected(next, nil)))
 	defaults, plugins := Limits(next, settings.Limits{}), pluginConfigs(next)
-	defaults.Ask = h.settings.Duration("limits.ask") // which holds from the start on, see live
+	defaults.Ask = h.settings.Duration("limits.ask") // fixed at start, see live
 	for name, c := range plugins {
 		c.Limits.Ask = defaults.Ask
 		plugins[name] = c
@@ -137,7 +137,7 @@ func (h *Host) configure(inForce, next *settings.Settings) error {
 	return nil
 }
 
-// live are the keys whose changes hold for the calls that begin later.
+// live is the set of keys whose changes apply to later calls without a restart.
 var live = map[string]bool{
 	"limits.memory": true, "limits.deadline": true, "limits.task": true, "limits.output": true, "limits.concurrency": true,
 	"limits.queue": true, "limits.wait": true, "limits.kept": true,

@@ -1,5 +1,5 @@
-// Package host joins everything below the wire: the engine, the gate with all that it asks, the store, the audit log and the
-// registry of plugins, as the settings say.
+// Package host builds the engine, the gates, the store, the audit log and the plugin registry from the settings, and
+// applies later changes of the configuration.
 //
 //	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l})
 //	…
@@ -35,17 +35,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Options say what is joined.
+// Options configure Open. Settings and Logger are required.
 type Options struct {
 	Settings *settings.Settings
 	Logger   *slog.Logger
-	// Lock says which bytes may serve; nil lets every plugin serve, as befits files that are named one by one.
+	// Lock holds the approved digests; nil lets every plugin serve, for files named on the command line.
 	Lock *lock.Lock
-	// Files, if not nil, are the only files that are loaded; no folder is watched, and nobody is asked anything.
+	// Files, if not nil, are the only files loaded: no folder is watched, and the operator is not asked.
 	Files []registry.File
 }
 
-// Host is everything below the wire, joined.
+// Host holds the components below the transports.
 type Host struct {
 	Engine   *runtime.Engine
 	Gates    *hostfuncs.Host
@@ -55,12 +55,12 @@ type Host struct {
 	settings *settings.Settings
 	log      *slog.Logger
 	audit    *audit.Log
-	flags    string // settings.Flags, where the operator is asked
+	flags    string // settings.Flags for the commands shown to the operator
 
 	clients clientNames
 }
 
-// Open brings up the engine and the gate, and loads the plugins. The caller closes the host.
+// Open starts the engine and the gates, and loads the plugins. The caller must call Close.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	s, log := o.Settings, o.Logger
 	if err := private.Folder(s.Text("state")); err != nil {
@@ -95,18 +95,18 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// Gates are those of a host that serves nothing: they say what they would allow. The caller closes them.
+// Gates returns the gates of a host that serves nothing, to query their decisions. The caller closes them.
 func Gates(s *settings.Settings) *hostfuncs.Host {
 	h := &Host{settings: s, log: slog.New(slog.DiscardHandler)}
 	return h.newGates(nil)
 }
 
-// newGates keeps Sallyport's own files out of every plugin's reach.
+// newGates returns the gates, with Sallyport's own files denied to every plugin.
 func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 	s := h.settings
 	home, err := os.UserHomeDir()
 	if err != nil {
-		home = "" // "~/" in a grant then matches nothing
+		home = "" // a "~/" in a grant then matches nothing
 	}
 	var asked hostfuncs.Operator
 	var forms *form.Desk
@@ -114,7 +114,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		h.flags = s.Flags()
 		asked, forms = h.newOperator(), h.newForms()
 	}
-	upstream, _ := trace.ParseUpstream(s.Text("trace")) // which was checked
+	upstream, _ := trace.ParseUpstream(s.Text("trace")) // validated with the settings
 	return hostfuncs.NewHost(&hostfuncs.Options{
 		Logger: h.log,
 		Home:   home,
@@ -137,8 +137,8 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 	})
 }
 
-// advice is what a person types to add a line: a flag for a file that was named to be called once, else the command
-// that writes the configuration. Who is not of this machine is not told where that is.
+// advice returns the command that adds a grant: a --grant flag for files named on the command line, else the command
+// that changes the configuration. Callers on other machines do not learn its location.
 func advice(s *settings.Settings, files []registry.File) func(plugin, line string, local bool) string {
 	if files != nil {
 		return func(_, line string, _ bool) string { return "--grant " + settings.Quoted(notation.Unpaste(line)) }
@@ -148,8 +148,8 @@ func advice(s *settings.Settings, files []registry.File) func(plugin, line strin
 	}
 }
 
-// GrantCommand is what a person types to add a line to those of a plugin; with flags it finds the configuration of these
-// settings from anywhere.
+// GrantCommand returns the command that adds a line to the grants of a plugin. With flags it finds the configuration of
+// these settings from any folder.
 func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string {
 	command := "sallyport grant " + plugin + " " + settings.Quoted(notation.Unpaste(line))
 	if flags {
@@ -158,12 +158,12 @@ func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string 
 	return command
 }
 
-// protected are the files and folders that no grant reaches: who may write them could grant itself
-// the rest, at the latest at the next start. This program is one of them, and so are the folders that other hosts and
-// commands of this user have by default.
+// protected lists the files and folders that no grant reaches: a plugin that can write them could grant itself the
+// rest, at the latest at the next start. This program is one of them, as are the default folders of other hosts and
+// commands of this user.
 func protected(s *settings.Settings, files []registry.File) []string {
 	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
-	paths = append(paths, settings.DefaultFolders()...) // also where there are none yet
+	paths = append(paths, settings.DefaultFolders()...) // even if they do not exist yet
 	if self, err := os.Executable(); err == nil {
 		paths = append(paths, strings.TrimSuffix(self, " (deleted)"))
 	}
@@ -194,7 +194,7 @@ func (h *Host) registryOptions(o Options) registry.Options {
 		Lock:     o.Lock,
 	}
 	if o.Files != nil {
-		r.Logger = logging.Quiet(s, h.log) // the command itself says what became of its file
+		r.Logger = logging.Quiet(s, h.log) // the command itself reports the state of its file
 	} else {
 		r.Dir = s.Text("dir")
 		r.Typed = s.Typed()
@@ -203,7 +203,7 @@ func (h *Host) registryOptions(o Options) registry.Options {
 	return r
 }
 
-// Close ends what Open began, the last first.
+// Close closes the components in reverse order.
 func (h *Host) Close(ctx context.Context) error {
 	var err error
 	if h.Registry != nil {

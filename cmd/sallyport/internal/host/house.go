@@ -26,23 +26,23 @@ import (
 )
 
 const (
-	// shownCalls is how many calls the page shows.
+	// shownCalls is the number of calls on the page.
 	shownCalls = 50
-	// maxReview is the longest difference that is shown in full, in bytes: what is longer nobody reads to its end, and is
-	// shown as sallyport approve does, the weightiest first.
+	// maxReview is the limit in bytes of a review printed in full. A longer one, which is not read to its end, is
+	// shortened as by sallyport approve.
 	maxReview = 128 << 10
-	// reviewTime bounds how long a folder is loaded to look at one plugin.
+	// reviewTime is the deadline for loading a folder to review one plugin.
 	reviewTime = time.Minute
 )
 
-// house is what the console shows of the hosts of a state folder, whichever process it runs in.
+// house implements console.House for the hosts of a state folder, from whichever process serves the console.
 type house struct {
 	settings *settings.Settings
 	store    *store.Store
 	note     func(operator.Answered) error
 	latest   *audit.Latest
 
-	reviewing sync.Mutex // one folder is loaded at a time
+	reviewing sync.Mutex // loads one folder at a time
 }
 
 var _ console.House = (*house)(nil)
@@ -54,12 +54,12 @@ func newHouse(s *settings.Settings, kept *store.Store, note func(operator.Answer
 func (h *house) members() []member {
 	all, err := members(h.settings, h.store)
 	if err != nil {
-		return nil // the page says that there are none
+		return nil // the page then shows none
 	}
 	return all
 }
 
-// Hosts are those that run.
+// Hosts returns the running hosts.
 func (h *house) Hosts() []console.Host {
 	all := []console.Host{}
 	for _, m := range h.members() {
@@ -68,7 +68,7 @@ func (h *house) Hosts() []console.Host {
 	return all
 }
 
-// find is a host that runs; with an empty id the first that has a plugin.
+// find returns a running host by ID; with an empty ID the first one that has the plugin.
 func (h *house) find(id, plugin string) (member, error) {
 	all := h.members()
 	has := func(m member) bool {
@@ -80,7 +80,7 @@ func (h *house) find(id, plugin string) (member, error) {
 	return member{}, fmt.Errorf("no host that has the plugin %q runs", plugin)
 }
 
-// Calls are the last ones, as the audit log has them.
+// Calls returns the latest calls from the audit log.
 func (h *house) Calls() ([]console.Call, error) {
 	lines, err := h.latest.Lines()
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *house) Calls() ([]console.Call, error) {
 	return calls, nil
 }
 
-// dropCovered takes the lines out of refusals that the plugin's lines cover by now: there is nothing to allow.
+// dropCovered removes suggested lines from denials that current grants already cover.
 func dropCovered(c *console.Call, all []member) {
 	for i, d := range c.Denials {
 		if d.Line == "" {
@@ -116,7 +116,7 @@ func dropCovered(c *console.Call, all []member) {
 	}
 }
 
-// covers reports whether the lines that a host has of a plugin include another one.
+// covers reports whether a host's grants for a plugin include a line.
 func covers(m member, plugin, line string) bool {
 	g, err := grant.ParseLine(line)
 	i := slices.IndexFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
@@ -132,7 +132,7 @@ func covers(m member, plugin, line string) bool {
 	return grant.NewSet(lines...).Includes(g)
 }
 
-// shownCall is what the page says about a call; false for a start, which is none.
+// shownCall converts an audit line to a call; false for lines without an outcome, such as a call's start.
 func shownCall(line json.RawMessage) (console.Call, bool) {
 	var r struct {
 		receipt.Receipt
@@ -152,7 +152,7 @@ func shownCall(line json.RawMessage) (console.Call, bool) {
 	return c, true
 }
 
-// shownDenial is a refusal with the line that would allow it, or else with its reason.
+// shownDenial converts a denial, with the line that would allow it or else with its reason.
 func shownDenial(d receipt.Denial) console.Denial {
 	if line := lineIn(d.Hint); line != "" {
 		return console.Denial{Effect: d.Effect, Line: line}
@@ -160,7 +160,7 @@ func shownDenial(d receipt.Denial) console.Denial {
 	return console.Denial{Effect: d.Effect, Why: d.Reason}
 }
 
-// lineIn is the line of a hint that is one; empty if it is a command.
+// lineIn returns a hint that is a grant in canonical form, "" if it is a command.
 func lineIn(hint string) string {
 	g, err := grant.ParseLine(hint)
 	if hint == "" || err != nil {
@@ -169,7 +169,7 @@ func lineIn(hint string) string {
 	return g.String()
 }
 
-// look reviews a plugin of a host.
+// look loads a plugin of a host for review.
 func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, *settings.Settings, console.Review, error) {
 	m, err := h.find(id, plugin)
 	if err != nil {
@@ -201,19 +201,20 @@ func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, 
 	return v, s, shown, err
 }
 
-// named is a name of what was shown.
+// named returns a digest of the texts shown, to detect changes before a decision.
 func named(shown ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(shown, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// Review says what is new about a plugin that is held.
+// Review returns the difference of a held plugin to its approved version.
 func (h *house) Review(ctx context.Context, host, plugin string) (console.Review, error) {
 	_, _, shown, err := h.look(ctx, host, plugin)
 	return shown, err
 }
 
-// Decide approves or rejects what a Review has shown, and carries its answers over or forgets them.
+// Decide approves or rejects a reviewed plugin, and carries over or forgets its answers. It returns console.ErrChanged
+// if the review changed since it was shown.
 func (h *house) Decide(ctx context.Context, host, plugin, seen string, said console.Verdict) error {
 	v, s, shown, err := h.look(ctx, host, plugin)
 	if err != nil {
@@ -236,7 +237,7 @@ func (h *house) Decide(ctx context.Context, host, plugin, seen string, said cons
 	return err
 }
 
-// add finds out how a line is added to the configuration of a host.
+// add computes how a line is added to the configuration of a host.
 func (h *house) add(host, plugin, line string) (*settings.Addition, console.Proposal, error) {
 	m, err := h.find(host, plugin)
 	if err != nil {
@@ -249,13 +250,13 @@ func (h *house) add(host, plugin, line string) (*settings.Addition, console.Prop
 	return a, console.Proposal{File: a.File, Lines: a.Difference, Note: a.Note, Seen: named(append([]string{a.File, a.Plugin}, a.Difference...)...)}, nil
 }
 
-// Propose says how a line is added to the grants of a plugin.
+// Propose returns the change of the configuration that adds a line to the grants of a plugin.
 func (h *house) Propose(host, plugin, line string) (console.Proposal, error) {
 	_, p, err := h.add(host, plugin, line)
 	return p, err
 }
 
-// Grant adds what a Proposal has shown.
+// Grant applies a shown Proposal. It returns console.ErrChanged if the configuration changed since.
 func (h *house) Grant(host, plugin, line, seen string) error {
 	a, p, err := h.add(host, plugin, line)
 	if err == nil && p.Seen != seen {

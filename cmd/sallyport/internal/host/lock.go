@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// OpenLock reads the lock file of these settings.
+// OpenLock opens the lock file of these settings. It creates the state folder.
 func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return nil, err

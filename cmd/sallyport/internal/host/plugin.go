@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/native"
 )
 
-// Functions are all that a guest may import.
+// Functions returns all host functions that a guest may import.
 func Functions() []runtime.HostFunc {
 	return slices.Concat(wasi.HostFuncs(), native.HostFuncs(), extism.HostFuncs())
 }
@@ -26,10 +26,10 @@ func pluginConfigs(s *settings.Settings) map[string]registry.Config {
 	return configs
 }
 
-// An Extism plugin is given its configuration by the gate.
+// The gate provides the configuration of Extism plugins.
 var _ extism.Configured = (*hostfuncs.Gate)(nil)
 
-// Dialects are the calling conventions, in the order in which a module is asked for them.
+// Dialects returns the ABIs in the order in which a module is tested for them.
 func Dialects() []registry.Dialect {
 	return []registry.Dialect{
 		{Recognises: native.Recognises, Dialect: native.New()},
@@ -62,7 +62,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 	}
 }
 
-// seedOf makes random numbers the same in each call, but not those of another plugin.
+// seedOf returns a seed of random numbers that is the same in each call and differs by plugin; "" if not seeded.
 func seedOf(p settings.Plugin) string {
 	if !p.Seeded {
 		return ""
@@ -70,7 +70,7 @@ func seedOf(p settings.Plugin) string {
 	return "plugin " + p.Name
 }
 
-// updatesOf is what the operator approved beforehand.
+// updatesOf returns the updates that the operator approved in advance.
 func updatesOf(p settings.Plugin) registry.Updates {
 	switch {
 	case p.Dev:
@@ -81,7 +81,7 @@ func updatesOf(p settings.Plugin) registry.Updates {
 	return ""
 }
 
-// Limits are those of a plugin, with the host's own where it has none.
+// Limits returns the limits of a plugin, with those of the host for fields that are zero.
 func Limits(s *settings.Settings, l settings.Limits) runtime.Limits {
 	return runtime.Limits{
 		Memory:      uint64(cmp.Or(l.Memory, s.Bytes("limits.memory"))),

@@ -21,31 +21,32 @@ import (
 )
 
 const (
-	// maxClients is how many names of clients a host tells: HTTP clients choose them freely.
+	// maxClients is the limit of client names that a host publishes: HTTP clients choose them freely.
 	maxClients = 8
-	// maxMember bounds what is read of a host's file, in bytes: a thousand plugins with their lines.
+	// maxMember is the limit of a host's file in bytes, enough for a thousand plugins with their grants.
 	maxMember = 8 << 20
 )
 
-// member is what one host tells the others of its state folder: a file that is true while the process holds its name.
+// member is the state that one host publishes to the others of its state folder, in a file that is valid while the
+// process holds its ID.
 type member struct {
 	ID      string           `json:"id"`
 	Began   time.Time        `json:"began"`
 	Dir     string           `json:"dir"`
-	Config  string           `json:"config"` // its configuration file, which need not be there
+	Config  string           `json:"config"` // its configuration file, which may not exist
 	Lock    string           `json:"lock"`
-	Chain   string           `json:"chain"` // of the audit log
+	Chain   string           `json:"chain"` // chain ID of its audit log
 	Clients []string         `json:"clients"`
 	Plugins []console.Plugin `json:"plugins"`
 }
 
-// clientNames are how the clients of a host call themselves. It is safe for concurrent use.
+// clientNames holds the names clients gave themselves. It is safe for concurrent use.
 type clientNames struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// Met notes how a client calls itself.
+// Met records the name of a client.
 func (h *Host) Met(name string) {
 	c := &h.clients
 	c.mu.Lock()
@@ -61,15 +62,15 @@ func (c *clientNames) list() []string {
 	return append([]string{}, c.names...)
 }
 
-// present tells the other processes of the state folder about this host, and has that true when it changes.
+// present publishes the state of this host to the other processes of its state folder.
 type present struct {
 	host    *Host
 	member  member
-	version any // of the plugins, as they were told
+	version any // Registry.Version at the last write
 	wrote   []byte
 }
 
-// newPresent takes a name for this process.
+// newPresent creates the entry and holds its ID for this process.
 func newPresent(h *Host) (*present, error) {
 	s := h.settings
 	p := &present{host: h, member: member{
@@ -78,11 +79,11 @@ func newPresent(h *Host) (*present, error) {
 	return p, h.Store.Hold(p.member.ID)
 }
 
-// refresh writes the file if there is something new to tell.
+// refresh writes the file if the state changed.
 func (p *present) refresh() error {
 	chain, clients, version := p.host.audit.Chain(), p.host.clients.list(), p.host.Registry.Version()
 	if p.wrote != nil && p.version == version && p.member.Chain == chain && len(p.member.Clients) == len(clients) {
-		return nil // which is how it is, second after second
+		return nil // the usual case, each second
 	}
 	p.member.Chain, p.member.Clients, p.member.Plugins = chain, clients, p.host.shown()
 	raw, err := json.Marshal(p.member)
@@ -98,15 +99,14 @@ func (p *present) refresh() error {
 
 func (p *present) file() string { return memberFile(p.host.settings, p.member.ID) }
 
-// end takes the file away.
+// end removes the file.
 func (p *present) end() { _ = os.Remove(p.file()) }
 
 func memberFile(s *settings.Settings, id string) string {
 	return filepath.Join(s.HostsFolder(), id+".json")
 }
 
-// members are the hosts of a state folder that run, in the order in which they began. Files of those that have ended
-// are removed.
+// members returns the running hosts of a state folder, oldest first. It removes the files of hosts that have exited.
 func members(s *settings.Settings, kept *store.Store) ([]member, error) {
 	entries, err := os.ReadDir(s.HostsFolder())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -119,12 +119,12 @@ func members(s *settings.Settings, kept *store.Store) ([]member, error) {
 			continue
 		}
 		if kept.Gone(id) {
-			_ = os.Remove(memberFile(s, id)) // another process may have been faster
+			_ = os.Remove(memberFile(s, id)) // another process may have removed it
 			continue
 		}
 		m, err := readMember(memberFile(s, id))
 		if err != nil || m.ID != id {
-			continue // it has ended just now
+			continue // the host has just exited
 		}
 		all = append(all, m)
 	}
@@ -147,7 +147,7 @@ func readMember(file string) (m member, err error) {
 	return m, err
 }
 
-// settings are those that the host of a member has, for the command line's and the console's work on its plugins.
+// settings returns the settings of a member's host, for commands and the console to work on its plugins.
 func (m *member) settings(state string) (*settings.Settings, error) {
 	file := m.Config
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

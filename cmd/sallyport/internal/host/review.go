@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// Review loads the folder of these settings, with nothing trusted that is not in the lock file, and looks at one plugin.
+// Review loads the plugin folder of these settings, trusting nothing outside the lock file, and reviews one plugin.
 // Errors are those of registry.Registry.Review.
 func Review(ctx context.Context, s *settings.Settings, log *slog.Logger, name string) (v *registry.Review, err error) {
 	l, err := OpenLock(s, lock.Options{Locked: true, ReadOnly: true})
@@ -34,8 +34,8 @@ func Review(ctx context.Context, s *settings.Settings, log *slog.Logger, name st
 	return h.Registry.Review(name)
 }
 
-// Decide writes into the lock file of these settings that a person approves the bytes of a review, or rejects them. Questions
-// of other bytes are forgotten with an approval; answers for them are not, see Answers.
+// Decide records in the lock file that the operator approves or rejects the reviewed bytes. Approval deletes pending
+// questions of other digests; their answers stay, see Answers.
 func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, approve bool) error {
 	l, err := OpenLock(s, lock.Options{})
 	if err != nil {
@@ -50,7 +50,7 @@ func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, appro
 	return inStore(s, func(kept *store.Store) error { return kept.Prune(ctx, v.Name, v.After.Digest) })
 }
 
-// Answers are those that hold for the bytes that were approved before, and for longer than one call.
+// Answers returns the answers that hold for the previously approved digest, without those for one call only.
 func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all []store.Grant, err error) {
 	err = inStore(s, func(kept *store.Store) (err error) {
 		all, err = kept.Grants(ctx)
@@ -61,12 +61,13 @@ func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all
 	}), err
 }
 
-// Answer is one of Answers, as a person reads it.
+// Answer formats one of Answers for a person.
 func Answer(g store.Grant) string {
 	return fmt.Sprintf("%s may %s, %s, for %s", voice.Line(g.Plugin), voice.Line(g.Line), voice.Until(g.Expires), voice.Caller(g.Principal))
 }
 
-// Carry has the Answers of a review hold for the new bytes, and notes each, or forgets them. By is who said so.
+// Carry transfers the Answers of a review to the new digest and notes each, or deletes them. The argument by names the
+// origin of the decision in the audit log.
 func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool, by string, note func(operator.Answered) error) error {
 	answers, err := Answers(ctx, s, v)
 	if err != nil {
@@ -90,7 +91,7 @@ func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry 
 	return err
 }
 
-// inStore does something in the store of these settings.
+// inStore opens the store of these settings, calls do, and closes it.
 func inStore(s *settings.Settings, do func(*store.Store) error) error {
 	kept := store.New(store.Options{Dir: s.Text("state")})
 	return errors.Join(do(kept), kept.Close())

@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// next is the version that the commits since the last release lead to.
+// next is the version under development.
 const next = "0.1.0-dev"
 
-// revision finds the commit at the end of a version that Go made up for one.
+// revision matches the commit at the end of a Go pseudo-version.
 var revision = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(\+dirty)?$`)
 
-// Version is the release, or the next one with the commit that this program was built from: 0.1.0-dev+d2fc8503741f.
+// Version returns the release, or the next version with the commit of this build: 0.1.0-dev+d2fc8503741f.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
