@@ -13,16 +13,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// ErrGranted says that the lines which are there allow it already.
+// ErrGranted is returned when existing grants already include the new one.
 var ErrGranted = errors.New("the lines of the plugin allow it already")
 
-// Addition is a line that is to be added to the grants of a plugin in a configuration file.
+// Addition is a pending change of a configuration file that adds a line to the grants of a plugin.
 type Addition struct {
-	File       string // the file that is changed, or made
+	File       string // changed, or created if missing
 	Plugin     string
-	Line       string   // in its canonical form
-	Difference []string // the lines of the file that change, as they were behind "- ", and as they will be behind "+ "
-	Note       string   // what else a person has to know; may be empty
+	Line       string   // in canonical form
+	Difference []string // lines removed from the file, behind "- ", and lines added, behind "+ "
+	Note       string   // a remark for the operator, "" if none
 
 	before, after []byte
 }
@@ -30,9 +30,8 @@ type Addition struct {
 // Add is Add for the file of these settings.
 func (s *Settings) Add(plugin, line string) (*Addition, error) { return Add(s.Watched(), plugin, line) }
 
-// Add finds out how a line is added to the grants of a plugin in a file, and changes nothing yet. All other bytes of the file stay
-// where they are. It is an error if the line would allow nothing: ErrGranted, or one
-// that names the line of max_grants or deny.
+// Add computes how a line is added to the grants of a plugin in a file, and writes nothing. All other bytes of the file
+// stay. A line without effect is an error: ErrGranted, or one that names the line of max_grants or deny.
 func Add(file, plugin, line string) (*Addition, error) {
 	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
 		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
@@ -62,7 +61,7 @@ func Add(file, plugin, line string) (*Addition, error) {
 	return a, nil
 }
 
-// Write changes the file, unless it is not what Add has read any more: textfile.ErrMeanwhile.
+// Write changes the file. It returns textfile.ErrMeanwhile if the file changed since Add.
 func (a *Addition) Write() error {
 	_, err := textfile.Change(a.File, func(old []byte) ([]byte, error) {
 		if !bytes.Equal(old, a.before) {
@@ -76,7 +75,7 @@ func (a *Addition) Write() error {
 	return err
 }
 
-// allowedIn are the grants of a plugin in a file, under the ceilings that would hold for them.
+// allowedIn returns the grants of a plugin in a file, under the ceilings that apply to them.
 func allowedIn(data []byte, plugin string) (*grant.Set, error) {
 	root, err := parse(data)
 	if err != nil {
@@ -93,7 +92,7 @@ func allowedIn(data []byte, plugin string) (*grant.Set, error) {
 	return grant.NewSet().Under(ceiling), err
 }
 
-// within refuses a line that would change nothing. The note says what cannot be told beforehand.
+// within returns an error for a line without effect. The note is for effects that cannot be computed in advance.
 func within(old *grant.Set, g grant.Grant) (note string, err error) {
 	if g.Deny {
 		return "", nil
@@ -122,14 +121,13 @@ func within(old *grant.Set, g grant.Grant) (note string, err error) {
 	return note, nil
 }
 
-// denies reports whether a line that denies covers all of another.
+// denies reports whether a deny line covers all of g.
 func denies(line, g grant.Grant) bool {
 	line.Deny = false
 	return grant.NewSet(line).Includes(g)
 }
 
-// withGrant is a file with one more line, of which nothing else says anything different from before.
-// The line is written as YAML.
+// withGrant returns the file with one line added, and an error if its meaning changed otherwise. The line is YAML.
 func withGrant(data []byte, plugin, line string) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		return nil, fmt.Errorf("it is written with braces: add %q to plugins.%s.grants by hand", line, plugin)
@@ -145,7 +143,7 @@ func withGrant(data []byte, plugin, line string) ([]byte, error) {
 	return after, nil
 }
 
-// onlyAdded checks that two files say the same but for one more line.
+// onlyAdded checks that two files differ in meaning by one added grant only.
 func onlyAdded(before, after []byte, plugin, line string) error {
 	a, err := sayings(before)
 	if err != nil {
@@ -165,7 +163,7 @@ func onlyAdded(before, after []byte, plugin, line string) error {
 	return nil
 }
 
-// saying is what a file says, without its form.
+// saying is the meaning of a file without its formatting.
 type saying struct {
 	host    map[string]any
 	ceiling string
@@ -195,8 +193,8 @@ func sayings(data []byte) (saying, error) {
 	return s, err
 }
 
-// difference is how a text became another one at one place: the lines that it lost there, each behind "- ", and those
-// that it got, behind "+ ".
+// difference returns the lines removed, each behind "- ", and those added, behind "+ ", of texts that differ at one
+// place.
 func difference(before, after string) (lines []string) {
 	a, b := linesOf(before), linesOf(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -214,7 +212,7 @@ func difference(before, after string) (lines []string) {
 	return lines
 }
 
-// linesOf are the lines of a text without their ends.
+// linesOf splits a text into lines without their line ends.
 func linesOf(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		lines = append(lines, strings.TrimRight(line, "\r\n"))

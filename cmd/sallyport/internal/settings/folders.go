@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// placeWorkspaces gives each plugin its workspace, its lines the name of their file, and refuses lines of its own that need
-// one where there is none.
+// placeWorkspaces sets the workspace of each plugin and the file name of its grants. It returns an error for grants
+// that use a workspace where none is set.
 func (s *Settings) placeWorkspaces() error {
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
@@ -36,7 +36,7 @@ func (s *Settings) placeWorkspaces() error {
 	return nil
 }
 
-// placeSources makes the sources of plugins absolute: they are written relative to the file.
+// placeSources makes the sources of plugins absolute; relative ones are based on the folder of the configuration file.
 func (s *Settings) placeSources() error {
 	for i := range s.Plugins {
 		source := &s.Plugins[i].Source
@@ -56,7 +56,7 @@ func (s *Settings) placeSources() error {
 	return nil
 }
 
-// fillFolders gives the two folders their defaults and makes them absolute.
+// fillFolders sets the defaults of the plugin folder and the state folder, and makes all paths absolute.
 func (s *Settings) fillFolders() error {
 	if s.Text("dir") == "" {
 		file := s.File
@@ -94,8 +94,8 @@ func (s *Settings) set(key, text string) {
 	s.values[key] = v
 }
 
-// DefaultFolders are where hosts and commands that are told nothing else keep their configuration, plugins and state, in
-// this environment and in one without variables for them.
+// DefaultFolders returns the default folders of configuration, plugins and state, with this environment and with one
+// that lacks its XDG variables.
 func DefaultFolders() (folders []string) {
 	if file, err := DefaultFile(); err == nil {
 		folders = append(folders, filepath.Dir(file))
@@ -109,7 +109,7 @@ func DefaultFolders() (folders []string) {
 	return folders
 }
 
-// stateFolder is where programs of this system keep what they would rather not lose.
+// stateFolder returns the default state folder of this system.
 func stateFolder() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sallyport"), nil

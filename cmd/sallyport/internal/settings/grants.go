@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// readGrants reads the grants of a plugin, a line each.
+// readGrants reads a list of grants, one per line.
 func readGrants(n *yaml.Node) (*grant.Set, error) {
 	if isNull(n) {
 		return &grant.Set{}, nil
@@ -24,8 +24,8 @@ func readGrants(n *yaml.Node) (*grant.Set, error) {
 	return set, err
 }
 
-// Tree reads a YAML or JSON file of another program, free of its format and with its lines. The root
-// is a Map; anchors, tags and keys that come twice are errors. Errors are *FileError.
+// Tree reads a YAML or JSON file of another program into a tree without formatting, with line numbers. The root is a
+// Map; anchors, tags and duplicate keys are errors of type *FileError.
 func Tree(path string) (grant.Node, error) {
 	root, err := readFile(path)
 	if err != nil || root == nil {
@@ -34,7 +34,7 @@ func Tree(path string) (grant.Node, error) {
 	return node("", root), nil
 }
 
-// readCeiling reads max_grants of the file; nil if it has none.
+// readCeiling reads max_grants of the file; nil if absent.
 func readCeiling(root *yaml.Node) (ceiling *grant.Set, err error) {
 	if root == nil {
 		return nil, nil
@@ -47,7 +47,7 @@ func readCeiling(root *yaml.Node) (ceiling *grant.Set, err error) {
 	})
 }
 
-// readLimits reads the lines of a ceiling, which hold for every call alike.
+// readLimits reads the lines of a ceiling, which must not depend on the call and must not ask.
 func readLimits(n *yaml.Node) (*grant.Set, error) {
 	set, err := readGrants(n)
 	if err != nil {
@@ -64,7 +64,7 @@ func readLimits(n *yaml.Node) (*grant.Set, error) {
 	return set, nil
 }
 
-// node is n without its format. Aliases and tags were refused before.
+// node converts n to a tree without formatting. Aliases and tags were refused before.
 func node(key string, n *yaml.Node) grant.Node {
 	out := grant.Node{Line: n.Line, Key: key, Value: n.Value, Null: n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"}
 	switch n.Kind {

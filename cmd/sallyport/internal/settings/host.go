@@ -10,17 +10,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// open reads the file that was asked for, or the user's own if it is there.
+// open reads the named file, or the user's default file if it exists.
 func (s *Settings) open(file string) (*yaml.Node, error) {
 	asked := file != ""
 	if !asked {
 		f, err := DefaultFile()
 		if err != nil {
-			return nil, nil // no home: everything has a default or a flag
+			return nil, nil // no home folder: flags and defaults apply
 		}
 		file = f
 	}
-	if info, err := os.Stat(file); err == nil { // before it is read: a change in between is noticed
+	if info, err := os.Stat(file); err == nil { // before reading, so that a change in between is noticed
 		s.Was = info
 	}
 	root, err := readFile(file)
@@ -67,7 +67,7 @@ func (s *Settings) readHost(root *yaml.Node) (map[string]int, error) {
 	})
 }
 
-// nearest is a hint that names a known key with the same last part, or all of the same group.
+// nearest returns a hint with the known keys of the same group or with the same last part, or else all top-level keys.
 func nearest(name string, known map[string]Key) string {
 	group, last, _ := strings.Cut(name, ".")
 	var same []string
@@ -83,7 +83,7 @@ func nearest(name string, known map[string]Key) string {
 	return "; known are " + strings.Join(same, ", ")
 }
 
-// topLevel are the keys of a file's first level, with those of plugins first.
+// topLevel returns the top-level keys of a file, plugins and max_grants first.
 func topLevel() []string {
 	names := []string{"plugins", "max_grants"}
 	for _, k := range Keys() {
@@ -109,7 +109,7 @@ func checkNode(k Key, n *yaml.Node) error {
 	return nil
 }
 
-// unplaced drops the position of an error that gets another one.
+// unplaced removes the position of an error that gets a new one.
 func unplaced(err error) error {
 	if fe, ok := err.(*FileError); ok {
 		return fe.Err
@@ -117,7 +117,7 @@ func unplaced(err error) error {
 	return err
 }
 
-// hostMap is the file without its plugins, as viper wants it: texts and lists of texts.
+// hostMap converts the file without plugins and max_grants for viper: strings and lists of strings.
 func hostMap(root *yaml.Node) map[string]any {
 	m := map[string]any{}
 	if root == nil {

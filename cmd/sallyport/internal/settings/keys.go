@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Kind is how the text of a setting is read.
+// Kind is the syntax of a setting's text.
 type Kind string
 
 // The kinds of settings.
@@ -11,9 +11,9 @@ const (
 	Path     Kind = "path"     // "~/" is the home folder; relative to the working directory
 	Bool     Kind = "bool"     // true or false
 	Count    Kind = "count"    // a whole number above zero
-	Bytes    Kind = "bytes"    // 64MiB, 256KiB or a plain number
+	Bytes    Kind = "bytes"    // 64MiB, 256KiB
 	Duration Kind = "duration" // 30s, 5m
-	Level    Kind = "level"    // of the log
+	Level    Kind = "level"    // a log level
 	Receipt  Kind = "receipt"  // counts or full
 	Ask      Kind = "ask"      // off, refuse or wait
 	Trace    Kind = "trace"    // off, parent, state or baggage
@@ -25,15 +25,15 @@ const (
 type Key struct {
 	Name    string // dotted, as in the file: http.addr
 	Kind    Kind
-	Default string // as an operator would write it; "" is unset
-	Flag    string // the flag of serve that sets it, "" for none
+	Default string // as in the file; "" is unset
+	Flag    string // its flag of serve, "" for none
 	Doc     string // one sentence, lower case
 }
 
-// envPrefix is in front of the variables of settings.
+// envPrefix is the prefix of the variables of settings.
 const envPrefix = "SALLYPORT_"
 
-// Env is the variable that sets the key: SALLYPORT_HTTP_ADDR for http.addr.
+// Env returns the variable that sets the key: SALLYPORT_HTTP_ADDR for http.addr.
 func (k Key) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }

@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// LoadHost reads the settings for a command that needs the folders of a host and no word about any plugin. Where the file
-// is broken, broken says how, and of the settings each that can be read by itself holds; nothing is said of plugins then.
-// A file of which nobody can tell where its state folder is remains an error.
+// LoadHost reads the settings for a command that needs the folders of a host and no plugins. If the file has errors,
+// broken is the first one, each host setting that is valid by itself holds, and Plugins is empty. err is set if the
+// state folder cannot be determined.
 func LoadHost(o Options) (s *Settings, broken, err error) {
 	if s, broken = Load(o); broken == nil {
 		return s, nil, nil
@@ -46,10 +46,11 @@ func LoadHost(o Options) (s *Settings, broken, err error) {
 	return s, broken, err
 }
 
-// namesState matches a file that may say where the state folder is.
+// namesState matches a file that may set the state folder.
 var namesState = regexp.MustCompile(`["']?state["']?[ \t]*:[ \t]*[^ \t\r\n]`)
 
-// readable keeps the host settings of a file that can be read, each by itself; false if the state folder is none of them.
+// readable keeps the host settings of a file that are valid by themselves; false if the state folder is invalid or
+// ambiguous.
 func (s *Settings) readable(root *yaml.Node) (*yaml.Node, bool) {
 	if root == nil {
 		return nil, true

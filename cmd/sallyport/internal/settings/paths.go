@@ -2,39 +2,38 @@ package settings
 
 import "path/filepath"
 
-// Where things are in the state folder, which each of these is below unless the operator names a place:
+// inState joins a path below the state folder. Unless the operator sets other places, the folder holds:
 //
 //	sallyport.log  tokens  token  state-keys  console  hosts/  audit/  compiled/  approved/  sallyport.lock
-
 func (s *Settings) inState(names ...string) string {
 	return filepath.Join(append([]string{s.Text("state")}, names...)...)
 }
 
-// LogFile is where the log is kept.
+// LogFile returns the path of the log.
 func (s *Settings) LogFile() string { return s.inState("sallyport.log") }
 
-// AuditFolder is where the audit log is.
+// AuditFolder returns the folder of the audit log.
 func (s *Settings) AuditFolder() string { return s.inState("audit") }
 
-// CompiledFolder is where compiled modules are kept.
+// CompiledFolder returns the cache folder of compiled modules.
 func (s *Settings) CompiledFolder() string { return s.inState("compiled") }
 
-// ApprovedFolder is where the bytes of approved plugins are kept.
+// ApprovedFolder returns the folder with the bytes of approved plugins.
 func (s *Settings) ApprovedFolder() string { return s.inState("approved") }
 
-// OwnKeysFile is where this host keeps the keys that seal calls.
+// OwnKeysFile returns the file of this state folder's own keys, which seal continuations.
 func (s *Settings) OwnKeysFile() string { return s.inState("state-keys") }
 
-// LocalTokenFile is where the token of programs on this machine is.
+// LocalTokenFile returns the file of the token for programs on this machine.
 func (s *Settings) LocalTokenFile() string { return s.inState("token") }
 
-// ConsoleFile is where the address of the console is.
+// ConsoleFile returns the file of the console's address.
 func (s *Settings) ConsoleFile() string { return s.inState("console") }
 
-// HostsFolder is where the hosts that run tell what they serve.
+// HostsFolder returns the folder in which running hosts publish their state.
 func (s *Settings) HostsFolder() string { return s.inState("hosts") }
 
-// TokensFile is where named tokens are kept.
+// TokensFile returns the file of named tokens.
 func (s *Settings) TokensFile() string {
 	if file := s.Text("http.tokens"); file != "" {
 		return file
@@ -42,9 +41,9 @@ func (s *Settings) TokensFile() string {
 	return s.inState("tokens")
 }
 
-// LockFile is the lock file: the one that was named, or the one of the state folder, for all plugin folders together. A
-// plugin's name means the same bytes in each of them, since its grants and answers belong to both. It never lies in a
-// plugin folder by itself: a file that arrives with a plugin approves nothing.
+// LockFile returns the lock file: the configured one, or the one of the state folder, shared by all plugin folders. A
+// plugin's name means the same bytes in each of them, since its grants and answers hold in all. The default is never in
+// a plugin folder: a file that arrives with a plugin approves nothing.
 func (s *Settings) LockFile() string {
 	if file := s.Text("lock"); file != "" {
 		return file

@@ -11,45 +11,45 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// pluginName is what a plugin may be called: the first "-" of a public name ends it.
+// pluginName matches a valid plugin name. It has no "-", which ends the plugin's name in a public tool name.
 var pluginName = regexp.MustCompile(`^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$`)
 
-// Plugin is what the operator wrote about one plugin.
+// Plugin is the section of one plugin.
 type Plugin struct {
 	Name     string // its key
 	Line     int
 	Source   string // a file; "" is NAME.wasm in the plugin folder
-	Digest   string // the only bytes that may serve, "sha256:" and hex; "" is the approved ones
+	Digest   string // pinned digest, "sha256:" and hex; "" uses the lock file
 	Disabled bool
-	Prefix   bool     // publish tools as NAME-tool; true unless written otherwise
-	Only     []string // publish nothing else; nil is everything
-	Hide     []string // do not publish these
+	Prefix   bool     // publish tools as NAME-tool; default true
+	Only     []string // allowlist of published names; nil is all
+	Hide     []string // denylist of published names
 	Limits   Limits
-	State    string // how long an instance lives; "" is as the plugin asks
-	Frozen   bool   // its clocks stand still
-	Seeded   bool   // its random numbers are the same in each call
-	Learn    bool   // the audit log says which grants its calls need
-	Updates  string // "same-interface": new bytes that offer and want the same need no approval; "" is none
-	Dev      bool   // nor does anything else
-	// Grants is what it may do, under the ceilings of the file and its own.
+	State    string // lifetime of an instance; "" is the plugin's choice
+	Frozen   bool   // clocks do not advance
+	Seeded   bool   // random numbers are the same in each call
+	Learn    bool   // record the grants that its calls need in the audit log
+	Updates  string // "same-interface": new bytes with the same interface and wants need no approval; "" is none
+	Dev      bool   // no new bytes need approval
+	// Grants are its permissions, under the ceilings of the file and its own.
 	Grants *grant.Set
-	// Workspace is what {workspace} stands for in its grants, absolute; "" is nothing.
+	// Workspace is the absolute path of {workspace} in its grants; "" is none.
 	Workspace string
 
-	// Written is all that the file says of it, in its order.
+	// Written is every value of the section, in its order.
 	Written []Written
 
 	ceiling *grant.Set
 }
 
-// Written is one value of a plugin as it stands in the file.
+// Written is one value of a plugin's section.
 type Written struct {
 	Name string // dotted: limits.memory
-	Text string // a line of grants in its canonical form
+	Text string // grants are in canonical form
 	Line int
 }
 
-// Limits bound one plugin; a zero field means the host's own setting.
+// Limits bound one plugin; a zero field means the host's setting.
 type Limits struct {
 	Memory      int64 // bytes
 	Deadline    time.Duration
@@ -59,12 +59,12 @@ type Limits struct {
 	Queue       int
 	Wait        time.Duration
 
-	Rate, PrincipalRate float64 // calls a second
-	PrincipalCalls      int     // of one principal at the same time
-	Sent, Received      int64   // bytes of one call
+	Rate, PrincipalRate float64 // calls per second
+	PrincipalCalls      int     // concurrent calls of one principal
+	Sent, Received      int64   // bytes per call
 }
 
-// readPlugins reads the plugins section.
+// readPlugins reads the plugins section and applies the ceilings.
 func readPlugins(root *yaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	var out []Plugin
 	if root == nil {
@@ -99,7 +99,7 @@ func readPlugin(name, body *yaml.Node) (Plugin, error) {
 	return p, err
 }
 
-// note keeps what was written under a key that was read.
+// note records the values under a key that was read.
 func (p *Plugin) note(name string, n *yaml.Node) {
 	switch {
 	case name == "grants" || name == "max_grants":
@@ -115,7 +115,7 @@ func (p *Plugin) note(name string, n *yaml.Node) {
 			p.note(name+"."+n.Content[i].Value, n.Content[i+1])
 		}
 	case n.Kind == yaml.SequenceNode:
-		items, _ := texts(n, name) // it was read before
+		items, _ := texts(n, name) // validated before
 		p.Written = append(p.Written, Written{name, strings.Join(items, ", "), n.Line})
 	default:
 		p.Written = append(p.Written, Written{name, n.Value, n.Line})
@@ -218,7 +218,7 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 	})
 }
 
-// oneOf reads a word out of a few.
+// oneOf reads a scalar that must be one of words.
 func oneOf(n *yaml.Node, what string, words ...string) (string, error) {
 	text, err := scalar(n, what)
 	if err == nil && !slices.Contains(words, text) {
@@ -227,13 +227,13 @@ func oneOf(n *yaml.Node, what string, words ...string) (string, error) {
 	return text, err
 }
 
-// special reads a word out of two, and tells whether it is the second.
+// special reads one of two words, and reports whether it is the second.
 func special(n *yaml.Node, what, usual, other string) (bool, error) {
 	text, err := oneOf(n, what, usual, other)
 	return text == other, err
 }
 
-// digestText is a SHA-256 as inspect and the log write it.
+// digestText matches a SHA-256 as printed by inspect and the log.
 var digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func digest(n *yaml.Node, what string) (string, error) {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// resolve lets the strongest source of each key win.
+// resolve sets each key from its strongest source.
 func (s *Settings) resolve(o Options, root *yaml.Node, lines map[string]int) error {
 	v := viper.New()
 	if err := v.MergeConfigMap(hostMap(root)); err != nil {
@@ -62,7 +62,7 @@ func (s *Settings) sourceOf(o Options, k Key, lines map[string]int) Value {
 	return Value{Key: k, Source: FromDefault}
 }
 
-// Strays are the names of SALLYPORT_* variables that set nothing, sorted: mistyped ones, most often.
+// Strays returns the names of SALLYPORT_* variables without effect, sorted: most often typing errors.
 func Strays() []string {
 	known := map[string]bool{}
 	for _, k := range Keys() {
@@ -89,7 +89,7 @@ func (v Value) check() error {
 	return nil
 }
 
-// textOf is the winning value of k; a list is joined with commas.
+// textOf returns the effective value of k; a list is joined with commas.
 func textOf(v *viper.Viper, k Key) string {
 	if k.Kind == List {
 		if items, ok := v.Get(k.Name).([]string); ok {

@@ -12,10 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// Source says where a value came from.
+// Source is the origin of a value.
 type Source string
 
-// The places a value can come from, the strongest first.
+// The sources of values, the strongest first.
 const (
 	FromFlag    Source = "flag"
 	FromEnv     Source = "variable"
@@ -26,19 +26,19 @@ const (
 // Value is one effective setting.
 type Value struct {
 	Key    Key
-	Text   string // as an operator would write it
+	Text   string // as in the file
 	Source Source
 	Where  string // --http, SALLYPORT_HTTP_ADDR, or file:line; "" for a default
 }
 
 // Settings are the effective settings of one run.
 type Settings struct {
-	File    string      // the configuration file that was read; "" if there is none
-	Was     os.FileInfo // of Watched, as it was just before it was read; nil: it was not there
+	File    string      // the configuration file that was read; "" if none
+	Was     os.FileInfo // of Watched, just before it was read; nil if it did not exist
 	Plugins []Plugin    // in the order of the file
 
-	// Ceiling is max_grants: what no plugin does, whatever else allows it; nil if the file has none. The
-	// grants of Plugins are under it already.
+	// Ceiling is max_grants, the upper bound of every plugin's grants; nil if the file has none. The grants of Plugins
+	// are under it already.
 	Ceiling *grant.Set
 
 	options Options
@@ -46,14 +46,14 @@ type Settings struct {
 	order   []string
 }
 
-// Options say where to look.
+// Options are the sources of the settings.
 type Options struct {
-	File  string         // --config; "" is the user's own file, which need not exist
+	File  string         // --config; "" is the user's default file, which need not exist
 	Dir   string         // the DIR argument; "" is none
 	Flags *pflag.FlagSet // flags named by Key.Flag; nil is none
 }
 
-// Load reads the settings. An error names the flag, the variable or the file and line at fault.
+// Load reads the settings. An error names the flag, the variable, or the file and line at fault.
 func Load(o Options) (*Settings, error) {
 	s := &Settings{options: o, values: map[string]Value{}}
 	root, err := s.open(o.File)
@@ -82,7 +82,7 @@ func Load(o Options) (*Settings, error) {
 	return s, inFile(s.File, s.placeWorkspaces())
 }
 
-// LoadAs reads the settings that another process has: its file, its plugin folder and its flags, by their names.
+// LoadAs reads the settings of another process from its file, its plugin folder and its flags by name.
 func LoadAs(file, dir string, flags map[string]string) (*Settings, error) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for name, value := range flags {
@@ -94,10 +94,11 @@ func LoadAs(file, dir string, flags map[string]string) (*Settings, error) {
 	return Load(Options{File: file, Dir: dir, Flags: set})
 }
 
-// Reload reads the settings again, from where they came.
+// Reload reads the settings again from the same sources.
 func (s *Settings) Reload() (*Settings, error) { return Load(s.options) }
 
-// Watched is the file whose changes matter; "" if there can be none.
+// Watched returns the configuration file, or the default one that would be read if it existed; "" without a
+// configuration folder.
 func (s *Settings) Watched() string {
 	if s.File != "" {
 		return s.File
@@ -109,7 +110,7 @@ func (s *Settings) Watched() string {
 	return file
 }
 
-// DefaultFile is sallyport/sallyport.yaml in the user's configuration folder.
+// DefaultFile returns sallyport/sallyport.yaml in the user's configuration folder.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Settings) All() []Value {
 	return out
 }
 
-// Differ names the keys that differ between two settings.
+// Differ returns the keys whose values differ between two settings.
 func Differ(a, b *Settings) []string {
 	var keys []string
 	for _, name := range a.order {
@@ -138,10 +139,10 @@ func Differ(a, b *Settings) []string {
 	return keys
 }
 
-// Text returns a setting as text, "" if it is unset. A name that is no key is a mistake of ours.
+// Text returns a setting as text, "" if it is unset. An unknown name is a programming error and returns "".
 func (s *Settings) Text(name string) string { return s.values[name].Text }
 
-// Source says where a setting came from.
+// Source returns the origin of a setting.
 func (s *Settings) Source(name string) Source { return s.values[name].Source }
 
 // Bool returns a setting that is true or false.
@@ -155,19 +156,19 @@ func (s *Settings) List(name string) []string {
 	return strings.Split(s.Text(name), ",")
 }
 
-// Count returns a setting that is a whole number.
+// Count returns a setting that is a whole number, 0 if it is unset.
 func (s *Settings) Count(name string) int { n, _ := ParseCount(s.Text(name)); return n }
 
-// Bytes returns a setting that is a size.
+// Bytes returns a setting that is a size in bytes, 0 if it is unset.
 func (s *Settings) Bytes(name string) int64 { n, _ := grant.ParseSize(s.Text(name)); return n }
 
-// Keep returns a setting that says how much of a log stays: how old it gets and how large, 0 for no bound.
+// Keep returns the retention of a log: its maximum age and size in bytes, 0 for no limit.
 func (s *Settings) Keep(name string) (age time.Duration, size int64) {
 	age, size, _ = ParseKeep(s.Text(name))
 	return age, size
 }
 
-// Duration returns a setting that is a time.
+// Duration returns a setting that is a duration, 0 if it is unset.
 func (s *Settings) Duration(name string) time.Duration {
 	d, _ := ParseDuration(s.Text(name))
 	return d

@@ -12,8 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// spliced puts a line behind the last one of a plugin's grants, and the keys that lead there where they are missing: in
-// lines of its own, or between the braces that are there. False: it is written in a way that has no place for it.
+// spliced inserts a line behind the last one of a plugin's grants, with the keys that lead there if they are missing:
+// as separate lines, or between existing braces. It returns false if the file's form has no place for it.
 func spliced(data []byte, root *yaml.Node, plugin, line string) ([]byte, bool) {
 	t := &yamlText{lines: bytes.SplitAfter(data, []byte("\n"))}
 	t.order(root)
@@ -52,7 +52,7 @@ func spliced(data []byte, root *yaml.Node, plugin, line string) ([]byte, bool) {
 	return t.insert(t.end(at), at.Column-1, block(nil, line)), true
 }
 
-// block is a line of grants below keys that are not there yet.
+// block returns a grant in block style below new keys.
 func block(keys []string, line string) (lines []string) {
 	for i, key := range keys {
 		lines = append(lines, strings.Repeat("  ", i)+key+":")
@@ -60,7 +60,7 @@ func block(keys []string, line string) (lines []string) {
 	return append(lines, strings.Repeat("  ", len(keys))+"- "+line)
 }
 
-// braced is block between braces, where a line is always in quotes.
+// braced returns a grant in flow style below new keys; the line is always quoted.
 func braced(keys []string, line string) string {
 	text := strconv.Quote(notation.Unpaste(line))
 	for i := len(keys) - 1; i >= 0; i-- {
@@ -83,7 +83,7 @@ func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// yamlText is a file as lines, and its nodes in their order.
+// yamlText is a file as lines, and its nodes in document order.
 type yamlText struct {
 	lines [][]byte
 	nodes []*yaml.Node
@@ -99,7 +99,7 @@ func (t *yamlText) order(n *yaml.Node) {
 	}
 }
 
-// end is how many lines of the file stand before what follows a node, without the blank lines and comments behind it.
+// end returns the number of lines up to the end of a node, without the blank lines and comments behind it.
 func (t *yamlText) end(n *yaml.Node) int {
 	last := n
 	for len(last.Content) > 0 {
@@ -119,7 +119,7 @@ func (t *yamlText) end(n *yaml.Node) int {
 	return end
 }
 
-// insert puts lines behind the n-th, each so far to the right.
+// insert adds lines behind the n-th, indented by margin.
 func (t *yamlText) insert(n, margin int, lines []string) []byte {
 	end := []byte("\n")
 	if len(t.lines) > 0 && bytes.HasSuffix(t.lines[0], []byte("\r\n")) {
@@ -135,18 +135,18 @@ func (t *yamlText) insert(n, margin int, lines []string) []byte {
 	return append(before, bytes.Join(t.lines[n:], nil)...)
 }
 
-// offset is where a node begins, in bytes of the whole text.
+// offset returns the byte offset of a node in the whole text.
 func (t *yamlText) offset(n *yaml.Node) int {
 	line, within := t.lines[n.Line-1], 0
-	for range n.Column - 1 { // columns are characters
+	for range n.Column - 1 { // columns count characters
 		_, size := utf8.DecodeRune(line[within:])
 		within += size
 	}
 	return len(bytes.Join(t.lines[:n.Line-1], nil)) + within
 }
 
-// blank puts blanks in place of a list or map with nothing in it, if only a comment follows on its line: what stands
-// behind it stays in its column. False: it is not such a node.
+// blank replaces an empty flow list or map by blanks if at most a comment follows on its line, so that the comment
+// keeps its column. It returns false for other nodes.
 func (t *yamlText) blank(n *yaml.Node) bool {
 	if n.Style&yaml.FlowStyle == 0 || len(n.Content) > 0 {
 		return false
@@ -168,7 +168,7 @@ func (t *yamlText) blank(n *yaml.Node) bool {
 	return true
 }
 
-// join puts an item behind the last one between braces.
+// join adds an item behind the last one of a flow list or map.
 func (t *yamlText) join(n *yaml.Node, item string) ([]byte, bool) {
 	whole := bytes.Join(t.lines, nil)
 	from := t.offset(n)
@@ -186,10 +186,10 @@ func (t *yamlText) join(n *yaml.Node, item string) ([]byte, bool) {
 	return slices.Concat(whole[:from+last], []byte(item), whole[from+last:]), true
 }
 
-// closing is where the list or map ends that a text begins with, behind its brace, and where its last item does, or the comma
-// after it. 0: it does not end.
+// closing returns the end of the flow list or map at the start of text, and the end of its last item or the comma after
+// it. Both are 0 if it is not closed.
 func closing(text []byte) (end, last int) {
-	depth, quote, before := 0, byte(0), byte(0) // before: the last byte that is neither blank nor in a comment
+	depth, quote, before := 0, byte(0), byte(0) // before is the last byte that is neither blank nor in a comment
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		blank := bytes.IndexByte([]byte(" \t\r\n"), c) >= 0

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Flags are what a command needs to find the state folder of these settings, as a person types them: nothing
-// where it finds it by itself. A variable of this process is not one of the person's shell.
+// Flags returns the flags with which a command finds the state folder of these settings, quoted for the shell; "" if
+// the defaults do. Values from variables become flags: the operator's shell may not have them.
 func (s *Settings) Flags() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Settings) Flags() string {
 	return strings.Join(flags, " ")
 }
 
-// Typed are Flags and all else that leads a command to the plugin folder and the lock file of these settings.
+// Typed returns Flags, and the arguments that lead a command to the plugin folder and the lock file of these settings.
 func (s *Settings) Typed() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -49,7 +49,7 @@ func isDefaultFile(file string) bool {
 	return err == nil && file == usual
 }
 
-// typedPath is a path as it is typed in a shell: one word, with ~ for the home folder, which no shell of Windows knows.
+// typedPath quotes a path for the shell, with ~ for the home folder except on Windows, where shells do not expand it.
 func typedPath(path, home string) string {
 	if goruntime.GOOS == "windows" {
 		return quotedOnWindows(path)
@@ -60,7 +60,7 @@ func typedPath(path, home string) string {
 	return quoted(path)
 }
 
-// Quoted is text as one word of a shell that takes it literally.
+// Quoted returns text as one literal word of the platform's shell.
 func Quoted(text string) string {
 	if goruntime.GOOS == "windows" {
 		return quotedOnWindows(text)
@@ -68,9 +68,8 @@ func Quoted(text string) string {
 	return quoted(text)
 }
 
-// quoted is text as one word of a shell that takes it literally, fish included, where a backslash means something in
-// quotes. What cannot be seen stays: it is escaped where it is shown, and a name that holds it has to be typed by other
-// means.
+// quoted returns text as one literal word of POSIX shells and of fish, where a backslash is special in quotes.
+// Invisible characters stay: they are escaped for display, so a name with them cannot be copied from there.
 func quoted(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
@@ -81,17 +80,17 @@ func quoted(text string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(text) + "'"
 }
 
-// quotedOnWindows is text as one word of PowerShell that takes it literally, and of cmd that runs nothing of it: there a
-// percent sign and a backtick may be another text.
+// quotedOnWindows returns text as one literal word of PowerShell. In cmd no part of it is run, but a percent sign and a
+// backtick may change the text.
 func quotedOnWindows(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	slashes := 0 // a program takes those in front of a quotation mark for escapes
+	slashes := 0 // backslashes in front of a quotation mark are escapes to the program
 	for _, r := range text {
 		switch r {
 		case '"':
 			b.WriteString(strings.Repeat(`\`, slashes) + `""`)
-		case '$', '`', '\u201c', '\u201d', '\u201e': // PowerShell ends a text at typographic marks, too
+		case '$', '`', '\u201c', '\u201d', '\u201e': // PowerShell also ends a string at typographic quotation marks
 			b.WriteString("`" + string(r))
 		default:
 			b.WriteRune(r)

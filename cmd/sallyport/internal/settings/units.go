@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 )
 
-// ParseDuration reads a time above zero such as 30s or 5m.
+// ParseDuration reads a duration above zero such as 30s or 5m.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
@@ -21,7 +21,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseKeep reads how much of a log stays: days such as 90d, bytes such as 1GiB, or both with a comma between them.
+// ParseKeep reads the retention of a log: days such as 90d, bytes such as 1GiB, or both with a comma between them. A
+// missing part is 0.
 func ParseKeep(s string) (age time.Duration, size int64, err error) {
 	const maxDays = 36500
 	for part := range strings.SplitSeq(s, ",") {
@@ -51,7 +52,7 @@ func ParseCount(s string) (int, error) {
 	return n, nil
 }
 
-// ParseRate reads calls a second, such as 10 or 0.5.
+// ParseRate reads a rate in calls per second, such as 10 or 0.5.
 func ParseRate(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(f > 0) || f > 1e6 {
@@ -60,7 +61,7 @@ func ParseRate(s string) (float64, error) {
 	return f, nil
 }
 
-// check says whether text can be read as kind.
+// check returns an error if text is not of a kind.
 func check(kind Kind, text string) error {
 	var err error
 	switch kind {

@@ -14,20 +14,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile bounds the configuration file; a thousand plugins with ten grants each fit ten times.
+// maxFile is the limit of the configuration file in bytes, ten times the size of a thousand plugins with ten grants
+// each.
 const maxFile = 4 << 20
 
-// maxNesting bounds how deep values nest; the language itself needs six.
+// maxNesting is the limit of nested values; the configuration itself needs six.
 const maxNesting = 32
 
-// A FileError is something wrong in a configuration file, at a line.
+// A FileError is an error in a configuration file at a line.
 type FileError struct {
 	File string
-	Line int // 1 is the first; 0 is the file as a whole
+	Line int // from 1; 0 is the file as a whole
 	Err  error
 }
 
-// Error is the file, the line if there is one, and the cause.
+// Error returns the file, the line if there is one, and the cause.
 func (e *FileError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.File, e.Err)
@@ -42,7 +43,7 @@ func at(line int, format string, args ...any) error {
 	return &FileError{Line: line, Err: fmt.Errorf(format, args...)}
 }
 
-// readFile returns the mapping that a configuration file holds, nil for an empty one.
+// readFile returns the root mapping of a configuration file, nil for an empty one.
 func readFile(path string) (*yaml.Node, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +66,8 @@ func readFile(path string) (*yaml.Node, error) {
 	return n, inFile(path, err)
 }
 
-// checkJSON reports what is wrong in a JSON text in the words of JSON: it would be read as YAML, which it
-// is, and a missing bracket be told as one of a "flow mapping".
+// checkJSON returns syntax errors in terms of JSON. The file is parsed as YAML, of which JSON is a subset, and a
+// missing bracket would be reported as an error of a "flow mapping".
 func checkJSON(data []byte) error {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
@@ -75,7 +76,7 @@ func checkJSON(data []byte) error {
 	return nil
 }
 
-// reason is an error of the system without the name of the file, which stands in front of it.
+// reason strips the file name from a system error; FileError adds it.
 func reason(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -84,7 +85,7 @@ func reason(err error) error {
 	return err
 }
 
-// inFile gives err the name of its file.
+// inFile adds the file name to err.
 func inFile(path string, err error) error {
 	var fe *FileError
 	if errors.As(err, &fe) && fe.File == "" {
@@ -119,7 +120,7 @@ func parse(data []byte) (*yaml.Node, error) {
 	return root, plain(root, 0)
 }
 
-// syntaxError turns "yaml: line 3: …" into an error at that line; a tab there that is the reason is named.
+// syntaxError converts "yaml: line 3: …" to an error at that line, and names a tab as its cause.
 func syntaxError(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
@@ -133,7 +134,7 @@ func syntaxError(data []byte, err error) error {
 	return errors.New(text)
 }
 
-// tabbed tells whether there is a tab among the blanks that begin a line; lines are counted from 1.
+// tabbed reports whether a tab is in the indentation of a line; lines count from 1.
 func tabbed(data []byte, line int) bool {
 	lines := strings.SplitN(string(data), "\n", line+1)
 	if len(lines) < line {
@@ -143,7 +144,7 @@ func tabbed(data []byte, line int) bool {
 	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
 }
 
-// plain refuses what makes a YAML text mean other than what it shows.
+// plain returns an error for YAML features that obscure the meaning: aliases, tags, duplicate keys and deep nesting.
 func plain(n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxNesting:
@@ -166,7 +167,7 @@ func plain(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// distinct refuses a mapping that names a key twice, or a key that is no plain text.
+// distinct returns an error for a mapping with duplicate or non-scalar keys.
 func distinct(n *yaml.Node) error {
 	seen := map[string]int{}
 	for i := 0; i < len(n.Content); i += 2 {
@@ -184,7 +185,7 @@ func distinct(n *yaml.Node) error {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// fields calls f for each key and value of a mapping; null is an empty one.
+// fields calls f for each key and value of a mapping; null is empty.
 func fields(n *yaml.Node, what string, f func(key, value *yaml.Node) error) error {
 	if isNull(n) {
 		return nil
@@ -200,7 +201,7 @@ func fields(n *yaml.Node, what string, f func(key, value *yaml.Node) error) erro
 	return nil
 }
 
-// scalar returns the text of a single value.
+// scalar returns the text of a scalar.
 func scalar(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return "", at(n.Line, "%s: want one value", what)
@@ -208,7 +209,7 @@ func scalar(n *yaml.Node, what string) (string, error) {
 	return n.Value, nil
 }
 
-// texts returns the values of a list, or of a single value as a list of one.
+// texts returns the items of a list, or a scalar as a list of one.
 func texts(n *yaml.Node, what string) ([]string, error) {
 	if n.Kind == yaml.ScalarNode && !isNull(n) {
 		return []string{n.Value}, nil
