@@ -1,5 +1,5 @@
-// Package clients knows where MCP clients keep their servers and how each writes an entry down.
-// It puts one entry into such a file, or takes it out, and leaves every other byte of the file as it stands.
+// Package clients edits the configuration files of MCP clients: it finds each client's file, and adds or removes one
+// server entry while every other byte stays.
 package clients
 
 import (
@@ -12,28 +12,28 @@ import (
 	"strings"
 )
 
-// ErrUnchanged says that the file holds the same entry already.
+// ErrUnchanged is returned when the file already has the same entry.
 var ErrUnchanged = errors.New("nothing to change")
 
-// DefaultName is the name of the entry in the client's file, unless the person chooses another.
+// DefaultName is the default name of the entry in the client's file.
 const DefaultName = "sallyport"
 
-// Server is how a client reaches a host: a command to launch, or an address.
+// Server is the command that launches a host, or the URL of one.
 type Server struct {
 	Command string
 	Args    []string
-	URL     string // "" is the command
+	URL     string // "" uses Command
 	Token   string // bearer token for URL; "" is none
 }
 
 // Client is one MCP client.
 type Client struct {
 	Name    string                            // on the command line
-	Title   string                            // as its maker writes it
+	Title   string                            // product name
 	section string                            // member of the file that holds the servers
-	launch  bool                              // an entry to launch has a type
+	launch  bool                              // an entry with a command has a type
 	toml    bool                              // the file is TOML, else JSON with comments
-	http    func(url string, headers any) any // nil: the client only launches
+	http    func(url string, headers any) any // builds an entry with a URL; nil if the client only launches servers
 	file    func(home, config string) string  // config is the user's configuration folder
 }
 
@@ -147,7 +147,7 @@ func Find(name string) (Client, error) {
 	return Client{}, fmt.Errorf("unknown client %q; known are %s", name, Names())
 }
 
-// File is where the client keeps its servers.
+// File returns the path of the client's configuration file.
 func (c Client) File() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -163,7 +163,7 @@ func (c Client) File() (string, error) {
 	return c.file(home, config), nil
 }
 
-// Files are where all known clients keep their servers: what a plugin must not write.
+// Files returns the configuration files of all known clients, which plugins must not write.
 func Files() []string {
 	var files []string
 	for _, c := range list() {
@@ -174,7 +174,7 @@ func Files() []string {
 	return files
 }
 
-// entry is the server as this client writes it.
+// entry returns the server in the client's JSON form.
 func (c Client) entry(s Server) (json.RawMessage, error) {
 	if s.URL == "" {
 		e := struct {

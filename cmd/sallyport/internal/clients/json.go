@@ -13,10 +13,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// byHand ends the errors about a file that a program had better not change.
+// byHand ends the errors about a file that cannot be edited safely.
 const byHand = "; add the entry by hand"
 
-// setEntry puts the members of an entry into the one that is there, or adds it.
+// setEntry merges the members of an entry into the existing one, or adds it.
 func setEntry(text []byte, section, name string, entry json.RawMessage) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -26,7 +26,7 @@ func setEntry(text []byte, section, name string, entry json.RawMessage) ([]byte,
 		return nil, err
 	}
 	was, err := rawjson.ParseObject(old)
-	if old == nil || err != nil { // not an entry: there is nothing to keep
+	if old == nil || err != nil { // not an object: replace it
 		return setMember(text, []string{section, name}, entry)
 	}
 	now, err := rawjson.ParseObject(entry)
@@ -48,7 +48,7 @@ func setEntry(text []byte, section, name string, entry json.RawMessage) ([]byte,
 	return text, nil
 }
 
-// parsed reads JSON with comments and trailing commas, as editors write it.
+// parsed parses JSON with comments and trailing commas.
 func parsed(text []byte) (hujson.Value, error) {
 	v, err := hujson.Parse(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func parsed(text []byte) (hujson.Value, error) {
 	return v, nil
 }
 
-// member finds a member of an object; nil if it is not there.
+// member returns a member of an object; nil if absent.
 func member(v *hujson.Value, name string) (found *hujson.Value, err error) {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -74,7 +74,7 @@ func member(v *hujson.Value, name string) (found *hujson.Value, err error) {
 	return found, nil
 }
 
-// findMember is the value at a path as plain JSON; nil if it is not there.
+// findMember returns the value at a path as plain JSON; nil if absent.
 func findMember(text []byte, path ...string) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -92,14 +92,14 @@ func findMember(text []byte, path ...string) (json.RawMessage, error) {
 	return plainJSON(*v), nil
 }
 
-// plainJSON is a value without comments and blanks.
+// plainJSON returns a value without comments and blanks.
 func plainJSON(v hujson.Value) json.RawMessage {
 	v = v.Clone()
 	v.Minimize()
 	return bytes.TrimSpace(v.Pack())
 }
 
-// setMember puts a value at a path, and makes the objects that lead there.
+// setMember sets the value at a path, and creates missing objects on the way.
 func setMember(text []byte, path []string, value json.RawMessage) ([]byte, error) {
 	root, err := parsed(text)
 	if err != nil {
@@ -128,7 +128,7 @@ func insert(text []byte, v *hujson.Value, depth int, path []string, value json.R
 	for _, name := range slices.Backward(path[1:]) {
 		value = slices.Concat([]byte("{"), rawjson.AppendString(nil, name), []byte(":"), value, []byte("}"))
 	}
-	object := v.Value.(*hujson.Object) // member has looked
+	object := v.Value.(*hujson.Object) // checked by member
 	margin := marginOf(object, depth)
 	line := slices.Concat([]byte("\n"+margin), rawjson.AppendString(nil, path[0]), []byte(": "), indented(value, margin))
 	if len(object.Members) == 0 {
@@ -146,7 +146,7 @@ func insert(text []byte, v *hujson.Value, depth int, path []string, value json.R
 	return slices.Concat(text[:at], line, text[at:])
 }
 
-// marginOf is what stands in front of the members of an object.
+// marginOf returns the indentation of an object's members.
 func marginOf(object *hujson.Object, depth int) string {
 	if len(object.Members) > 0 {
 		before := string(object.Members[0].Name.BeforeExtra)
@@ -159,11 +159,11 @@ func marginOf(object *hujson.Object, depth int) string {
 
 func indented(value json.RawMessage, margin string) []byte {
 	var out bytes.Buffer
-	_ = json.Indent(&out, value, margin, "  ") // it was made by json.Marshal
+	_ = json.Indent(&out, value, margin, "  ") // value is valid JSON from json.Marshal
 	return out.Bytes()
 }
 
-// removeMember takes out the member at a path.
+// removeMember removes the member at a path.
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	root, err := parsed(text)
 	if err != nil {
@@ -180,7 +180,7 @@ func removeMember(text []byte, path ...string) ([]byte, error) {
 	return root.Pack(), err
 }
 
-// sameJSON compares two JSON texts without their blanks.
+// sameJSON compares two JSON texts, ignoring blanks.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

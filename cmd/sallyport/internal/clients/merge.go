@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNoEntry says that the file holds no entry of that name.
+// ErrNoEntry is returned when the file has no entry of that name.
 var ErrNoEntry = errors.New("there is no such entry")
 
-// TakenError says that the entry of that name serves another folder.
+// TakenError is returned when the entry of that name serves a different folder.
 type TakenError struct {
 	Name string // of the entry
 	Dir  string // the folder it serves
@@ -23,10 +23,10 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("the entry %q serves another folder, %s", e.Name, e.Dir)
 }
 
-// entryName is a name that every client takes, and that needs no quotes in TOML.
+// entryName matches names that every client accepts and that need no quotes in TOML.
 var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// CheckName refuses a name that some client would not take.
+// CheckName returns an error for a name that some client would not accept.
 func CheckName(name string) error {
 	if !entryName.MatchString(name) {
 		return fmt.Errorf("%q is no name for an entry: write letters, digits, - and _, 64 at most", name)
@@ -34,15 +34,15 @@ func CheckName(name string) error {
 	return nil
 }
 
-// reach are the members of an entry that say how the server is reached, in the words of all clients.
+// reach lists the members of an entry that define the server's command or address, for all clients.
 var reach = []string{"type", "command", "args", "url", "httpUrl", "serverUrl", "headers", "http_headers"}
 
-// byteOrderMark is what some editors write in front of UTF-8.
+// byteOrderMark precedes UTF-8 text of some editors.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Merge returns the text of a client's file with the entry for s under a name in it, every other byte unchanged. An
-// empty text is a new file. What the person added to the entry stays. ErrUnchanged: the entry is there already.
-// With replace false an entry that serves another folder is a *TakenError.
+// Merge returns the text of a client's file with a named entry for s, every other byte unchanged. An empty text is a
+// new file. Other members of an existing entry stay. It returns ErrUnchanged if the entry is the same, and with replace
+// false a *TakenError if the entry serves a different folder.
 func (c Client) Merge(text []byte, name string, s Server, replace bool) ([]byte, error) {
 	entry, err := c.entry(s)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c Client) Merge(text []byte, name string, s Server, replace bool) ([]byte,
 	})
 }
 
-// Remove returns the text of a client's file without the entry of a name. ErrNoEntry: there is none.
+// Remove returns the text of a client's file without a named entry, or ErrNoEntry.
 func (c Client) Remove(text []byte, name string) ([]byte, error) {
 	return c.edit(text, func(text []byte) ([]byte, error) {
 		old, err := c.find(text, name)
@@ -80,7 +80,7 @@ func (c Client) Remove(text []byte, name string) ([]byte, error) {
 	})
 }
 
-// edit changes a text behind its byte order mark.
+// edit applies change to a text behind its byte order mark. It returns ErrUnchanged if the result is the same.
 func (c Client) edit(text []byte, change func([]byte) ([]byte, error)) ([]byte, error) {
 	body, marked := bytes.CutPrefix(text, byteOrderMark)
 	if !utf8.Valid(body) {
@@ -98,7 +98,7 @@ func (c Client) edit(text []byte, change func([]byte) ([]byte, error)) ([]byte, 
 	return changed, nil
 }
 
-// find is the entry of a name as JSON; nil if there is none.
+// find returns a named entry as JSON; nil if absent.
 func (c Client) find(text []byte, name string) (json.RawMessage, error) {
 	if c.toml {
 		return findTable(text, c.section, name)
@@ -106,7 +106,7 @@ func (c Client) find(text []byte, name string) (json.RawMessage, error) {
 	return findMember(text, c.section, name)
 }
 
-// served is the folder that an entry launches a host for; "" if it launches none.
+// served returns the folder argument of an entry that launches a host; "" if there is none.
 func served(entry json.RawMessage) string {
 	var e struct {
 		Args []string `json:"args"`

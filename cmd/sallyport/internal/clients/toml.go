@@ -13,16 +13,16 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A TOML file is changed by lines and then read again: what it says besides the entry has to be the same as before.
+// A TOML file is edited by lines and then parsed again: its content besides the entry must be unchanged.
 
-// expression is a table or a key of a TOML file.
+// expression is a table header or a key of a TOML file.
 type expression struct {
-	at    int      // where its line begins
-	table bool     // it is [a.b], else a key
-	key   []string // from the root
+	at    int      // offset of its line
+	table bool     // a header [a.b], else a key
+	key   []string // full path from the root
 }
 
-// expressions lists what stands in a TOML file.
+// expressions lists the table headers and keys of a TOML file.
 func expressions(text []byte) (all []expression, err error) {
 	p := unstable.Parser{}
 	p.Reset(text)
@@ -49,7 +49,7 @@ func expressions(text []byte) (all []expression, err error) {
 	return all, nil
 }
 
-// tomlValues are the values of a file.
+// tomlValues parses a file.
 func tomlValues(text []byte) (map[string]any, error) {
 	values := map[string]any{}
 	if err := toml.Unmarshal(text, &values); err != nil {
@@ -58,7 +58,7 @@ func tomlValues(text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// findTable is the table of an entry as JSON; nil if there is none.
+// findTable returns the table of an entry as JSON; nil if absent.
 func findTable(text []byte, section, name string) (json.RawMessage, error) {
 	values, err := tomlValues(text)
 	if err != nil {
@@ -71,7 +71,7 @@ func findTable(text []byte, section, name string) (json.RawMessage, error) {
 	return json.Marshal(servers[name])
 }
 
-// setTable puts the keys of an entry into its table, or adds the table at the end.
+// setTable replaces the reach keys in the table of an entry, or adds the table at the end.
 func setTable(text []byte, section, name string, entry json.RawMessage) ([]byte, error) {
 	old, err := findTable(text, section, name)
 	if err != nil {
@@ -98,7 +98,7 @@ func setTable(text []byte, section, name string, entry json.RawMessage) ([]byte,
 	return changed, onlyEntry(text, changed, section, name)
 }
 
-// addTable writes a table at the end of a file.
+// addTable appends a table to a file.
 func addTable(text []byte, name string, lines []byte) []byte {
 	text = bytes.TrimRight(text, " \t\r\n")
 	if len(text) > 0 {
@@ -107,7 +107,7 @@ func addTable(text []byte, name string, lines []byte) []byte {
 	return slices.Concat(text, []byte("["+name+"]\n"), lines)
 }
 
-// sameReach reports whether an entry says the same of how the server is reached.
+// sameReach reports whether two entries have the same command or address.
 func sameReach(old, entry json.RawMessage) bool {
 	var a, b map[string]any
 	if json.Unmarshal(old, &a) != nil || json.Unmarshal(entry, &b) != nil {
@@ -121,7 +121,7 @@ func sameReach(old, entry json.RawMessage) bool {
 	return true
 }
 
-// tomlLines writes the members of an entry as lines.
+// tomlLines formats the members of an entry as lines.
 func tomlLines(entry json.RawMessage) ([]byte, error) {
 	var e struct {
 		Command string            `json:"command" toml:"command,omitempty"`
@@ -135,8 +135,8 @@ func tomlLines(entry json.RawMessage) ([]byte, error) {
 	return toml.Marshal(e)
 }
 
-// cutTable takes keys out of the table of an entry, all of it if none are named, and returns where its first line
-// of keys was; -1 if the table has no header of its own any more.
+// cutTable removes keys from the table of an entry, or the whole table if keys is nil. It returns the offset at which
+// the table's keys begin; -1 if it has no header any more.
 func cutTable(text []byte, section, name string, keys []string) (out []byte, first int, err error) {
 	all, err := expressions(text)
 	if err != nil {
@@ -165,7 +165,7 @@ func cutTable(text []byte, section, name string, keys []string) (out []byte, fir
 	return out, min(first, len(out)), nil
 }
 
-// own is an expression without the comments and blank lines behind it, which belong to what follows.
+// own trims the trailing comments and blank lines of an expression, which belong to the next one.
 func own(text []byte) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for len(lines) > 1 {
@@ -178,7 +178,7 @@ func own(text []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// removeTable takes the table of an entry out.
+// removeTable removes the table of an entry.
 func removeTable(text []byte, section, name string) ([]byte, error) {
 	out, _, err := cutTable(text, section, name, nil)
 	if err != nil {
@@ -187,7 +187,7 @@ func removeTable(text []byte, section, name string) ([]byte, error) {
 	return out, onlyEntry(text, out, section, name)
 }
 
-// onlyEntry checks that two texts say the same, but for one entry.
+// onlyEntry checks that two texts have the same content except for one entry.
 func onlyEntry(before, after []byte, section, name string) error {
 	a, err := tomlValues(before)
 	if err != nil {

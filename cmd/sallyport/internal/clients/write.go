@@ -7,14 +7,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 )
 
-// Write puts the entry into file, whole or not at all, and returns the name of the backup, "" if the file is new.
-// Errors are those of Merge and of textfile.Change.
+// Write puts the entry into file atomically, and returns the name of the backup, "" if the file is new. Errors are
+// those of Merge and of textfile.Change.
 func (c Client) Write(file, name string, s Server, replace bool) (backup string, err error) {
 	return change(file, func(old []byte) ([]byte, error) { return c.Merge(old, name, s, replace) })
 }
 
-// Delete takes the entry out of file, whole or not at all, and returns the name of the backup. Errors are those of
-// Remove and of textfile.Change.
+// Delete removes the entry from file atomically, and returns the name of the backup. Errors are those of Remove and of
+// textfile.Change.
 func (c Client) Delete(file, name string) (backup string, err error) {
 	return change(file, func(old []byte) ([]byte, error) { return c.Remove(old, name) })
 }
