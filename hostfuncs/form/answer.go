@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 )
 
-// List returns the forms that wait, the oldest first.
+// List returns the pending forms, oldest first.
 func List(ctx context.Context, s *store.Store) ([]Form, error) {
 	found, err := s.List(ctx, store.Form, "", "", 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func formOf(r store.Record) (f Form, answered, ok bool) {
 	return f, kept.Answer != "", true
 }
 
-// Get returns a form that waits; store.ErrNotFound if there is none, or it was answered.
+// Get returns a pending form. The error is store.ErrNotFound if there is none, or if it was answered.
 func Get(ctx context.Context, s *store.Store, id string) (Form, error) {
 	r, err := s.Get(ctx, store.Form, id)
 	if err != nil {
@@ -52,15 +52,15 @@ func Get(ctx context.Context, s *store.Store, id string) (Form, error) {
 	return f, nil
 }
 
-// The ways to answer a form.
+// Actions of a reply.
 const (
 	Accept  = "accept"
 	Decline = "decline"
 	Cancel  = "cancel"
 )
 
-// Reply answers a form; content goes with Accept, and has been made by Fill. store.ErrNotFound: nobody asks that, or
-// it was answered.
+// Reply answers a form. content is made by Fill and goes only with Accept. The error is store.ErrNotFound if no such
+// form is pending.
 func Reply(ctx context.Context, s *store.Store, id, action string, content json.RawMessage) error {
 	r, err := s.Get(ctx, store.Form, id)
 	if err != nil {
@@ -89,10 +89,10 @@ func Reply(ctx context.Context, s *store.Store, id, action string, content json.
 	return err
 }
 
-// Message is what the plugin says, its lines marked as its own.
+// Message returns the plugin's message, each line marked as plugin output.
 func (f Form) Message() string { return f.text("message") }
 
-// URL is the address that the plugin wants opened; empty if it is a form that it wants filled in.
+// URL returns the address that the plugin asks to have opened. It is empty for a form with fields.
 func (f Form) URL() string { return f.text("url") }
 
 func (f Form) text(member string) string {
@@ -100,7 +100,7 @@ func (f Form) text(member string) string {
 	return s
 }
 
-// check holds content to the form's schema.
+// check validates content against the form's schema.
 func (f Form) check(content json.RawMessage) error {
 	s, err := schema.Compile(rawjson.Get(f.Params, "requestedSchema"), nil)
 	if err != nil {

@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// MaxParams bounds a form, in bytes: one that a person fills in, with choices.
+	// MaxParams bounds the params of a form, in bytes: one for a person, with choices.
 	MaxParams = 16 << 10
-	// maxForms and maxFormsOfOne bound those that wait, also for their answer to be taken, of all and of one plugin
-	// for one caller: nobody reads more.
+	// maxForms and maxFormsOfOne bound the stored forms, including answered ones that are not taken yet, in total and
+	// per plugin and caller.
 	maxForms      = 200
 	maxFormsOfOne = 20
-	// lookAgain is how often the store is asked by a call that waits.
+	// lookAgain is the interval at which a waiting call polls the store.
 	lookAgain = 250 * time.Millisecond
-	// waitTime is how long a form waits for its answer: over a weekend.
+	// waitTime is the lifetime of an unanswered form: longer than a weekend.
 	waitTime = 72 * time.Hour
-	// keepTime is how long an answer waits for the call to be made again.
+	// keepTime is how long an answer is kept for the call to be repeated.
 	keepTime = time.Hour
-	// idLength is how long the name of a form is: 40 bits, short enough to be typed.
+	// idLength is the length of a form's ID in characters: 40 bits, short enough to type.
 	idLength = 8
 )
 
-// Form is what a plugin asks.
+// Form is an elicitation by a plugin.
 type Form struct {
 	ID        string // set by Ask
 	Plugin    string
-	Digest    string // of its bytes
-	Principal string // whose call it is
+	Digest    string // digest of the plugin's bytes
+	Principal string // caller of the tool
 	Params    json.RawMessage
 	Asked     time.Time // set by Ask
 }
 
-// record is how a form is kept. JSON is in it as text, so that it stays what it was to the byte.
+// record is the stored encoding of a form. JSON is held as text, to preserve its bytes.
 type record struct {
 	Plugin, Digest string
 	Params         string
-	Answer         string `json:",omitempty"` // an ElicitResult; empty while it waits
+	Answer         string `json:",omitempty"` // an ElicitResult; empty while pending
 }
 
-// label is the same for the same form, and begins alike for those of one plugin.
+// label identifies equal forms, and has a common prefix per plugin and caller.
 func (f Form) label() string {
 	return f.plugin() + hash(f.Digest, f.Principal, string(f.Params))
 }
@@ -66,25 +66,24 @@ func hash(texts ...string) string {
 
 // Options configure a Desk.
 type Options struct {
-	// Store is where forms and answers are.
+	// Store holds forms and answers.
 	Store *store.Store
-	// Wait lets calls wait for the answer; without it they are refused at once, and made again.
+	// Wait lets calls wait for the answer. Without it they are denied at once, and must be repeated.
 	Wait bool
-	// Flags are what a command needs to find this state folder, as a person types them; empty is nothing. Clients are
-	// told them.
+	// Flags are the command-line flags that select this state folder, or empty. They are shown to clients.
 	Flags string
-	// Told is called for each new form of this process, on the goroutine of the call; nil is nobody.
+	// Told is called for each new form of this process, on the goroutine of the call. It may be nil.
 	Told func(Form)
-	// Logger hears of a store that fails; nil discards.
+	// Logger receives store failures; nil discards them.
 	Logger *slog.Logger
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Desk is where the calls of one process ask. It is safe for concurrent use.
+// Desk submits the forms of one process and waits for their answers. It is safe for concurrent use.
 type Desk struct{ opts Options }
 
-// New returns a desk.
+// New returns a Desk.
 func New(o Options) *Desk {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -95,7 +94,7 @@ func New(o Options) *Desk {
 	return &Desk{opts: o}
 }
 
-// Command is what a person types to answer a form.
+// Command returns the command line that answers a form.
 func (d *Desk) Command(f Form) string {
 	return strings.TrimSpace("sallyport answer " + f.ID + " " + d.opts.Flags)
 }
@@ -103,8 +102,8 @@ func (d *Desk) Command(f Form) string {
 // Waits reports whether calls wait for answers.
 func (d *Desk) Waits() bool { return d.opts.Wait }
 
-// Ask puts a form, and returns it as it is kept: the same form is asked once, and not again while an answer is there
-// to be taken. It is not asked if it is too long, or too many wait.
+// Ask stores a form and returns it as stored. It is idempotent: an equal form that is pending, or has an answer to be
+// taken, is returned instead. ok is false if the form is too long, too many are stored, or the store fails.
 func (d *Desk) Ask(ctx context.Context, f Form) (kept Form, ok bool) {
 	if len(f.Params) > MaxParams {
 		return f, false
@@ -124,9 +123,9 @@ func (d *Desk) Ask(ctx context.Context, f Form) (kept Form, ok bool) {
 	return d.put(ctx, f)
 }
 
-// crowded reports whether too many forms, or their answers, wait for one more.
+// crowded reports whether a bound on the stored forms is reached.
 func (d *Desk) crowded(ctx context.Context, f Form) bool {
-	kept, err := d.opts.Store.Labelled(ctx, store.Form, "") // without what they ask, which may be long
+	kept, err := d.opts.Store.Labelled(ctx, store.Form, "") // without their params, which may be long
 	if err != nil {
 		d.failed(err)
 		return true
@@ -163,18 +162,19 @@ func (d *Desk) put(ctx context.Context, f Form) (Form, bool) {
 	return f, true
 }
 
-// Take takes the answer to a form, an ElicitResult, if there is one. One caller has it, of all processes.
+// Take removes and returns the answer to a form, an ElicitResult, if there is one. Only one caller in all processes
+// receives it.
 func (d *Desk) Take(ctx context.Context, f Form) (answer json.RawMessage, ok bool) {
 	found, err := d.opts.Store.Labelled(ctx, store.Form, f.label())
 	for _, r := range found {
 		if r, err = d.opts.Store.Get(ctx, store.Form, r.ID); err != nil {
-			continue // it expired just now
+			continue // just expired
 		}
 		var kept record
 		if json.Unmarshal(r.Data, &kept) != nil || kept.Answer == "" {
 			continue
 		}
-		r.Data, r.Expires = nil, d.opts.Now() // what somebody typed is not kept longer than it is needed
+		r.Data, r.Expires = nil, d.opts.Now() // typed data is erased as soon as it is delivered
 		if _, err := d.opts.Store.Replace(ctx, store.Form, r); err == nil {
 			return json.RawMessage(kept.Answer), true
 		}
@@ -185,11 +185,10 @@ func (d *Desk) Take(ctx context.Context, f Form) (answer json.RawMessage, ok boo
 	return nil, false
 }
 
-// cancelled is the answer that nobody gave.
+// cancelled is the ElicitResult of an unanswered form.
 var cancelled = json.RawMessage(`{"action":"cancel"}`)
 
-// Wait waits for the answer to a form that was asked. When ctx is done first, the form is withdrawn and the answer
-// is that of somebody who went away.
+// Wait waits for the answer to a form. If ctx ends first, the form is withdrawn and the answer is a cancellation.
 func (d *Desk) Wait(ctx context.Context, f Form) json.RawMessage {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -203,7 +202,7 @@ func (d *Desk) Wait(ctx context.Context, f Form) json.RawMessage {
 			return cancelled
 		case <-tick.C:
 		}
-		if again, ok := d.Ask(ctx, f); ok { // it is there, unless another call has had its answer
+		if again, ok := d.Ask(ctx, f); ok { // still pending, or recreated because another call took its answer
 			f = again
 		}
 	}

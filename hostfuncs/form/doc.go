@@ -1,12 +1,12 @@
-// Package form puts what a plugin asks a person before whoever runs this host, where the client of the call has no
-// way to ask.
+// Package form stores the elicitations of plugins for the operator to answer, when the client of the call has no way
+// to elicit.
 //
 //	call ─▶ gate ──▶ Desk.Ask ──▶ store ◀── sallyport pending, the console
 //	          ▲                     │
 //	          └──── Desk.Wait ◀─────┴◀── sallyport answer, the console
 //
-// What is answered goes to the plugin, for one call, and is nothing else: no grant comes of it. It is for the same
-// bytes of the plugin, the same caller and the very same form.
+// An answer goes to the plugin, for one call, and grants nothing. It is valid only for the same plugin digest, the
+// same caller and an identical form.
 //
 //	d := form.New(form.Options{Store: s, Wait: true})
 //	f := form.Form{Plugin: "demo", Digest: digest, Principal: who, Params: params}
@@ -15,6 +15,4 @@
 //		f, ok = d.Ask(ctx, f)
 //		answer = d.Wait(ctx, f)
 //	}
-//
-// This package is internal to Sallyport: it is not promised to others.
 package form

@@ -9,25 +9,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Field is one place of a form to fill in. All its texts are the plugin's words.
+// Field is one field of a form. All its texts are plugin output.
 type Field struct {
 	Name        string   `json:"name"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
-	Type        string   `json:"type"` // string, number, integer, boolean, or array, of choices
+	Type        string   `json:"type"` // string, number, integer, boolean, or array (of choices)
 	Format      string   `json:"format,omitempty"`
 	Required    bool     `json:"required,omitempty"`
-	Choices     []Choice `json:"choices,omitempty"` // nil if any value will do
-	Default     []string `json:"default,omitempty"` // more than one only of an array
+	Choices     []Choice `json:"choices,omitempty"` // nil allows any value
+	Default     []string `json:"default,omitempty"` // more than one only for an array
 }
 
-// Choice is one value that a field may have.
+// Choice is one allowed value of a field.
 type Choice struct {
 	Value string `json:"value"`
 	Title string `json:"title,omitempty"`
 }
 
-// Fields returns the fields of a form in its order; none of one that only wants an address opened, or a yes.
+// Fields returns the fields of a form in its order. A form that asks for an address to be opened, or for a
+// confirmation, has none.
 func (f Form) Fields() []Field {
 	form := rawjson.Get(f.Params, "requestedSchema")
 	required := texts(rawjson.Get(form, "required"))
@@ -45,7 +46,7 @@ func (f Form) Fields() []Field {
 	return all
 }
 
-// choices are those of a field, or of the entries of one that is a list.
+// choices returns those of a field, or of the elements of a list field.
 func choices(field json.RawMessage) (all []Choice) {
 	if items := rawjson.Get(field, "items"); items != nil {
 		return choices(items)
@@ -80,7 +81,7 @@ func texts(list json.RawMessage) (all []string) {
 	return all
 }
 
-// plain is a value as somebody would type it.
+// plain returns a value in the form in which it is typed.
 func plain(raw json.RawMessage) []string {
 	if rawjson.IsNull(raw) {
 		return nil
@@ -94,11 +95,11 @@ func plain(raw json.RawMessage) []string {
 	return []string{string(raw)}
 }
 
-// Value is what somebody typed for a field. A field that is a list has one for each of its entries.
+// Value is typed input for a field. A list field has one for each element.
 type Value struct{ Name, Text string }
 
-// Fill makes content for Reply of what was typed. Fields that were left out have the form's defaults, unless somebody
-// has seen those and taken them out. The error says what does not fit.
+// Fill converts typed input to the content for Reply. If defaults is set, omitted fields get the form's defaults. It
+// is false if the defaults were shown and could be cleared. The error names invalid input.
 func (f Form) Fill(values []Value, defaults bool) (json.RawMessage, error) {
 	fields := f.Fields()
 	for _, v := range values {
@@ -141,7 +142,7 @@ func names(fields []Field) string {
 	return strings.Join(all, ", ")
 }
 
-// value reads what was typed.
+// value parses typed input.
 func (f Field) value(given []string) (json.RawMessage, error) {
 	if f.Type == "array" {
 		list := []json.RawMessage{}

@@ -2,26 +2,24 @@ package journal
 
 import "time"
 
-// tick is what a look at the clock costs in its own time: a guest that waits for time to pass by
-// looking gets on.
+// tick is the time by which reading the clock advances it: a guest that polls the clock makes progress.
 const tick = time.Microsecond
 
-// Now is the wall clock. It shows when the call began, and moves by entries, by sleeps and by being
-// looked at: the second run sees what the first one saw.
+// Now returns the wall clock. It starts at the beginning of the call, and advances with entries, sleeps and reads, so
+// that every run sees the same times.
 func (j *Journal) Now() time.Time {
 	j.now += int64(tick)
 	return time.Unix(0, j.base+j.now)
 }
 
-// Monotonic is the same clock counted from one hour before the call: a plugin that slept when it started must not
-// see it go back.
+// Monotonic returns the clock in nanoseconds, starting at one hour: it must not go back for a plugin that slept when
+// it started.
 func (j *Journal) Monotonic() int64 {
 	j.now += int64(tick)
 	return int64(time.Hour) + j.now
 }
 
-// Sleep moves the clock on, and returns how long to wait for it: what was waited for before is not
-// waited for again.
+// Sleep advances the clock, and returns the time to wait. Waits of an earlier run are not repeated.
 func (j *Journal) Sleep(d time.Duration) time.Duration {
 	d = min(max(d, 0), maxSleep)
 	j.now += int64(d)
@@ -31,8 +29,8 @@ func (j *Journal) Sleep(d time.Duration) time.Duration {
 	return d
 }
 
-// maxSleep keeps the clock within its range. No call lasts as long.
+// maxSleep keeps the clock in range. No call lasts as long.
 const maxSleep = 30 * 24 * time.Hour
 
-// Read fills p with the call's own random bytes. It never fails.
+// Read fills p with deterministic random bytes of the call. It never fails.
 func (j *Journal) Read(p []byte) (int, error) { return j.random.Read(p) }

@@ -11,16 +11,16 @@ import (
 // format is the first byte of an encoded journal.
 const format = 1
 
-// entryOverhead is what an entry has beside its texts, at most, in bytes.
+// entryOverhead bounds the encoded size of an entry without its texts, in bytes.
 const entryOverhead = 16
 
 var errFormat = errors.New("not a journal")
 
-// Append appends the journal to dst:
+// Append appends the encoded journal to dst:
 //
 //	1 · seed [32] · base · binding · count · count × (family · request [12] · at · how · outcome · did)
 //
-// Numbers are varints, texts have their length before them.
+// Numbers are varints, and texts are prefixed by their length.
 func (j *Journal) Append(dst []byte) []byte {
 	dst = append(append(dst, format), j.seed[:]...)
 	dst = binary.AppendVarint(dst, j.base)
@@ -39,8 +39,7 @@ func appendText(dst, p []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(p))), p...)
 }
 
-// Decode reads what Append wrote. The journal replays from its first entry on, and shares memory with
-// data.
+// Decode decodes a journal. It replays from its first entry, and shares memory with data.
 func Decode(data []byte) (*Journal, error) {
 	r := reader{data: data}
 	j := &Journal{real: time.Now}
@@ -69,7 +68,7 @@ func Decode(data []byte) (*Journal, error) {
 	return j, nil
 }
 
-// reader takes an encoded journal apart. After the first thing that is not there all is empty.
+// reader decodes a journal. After the first missing field, every read is empty.
 type reader struct {
 	data []byte
 	bad  bool

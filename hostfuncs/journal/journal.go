@@ -1,22 +1,21 @@
-// Package journal keeps what a call was answered, so that the call can be run again from its start and
-// see the same world up to the place where it stopped.
+// Package journal records the host function results of a call, so that the call can be replayed from its start to the
+// point where it stopped.
 //
 //	first run:  fetch ── record ── fetch ── record ── question ── open ── the run ends
 //	second run: fetch ◀─ replay    fetch ◀─ replay    question ── record ── fetch ── record …
 //
-// A guest that is in the middle of its work asks a person something. The host ends the run, puts the
-// journal away, and when the answer is there runs the guest anew. Whatever it asked for before is
-// answered from the journal, in the same order; nothing happens twice. Time and randomness are the
-// journal's too, so that the guest takes the same way: Clock moves with entries and sleeps alone, and
-// Random begins with the same seed. A guest that asks for something else than before gets a
-// *DivergedError, which names the first call that differs.
+// When a guest asks a person something, the host ends the run and stores the journal. When the answer arrives, the
+// host runs the guest again. Earlier requests are answered from the journal, in the same order, so that no effect
+// happens twice. The journal also supplies time and randomness, which makes the guest deterministic: the clock
+// advances only with entries, sleeps and its own reads, and the random bytes come from the same seed. A guest that
+// makes a different request gets a *DivergedError, which names the first call that differs.
 //
-// A journal can be kept while its call runs, so that the call can be run again when its process was killed:
-// Keep has it written down in parts, and Continue puts the parts together. Begin notes a request that changes
-// something before it is sent. One that has no outcome may or may not have happened: who runs the call again
-// gets an *UnknownError there, and nothing is sent a second time unless Retry says so.
+// A journal can be persisted while its call runs, so that the call can be repeated after its process was killed: Keep
+// writes it in parts, and Continue restores it from them. Begin records a request with side effects before it is
+// sent. If such a request has no outcome, its effect is unknown: the next run gets an *UnknownError there, and the
+// request is not sent again unless Retry allows it.
 //
-// The package knows nothing of what the entries mean.
+// Entries are opaque to the package.
 package journal
 
 import (
@@ -31,26 +30,26 @@ import (
 	"time"
 )
 
-// MaxSize bounds what a journal holds, in bytes. Beyond it the call goes on, and cannot be replayed.
+// MaxSize bounds a journal, in bytes. Beyond it the call continues, but cannot be replayed.
 const MaxSize = 1 << 20
 
-// maxEntries bounds the entries: a loop that looks at a file must not fill the memory.
+// maxEntries bounds the entries, and so the memory of a loop of small requests.
 const maxEntries = 64 << 10
 
-// ErrFull says that the call did more before a question than a journal holds.
+// ErrFull is returned if a call exceeded the journal before it asked a question.
 var ErrFull = fmt.Errorf("the call did too much before it asked: more than %d bytes of answers", MaxSize)
 
-// ErrOther says that a journal was kept under another plugin, or under other grants.
+// ErrOther is returned if a journal was bound to another plugin, or to other grants.
 var ErrOther = errors.New("the plugin or its grants are others now")
 
-// ErrChanged says that what the guest looked at before is not the same any more.
+// ErrChanged is returned if files or keys that the guest observed have changed.
 var ErrChanged = errors.New("files or keys that the call had read have changed since it asked")
 
-// DivergedError says that a guest did something else when it was run again.
+// DivergedError reports that a replayed guest made a different request.
 type DivergedError struct {
-	Index     int    // of the call that differs, 1 for the first
-	Was, Is   string // what was asked then, and now
-	Different bool   // the same was asked, with other contents
+	Index     int    // number of the differing call, from 1
+	Was, Is   string // the request then and now
+	Different bool   // same request, different contents
 }
 
 // Error names the call.
@@ -61,10 +60,10 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("its call %d is %s when it is run again, and was %s", e.Index, e.Is, e.Was)
 }
 
-// hash tells two requests from each other; it stays within sealed state, so it need not be long.
+// hash identifies a request. It stays within sealed state, so that 12 bytes suffice.
 type hash [12]byte
 
-// sum makes the identity of a request of its parts.
+// sum hashes the parts of a request.
 func sum(parts [][]byte) (h hash) {
 	s := sha256.New()
 	for _, p := range parts {
@@ -75,63 +74,63 @@ func sum(parts [][]byte) (h hash) {
 	return h
 }
 
-// entry is one thing that was asked and answered.
+// entry is one request with its outcome.
 type entry struct {
 	family  string
 	request hash
-	at      int64 // the clock after it, nanoseconds since base
+	at      int64 // clock after it, in nanoseconds since base
 	how     how
-	outcome []byte // of one that has begun: what it is, for people
-	did     []byte // what it changed, for people, a line each
+	outcome []byte // in state begun: its description for people
+	did     []byte // its changes, for people, one line each
 }
 
-// how an entry stands.
+// how is the state of an entry.
 type how byte
 
 const (
 	answered how = iota
-	open         // not answered: where the run ended
-	begun        // perhaps performed: its outcome is not there
+	open         // unanswered: the run ended here
+	begun        // perhaps performed: its outcome is missing
 	lost         // the journal was full here
 )
 
-// Journal is what one call was answered. It serves one guest, on one goroutine.
+// Journal records one call. It serves one guest, on one goroutine.
 type Journal struct {
 	seed    [32]byte
-	base    int64  // when the call began, nanoseconds since 1970
-	binding []byte // of what it was kept under
+	base    int64  // start of the call, in nanoseconds since 1970
+	binding []byte // identity of the plugin and grants it is bound to
 	entries []entry
-	next    int // the entry that is replayed next
+	next    int // index of the entry to be replayed next
 	size    int
 	full    bool
-	dropped int         // entries that there is no room for
-	seen    gohash.Hash // of what was observed since the last entry
-	looks   int         // how often
-	did     []string    // what the request that is performed changes
+	dropped int         // entries that exceeded the bounds
+	seen    gohash.Hash // hash of the observations since the last entry
+	looks   int         // their number
+	did     []string    // changes of the request in progress
 
-	write func(part []byte) error // nil: it is not kept while the call runs
-	saved int                     // entries that were written
+	write func(part []byte) error // nil: not persisted while the call runs
+	saved int                     // number of entries written
 
-	now    int64 // the clock, nanoseconds since base
+	now    int64 // the clock, in nanoseconds since base
 	real   func() time.Time
 	random *rand.ChaCha8
 }
 
-// New returns the journal of a call that begins now. It is of no use before Bind.
+// New returns the journal of a call that begins now. Bind must be called before use.
 func New() *Journal { return &Journal{real: time.Now} }
 
-// begin makes what only a call needs that may be run again.
+// begin initializes the state that only a replayable call needs.
 func (j *Journal) begin() {
 	j.base = j.real().UnixNano()
 	cryptorand.Read(j.seed[:])
 	j.random = rand.NewChaCha8(j.seed)
 }
 
-// Bound reports whether the journal was kept already.
+// Bound reports whether Bind has been called.
 func (j *Journal) Bound() bool { return j.binding != nil }
 
-// Bind begins a new journal and ties it to what it is kept under. One that was kept under something else
-// answers ErrOther.
+// Bind starts a new journal with a binding, the identity of plugin and grants. For a stored journal with a different
+// binding it returns ErrOther.
 func (j *Journal) Bind(binding []byte) error {
 	if j.binding == nil {
 		j.binding = binding
@@ -144,14 +143,15 @@ func (j *Journal) Bind(binding []byte) error {
 	return nil
 }
 
-// Replaying reports whether the guest is still where it was before: what it says now was said already.
+// Replaying reports whether entries remain to be replayed. Guest output during replay repeats that of the earlier
+// run.
 func (j *Journal) Replaying() bool { return j.next < len(j.entries) }
 
-// observations is the family of entries that stand for everything that was observed between two others.
+// observations is the family of entries that summarize all observations between two other entries.
 const observations = "looking at files and keys"
 
-// Observe takes in what the guest saw of something that is looked at again when the call runs again, in
-// place of keeping it: its contents must be the same then.
+// Observe adds content that the guest reads again on replay. The journal keeps only a hash, and replay fails if the
+// content has changed.
 func (j *Journal) Observe(parts ...[]byte) {
 	if j.seen == nil {
 		j.seen = sha256.New()
@@ -161,7 +161,7 @@ func (j *Journal) Observe(parts ...[]byte) {
 	j.looks++
 }
 
-// look makes an entry of what was observed, or holds it against the one that is there.
+// look records the observations as an entry, or compares them with the recorded one.
 func (j *Journal) look() error {
 	if j.looks == 0 {
 		return nil
@@ -183,9 +183,8 @@ func (j *Journal) look() error {
 	return nil
 }
 
-// Next looks for the answer to a request, of which family is the name. If replay is true the outcome is
-// what was recorded; else the request is to be performed, and then recorded. The error is a
-// *DivergedError or ErrChanged.
+// Next looks up the outcome of a request. family is its kind. If replay is true, outcome is the recorded one.
+// Otherwise the request is to be performed, and then recorded. The error is a *DivergedError or ErrChanged.
 func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay bool, err error) {
 	if err := j.look(); err != nil || !j.Replaying() {
 		return nil, false, err
@@ -195,7 +194,7 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 		return nil, false, &DivergedError{Index: j.next + 1, Was: e.family, Is: family, Different: e.family == family}
 	}
 	switch e.how {
-	case open: // the run goes on from here
+	case open: // the run continues from here
 		j.cut()
 		return nil, false, nil
 	case begun:
@@ -206,10 +205,10 @@ func (j *Journal) Next(family string, request ...[]byte) (outcome []byte, replay
 	return e.outcome, true, nil
 }
 
-// Upcoming reports whether this request is the one that is replayed next.
+// Upcoming reports whether this request is the next to be replayed.
 func (j *Journal) Upcoming(family string, request ...[]byte) bool {
 	at := j.next
-	if j.looks > 0 { // which are an entry of their own, before it
+	if j.looks > 0 { // they are a separate entry, before it
 		if at == len(j.entries) || j.entries[at].family != observations {
 			return false
 		}
@@ -218,7 +217,7 @@ func (j *Journal) Upcoming(family string, request ...[]byte) bool {
 	return at < len(j.entries) && j.entries[at].family == family && j.entries[at].request == sum(request)
 }
 
-// Record keeps the outcome of a request that was performed.
+// Record stores the outcome of a performed request.
 func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
 	j.now = max(j.now, j.real().UnixNano()-j.base)
 	began := j.last() == begun
@@ -229,11 +228,11 @@ func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
 	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome, did: []byte(strings.Join(j.did, "\n"))})
 	j.did = nil
 	if began {
-		_ = j.save() // or with the next part: until then the outcome counts as unknown
+		_ = j.save() // on failure, retried with the next part: until then the outcome counts as unknown
 	}
 }
 
-// Open keeps the request at which the run ends. The error is ErrFull if the journal cannot be used.
+// Open records the request at which the run ends. The error is ErrFull if the journal is unusable.
 func (j *Journal) Open(family string, request ...[]byte) error {
 	j.add(entry{family: family, request: sum(request), at: j.now, how: open})
 	if j.full {
@@ -242,8 +241,8 @@ func (j *Journal) Open(family string, request ...[]byte) error {
 	return nil
 }
 
-// Does notes what the request that is being performed is about to change, in a line for people. A journal that is kept
-// has it on the disk then. An error means that it could not be written down.
+// Does records an upcoming change of the request in progress, as a line for people. A persisted journal is on disk
+// when it returns. The error reports that the write failed.
 func (j *Journal) Does(what string) error {
 	what = strings.ReplaceAll(what, "\n", " ")
 	if e := j.begun(); e != nil && j.write != nil && string(e.outcome) != what {
@@ -260,7 +259,7 @@ func (j *Journal) Does(what string) error {
 
 var errNote = errors.New("what a request changes cannot be written down")
 
-// begun is the last entry, if it has no outcome yet; nil if it has.
+// begun returns the last entry if its outcome is missing, or else nil.
 func (j *Journal) begun() *entry {
 	if j.last() != begun {
 		return nil
@@ -268,10 +267,10 @@ func (j *Journal) begun() *entry {
 	return &j.entries[len(j.entries)-1]
 }
 
-// Undoes takes back what Does noted last, where it came to nothing.
+// Undoes removes the last record of Does, whose change did not happen.
 func (j *Journal) Undoes() { j.did = j.did[:max(0, len(j.did)-1)] }
 
-// Done lists what this run and those before it have changed or begun to change.
+// Done lists the changes that this run and earlier ones made or began.
 func (j *Journal) Done() (all []string) {
 	for _, e := range j.entries {
 		switch {
@@ -304,10 +303,10 @@ func (j *Journal) add(e entry) {
 	j.next = len(j.entries)
 }
 
-// Size is how many bytes Append writes, or a few less than this number.
+// Size is a tight upper bound of the bytes that Append writes.
 func (j *Journal) Size() int { return j.size + len(j.seed) + len(j.binding) + 2*entryOverhead }
 
-// Reserve tells how many bytes more an outcome may have.
+// Reserve returns the remaining room for an outcome, in bytes.
 func (j *Journal) Reserve() int {
 	if j.full {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// UnknownError says that the process of a call ended while it performed something, so that nobody knows
-// whether it happened.
+// UnknownError reports that the process of a call ended during a request with side effects, so that its effect is
+// unknown.
 type UnknownError struct {
-	What string // as it was given to Begin
+	What string // description passed to Begin
 }
 
 // Error names the request.
@@ -19,7 +19,7 @@ func (e *UnknownError) Error() string {
 	return e.What + " was under way when the host went away, and its outcome is not known"
 }
 
-// unknown is the error of an entry that has begun.
+// unknown returns the error of an entry in state begun.
 func (e *entry) unknown() *UnknownError {
 	what := string(e.outcome)
 	if len(e.did) > 0 {
@@ -28,8 +28,8 @@ func (e *entry) unknown() *UnknownError {
 	return &UnknownError{What: what}
 }
 
-// Keep has the journal written down from now on, before anything begins that changes something and when its
-// outcome is there. Write gets the parts in order, and returns when they would be found after a crash.
+// Keep persists the journal from now on: before each request with side effects, and after its outcome. write receives
+// the parts in order, and must return only when they are durable.
 func (j *Journal) Keep(write func(part []byte) error) {
 	j.write, j.saved = write, len(j.entries)
 	if j.last() == begun {
@@ -37,11 +37,11 @@ func (j *Journal) Keep(write func(part []byte) error) {
 	}
 }
 
-// Kept reports whether the journal is written down while the call runs.
+// Kept reports whether the journal is persisted while the call runs.
 func (j *Journal) Kept() bool { return j.write != nil }
 
-// Continue takes in the parts that were kept of a run of this journal. The error is ErrFull if that run did
-// more than a journal holds.
+// Continue adds the persisted parts of an earlier run of this journal. The error is ErrFull if that run exceeded the
+// journal.
 func (j *Journal) Continue(parts [][]byte) error {
 	for _, raw := range parts {
 		p, err := Decode(raw)
@@ -58,7 +58,7 @@ func (j *Journal) Continue(parts [][]byte) error {
 			if e.how == lost {
 				return ErrFull
 			}
-			if how := j.last(); how == open || how == begun { // what came of it
+			if how := j.last(); how == open || how == begun { // how it ended
 				j.next = len(j.entries) - 1
 				j.cut()
 			}
@@ -71,8 +71,8 @@ func (j *Journal) Continue(parts [][]byte) error {
 	return nil
 }
 
-// Begin notes that a request is about to be performed that changes something; what says it to people. It is
-// to be recorded when its outcome is there. An error means that this could not be written down.
+// Begin records a request with side effects before it is performed. what describes it to people. Record must follow
+// with its outcome. The error reports that the write failed.
 func (j *Journal) Begin(what, family string, request ...[]byte) error {
 	if j.write == nil {
 		return nil
@@ -90,15 +90,14 @@ func (j *Journal) Begin(what, family string, request ...[]byte) error {
 	return nil
 }
 
-// Retry takes back what has begun and has no outcome, where an UnknownError came of it: it is to be performed
-// again.
+// Retry removes a begun entry without outcome, after an UnknownError: the request is performed again.
 func (j *Journal) Retry() {
 	if j.Replaying() && j.entries[j.next].how == begun {
 		j.cut()
 	}
 }
 
-// Unfinished is what has begun and has no outcome; empty if there is nothing.
+// Unfinished returns the begun entry without outcome. It is empty if there is none.
 func (j *Journal) Unfinished() (family, what string) {
 	if j.last() != begun {
 		return "", ""
@@ -107,14 +106,14 @@ func (j *Journal) Unfinished() (family, what string) {
 	return e.family, string(e.outcome)
 }
 
-// Key is a name for the request that is performed next: the same whenever it is, and told by nobody else.
+// Key returns an idempotency key for the next request. It is stable across runs and unguessable.
 func (j *Journal) Key() string {
 	mac := hmac.New(sha256.New, j.seed[:])
 	mac.Write(binary.AppendUvarint([]byte("request "), uint64(j.dropped+j.next)))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// last is how the last entry stands; answered if there is none.
+// last returns the state of the last entry, or answered if there is none.
 func (j *Journal) last() how {
 	if len(j.entries) == 0 {
 		return answered
@@ -131,7 +130,7 @@ func (j *Journal) cut() {
 	j.saved = min(j.saved, j.next)
 }
 
-// save writes what was not written yet. One that has begun is written again with its outcome.
+// save writes the entries that are not written yet. A begun entry is written again with its outcome.
 func (j *Journal) save() error {
 	if j.write == nil || j.saved < 0 {
 		return nil
@@ -147,7 +146,7 @@ func (j *Journal) save() error {
 	}
 	switch {
 	case j.full:
-		j.saved = -1 // nothing more is of use
+		j.saved = -1 // no later part is usable
 	case j.last() == begun:
 		j.saved = len(j.entries) - 1
 	default:

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// workspace is the word for the operator's folder, and seen is where plugins see it.
+// workspace is the name of the operator's workspace folder in lines, and seen is its path inside plugins.
 const (
 	workspace = "{workspace}"
 	seen      = "/workspace"
 )
 
-// fileLines proposes lines for "read ~/work/a/b". What is not bound is spelled out: of a folder that an argument names,
-// with all below it.
+// fileLines proposes lines for "read ~/work/a/b". Parts that follow no argument stay literal. A folder that an
+// argument names is granted with everything below it.
 func fileLines(rest string, places Places, values []value) (all []string) {
 	var spelled []string
 	op, name, _ := strings.Cut(rest, " ")
@@ -37,7 +37,7 @@ func fileLines(rest string, places Places, values []value) (all []string) {
 		}
 		binding, end := "{"+v.name+":path}", at+len(want)
 		switch {
-		case isWhole(want): // whole paths bind behind the folder they lie in
+		case isWhole(want): // whole paths bind together with the folder that contains them
 			at = end - 1
 		case len(want) == 1:
 			binding = "{" + v.name + "}"
@@ -63,7 +63,7 @@ func fileLines(rest string, places Places, values []value) (all []string) {
 	return all
 }
 
-// escape and unescape turn a step of a path into what a line has for it, and back.
+// escaped and unescape convert a path segment to the form of a line, and back.
 func escaped(name string) string {
 	head, rest, below := strings.Cut(name, "/")
 	if !below {
@@ -79,7 +79,7 @@ func unescape(s string) string {
 	return strings.NewReplacer("{*}", "*", "{{}", "{", "{}}", "}", "{ }", " ").Replace(s)
 }
 
-// plainPath is the path that a literal line names.
+// plainPath returns the path of a literal line.
 func plainPath(name, home string) string {
 	name = unescape(name)
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -88,7 +88,7 @@ func plainPath(name, home string) string {
 	return name
 }
 
-// inWorkspace writes a path below the workspace as lines do.
+// inWorkspace converts a path below the workspace to the form of lines.
 func (p Places) inWorkspace(name string) (string, bool) {
 	if p.Workspace == "" {
 		return name, false
@@ -97,7 +97,7 @@ func (p Places) inWorkspace(name string) (string, bool) {
 	return strings.TrimSuffix(workspace+"/"+rest, "/"), ok
 }
 
-// whole is the path that a line has, as one of the host.
+// whole converts a path of a line to a host path.
 func (p Places) whole(name string) string {
 	if rest, ok := strings.CutPrefix(name, workspace); ok {
 		return p.Workspace + rest
@@ -108,8 +108,8 @@ func (p Places) whole(name string) string {
 	return name
 }
 
-// wide reports whether a folder is one that no value of a call is bound in: the root, the folders right below it, the
-// system's, the home, and what is above and beside it. Whoever calls would choose among all files.
+// wide reports whether a folder is too broad to bind a call's value in: the root and the folders directly below it,
+// system folders, the home folder, and its parents and siblings. There, the caller could choose among all files.
 func (p Places) wide(folder string) bool {
 	at, home, work := folderAt(p.whole(folder)), folderAt(p.Home), folderAt(p.Workspace)
 	switch {
@@ -125,7 +125,7 @@ func (p Places) wide(folder string) bool {
 
 func folderAt(name string) string { return path.Clean(filepath.ToSlash(name)) }
 
-// isSystem reports whether a folder right below the root belongs to an operating system.
+// isSystem reports whether a folder directly below the root belongs to an operating system.
 func isSystem(name string) bool {
 	return strings.HasPrefix(name, "lib") || slices.Contains([]string{
 		"etc", "usr", "bin", "sbin", "boot", "dev", "proc", "sys", "run", "root", "var", "snap", "nix", "gnu",
@@ -133,8 +133,8 @@ func isSystem(name string) bool {
 	}, strings.ToLower(name))
 }
 
-// short writes a value of the call as the path that it is in lines: below the workspace, as the plugin sees that or
-// not, or below the home.
+// short converts an argument value to a path as in lines: below the workspace, given as a host or plugin path, or
+// below the home folder.
 func (p Places) short(name string) string {
 	if in, ok := p.inWorkspace(plainPath(name, p.Home)); ok {
 		return in
@@ -148,10 +148,10 @@ func (p Places) short(name string) string {
 	return name
 }
 
-// isWhole reports whether the steps are those of a whole path, not of one below a folder.
+// isWhole reports whether the segments form a whole path, not one relative to a folder.
 func isWhole(steps []string) bool { return steps[0] == "" || steps[0] == "~" || steps[0] == workspace }
 
-// indexOf finds steps in a path: whole paths at its beginning, others behind the first step.
+// indexOf finds segments in a path: a whole path only at its beginning, others after the first segment.
 func indexOf(segments, want []string) int {
 	if isWhole(want) {
 		if (len(want) > 1 || want[0] == workspace) && len(want) <= len(segments) && slices.Equal(segments[:len(want)], want) {

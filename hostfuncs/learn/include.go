@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// maxCompared bounds the lines that are compared each with each; nobody reads more.
+// maxCompared bounds the pairwise comparison of lines. A person reads no more.
 const maxCompared = 512
 
-// compared is a need with its line as it was read: by itself, and with any value in place of its bindings.
+// compared is a need with its parsed line: as it is, and with its bindings replaced by wildcards.
 type compared struct {
 	Need
 	line      grant.Grant
@@ -33,7 +33,7 @@ func comparing(n Need) compared {
 	return c
 }
 
-// withoutIncluded leaves out lines that say nothing beside another one, which takes over their calls.
+// withoutIncluded drops lines that another line covers, and adds their calls to that one.
 func withoutIncluded(needs []Need, places Places) []Need {
 	if len(needs) > maxCompared {
 		return needs
@@ -60,9 +60,8 @@ func withoutIncluded(needs []Need, places Places) []Need {
 	return out
 }
 
-// includes reports whether c allows what m does: to write is to read, a path of several steps may have one, a star
-// stands for many. A line that was guessed from a refusal is included if the call's argument may have been what
-// refused it.
+// includes reports whether c covers m: write includes read, a path of several segments may have one, and a star
+// matches many. A line guessed from a denial is covered if the argument in it may have caused the denial.
 func (c *compared) includes(m *compared, places Places) bool {
 	own, name, file := fileLine(c.Line)
 	if op, other, ok := fileLine(m.Line); ok && file && (op == own || op == "read") && (name == other || name == other+"/**") {
@@ -85,7 +84,7 @@ var (
 	withAddress = regexp.MustCompile(`\{args\.[^}]*:url\}( \{within: .*)?`)
 )
 
-// anyValue is the pattern for whatever value a binding may have.
+// anyValue returns the wildcard for any value of a binding.
 func anyValue(binding string) string {
 	if strings.Contains(binding, ":") {
 		return "**"
@@ -93,11 +92,11 @@ func anyValue(binding string) string {
 	return "*"
 }
 
-// placed writes the workspace as a folder, which it is on both sides.
+// placed replaces the workspace by its path inside plugins.
 func placed(line string) string { return strings.Replace(line, " "+workspace, " "+seen, 1) }
 
-// withoutPassed leaves out folders that follow no argument and were refused alone, where the same tool needed
-// something below: whoever goes there may pass.
+// withoutPassed drops folders that follow no argument and were denied alone, if the same tool needed something below
+// them: a grant below a folder allows traversing it.
 func withoutPassed(needs []Need, places Places) []Need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n Need) bool {
 		op, name, ok := fileLine(n.Line)
@@ -108,8 +107,8 @@ func withoutPassed(needs []Need, places Places) []Need {
 	})
 }
 
-// Needed leaves out of what one call did the files that were only looked for on the way to others: the folders above
-// one, and its name in those folders. What leads to something that is granted can be passed without a line.
+// Needed drops files that one call only probed on the way to others: the parent folders of a path, and its name in
+// them. A granted path can be traversed to without a line.
 func Needed(call []Need, places Places) []Need {
 	return slices.DeleteFunc(slices.Clone(call), func(n Need) bool {
 		op, name, ok := fileLine(n.Line)

@@ -1,14 +1,11 @@
-// Package learn finds what a plugin needs from what its calls did: for each effect the line that would allow
-// it, with the arguments of the call in the places that they fill, and for many such lines the fewest that say
-// the same.
+// Package learn infers least-privilege grants from the effects of a plugin's calls. It proposes lines for each
+// effect, with the call's arguments as bindings, and merges many lines into the fewest that cover them.
 //
 //	net: GET https://api.example.com/repos/me/x      in a call of {"owner": "me", "repo": "x"}
 //	net: GET https://api.example.com/repos/{args.owner}/{args.repo}
 //
-// Values of arguments are compared, and a line holds names where a value was. This package only proposes lines;
-// whoever has the effect asks the grants whether a line covers it.
-//
-// This package is internal to Sallyport: it is not promised to others.
+// Argument values are compared with effects, and lines contain the arguments' names in place of the values. This
+// package only proposes lines. The caller checks whether a line covers the effect.
 package learn
 
 import (
@@ -21,20 +18,20 @@ import (
 )
 
 const (
-	// maxValues bounds the values of a call that are looked for in an effect.
+	// maxValues bounds the argument values of a call that are searched for in an effect.
 	maxValues = 64
-	// maxDepth bounds how deep they are looked for; tools with deeper arguments are unheard of.
+	// maxDepth bounds the nesting of those arguments. Real tools need less.
 	maxDepth = 4
 )
 
-// Places are the folders that lines have words for; empty is none.
+// Places are the host folders that have names in lines. Empty fields are unset.
 type Places struct {
 	Home      string // ~
-	Workspace string // {workspace}, absolute
+	Workspace string // {workspace}, an absolute path
 }
 
-// Lines proposes lines for the effect that a literal line covers, in a call with these arguments: those that
-// follow the arguments most closely first, the literal one last.
+// Lines proposes lines for the effect of a literal line, in a call with these arguments: those with the most bindings
+// first, the literal one last.
 func Lines(literal string, places Places, arguments json.RawMessage) []string {
 	family, rest, _ := strings.Cut(literal, ": ")
 	values := valuesOf(arguments)
@@ -48,13 +45,13 @@ func Lines(literal string, places Places, arguments json.RawMessage) []string {
 	return append(all, literal)
 }
 
-// value is one argument of a call that has a place in a line.
+// value is one argument of a call that can be bound in a line.
 type value struct {
 	name string // args.owner, args.files.*
 	text string
 }
 
-// valuesOf lists texts and whole numbers. A boolean is left out: that a word "true" came from there is chance.
+// valuesOf lists strings and integers. Booleans are omitted: a match with "true" is a coincidence.
 func valuesOf(arguments json.RawMessage) []value {
 	var found []value
 	gather("args", arguments, maxDepth, &found)
@@ -91,13 +88,13 @@ func gather(name string, raw json.RawMessage, depth int, found *[]value) {
 	}
 }
 
-// Names tells which argument of a call has a text as its value, as lines write it: {args.owner}.
+// Names returns a lookup from a text to the argument of a call with that value, in the form of lines: {args.owner}.
 func Names(arguments json.RawMessage) func(text string) (binding string, ok bool) {
 	values := valuesOf(arguments)
 	return func(text string) (string, bool) { return named(values, text, "") }
 }
 
-// named is the binding of the first value that is a text; as is its form: "", ":host".
+// named returns the binding of the first value equal to text. as is its form: "", ":host".
 func named(values []value, text, as string) (string, bool) {
 	i := slices.IndexFunc(values, func(v value) bool { return v.text == text })
 	if i < 0 {

@@ -10,26 +10,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// Need is one line that calls needed.
+// Need is one line that calls needed, with its use.
 type Need struct {
 	Line    string
-	Call    string // the first that needed it
-	Tool    string // what was called then
-	Used    int    // how often it was allowed
-	Refused int    // how often it was not
-	Tried   int    // how often it was allowed in a call that only tries, so that nothing was done
-	// Spare says that it was refused, and that each call which was refused it succeeded all the same.
+	Call    string // ID of the first call that needed it
+	Tool    string // tool of that call
+	Used    int    // times allowed
+	Refused int    // times denied
+	Tried   int    // times allowed in a dry run, without effect
+	// Spare reports that it was denied, and that each such call succeeded all the same.
 	Spare bool
-	// Guessed says that only the refusal is known, not whether the effect followed an argument.
+	// Guessed reports that only the denial is known, not whether the effect followed an argument.
 	Guessed bool
 }
 
-// crowd is how many lines that differ in their last segment alone become one with a star: a plugin that reads
-// so many files of a folder reads the folder.
+// crowd is the number of lines, differing only in their last segment, that merge into one with a star: a plugin that
+// reads as many files of a folder reads the folder.
 const crowd = 8
 
-// Merge joins needs, the oldest first, into the fewest lines that cover them all, sorted. What one of the plugin's lines
-// allows already is not joined into what none of them allows; nil is no lines.
+// Merge joins needs, oldest first, into the fewest lines that cover them all, sorted. A line that the plugin's lines
+// already allow is not merged into a broader one that they do not. lines may be nil.
 func Merge(needs []Need, places Places, lines *grant.Set) []Need {
 	m := merging{places, lines}
 	needs = group(needs, func(n Need) string { return n.Line }, nil)
@@ -42,14 +42,14 @@ func Merge(needs []Need, places Places, lines *grant.Set) []Need {
 	return needs
 }
 
-// add takes the calls of another need into one.
+// add adds the calls of another need.
 func (n *Need) add(other Need) {
 	n.Used, n.Refused, n.Tried = n.Used+other.Used, n.Refused+other.Refused, n.Tried+other.Tried
 	n.Spare, n.Guessed = n.Spare && other.Spare, n.Guessed && other.Guessed
 }
 
-// group makes one need of those with the same key; line says which line that has, "" leaves them alone, and a nil
-// line takes the first's. What has no key stays.
+// group merges needs with equal keys. line returns the merged line, or "" to leave them separate. A nil line keeps
+// the first need's line. Needs with an empty key stay.
 func group(needs []Need, key func(Need) string, line func([]Need) string) []Need {
 	groups := map[string][]Need{}
 	var out []Need
@@ -80,8 +80,8 @@ func group(needs []Need, key func(Need) string, line func([]Need) string) []Need
 	return out
 }
 
-// pathBinding is what follows the literal folder of an fs line with a {…:path} in it, with the operation, and the line
-// of the plugin that allows it.
+// pathBinding returns the key of an fs line with a {…:path} binding: the part after the literal folder, the
+// operation, and the index of the plugin's line that allows it.
 func (m *merging) pathBinding(n Need) string {
 	op, name, ok := fileLine(n.Line)
 	at := strings.Index(name, "/{args.")
@@ -91,13 +91,13 @@ func (m *merging) pathBinding(n Need) string {
 	return op + name[at:] + " " + strconv.Itoa(m.allowing(n.Line))
 }
 
-// merging is what lines are joined by.
+// merging is the state of one Merge.
 type merging struct {
 	places Places
 	lines  *grant.Set
 }
 
-// stays is the joined line; "" if some of what it joins is allowed by a line of the plugin, and all of it by none.
+// stays returns the merged line, or "" if the plugin's lines allow some of its parts but not the whole.
 func (m *merging) stays(same []Need, joined string) string {
 	if joined == "" || m.allowed(joined) || !slices.ContainsFunc(same, func(n Need) bool { return m.allowed(n.Line) }) {
 		return joined
@@ -107,12 +107,12 @@ func (m *merging) stays(same []Need, joined string) string {
 
 func (m *merging) allowed(line string) bool { return m.allowing(line) >= 0 }
 
-// allowing is the first line of the plugin that allows all that a line does; -1 if there is none.
+// allowing returns the index of the first line of the plugin that covers a line, or -1.
 func (m *merging) allowing(line string) int {
 	return slices.IndexFunc(m.lines.Grants(), func(g grant.Grant) bool { return m.places.spans(g, line) })
 }
 
-// spans reports whether a line allows all that another one does, whatever a call's values are.
+// spans reports whether a line covers another for all argument values.
 func (p Places) spans(g grant.Grant, line string) bool {
 	other, err := grant.ParseLine(line)
 	if err != nil {
@@ -122,7 +122,7 @@ func (p Places) spans(g grant.Grant, line string) bool {
 	return both[0].Spans(both[1], grant.Places{Home: p.Home})
 }
 
-// allOfFolder is the line of a folder of which there is a crowd; "" if there is none.
+// allOfFolder returns the wildcard line of a folder with a crowd of lines, or "".
 func (m *merging) allOfFolder(same []Need) string {
 	all := folderOf(same[0])
 	if _, name, file := fileLine(strings.TrimSuffix(all, "/*")); len(same) <= crowd || file && m.places.wide(name) {
@@ -131,7 +131,8 @@ func (m *merging) allOfFolder(same []Need) string {
 	return m.stays(same, all)
 }
 
-// commonFolder is the line of the deepest folder that all lie in; "" if that is the root, the home, or above it.
+// commonFolder returns the line of the deepest common folder, or "" if that is the root, the home folder, or above
+// it.
 func (m *merging) commonFolder(same []Need) string {
 	var common []string
 	for i, n := range same {
@@ -160,7 +161,7 @@ func fileLine(line string) (op, name string, ok bool) {
 	return op, name, ok
 }
 
-// folderOf is a literal line with a star for its last segment; a lone ? behind that stays.
+// folderOf returns a literal line with a star as its last segment. A lone trailing ? stays.
 func folderOf(n Need) string {
 	net, file := strings.HasPrefix(n.Line, "net: "), strings.HasPrefix(n.Line, "fs: ")
 	line, end := n.Line, ""
@@ -174,7 +175,7 @@ func folderOf(n Need) string {
 	return line[:at] + "/*" + end
 }
 
-// withoutMethods is a net line as it is for any method, where they can be joined.
+// withoutMethods returns a net line without its methods, as a key for merging methods.
 func withoutMethods(n Need) string {
 	rest, ok := strings.CutPrefix(n.Line, "net: ")
 	_, address, found := strings.Cut(rest, " ")
@@ -194,7 +195,7 @@ func allMethods(same []Need) string {
 	return "net: " + strings.Join(slices.Compact(methods), ",") + " " + withoutMethods(same[0])
 }
 
-// withoutPlaces is a line as it is for any of the places that it is cut to; "" if it is cut to none.
+// withoutPlaces returns a line without its within option, or "" if it has none.
 func withoutPlaces(n Need) string {
 	head, _, cut := strings.Cut(n.Line, withinStart)
 	if !cut {
@@ -203,7 +204,7 @@ func withoutPlaces(n Need) string {
 	return head
 }
 
-// allPlaces is the line for all of the places, or where there is a crowd of them, for any.
+// allPlaces returns the line for all the places, or for any if there is a crowd of them.
 func (m *merging) allPlaces(same []Need) string {
 	var places []string
 	for _, n := range same {

@@ -39,8 +39,8 @@ func netLines(rest string, values []value) (all []string) {
 	return append(all, "net: "+method+" "+scheme+"://"+host+where)
 }
 
-// public reports whether a host does not say by itself that it is an address. Those are named one by one: what follows
-// an argument there reaches whatever else this machine or its network serves.
+// public reports whether a host is not recognizably an IP address or a local name. Others are granted one by one: a
+// binding there could reach any other service of this machine or its network.
 func public(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -50,7 +50,7 @@ func public(host string) bool {
 	return err != nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
-// The option by which an address of the call is cut to some places, as lines have it.
+// Delimiters of the option that restricts an address argument to some places, in the form of lines.
 const withinStart, withinEnd = " {within: [", "]}"
 
 func within(places []string) string {

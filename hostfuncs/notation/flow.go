@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxFlow bounds how deep the maps and lists of a line nest; the language itself needs four.
+// maxFlow bounds the nesting of maps and lists. The language needs four levels.
 const maxFlow = 8
 
-// flow reads {key: value, key: [value, "value"]}, the short form of maps and lists.
+// flow parses {key: value, key: [value, "value"]}, the short form of maps and lists.
 type flow struct {
 	rest  string
 	line  int
 	depth int
 }
 
-// Parse reads one map or list at the beginning of text, and returns what follows it. The nodes have the line that
-// is given; the error is an *Error of it.
+// Parse parses one map or list at the beginning of text, and returns the rest. The nodes get the given line number.
+// The error is an *Error with it.
 func Parse(text string, line int) (Node, string, error) {
 	f := &flow{rest: strings.TrimSpace(text), line: line}
 	n, err := f.value()
@@ -41,7 +41,7 @@ func (f *flow) value() (Node, error) {
 	return Node{Line: f.line, Value: text}, nil
 }
 
-// nested reads elements up to the closing bracket.
+// nested parses elements up to the closing bracket.
 func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, error) {
 	if f.depth++; f.depth > maxFlow {
 		return Node{}, Errorf(f.line, "braces nest deeper than %d", maxFlow)
@@ -77,7 +77,7 @@ func (f *flow) member() (Node, error) {
 	return n, err
 }
 
-// next takes c if it is what comes.
+// next consumes c if it is next.
 func (f *flow) next(c byte) bool {
 	if f.rest == "" || f.rest[0] != c {
 		return false
@@ -88,7 +88,7 @@ func (f *flow) next(c byte) bool {
 
 func (f *flow) skip(n int) { f.rest = strings.TrimSpace(f.rest[n:]) }
 
-// word takes text in quotes, or plain text up to one of the stops; a plain word holds no brace.
+// word parses quoted text, or plain text up to one of the stops. A plain word has no braces.
 func (f *flow) word(stops string) (string, bool) {
 	if !strings.HasPrefix(f.rest, `"`) {
 		i := strings.IndexAny(f.rest, stops)
@@ -108,7 +108,7 @@ func (f *flow) word(stops string) (string, bool) {
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// FormatMap writes what Parse reads, sorted by name.
+// FormatMap formats a map in the syntax of Parse, sorted by key.
 func FormatMap(m map[string]string) string {
 	formatted := make(map[string]string, len(m))
 	for key, value := range m {
@@ -117,7 +117,7 @@ func FormatMap(m map[string]string) string {
 	return Join(formatted)
 }
 
-// Join writes a map whose values are written already.
+// Join formats a map of formatted values.
 func Join(m map[string]string) string {
 	parts := make([]string, 0, len(m))
 	for _, key := range Sorted(m) {
@@ -126,7 +126,7 @@ func Join(m map[string]string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// FormatList writes the texts of a list, as Parse reads them.
+// FormatList formats a list in the syntax of Parse.
 func FormatList(words []string) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
@@ -135,7 +135,7 @@ func FormatList(words []string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// FormatWord writes a text, in quotes where Parse would read plain text as something else.
+// FormatWord formats a text, in quotes if Parse would read plain text differently.
 func FormatWord(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
@@ -146,5 +146,5 @@ func FormatWord(s string) string {
 	return strconv.Quote(s)
 }
 
-// Sorted lists the names of a map in order.
+// Sorted returns the keys of a map, sorted.
 func Sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,17 +1,15 @@
-// Package notation reads and writes the small language of maps, lists and texts that lines of a configuration are
-// made of, free of the file's own format:
+// Package notation parses and formats the maps, lists and texts in configuration lines, independent of the file
+// format:
 //
 //	{within: ["https://docs.example.com/**"], ask: true}
 //
-// A Node is such a value with the line it stands on, Parse reads the short form of one, and FormatMap, FormatList
-// and FormatWord write it. An Error names the line.
-//
-// This package is internal to Sallyport: it is not promised to others.
+// A Node is such a value with its line number. Parse reads the short form of one, and FormatMap, FormatList and
+// FormatWord write it. An Error names the line.
 package notation
 
 import "fmt"
 
-// Kind says what a Node is.
+// Kind is the type of a Node.
 type Kind uint8
 
 // The kinds of a Node.
@@ -21,24 +19,24 @@ const (
 	Map
 )
 
-// Node is one value of a configuration file with the line it stands on, free of the file's format.
+// Node is one value of a configuration file with its line number, independent of the file format.
 type Node struct {
-	Line  int    // 1 for the first
-	Key   string // its name in the map that holds it; empty in a list
+	Line  int    // from 1
+	Key   string // its key in the enclosing map; empty in a list
 	Kind  Kind
-	Value string // the text of a Scalar
-	Null  bool   // the Scalar is no text but the word for nothing
-	Nodes []Node // the elements of a List, the members of a Map, in their order
+	Value string // text of a Scalar
+	Null  bool   // the Scalar is null
+	Nodes []Node // elements of a List or members of a Map, in order
 }
 
-// Error says what is wrong with a line, and what to write instead.
+// Error describes an invalid line and its correction.
 type Error struct {
-	File    string // empty if it is not known
-	Line    int    // 0 if the line was not in a file
+	File    string // empty if unknown
+	Line    int    // 0 if the line is not from a file
 	Message string
 }
 
-// Error begins with the file and the line, if there is one.
+// Error returns the message, prefixed by file and line if known.
 func (e *Error) Error() string {
 	switch {
 	case e.Line == 0:
@@ -49,7 +47,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
 }
 
-// Errorf is the *Error of a line.
+// Errorf returns an *Error for a line.
 func Errorf(line int, format string, args ...any) error {
 	return &Error{Line: line, Message: fmt.Sprintf(format, args...)}
 }

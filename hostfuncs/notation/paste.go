@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Paste writes a line so that it can be put into a YAML list as it is: in double quotes if plain text
-// would be read as something else.
+// Paste formats a line as an element of a YAML list: in double quotes if plain text would be read differently.
 func Paste(line string) string {
 	_, value, _ := strings.Cut(line, ": ")
 	if !strings.Contains(value, ": ") && !strings.Contains(value, " #") && !strings.HasSuffix(value, ":") {
@@ -15,7 +14,7 @@ func Paste(line string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `"`
 }
 
-// Unpaste undoes Paste; other text it leaves as it is.
+// Unpaste reverses Paste. Other text is unchanged.
 func Unpaste(text string) string {
 	if !strings.HasPrefix(text, `"`) {
 		return text

@@ -6,26 +6,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// The ways in which a person answers.
+// Ways of answering.
 const (
-	ByTerminal = "terminal" // that of a command
-	ByConsole  = "console"  // the page
+	ByTerminal = "terminal" // a command
+	ByConsole  = "console"  // the console page
 )
 
-// Answered is an answer as the audit log keeps it.
+// Answered is an answer as it is recorded in the audit log.
 type Answered struct {
-	By        string    // ByTerminal, ByConsole
-	Answer    string    // allow, deny, revoke, carry to new bytes; approve and reject of a plugin's bytes
-	ID        string    // the question's; empty if there was none
-	Plugin    string    // its name
-	Digest    string    // the bytes that the answer is for
-	Principal string    // whose calls it is for; empty is everybody's
-	What      string    // the line that was allowed, or the effect that was refused
-	Once      bool      // for one effect
-	Until     time.Time // when it ends; zero is never
+	By        string    // ByTerminal or ByConsole
+	Answer    string    // allow, deny, revoke, carry (to a new digest), or approve and reject (of a plugin's bytes)
+	ID        string    // ID of the question; empty if there was none
+	Plugin    string    // plugin name
+	Digest    string    // digest of the plugin's bytes
+	Principal string    // caller that it applies to; empty for all
+	What      string    // the allowed line, or the denied effect
+	Once      bool      // valid for one effect
+	Until     time.Time // expiry; zero is never
 }
 
-// Members writes the answer as the members of a line of the audit log, without braces.
+// Members returns the answer as members of an audit log line, without braces.
 func (a Answered) Members() []byte {
 	b := []byte(`"event":"answer"`)
 	for _, m := range [][2]string{

@@ -11,19 +11,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// Answers is where a person answers: each answer is kept, noted, and makes needless what it covers. It is safe for
-// concurrent use.
+// Answers stores an operator's answers: each is recorded, and replaces questions and grants that it covers. It is
+// safe for concurrent use.
 type Answers struct {
-	// Store is where questions and answers are.
+	// Store holds questions and answers.
 	Store *store.Store
-	// By is how the person answers, such as ByTerminal.
+	// By is the way of answering, such as ByTerminal.
 	By string
-	// Note writes an answer that was given down; nil notes nothing. Its error is that of the answer, which holds.
+	// Note records an answer; nil records none. Its error is returned, but the answer stays in effect.
 	Note func(Answered) error
 }
 
-// Allow answers a question with a grant, which takes the place of what it covers: questions that wait, and grants of
-// the same caller that end no later. Errors are those of Store.Allow.
+// Allow answers a question with a grant. The grant replaces pending questions that it covers, and the caller's grants
+// that it covers and that expire no later. Errors are those of Store.Allow.
 func (a *Answers) Allow(ctx context.Context, id string, how store.Answer) (store.Grant, error) {
 	g, err := a.Store.Allow(ctx, id, how)
 	if err != nil {
@@ -36,11 +36,11 @@ func (a *Answers) Allow(ctx context.Context, id string, how store.Answer) (store
 	return g, a.tidy(ctx, g)
 }
 
-// tidy takes out what a new grant covers.
+// tidy removes questions and grants that a new grant covers.
 func (a *Answers) tidy(ctx context.Context, g store.Grant) error {
 	line, err := grant.ParseLine(g.Line)
 	if err != nil {
-		return nil // a want that is not one line covers what it covers, and its questions go with the answer
+		return nil // a multi-line want covers its own questions, which Store.Allow removes
 	}
 	set := grant.NewSet(line)
 	covers := func(plugin, digest, principal, text string) bool {
@@ -66,12 +66,12 @@ func (a *Answers) tidy(ctx context.Context, g store.Grant) error {
 	return a.Store.Answered(ctx, questions...)
 }
 
-// endsWithin reports whether what ends at one time, zero being never, does so no later than the other.
+// endsWithin reports whether one expiry is no later than the other. Zero is never.
 func endsWithin(one, other time.Time) bool {
 	return other.IsZero() || !one.IsZero() && !one.After(other)
 }
 
-// Deny answers a question with no until a time; zero is for ever. Errors are those of Store.Deny.
+// Deny answers a question with a denial until a time. The zero time is for ever. Errors are those of Store.Deny.
 func (a *Answers) Deny(ctx context.Context, id string, until time.Time) error {
 	q, err := a.Store.Question(ctx, id)
 	if err == nil {
@@ -83,8 +83,8 @@ func (a *Answers) Deny(ctx context.Context, id string, until time.Time) error {
 	return a.note(Answered{Answer: "deny", ID: id, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, What: q.Effect, Until: until})
 }
 
-// Open is what an answer with a line lets pass besides what was shown of the one effect, unless it is for once; empty if
-// that is nothing. It stands behind "with".
+// Open describes the parts of an effect that a line leaves open, apart from the effect shown, unless it is for one
+// use. It follows the word "with" in messages, and may be empty.
 func Open(line string) string {
 	g, err := grant.ParseLine(line)
 	if err != nil {
@@ -93,7 +93,7 @@ func Open(line string) string {
 	return g.Open()
 }
 
-// Revoke takes an answer back, one that allows or one that refuses; store.ErrNotFound: there is none.
+// Revoke withdraws a grant or a denial. The error is store.ErrNotFound if there is none.
 func (a *Answers) Revoke(ctx context.Context, id string) error {
 	was, err := a.find(ctx, id)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Answers) Revoke(ctx context.Context, id string) error {
 	return a.note(was)
 }
 
-// find is an answer as it is noted when it is taken back.
+// find returns an answer in the form in which its revocation is recorded.
 func (a *Answers) find(ctx context.Context, id string) (Answered, error) {
 	grants, err := a.Store.Grants(ctx)
 	if err != nil {
@@ -127,10 +127,11 @@ func (a *Answers) find(ctx context.Context, id string) (Answered, error) {
 	return Answered{Answer: "revoke", ID: id, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, What: q.Effect}, err
 }
 
-// Noted notes the answer to a form, which was kept elsewhere. The error is that of Note.
+// Noted records the answer to a form, which is stored elsewhere. The error is that of Note.
 func (a *Answers) Noted(n Answered) error { return a.note(n) }
 
-// Form is the answer to a form as it is noted: what was typed is between the person and the plugin.
+// Form returns the recorded form of an answer to a form. It omits the typed content, which is private to the person
+// and the plugin.
 func Form(action string, f form.Form) Answered {
 	return Answered{Answer: action, ID: f.ID, Plugin: f.Plugin, Digest: f.Digest, Principal: f.Principal, What: "a form"}
 }

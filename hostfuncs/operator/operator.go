@@ -1,19 +1,17 @@
-// Package operator puts what no line allows before the person who runs this host, and finds the answer.
+// Package operator asks the operator for consent to effects that no line allows, and looks up the answers.
 //
 //	call ─▶ gate ──▶ Desk.Ask ──▶ store ◀── sallyport pending, the console
 //	          ▲                     │
 //	          └──── Desk.Wait ◀─────┴◀── sallyport allow, deny, the console
 //
-// Question and answer go through the store alone, so that any process of the state folder may answer another's
-// question: a Desk looks for answers four times a second, and only while somebody waits or wants to know.
+// Questions and answers go only through the store, so that any process of the state folder can answer any question. A
+// Desk polls for answers four times a second, and only while a call waits or looks up grants.
 //
 //	d := operator.New(operator.Options{Store: s, Wait: true})
 //	kept, verdict := d.Ask(ctx, question)
 //	if verdict == operator.Asked {
 //		verdict = d.Wait(ctx, kept.ID)
 //	}
-//
-// This package is internal to Sallyport: it is not promised to others.
 package operator
 
 import (
@@ -30,63 +28,62 @@ import (
 )
 
 const (
-	// lookAgain is how often the store is asked: a person who has answered finds the call going on, well within
-	// a second.
+	// lookAgain is the polling interval of the store: after an answer the call continues well within a second.
 	lookAgain = 250 * time.Millisecond
-	// questionTime is how long a question waits for its answer: over a weekend.
+	// questionTime is the lifetime of an unanswered question: longer than a weekend.
 	questionTime = 72 * time.Hour
-	// idLength is how long the name of a question is: 40 bits, short enough to be typed.
+	// idLength is the length of a question's ID in characters: 40 bits, short enough to type.
 	idLength = 8
 )
 
 const (
-	// OnceTime is how long an answer for once waits to be used: the call is made again soon, or not at all.
+	// OnceTime is the lifetime of an unused one-time grant: the call is repeated soon, or not at all.
 	OnceTime = time.Hour
-	// RefusedTime is how long a no holds, unless somebody says otherwise: long enough not to nag.
+	// RefusedTime is the default lifetime of a denial: long enough not to ask repeatedly.
 	RefusedTime = 30 * 24 * time.Hour
 )
 
-// Verdict is how a question stands.
+// Verdict is the state of a question.
 type Verdict int
 
 // The verdicts.
 const (
-	Unasked Verdict = iota // it could not be asked: the store failed
-	Crowded                // it was not asked: store.MaxOfOne of this plugin wait or were refused
-	Full                   // it was not asked: store.MaxQuestions of all plugins wait or were refused
-	Asked                  // nobody has answered yet
-	Allowed                // a grant was given; whether it covers an effect is for the grant to say
-	Refused                // the answer is no
+	Unasked Verdict = iota // not asked: the store failed
+	Crowded                // not asked: the plugin has store.MaxOfOne questions that are pending or denied
+	Full                   // not asked: all plugins have store.MaxQuestions that are pending or denied
+	Asked                  // pending
+	Allowed                // a grant was given; the caller checks whether it covers an effect
+	Refused                // denied
 )
 
 // Options configure a Desk.
 type Options struct {
-	// Store is where questions and answers are.
+	// Store holds questions and answers.
 	Store *store.Store
-	// Wait lets calls wait for the answer; without it they are refused at once, and made again.
+	// Wait lets calls wait for the answer. Without it they are denied at once, and must be repeated.
 	Wait bool
-	// Flags are what a command needs to find this state folder, as a person types them: "--state ~/other"; empty is
-	// nothing. Clients are told them: they hold nothing that only the operator may know.
+	// Flags are the command-line flags that select this state folder ("--state ~/other"), or empty. They are shown to
+	// clients and must not contain secrets.
 	Flags string
-	// Told is called for each new question of this process, on the goroutine of the call; nil is nobody.
+	// Told is called for each new question of this process, on the goroutine of the call. It may be nil.
 	Told func(store.Question)
-	// Logger hears of a store that fails; nil discards.
+	// Logger receives store failures; nil discards them.
 	Logger *slog.Logger
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Desk is where the calls of one process ask. It is safe for concurrent use.
+// Desk submits the questions of one process and looks up their answers. It is safe for concurrent use.
 type Desk struct {
 	opts Options
 
 	mu     sync.Mutex
 	grants []store.Grant
-	read   time.Time // when they were
-	state  uint64    // of the store's answers, before they were
+	read   time.Time // time of that read
+	state  uint64    // the store's answer counter, before the read
 }
 
-// New returns a desk.
+// New returns a Desk.
 func New(o Options) *Desk {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -97,7 +94,7 @@ func New(o Options) *Desk {
 	return &Desk{opts: o}
 }
 
-// Command is what a person types to do something with questions: Command("allow", id).
+// Command returns a command line about questions: Command("allow", id).
 func (d *Desk) Command(words ...string) string {
 	all := slices.Concat([]string{"sallyport"}, words, []string{d.opts.Flags})
 	return strings.TrimSpace(strings.Join(all, " "))
@@ -106,8 +103,8 @@ func (d *Desk) Command(words ...string) string {
 // Waits reports whether calls wait for answers.
 func (d *Desk) Waits() bool { return d.opts.Wait }
 
-// Grants returns what was allowed to these bytes of a plugin for one principal. An answer of this process holds
-// at once; one of another process is among them a quarter of a second later.
+// Grants returns the operator's grants to one digest of a plugin for one principal. An answer of this process is
+// included at once, one of another process a quarter of a second later.
 func (d *Desk) Grants(ctx context.Context, plugin, digest, principal string) []store.Grant {
 	var own []store.Grant
 	for _, g := range d.all(ctx) {
@@ -118,7 +115,7 @@ func (d *Desk) Grants(ctx context.Context, plugin, digest, principal string) []s
 	return own
 }
 
-// all reads the store, unless that was done just now and nobody has answered in this process since.
+// all reads the store, unless its last read is recent and this process has stored no answer since.
 func (d *Desk) all(ctx context.Context) []store.Grant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,14 +131,14 @@ func (d *Desk) all(ctx context.Context) []store.Grant {
 	return d.grants
 }
 
-// forget has the next look read the store.
+// forget invalidates the cached grants.
 func (d *Desk) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.read = time.Time{}
 }
 
-// Take uses a grant for once up: true for the one caller, of all processes, who may use it.
+// Take consumes a one-time grant. It returns true for only one caller in all processes.
 func (d *Desk) Take(ctx context.Context, id string) bool {
 	taken, err := d.opts.Store.Revoke(ctx, id)
 	if err != nil {
@@ -151,7 +148,7 @@ func (d *Desk) Take(ctx context.Context, id string) bool {
 	return taken && err == nil
 }
 
-// Give gives back what was taken and not used.
+// Give returns a taken grant that was not used.
 func (d *Desk) Give(ctx context.Context, g store.Grant) {
 	if err := d.opts.Store.Restore(ctx, g); err != nil {
 		d.failed(err)
@@ -159,8 +156,8 @@ func (d *Desk) Give(ctx context.Context, g store.Grant) {
 	d.forget()
 }
 
-// Ask puts a question, whose ID, Asked and Expires are set here, and returns it as it is kept: the same question
-// is asked once, and not again when it was refused.
+// Ask stores a question, sets its ID, Asked and Expires, and returns it as stored. It is idempotent: an equal
+// question that is pending or denied is returned instead.
 func (d *Desk) Ask(ctx context.Context, q store.Question) (store.Question, Verdict) {
 	q.Expires = d.opts.Now().Add(questionTime)
 	var kept store.Question
@@ -186,14 +183,14 @@ func (d *Desk) Ask(ctx context.Context, q store.Question) (store.Question, Verdi
 	return kept, Asked
 }
 
-// Wait waits until a question is answered or ctx is done, and then returns Asked.
+// Wait waits until a question is answered, and returns the verdict. If ctx ends first, it returns Asked.
 func (d *Desk) Wait(ctx context.Context, id string) Verdict {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
 		q, err := d.opts.Store.Question(ctx, id)
 		switch {
-		case errors.Is(err, store.ErrNotFound): // or it has expired, and then no grant is there
+		case errors.Is(err, store.ErrNotFound): // or it has expired, and then there is no grant
 			d.forget()
 			return Allowed
 		case err == nil && q.Refused:

@@ -1,9 +1,7 @@
-// Package quota bounds how often a plugin is called: at all, by each principal, and by each at the same time.
+// Package quota limits the calls of a plugin: their rate in total, and the rate and concurrency of each principal.
 //
 //	q := quota.New("github", quota.Limits{Rate: 10, PrincipalCalls: 2})
 //	release, err := q.Admit("token:ci")
-//
-// This package is internal to Sallyport: it is not promised to others.
 package quota
 
 import (
@@ -16,18 +14,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxPrincipals bounds how many principals are told apart: beyond it the ones that have been quiet are
-// forgotten, and then all others count as one.
+// maxPrincipals bounds the principals that are tracked. Beyond it idle ones are dropped, and then all further ones
+// share one entry.
 const maxPrincipals = 10_000
 
-// Limits bound how often a plugin is called. Zero fields are no limit.
+// Limits bound the calls of a plugin. Zero fields are unlimited.
 type Limits struct {
-	Rate           float64 // calls a second of the plugin, by anybody
-	PrincipalRate  float64 // calls a second of each principal
-	PrincipalCalls int     // calls of each principal at the same time
+	Rate           float64 // calls per second, in total
+	PrincipalRate  float64 // calls per second of each principal
+	PrincipalCalls int     // concurrent calls of each principal
 }
 
-// Quota counts the calls of one plugin. It is safe for concurrent use.
+// Quota tracks the calls of one plugin. It is safe for concurrent use.
 type Quota struct {
 	plugin string
 	limits Limits
@@ -38,19 +36,19 @@ type Quota struct {
 	each map[string]*user
 }
 
-// user is what one principal has used.
+// user is the usage of one principal.
 type user struct {
 	bucket  bucket
 	running int
 }
 
-// bucket holds the calls that may come at once: as many as a second has, at least one.
+// bucket is a token bucket with the calls of one second as its capacity, at least one.
 type bucket struct {
 	left  float64
 	since time.Time
 }
 
-// take takes one call out; what is to be waited for if there is none.
+// take consumes one call. If there is none, it returns the time to wait.
 func (b *bucket) take(rate float64, now time.Time) (wait time.Duration) {
 	size := math.Max(1, rate)
 	if b.since.IsZero() {
@@ -66,13 +64,13 @@ func (b *bucket) take(rate float64, now time.Time) (wait time.Duration) {
 	return time.Duration((1 - b.left) / rate * float64(time.Second))
 }
 
-// New returns the quota of a plugin, which errors name.
+// New returns the quota of a plugin. Errors contain its name.
 func New(plugin string, l Limits) *Quota {
 	return &Quota{plugin: plugin, limits: l, now: time.Now, each: map[string]*user{}}
 }
 
-// Admit lets one call of a principal in, and returns what to call when it is over. The error is an
-// *AskError that names the limit and says when to try again.
+// Admit admits one call of a principal. The caller must call release when the call ends. The error is an *AskError
+// with the limit and the time to wait.
 func (q *Quota) Admit(principal string) (release func(), err error) {
 	if q.limits == (Limits{}) {
 		return func() {}, nil
@@ -102,7 +100,7 @@ func (q *Quota) Admit(principal string) (release func(), err error) {
 	}), nil
 }
 
-// user finds or makes what is kept of a principal.
+// user finds or adds the entry of a principal.
 func (q *Quota) user(principal string) *user {
 	if u := q.each[principal]; u != nil {
 		return u
@@ -115,7 +113,7 @@ func (q *Quota) user(principal string) *user {
 		}
 	}
 	if len(q.each) >= maxPrincipals {
-		principal = "" // whoever is left shares
+		principal = "" // the remaining principals share an entry
 	}
 	if q.each[principal] == nil {
 		q.each[principal] = &user{}

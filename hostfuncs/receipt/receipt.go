@@ -1,5 +1,5 @@
-// Package receipt is what one call did, as its caller, the audit log and the operator get to see it: the effects that it
-// had, what it was refused, what it used, and what it would have done.
+// Package receipt records the effects of one call for its caller, the audit log and the operator: effects, denials,
+// resource use, and the effects held back in a dry run.
 //
 //	var r receipt.Record                     // while the call runs
 //	r.Count("net", "GET https://a.example", 1, 0, 512)
@@ -8,9 +8,7 @@
 //	done := receipt.Receipt{Call: id, Plugin: name, Effects: r.Effects(), Denials: r.Denials()}
 //	caller <- done.JSON()
 //
-// It travels with the result, so it says what happened and does not grow with it.
-//
-// This package is internal to Sallyport: it is not promised to others.
+// A receipt travels with the result, so its size is bounded.
 package receipt
 
 import (
@@ -21,45 +19,45 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Receipt is what one call did.
+// Receipt is the record of one finished call.
 type Receipt struct {
 	Call    string   `json:"call"`
 	Plugin  string   `json:"plugin"`
 	Digest  string   `json:"digest,omitempty"`
-	Updates string   `json:"updates,omitempty"` // which bytes the operator approved before they were there
-	Millis  float64  `json:"ms,omitempty"`      // how long it took
-	Outcome string   `json:"outcome,omitempty"` // OK, Tool, or the kind of its failure
+	Updates string   `json:"updates,omitempty"` // digest that the operator approved in advance
+	Millis  float64  `json:"ms,omitempty"`      // duration
+	Outcome string   `json:"outcome,omitempty"` // OK, Tool, or the kind of failure
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
-	Denials []Denial `json:"denials,omitempty"` // in the order they came
-	// Fuel is how much the guest computed, in units of about one instruction; equal work is equal fuel.
+	Denials []Denial `json:"denials,omitempty"` // in order of occurrence
+	// Fuel is the computation of the guest, in units of about one instruction. It is deterministic.
 	Fuel uint64 `json:"fuel,omitempty"`
-	// Memory is the most linear memory that the guest had, in bytes.
+	// Memory is the peak size of the guest's linear memory, in bytes.
 	Memory  uint64   `json:"memory,omitempty"`
-	Landed  int      `json:"landed,omitempty"`  // files and folders that it changed
-	Removed int      `json:"removed,omitempty"` // characters that were cleaned out of its answer
-	Hidden  int      `json:"hidden,omitempty"`  // characters of that kind in its structured content, which stay
-	Would   []string `json:"would,omitempty"`   // what was held back in a call that only tries
-	// Calls are the receipts of the calls that it made, in the order they ended.
+	Landed  int      `json:"landed,omitempty"`  // number of committed files and folders
+	Removed int      `json:"removed,omitempty"` // characters removed from its result by sanitizing
+	Hidden  int      `json:"hidden,omitempty"`  // such characters in its structured content, which are not removed
+	Would   []string `json:"would,omitempty"`   // effects held back in a dry run
+	// Calls are the receipts of its nested calls, in the order in which they ended.
 	Calls []Receipt `json:"calls,omitempty"`
 	Audit string    `json:"audit,omitempty"` // its line in the audit log: chain/number/mac
 
-	// Learnt are the lines that it needed, for the audit log alone.
+	// Learnt are the lines that it needed, only for the audit log.
 	Learnt []Learnt `json:"-"`
 
-	// WouldCounts is how often what was held back, by what was to be done.
+	// WouldCounts counts the effects held back in a dry run, by operation.
 	WouldCounts map[string]int `json:"-"`
 
-	// Counts says that whoever gets it sees numbers, not what was touched.
+	// Counts limits the caller's receipt to numbers, without targets.
 	Counts bool `json:"-"`
 }
 
-// The outcomes of a call that are no failure of it.
+// Outcomes of a call that did not fail in the host.
 const (
 	OK   = "ok"
-	Tool = "failed" // the tool says that it failed
+	Tool = "failed" // the tool reported an error
 )
 
-// members writes the receipt as members of an object, without braces.
+// members appends the receipt as members of an object, without braces.
 func (r *Receipt) members(b []byte) []byte {
 	b = text(b, `"call":`, r.Call)
 	b = text(b, `,"plugin":`, r.Plugin)
@@ -87,15 +85,15 @@ func (r *Receipt) members(b []byte) []byte {
 
 func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }
 
-// Caller is who made the call, and by what: for the audit log alone.
+// Caller describes the origin of a call, only for the audit log.
 type Caller struct {
 	Principal, Method string
-	Tool              string // its local name; empty if it is not a tool's
-	// Trace writes members that say which trace the call belongs to; nil writes none.
+	Tool              string // local name of the tool; empty for other methods
+	// Trace appends members with the trace of the call; nil appends none.
 	Trace func(b []byte) []byte
 }
 
-// Line is what the audit log keeps, as members of an object without braces: everything.
+// Line returns the full receipt for the audit log, as members of an object without braces.
 func (r *Receipt) Line(c Caller) []byte {
 	b := r.members(make([]byte, 0, 512))
 	b = text(b, `,"principal":`, c.Principal)
@@ -114,7 +112,7 @@ func (r *Receipt) Line(c Caller) []byte {
 	return r.details(b)
 }
 
-// details writes what was touched, in full.
+// details appends the effects in full.
 func (r *Receipt) details(b []byte) []byte {
 	for _, d := range []struct {
 		key   string
@@ -134,7 +132,7 @@ func (r *Receipt) details(b []byte) []byte {
 	return b
 }
 
-// JSON is the receipt as the caller gets it.
+// JSON returns the receipt for the caller.
 func (r *Receipt) JSON() json.RawMessage {
 	b := r.members(append(make([]byte, 0, 384), '{'))
 	if r.Counts {
@@ -148,7 +146,7 @@ func (r *Receipt) JSON() json.RawMessage {
 	return append(b, '}')
 }
 
-// counts writes numbers for each family, how much was refused, and how much a call that only tries held back.
+// counts appends, for each family, the number of effects, denials, and effects held back in a dry run.
 func (r *Receipt) counts(b []byte) []byte {
 	type sum struct {
 		Count    int   `json:"count"`
@@ -174,7 +172,7 @@ func (r *Receipt) counts(b []byte) []byte {
 	return counted(b, `,"would":`, r.tries(nil))
 }
 
-// counted writes numbers, unless there are none.
+// counted appends numbers, unless there are none.
 func counted[N any](b []byte, key string, numbers map[string]N) []byte {
 	if len(numbers) == 0 {
 		return b
@@ -186,7 +184,7 @@ func counted[N any](b []byte, key string, numbers map[string]N) []byte {
 	return append(append(b, key...), raw...)
 }
 
-// tries adds up what was held back in this call and in those that it made.
+// tries adds up the effects held back in this call and its nested calls.
 func (r *Receipt) tries(sum map[string]int) map[string]int {
 	if sum == nil {
 		sum = map[string]int{}
@@ -200,7 +198,7 @@ func (r *Receipt) tries(sum map[string]int) map[string]int {
 	return sum
 }
 
-// Done lists the effects outside of this machine that cannot be taken back.
+// Done lists the effects outside of this machine, which cannot be rolled back.
 func (r *Receipt) Done() []string {
 	var done []string
 	for _, e := range r.Effects {

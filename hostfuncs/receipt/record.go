@@ -12,14 +12,14 @@ const (
 	maxLearnt  = 64
 )
 
-// Record is the receipt while the call runs. The zero value is empty; it is not safe for concurrent use.
+// Record collects the receipt while the call runs. The zero value is empty. It is not safe for concurrent use.
 type Record struct {
 	effects map[[2]string]*Effect
 	denials []Denial
 	learnt  []Learnt
 }
 
-// Count adds to what was done to a target: so often, with so many bytes that left the guest and came to it.
+// Count adds effects on a target: their number, and the bytes that the guest sent and received.
 func (r *Record) Count(family, target string, times int, sent, received int64) {
 	e := r.effect(family, target)
 	e.Count += times
@@ -27,14 +27,14 @@ func (r *Record) Count(family, target string, times int, sent, received int64) {
 	e.Received += received
 }
 
-// effect finds or makes the entry of a target.
+// effect finds or adds the entry of a target.
 func (r *Record) effect(family, target string) *Effect {
 	if r.effects == nil {
 		r.effects = map[[2]string]*Effect{}
 	}
 	key := [2]string{family, target}
 	if r.effects[key] == nil && len(r.effects) >= maxEffects {
-		key[1] = "" // a family has at most one of these beyond the bound
+		key[1] = "" // beyond the limit, one entry without a target per family
 	}
 	e := r.effects[key]
 	if e == nil {
@@ -44,7 +44,7 @@ func (r *Record) effect(family, target string) *Effect {
 	return e
 }
 
-// Uncount takes one count off the entry of a target, and the entry out when nothing of it is left.
+// Uncount subtracts one effect from the entry of a target. An empty entry is removed.
 func (r *Record) Uncount(family, target string) {
 	key := [2]string{family, target}
 	if r.effects[key] == nil {
@@ -57,7 +57,7 @@ func (r *Record) Uncount(family, target string) {
 	}
 }
 
-// Deny adds a refusal, or counts one that is there; false if there is no room.
+// Deny adds a denial, or increments an equal one. It returns false if the limit is reached.
 func (r *Record) Deny(d Denial) bool {
 	for i := range r.denials {
 		if have := &r.denials[i]; have.Family == d.Family && have.Effect == d.Effect && have.Reason == d.Reason {
@@ -73,7 +73,7 @@ func (r *Record) Deny(d Denial) bool {
 	return true
 }
 
-// Effects are what was done, sorted by family and target.
+// Effects returns the effects, sorted by family and target.
 func (r *Record) Effects() []Effect {
 	out := make([]Effect, 0, len(r.effects))
 	for _, e := range r.effects {
@@ -85,17 +85,17 @@ func (r *Record) Effects() []Effect {
 	return out
 }
 
-// Denials are the refusals, in the order they came; equal ones are one.
+// Denials returns the distinct denials in order of occurrence.
 func (r *Record) Denials() []Denial { return slices.Clone(r.denials) }
 
-// Need is what became of an effect that needed a line.
+// Need is the outcome of an effect that needed a line.
 type Need byte
 
-// The kinds of needs.
+// Outcomes of an effect.
 const (
-	Used    Need = iota // it was done
-	Refused             // it was refused
-	Tried               // the call only tries, and it was not done
+	Used    Need = iota // performed
+	Refused             // denied
+	Tried               // held back in a dry run
 )
 
 // Learn counts a line that the call needed.
@@ -118,16 +118,16 @@ func (r *Record) Learn(line string, n Need) {
 	}
 }
 
-// Learnt are the lines that the call needed, in the order they came.
+// Learnt returns the lines that the call needed, in order of occurrence.
 func (r *Record) Learnt() []Learnt { return slices.Clone(r.learnt) }
 
-// Would is what a call that only tries has held back. The zero value is nothing.
+// Would collects the effects held back in a dry run. The zero value is empty.
 type Would struct {
-	List   []string       // in full, for whoever may know what was touched
-	Counts map[string]int // how often, by what was to be done: "POST", "write", "mkdir", "keys"
+	List   []string       // in full, for callers that may see targets
+	Counts map[string]int // counts by operation: "POST", "write", "mkdir", "keys"
 }
 
-// Add notes what happened n times, and leaves out of the list what is beyond its bound.
+// Add counts n effects, and adds text to the list unless the list is full.
 func (w *Would) Add(do string, n int, text string) {
 	w.count(do, n)
 	if len(w.List) < maxEffects {
@@ -135,7 +135,7 @@ func (w *Would) Add(do string, n int, text string) {
 	}
 }
 
-// Join adds what another has held back.
+// Join adds the effects of another Would.
 func (w *Would) Join(o Would) {
 	w.List = append(w.List, o.List...)
 	for do, n := range o.Counts {
