@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// assemble makes the catalogue anew from files, configuration and code, and swaps it in. What is
-// not needed any more is retired, and drained in the background.
+// assemble rebuilds the catalogue from files, configuration and code, and swaps it in. Generations that are no longer
+// used are retired, and drained in the background.
 func (r *Registry) assemble() {
 	r.mu.Lock()
 	look := r.assembleLocked()
@@ -17,7 +17,7 @@ func (r *Registry) assemble() {
 	}
 }
 
-// assembleLocked reports whether there are files to be looked at that nobody has looked at yet.
+// assembleLocked reports whether kept files have yet to be loaded.
 func (r *Registry) assembleLocked() (look bool) {
 	if r.closed {
 		return false
@@ -44,7 +44,7 @@ func (r *Registry) assembleLocked() (look bool) {
 	return look
 }
 
-// forget takes the plugins out that no plan is for.
+// forget removes the plugins that have no plan.
 func (r *Registry) forget(plans []*plan) {
 	wanted := map[string]bool{}
 	for _, p := range plans {
@@ -57,7 +57,7 @@ func (r *Registry) forget(plans []*plan) {
 	}
 }
 
-// current is the generation that serves for each plugin now.
+// current returns the serving generation of each plugin.
 func (r *Registry) current() map[string]*generation {
 	now := map[string]*generation{}
 	for key, p := range r.plugins {
@@ -66,7 +66,7 @@ func (r *Registry) current() map[string]*generation {
 	return now
 }
 
-// swap publishes what the generations that serve offer, and tells what changed.
+// swap publishes the offers of the serving generations and notifies watchers of the changes.
 func (r *Registry) swap(serving []*generation, status []Status) {
 	old := r.shown.Load()
 	offers := make([]*catalogue.Offer, len(serving))

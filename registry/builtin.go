@@ -12,10 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
-// builtinURI is the resource that lists the plugins.
+// builtinURI is the URI of the resource that lists the plugins.
 const builtinURI = names.Host + "://plugins"
 
-// builtinResource is the definition of it.
+// builtinResource is its definition.
 const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
 	`"description":"Each plugin of this host: its file, digest, state, and why it is not loaded if it is not.",` +
 	`"mimeType":"application/json"}`
@@ -30,8 +30,7 @@ func (r *Registry) addBuiltin() error {
 	return r.addCode(names.Host, &serving.Code{Manifest: m, Serve: r.readStatus})
 }
 
-// readStatus serves sallyport://plugins: the status of each plugin, without the folders of this
-// machine.
+// readStatus serves sallyport://plugins: the status of each plugin, with base names in place of file paths.
 func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	list := r.Plugins()
 	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == names.Host })

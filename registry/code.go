@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
-// AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and
-// benchmarks. raw is its manifest, which has the form of a guest's; what a guest would lose an entry for is an
-// error here. Publishing and grants follow the plugin's configuration, if there is one. A second
-// plugin of the same name takes the place of the first.
+// AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and benchmarks. raw is
+// its manifest, in the form of a guest's; a problem for which a guest's entry would be left out is an error here.
+// Publishing and grants follow the plugin's Config, if there is one. A second plugin of the same name replaces the
+// first.
 func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
 	if err := names.Check(name); err != nil {
 		return err

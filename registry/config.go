@@ -13,41 +13,41 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Config is what the operator says about one plugin. The zero value publishes the file of the
-// plugin's name in the folder, with no grants.
+// Config holds the operator's settings for one plugin. The zero value publishes the file of the plugin's name in the
+// folder, with no grants.
 type Config struct {
-	Source   string         // the plugin's file, relative to the folder, ~/ is the home; "" is NAME.wasm or NAME.json there
-	Digest   string         // the only bytes that may serve, "sha256:" and hex; "" is the bytes that were approved
+	Source   string         // the plugin's file, relative to the folder; ~/ is the home; "" is NAME.wasm or NAME.json there
+	Digest   string         // the only digest that may serve, "sha256:" and hex; "" is the approved digest
 	Disabled bool           // do not load it
 	Prefix   *bool          // false publishes bare names; nil is true
-	Only     []string       // publish nothing else: local names, URIs and templates; empty is all
-	Hide     []string       // do not publish: local names, URIs and templates
+	Only     []string       // the only entries to publish: local names, URIs and templates; empty is all
+	Hide     []string       // entries not to publish: local names, URIs and templates
 	Limits   runtime.Limits // zero fields are the defaults
 	Grants   *grant.Set     // nil grants nothing
-	// Use bounds how much the plugin is used, and what its calls send and receive.
+	// Use limits how much the plugin is used, and the sizes that its calls send and receive.
 	Use hostfuncs.Limits
-	// Workspace is the absolute folder that {workspace} stands for; "" is none.
+	// Workspace is the absolute folder substituted for {workspace}; "" is none.
 	Workspace string
 	Values    map[string]string // the plugin's configuration
-	State     runtime.State     // how long an instance lives; "" is what the plugin asks for, if it may have that
+	State     runtime.State     // the lifetime of an instance; "" is the plugin's request, if allowed
 	Frozen    bool              // its clocks stand still
-	Seed      string            // what its random numbers are made of; "" is random
-	Learn     bool              // the audit log says which lines its calls need
-	Updates   Updates           // which bytes may take the place of those that were approved; "" is none
+	Seed      string            // the seed of its random numbers; "" is random
+	Learn     bool              // log the grant lines that its calls need, in the audit log
+	Updates   Updates           // new bytes that may serve without approval; "" is none
 }
 
-// Updates says which new bytes of a plugin serve before anybody has approved them.
+// Updates selects the new bytes of a plugin that may serve without approval.
 type Updates string
 
-// The kinds of updates that an operator may allow beforehand.
+// The values of Updates.
 const (
-	UpdatesSame Updates = "same-interface" // those that import, want and offer the same
-	UpdatesDev  Updates = "dev"            // whatever the file holds: of a plugin that is being written
+	UpdatesSame Updates = "same-interface" // the same imports, wants and offered entries
+	UpdatesDev  Updates = "dev"            // any contents of the file: for a plugin under development
 )
 
 func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }
 
-// clone copies what the caller could still change.
+// clone copies the fields that the caller could still modify.
 func (c Config) clone() Config {
 	c.Only, c.Hide, c.Values = slices.Clone(c.Only), slices.Clone(c.Hide), maps.Clone(c.Values)
 	if c.Prefix != nil {
@@ -60,7 +60,7 @@ func (c Config) clone() Config {
 // remote reports whether the source is not a path.
 func (c Config) remote() bool { return strings.Contains(c.Source, "://") }
 
-// checkConfigs checks all names, so that a wrong configuration changes nothing.
+// checkConfigs validates all configurations before any is applied, and returns copies.
 func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	checked := make(map[string]Config, len(configs))
 	folded := map[string]string{}
@@ -81,7 +81,7 @@ func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	return checked, nil
 }
 
-// fold is a name as it is told from others: some file systems and some readers take two cases for one.
+// fold returns the form of a name for comparison: some file systems and readers ignore case.
 func fold(name string) string { return strings.ToLower(name) }
 
 func loggerOr(l *slog.Logger) *slog.Logger {

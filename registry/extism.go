@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
-// loadExtismFile reads a manifest. Its module is a file of its own, which is loaded beside.
+// loadExtismFile reads a manifest. Its module is a separate file, which is loaded separately.
 func (r *Registry) loadExtismFile(path string) loaded {
 	f, st, err := extismfile.Read(path)
 	if err == nil && f.Err == nil {
@@ -20,7 +20,7 @@ func (r *Registry) loadExtismFile(path string) loaded {
 	return loaded{path: path, stamp: st, extism: f, err: err}
 }
 
-// expect has a module looked at that lies where nobody looks yet.
+// expect triggers a scan for a manifest's module if that lies outside the plugin folder.
 func (r *Registry) expect(path string, f *extismfile.File) {
 	r.mu.Lock()
 	watcher := r.folder
@@ -35,8 +35,8 @@ func (r *Registry) expect(path string, f *extismfile.File) {
 	}
 }
 
-// extismPlans lists the plugins of the manifests in the folder, and of those that a configuration
-// names; claimed are the modules that are no plugins of their own because of them.
+// extismPlans returns the plans of the manifests in the folder and of those that a configuration names. claimed holds
+// the modules that belong to these manifests and are not plugins by themselves.
 func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	claimed = map[string]bool{}
 	sources := map[string]bool{}
@@ -65,7 +65,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 	return plans, claimed
 }
 
-// readingManifests tells whether a manifest in the folder was found and not yet read.
+// readingManifests reports whether a manifest in the folder was found and not yet read.
 func (r *Registry) readingManifests() bool {
 	for path, f := range r.files {
 		if extismfile.Is(path) && f.extism == nil && f.err == nil && filepath.Dir(path) == r.opts.Dir {
@@ -75,8 +75,8 @@ func (r *Registry) readingManifests() bool {
 	return false
 }
 
-// ownPlugin tells whether a module in the folder stays a plugin of its own, whatever a manifest says: it was approved as
-// one, or the operator knows it by another name than the manifest's.
+// ownPlugin reports whether a module in the folder remains a plugin by itself in spite of the manifest: it was approved
+// as one, or the operator configured it under a name that is not the manifest's.
 func (r *Registry) ownPlugin(path, manifest string) bool {
 	name, err := names.OfFile(path)
 	if err != nil {
@@ -92,8 +92,8 @@ func (r *Registry) ownPlugin(path, manifest string) bool {
 	return configured
 }
 
-// extismPlan is the plugin of one manifest: its module under the operator's configuration, with the
-// manifest's values and its lower limits. If the configuration names another file, the module is that.
+// extismPlan returns the plan of one manifest: its module under the operator's configuration, with the manifest's
+// values and its lower limits. A source in the configuration replaces the module.
 func (r *Registry) extismPlan(name, path string, c Config) *plan {
 	f := r.files[path]
 	p := &plan{name: name, path: path, config: c, own: c, extism: f}
@@ -125,8 +125,8 @@ func (r *Registry) extismPlan(name, path string, c Config) *plan {
 	return p
 }
 
-// narrowed joins what the operator says with what a manifest says: the operator's values hold, and of
-// two limits the lower one.
+// narrowed merges the operator's configuration with a manifest: the operator's values take precedence, and of two
+// limits the lower one applies.
 func (r *Registry) narrowed(c Config, m *extismfile.Manifest) Config {
 	values := maps.Clone(m.Config)
 	maps.Copy(values, c.Grants.Config())
@@ -142,7 +142,7 @@ func (r *Registry) narrowed(c Config, m *extismfile.Manifest) Config {
 	return c
 }
 
-// isThere reports whether a plugin that is not known by its file has one: somebody is still writing it, it may be.
+// isThere reports whether the file of a plan exists though it is not loaded: it may still be being written.
 func (p *plan) isThere() bool {
 	path := p.path
 	if p.extism != nil && p.extism.extism != nil {
@@ -152,7 +152,7 @@ func (p *plan) isThere() bool {
 	return err == nil
 }
 
-// missing is why a plugin has no file.
+// missing returns the error for a plugin without a file.
 func (r *Registry) missing(p *plan) error {
 	if p.extism != nil && p.extism.extism != nil && p.extism.extism.Module != "" {
 		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.extism.extism.Module))
@@ -163,7 +163,7 @@ func (r *Registry) missing(p *plan) error {
 	return fmt.Errorf("there is no file %s in %s", filepath.Base(p.path), filepath.Dir(p.path))
 }
 
-// extismWarnings is what is to be said about a plugin's manifest.
+// extismWarnings returns the warnings about a plugin's Extism manifest.
 func (p *plan) extismWarnings() []string {
 	if p.extism == nil || p.extism.extism == nil {
 		return nil
@@ -180,7 +180,7 @@ func (p *plan) extismWarnings() []string {
 	return warnings
 }
 
-// placesOf counts what a manifest asks for.
+// placesOf formats the number of a manifest's wants.
 func placesOf(n int) string {
 	if n == 1 {
 		return "1 host or path"

@@ -12,18 +12,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
-// file is one plugin file: what of it serves, and what became of its newest bytes. Registry.mu
-// guards it.
+// file is the state of one plugin file: its serving contents, and the result of loading its newest bytes. Guarded by
+// Registry.mu.
 type file struct {
 	path   string
-	stamp  stamp.Stamp        // of the bytes that were looked at last
-	module *module.Module     // what serves; nil if nothing does
+	stamp  stamp.Stamp        // of the bytes loaded last
+	module *module.Module     // the serving module; nil if there is none
 	err    error              // why the newest bytes do not serve
-	text   *document.Document // what serves of a document; nil in other files
-	extism *extismfile.File   // what serves of an Extism manifest; nil in other files
+	text   *document.Document // the serving document; nil in other files
+	extism *extismfile.File   // the serving Extism manifest; nil in other files
 }
 
-// sourcePath is where the source of a configuration lies; "" if it has none.
+// sourcePath returns the absolute path of a configuration's source; "" if it has none.
 func (r *Registry) sourcePath(c Config) string {
 	if c.Source == "" {
 		return ""
@@ -38,7 +38,7 @@ func (r *Registry) sourcePath(c Config) string {
 	return absolute(path)
 }
 
-// absolute is a path from the root, as files are known by.
+// absolute returns the absolute path, by which files are identified.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
@@ -46,7 +46,7 @@ func absolute(path string) string {
 	return path // there is no working directory
 }
 
-// beginLoad notes that a file is being looked at and returns what serves of it so far.
+// beginLoad records that a file is being loaded and returns its serving module.
 func (r *Registry) beginLoad(path string) *module.Module {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *Registry) beginLoad(path string) *module.Module {
 	return f.module
 }
 
-// apply takes the result of looking at a file in. The catalogue does not show it yet.
+// apply stores the result of loading a file. The catalogue does not show it yet.
 func (r *Registry) apply(l loaded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,13 +81,13 @@ func (r *Registry) apply(l loaded) {
 		f.serve(l.module)
 		r.warmUp(l.module)
 	case l.err == nil && f.module != l.module:
-		f.stamp = stamp.Stamp{} // the module was found broken meanwhile: look again
+		f.stamp = stamp.Stamp{} // the module was found broken meanwhile: load it again
 	case l.err != nil && f.module != nil && !f.module.Ready():
 		f.serve(nil) // its bytes are gone
 	}
 }
 
-// serve replaces the module of a file, which takes over the claim on it; nil takes it away.
+// serve replaces the module of a file and takes over the reference to it; nil removes it.
 func (f *file) serve(m *module.Module) {
 	if f.module != nil {
 		f.module.Release()
@@ -95,7 +95,7 @@ func (f *file) serve(m *module.Module) {
 	f.module = m
 }
 
-// remove takes a file out.
+// remove forgets a file.
 func (r *Registry) remove(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Registry) remove(path string) {
 	}
 }
 
-// broken takes a module out that turned out not to compile.
+// broken removes a module that failed to compile.
 func (r *Registry) broken(m *module.Module, err error) {
 	r.mu.Lock()
 	f := r.files[m.Path]
@@ -120,7 +120,7 @@ func (r *Registry) broken(m *module.Module, err error) {
 	}
 }
 
-// loadFiles loads Options.Files, all at once, and waits for them.
+// loadFiles loads Options.Files concurrently and waits for them.
 func (r *Registry) loadFiles(ctx context.Context) {
 	results := make(chan loaded, 2*len(r.opts.Files))
 	var loading sync.WaitGroup

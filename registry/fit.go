@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// fitting binds the grants of a plan to what the plugin offers. The error names the line.
+// fitting binds the grants of a plan to the plugin's entries. The error names the grant line.
 func (p *plan) fitting() (*grant.Set, error) {
 	m := p.manifest()
 	if m == nil || !p.config.Grants.Varies() {
@@ -18,7 +18,7 @@ func (p *plan) fitting() (*grant.Set, error) {
 	return p.config.Grants.Fit(fit.Shapes(m))
 }
 
-// unfit is why the settings of a plan do not fit what its plugin is; nil: they do.
+// unfit reports why the settings of a plan do not fit its plugin; nil if they do.
 func (r *Registry) unfit(p *plan) error {
 	if _, err := p.fitting(); err != nil {
 		return fmt.Errorf("its grants do not fit: %w", err)
@@ -29,7 +29,7 @@ func (r *Registry) unfit(p *plan) error {
 	return orDefaults(p.config.Limits, r.defaults).CheckStart(p.module.Memory, 0)
 }
 
-// manifest is what the plugin says about itself; nil if nobody knows yet.
+// manifest returns the plugin's manifest; nil if it is not known yet.
 func (p *plan) manifest() *manifest.Manifest {
 	switch {
 	case p.code != nil:
@@ -40,7 +40,7 @@ func (p *plan) manifest() *manifest.Manifest {
 	return nil
 }
 
-// checkFit finds what of new configurations does not fit the plugins that are loaded. r.mu must be held.
+// checkFit returns an error if new configurations do not fit the loaded plugins. r.mu must be held.
 func (r *Registry) checkFit(configs map[string]Config, defaults runtime.Limits) error {
 	before, defaultsBefore := r.configs, r.defaults
 	r.configs, r.defaults = configs, defaults

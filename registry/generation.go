@@ -14,29 +14,29 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// plugin is a name and file with the generation that serves it.
+// plugin is a name and file with its serving generation.
 type plugin struct {
 	home *serving.Plugin
 	now  *generation
 }
 
-// generation is what serves, and what it was made of.
+// generation is a serving.Generation with the inputs that it was made from.
 type generation struct {
 	*serving.Generation
 	name     string
 	config   Config
-	limits   runtime.Limits     // with the host's own
+	limits   runtime.Limits     // with the defaults applied
 	code     *serving.Code      // nil for a module
-	text     *document.Document // whose code it is; nil for none
+	text     *document.Document // the document with that code; nil for none
 	module   *module.Module     // nil for code
 	manifest *manifest.Manifest
-	wants    []hostfuncs.Want  // what the operator may be asked about
-	unsaid   []string          // why some wants are none of them
-	pinned   map[string]string // the hashes of the definitions that were approved; nil: all are
+	wants    []hostfuncs.Want  // the wants that the operator can grant
+	unsaid   []string          // problems of the other wants
+	pinned   map[string]string // hashes of the approved definitions; nil: all are approved
 }
 
-// generationFor returns what serves a plan: the generation that does already, or a new one; nil if
-// it cannot.
+// generationFor returns the generation of a plan: the serving one if it fits, else a new one; nil if the plan cannot
+// serve.
 func (r *Registry) generationFor(p *plan) *generation {
 	if err := r.unfit(p); err != nil && p.err == nil {
 		p.err = err
@@ -62,14 +62,14 @@ func (r *Registry) generationFor(p *plan) *generation {
 	return old.now
 }
 
-// take takes a plugin out.
+// take removes a plugin.
 func (r *Registry) take(key string, p *plugin) {
 	p.home.Replace(nil)
 	delete(r.plugins, key)
 }
 
-// fits reports whether a generation is the one that a plan would make with these limits. Where a line stands in the file
-// is of no matter: a comment does not end the instances that a plugin keeps.
+// fits reports whether a plan with these limits would make an equal generation. Line numbers of grants are ignored: an
+// edited comment must not end the instances that a plugin keeps.
 func (g *generation) fits(p *plan, limits runtime.Limits) bool {
 	now, next := g.config, p.config
 	if g.limits != limits || !now.Grants.Same(next.Grants) {
@@ -87,7 +87,7 @@ func (g *generation) fits(p *plan, limits runtime.Limits) bool {
 
 func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	grants, err := p.fitting()
-	if err != nil { // generationFor has looked before
+	if err != nil { // generationFor has checked this
 		grants = nil
 	}
 	c := p.config
@@ -115,7 +115,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	return g
 }
 
-// orDefaults fills every limit that is zero.
+// orDefaults sets every zero limit to its default.
 func orDefaults(l, defaults runtime.Limits) runtime.Limits {
 	own, other := reflect.ValueOf(&l).Elem(), reflect.ValueOf(defaults)
 	for i := range own.NumField() {
@@ -126,8 +126,7 @@ func orDefaults(l, defaults runtime.Limits) runtime.Limits {
 	return l
 }
 
-// retire ends a generation that no plugin serves with: at once for new calls, and in the background
-// for those in progress.
+// retire stops admission of calls to a generation and drains it in the background.
 func (r *Registry) retire(g *generation) {
 	g.Retire()
 	r.work.Go(func() {
@@ -137,7 +136,7 @@ func (r *Registry) retire(g *generation) {
 	})
 }
 
-// retireAll ends every generation. The registry is closed: none comes after.
+// retireAll retires every generation. The registry is closed: no new ones follow.
 func (r *Registry) retireAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

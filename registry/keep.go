@@ -16,23 +16,23 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// keepDelay is how long bytes that were seen first at the start are left alone before they are copied: whoever starts
-// the host waits for a list of tools, and a folder may have hundreds of megabytes. Later ones are copied at once.
+// keepDelay delays copies of the bytes first seen at the start: the client waits for its list of tools, and a folder
+// may hold hundreds of megabytes. Later bytes are copied at once.
 const keepDelay = 300 * time.Millisecond
 
-// keepAtEnd is how long Close waits for bytes to be kept: a client that only looks whether the host answers ends it soon.
+// keepAtEnd limits how long Close waits for copies: a client that only probes the host ends it soon.
 const keepAtEnd = 2 * time.Second
 
-// keeper keeps approved bytes, one file after the other, and writes the lock file when none is left.
+// keeper copies approved bytes to the lock's store, one file at a time, and writes the lock file after the last.
 type keeper struct {
-	over atomic.Bool     // the host ends: no more are kept
-	mu   sync.Mutex      // of whoever is at work
-	seen map[string]bool // by name and digest, what was begun; Registry.mu guards it
-	open int             // what was begun and has not ended; Registry.mu guards it
-	soon bool            // the start is over; Registry.mu guards it
+	over atomic.Bool     // the host ends: no further copies
+	mu   sync.Mutex      // held during a copy
+	seen map[string]bool // started copies and comparisons, by name and digest; guarded by Registry.mu
+	open int             // copies that have not ended; guarded by Registry.mu
+	soon bool            // the start is over; guarded by Registry.mu
 }
 
-// keep has the bytes of an approved plan kept, and its pin written, in the background. r.mu must be held.
+// keep copies the bytes of an approved plan and writes its pin, in the background. r.mu must be held.
 func (r *Registry) keep(p *plan) {
 	l := r.opts.Lock
 	key := p.name + "\x00" + p.module.Digest
@@ -54,13 +54,13 @@ func (r *Registry) keep(p *plan) {
 		defer m.Release()
 		defer r.savePins()
 		select {
-		case <-r.stop.Done(): // which leaves a little time, see Close
+		case <-r.stop.Done(): // Close leaves time for this copy
 		case <-time.After(delay):
 		}
 		r.keeper.mu.Lock()
 		defer r.keeper.mu.Unlock()
 		if r.keeper.over.Load() {
-			return // the next run does it
+			return // left to the next run
 		}
 		if err := r.keepBytes(name, m, terms); err != nil {
 			r.log.Warn("the bytes of a plugin are not kept, so they are not pinned", "plugin", name, "error", err)
@@ -68,7 +68,7 @@ func (r *Registry) keep(p *plan) {
 	})
 }
 
-// keepBytes reads the bytes of a module once more.
+// keepBytes reads the bytes of a module again, pins them and stores a copy.
 func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) er
 	return r.opts.Lock.Keep(wasm, terms)
 }
 
-// savePins writes the lock file when nothing is left to be kept.
+// savePins writes the lock file when no copy is pending.
 func (r *Registry) savePins() {
 	r.mu.Lock()
 	r.keeper.open--
@@ -99,8 +99,8 @@ func (r *Registry) savePins() {
 	}
 }
 
-// admission pins the bytes of a plan that is seen first before its first call: its grants belong to the bytes that had
-// them first, also if this host is killed a moment later. nil is that they are pinned. r.mu must be held.
+// admission returns a function that pins a first-seen plugin before its first call: grants belong to the bytes that had
+// them first, even if this host is killed right after. It returns nil if they are pinned. r.mu must be held.
 func (r *Registry) admission(p *plan) func(context.Context) error {
 	l := r.opts.Lock
 	if p.pin == nil || l == nil || l.ReadOnly() || !l.Unsaved(p.name) {
@@ -117,7 +117,7 @@ func (r *Registry) admission(p *plan) func(context.Context) error {
 			return &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf(
 				"plugin %q is held: another host has pinned other bytes of that name, and sallyport list says which", name)}
 		}
-		if err != nil && ctx.Err() == nil { // a state folder that cannot be written holds nothing up
+		if err != nil && ctx.Err() == nil { // an unwritable state folder must not block calls
 			r.log.Error("a plugin runs that could not be pinned", "plugin", name, "file", l.File(), "error", err)
 			return nil
 		}
@@ -125,7 +125,7 @@ func (r *Registry) admission(p *plan) func(context.Context) error {
 	}
 }
 
-// bytesOf reads the bytes of a module again: from its file, or those that were kept.
+// bytesOf reads the bytes of a module again: from its file, or from the stored copy.
 func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
 	wasm, _, err := stamp.Read(m.Path)
 	if err == nil && stamp.Digest(wasm) == m.Digest {
@@ -139,7 +139,7 @@ func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
 	return nil, errors.Join(module.ErrReplaced, err)
 }
 
-// importsOf lists what a module imports, sorted, each once.
+// importsOf returns the imports of a module, sorted and without duplicates.
 func importsOf(wasm []byte) ([]string, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
@@ -153,8 +153,8 @@ func importsOf(wasm []byte) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// compare approves bytes that wait, if they import, want and offer what the approved ones do: the operator
-// said so beforehand. r.mu must be held.
+// compare approves waiting bytes that have the same imports, wants and entries as the approved ones, under UpdatesSame.
+// r.mu must be held.
 func (r *Registry) compare(p *plan) {
 	m, name, pin := p.file.module, p.name, *p.pin
 	key := name + "\x00" + m.Digest

@@ -10,26 +10,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// loaded is what came of looking at a file.
+// loaded is the result of loading a file.
 type loaded struct {
 	path   string
 	module *module.Module
-	fresh  bool // the module was made for this result, which owns it
+	fresh  bool // the module was made for this result, which holds the reference to it
 	stamp  stamp.Stamp
 	err    error
-	text   *document.Document // which has no module
+	text   *document.Document // of a document, which has no module
 	extism *extismfile.File   // of an Extism manifest, which has no module
 }
 
-// discard gives a module back that nobody took.
+// discard releases a module that was not taken over.
 func (l loaded) discard() {
 	if l.fresh {
 		l.module.Release()
 	}
 }
 
-// load looks at a file. If it holds what was loaded from it before, that is returned. A module that
-// takes the place of another is compiled first, so that a broken one replaces nothing.
+// load reads a file. If it has the same contents as before, before is returned. A module that replaces a serving one is
+// compiled first, so that a broken one replaces nothing.
 func (r *Registry) load(ctx context.Context, path string, before *module.Module) loaded {
 	if document.Is(path) {
 		text, st, err := document.Read(path)
@@ -63,7 +63,7 @@ func (r *Registry) loader() *module.Loader {
 	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Cache: r.cache, Buffers: &r.buffers}
 }
 
-// compile reads a module's file once more and compiles it, if it still holds the same bytes.
+// compile reads a module's file again and compiles it, if its bytes are unchanged.
 func (r *Registry) compile(ctx context.Context, m *module.Module, st stamp.Stamp) (*runtime.Module, error) {
 	wasm, err := r.bytesOf(m)
 	if err != nil {

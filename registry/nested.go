@@ -13,8 +13,8 @@ import (
 
 var _ hostfuncs.Caller = (*Registry)(nil)
 
-// CallTool calls a tool for a call that runs. The callee has its own grants, bound to these arguments; what
-// its caller may do adds nothing to them.
+// CallTool calls a tool on behalf of a running call. The callee has its own grants, bound to these arguments; the
+// caller's grants do not extend them.
 func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
 	tool, ok := r.Snapshot().Tool(n.Tool)
 	if !ok {

@@ -16,33 +16,33 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
-// plan is one plugin that should be there: a name with a file or with code of this process.
+// plan is one plugin that should exist: a name with a file or with built-in code.
 type plan struct {
 	name   string
-	path   string             // "" for code of this process
+	path   string             // "" for built-in code
 	file   *file              // nil: there is no such file
-	code   *serving.Code      // what serves without a module
-	text   *document.Document // whose code it is; nil for none
+	code   *serving.Code      // serves in place of a module
+	text   *document.Document // the document with that code; nil for none
 	config Config
 	err    error // why there can be no such plugin
 	held   error // why it may not serve
 	extism *file // the Extism manifest that names file; nil if there is none
 
-	own  Config               // the operator's word, before a manifest narrowed it
-	told *extismfile.Manifest // the manifest that holds; nil for none
+	own  Config               // the operator's configuration, before a manifest narrowed it
+	told *extismfile.Manifest // the manifest in force; nil for none
 
-	module  *module.Module // what may serve; nil: nothing can, or not yet
-	pin     *lock.Pin      // what was approved; nil: nothing need be
-	rival   bool           // held, since another file was approved under its name
-	waits   string         // the digest of bytes that are held in the place of module; "" is none
-	waiting string         // why something is held in its place
-	kept    string         // the file that module comes from, where that is not the plugin's own
+	module  *module.Module // the module that may serve; nil: none, or not yet
+	pin     *lock.Pin      // the approved terms; nil: no approval needed
+	rival   bool           // held because a different file was approved under its name
+	waits   string         // the digest of bytes that wait for approval in place of module; "" is none
+	waiting string         // why they wait
+	kept    string         // the stored copy that module comes from; "" for the plugin's own file
 }
 
 func (p *plan) key() string { return p.name + "\x00" + p.path }
 
-// plans lists the plugins that should be there, sorted by name and path. It depends on nothing but
-// the configuration and the files. r.mu must be held.
+// plans returns the plugins that should exist, sorted by name and path. The result depends on the configuration, the
+// files and the lock only. r.mu must be held.
 func (r *Registry) plans() []*plan {
 	var plans []*plan
 	if r.opts.Files != nil {
@@ -74,8 +74,7 @@ func (r *Registry) plans() []*plan {
 	return plans
 }
 
-// asDocument makes the plan of a document one of code. Its names are its own, unless the operator wants
-// them prefixed.
+// asDocument sets the code of a document's plan. Its public names have no prefix unless the operator configured one.
 func (p *plan) asDocument() {
 	if !document.Is(p.path) || p.file == nil {
 		return
@@ -102,7 +101,7 @@ func (r *Registry) filePlans() []*plan {
 	return plans
 }
 
-// folderPlans gives each configured source its name, and each other file of the folder its stem's.
+// folderPlans names each configured source by its key, and every other file of the folder by its stem.
 func (r *Registry) folderPlans() []*plan {
 	plans, claimed := r.extismPlans()
 	manifests := map[string]bool{}
@@ -111,7 +110,7 @@ func (r *Registry) folderPlans() []*plan {
 	}
 	for name, c := range r.configs {
 		if path := r.sourcePath(c); path != "" && !manifests[name] {
-			claimed[path] = true // by a name of the operator's, in place of the file's own
+			claimed[path] = true // under the operator's name in place of the file's own
 			plans = append(plans, &plan{name: name, path: path, file: r.files[path], config: c})
 		}
 	}
@@ -129,7 +128,7 @@ func (r *Registry) folderPlans() []*plan {
 			p.config = c
 		}
 		if !configured && r.plugins[p.key()] == nil && r.readingManifests() {
-			continue // it may be a manifest's module, and no plugin of its own
+			continue // it may be the module of a manifest
 		}
 		named[p.name] = true
 		plans = append(plans, p)
@@ -142,8 +141,8 @@ func (r *Registry) folderPlans() []*plan {
 	return plans
 }
 
-// hasOwnKey reports whether the settings name a file of the folder by its own name, and no manifest has that name: it is
-// that plugin too, however many other keys have it as their source.
+// hasOwnKey reports whether a key of the settings is a file's own name, without source, and no manifest has that name:
+// the file is that plugin too, even if other keys have it as their source.
 func (r *Registry) hasOwnKey(path string, manifests map[string]bool) bool {
 	name, err := names.OfFile(path)
 	if err != nil || filepath.Dir(path) != r.opts.Dir {
@@ -153,7 +152,7 @@ func (r *Registry) hasOwnKey(path string, manifests map[string]bool) bool {
 	return configured && c.Source == "" && !manifests[name]
 }
 
-// ofAnotherFolder reports whether a plugin of the settings is one of another folder of this state folder.
+// ofAnotherFolder reports whether a configured plugin is pinned in a different folder that shares this state folder.
 func (r *Registry) ofAnotherFolder(name string) bool {
 	if r.opts.Lock == nil {
 		return false
@@ -166,8 +165,8 @@ func (r *Registry) ofAnotherFolder(name string) bool {
 	return err == nil
 }
 
-// hold keeps plugins back that claim one name, also in another case: all but the one that was approved under it. A file
-// whose name only becomes the plugin's has no part in a name that stands for another file.
+// hold holds back plugins with the same name, compared without case: all but the one that was approved under it. A file
+// with a name that had to be normalized does not compete for the name of a different file.
 func (r *Registry) hold(plans []*plan) {
 	byName := map[string][]*plan{}
 	for _, p := range plans {
@@ -199,8 +198,8 @@ func (r *Registry) hold(plans []*plan) {
 	}
 }
 
-// holdOtherCase holds a plan whose name was pinned in another case, in whatever folder, or is a key of the settings in
-// another case: it is the same name, and whether the files are told apart depends on the file system.
+// holdOtherCase holds a plan whose name is pinned, or is a key of the settings, in a different case: it is the same
+// name, and only some file systems tell the files apart.
 func (r *Registry) holdOtherCase(p *plan) {
 	var other, why string
 	if l := r.opts.Lock; l != nil {
@@ -221,17 +220,17 @@ func (r *Registry) holdOtherCase(p *plan) {
 	}
 }
 
-// exact reports whether a plan's file is the one that its name stands for.
+// exact reports whether a plan's file is the one that its name refers to.
 func (r *Registry) exact(p *plan) bool {
 	base := filepath.Base(p.path)
 	return p.path == "" || r.opts.Files != nil || document.Is(p.path) || base == p.name+".wasm" || base == p.name+".json" ||
 		r.sourcePath(r.configs[p.name]) == p.path
 }
 
-// configured reports whether the settings name the plugin of a plan, in whatever case.
+// configured reports whether the settings name the plugin of a plan, ignoring case.
 func (r *Registry) configured(p *plan) bool { return r.keyOf(p) != "" }
 
-// keyOf is the key of the settings that names the plugin of a plan, in whatever case; "" is none.
+// keyOf returns the key of the settings that names the plugin of a plan, ignoring case; "" is none.
 func (r *Registry) keyOf(p *plan) string {
 	for name := range r.configs {
 		if fold(name) == fold(p.name) {
@@ -241,7 +240,7 @@ func (r *Registry) keyOf(p *plan) string {
 	return ""
 }
 
-// files names the files of plans.
+// files lists the files of plans.
 func files(plans []*plan) string {
 	var where []string
 	for _, p := range plans {

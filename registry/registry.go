@@ -24,43 +24,41 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Options configure a Registry.
+// Options configures a Registry.
 type Options struct {
-	// Dir is the plugin folder; every .wasm file in it is a plugin. It need not exist. Empty watches
-	// no folder.
+	// Dir is the plugin folder. It need not exist. Empty watches no folder.
 	Dir string
-	// Plugins is what the operator says about each, by name.
+	// Plugins holds the operator's settings by plugin name.
 	Plugins map[string]Config
 	// Defaults fills the zero fields of each plugin's limits.
 	Defaults runtime.Limits
-	// Files, if not nil, are the only files that are loaded, once and for all: Dir is not looked at
-	// and nothing is watched.
+	// Files, if not nil, are the only files to load, once: Dir is ignored and no folder is watched.
 	Files []File
 	// Engine compiles modules; nil loads none.
 	Engine *runtime.Engine
-	// Host makes the plugins' gates; nil makes one that logs to Logger.
+	// Host creates the plugins' gates; nil creates one that logs to Logger.
 	Host *hostfuncs.Host
 	// Dialects are asked in order whether a module is theirs.
 	Dialects []Dialect
-	// Lock says which bytes of each plugin may serve; nil lets all of them.
+	// Dialects are tried in order to detect a module's calling convention.
 	Lock *lock.Lock
-	// Typed stands behind the plugin's name in the commands that are told to a person: the folder and flags that lead to
-	// this registry's plugins; "" is none.
+	// Typed is appended to the plugin's name in commands shown to the operator: the folder and flags that select this
+	// registry's plugins; "" is none.
 	Typed string
-	// State is the folder of the cache of digests and manifests; it is made with mode 0700. Empty
-	// caches nothing between runs.
+	// State is the folder of the cache of digests and manifests, created with mode 0700. Empty disables the cache
+	// between runs.
 	State string
-	// Logger tells what is loaded and what is not; nil logs nothing.
+	// Logger reports loaded and failed plugins; nil discards.
 	Logger *slog.Logger
 }
 
-// File is one plugin file that is loaded by its path.
+// File is one plugin file loaded by its path.
 type File struct {
 	Path   string
 	Config Config // Source is ignored; the name is the file's stem
 }
 
-// Dialect is a calling convention and how to tell it.
+// Dialect detects and implements a calling convention.
 type Dialect = module.Dialect
 
 // Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
@@ -75,9 +73,9 @@ type Registry struct {
 	shown   atomic.Pointer[shown]
 	notes   *notify.Notifier
 
-	stop   context.Context // done when the registry closes: loading ends
+	stop   context.Context // done when the registry closes: ends loading
 	cancel context.CancelFunc
-	ending context.Context // done when Close gives up waiting: calls are ended
+	ending context.Context // done when Close stops waiting: ends calls
 	end    context.CancelFunc
 	work   sync.WaitGroup // loading, compiling, draining
 
@@ -99,20 +97,20 @@ type Registry struct {
 	files    map[string]*file         // by absolute path
 	code     map[string]*serving.Code // the plugins of this process, by name
 	plugins  map[string]*plugin       // by name and path
-	kept     map[string]bool          // files of approved bytes that serve, since others wait in their place
+	kept     map[string]bool          // stored copies that serve while newer bytes wait for approval
 }
 
-// shown is what the registry shows at one moment.
+// shown is the published state at one moment.
 type shown struct {
 	snapshot *catalogue.Snapshot
 	status   []Status
 }
 
-// ErrClosed is returned by what needs an open registry.
+// ErrClosed is returned by methods that need an open registry.
 var ErrClosed = errors.New("registry is closed")
 
-// New loads what is there and watches for changes until Close. It returns when each file was looked
-// at; plugins that have to be run to know what they offer may come later, see Ready.
+// New loads the existing files and watches for changes until Close. It returns after each file was read; plugins that
+// must be run to learn their manifest may be published later, see Ready.
 func New(ctx context.Context, o Options) (*Registry, error) {
 	r, err := newRegistry(o)
 	if err != nil {
@@ -159,7 +157,7 @@ func newRegistry(o Options) (*Registry, error) {
 	return r, nil
 }
 
-// home is the operator's home folder, as ~ means it in grants; "" if there is none.
+// home returns the operator's home folder, for ~ in grants; "" if there is none.
 func home() string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
@@ -168,16 +166,16 @@ func home() string {
 	return dir
 }
 
-// Snapshot returns the catalogue as it is now. It takes no lock.
+// Snapshot returns the current catalogue. It takes no lock.
 func (r *Registry) Snapshot() *catalogue.Snapshot { return r.shown.Load().snapshot }
 
-// Watch calls f after the catalogue changed, soon but not at once: changes that come together are
-// told together. f is called from one goroutine at a time and should return soon. After stop f is
-// not called again, unless it is being called just then.
+// Watch calls f after the catalogue changed. Changes shortly after each other are coalesced. f is called from one
+// goroutine at a time and should return soon. After stop f is not called again, but a call in progress may still
+// finish.
 func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.notes.Watch(f) }
 
-// Configure replaces what the operator says about the plugins, all at once: calls that begin later
-// follow it, those that run keep what they began with. If it is wrong nothing changes.
+// Configure replaces the settings of all plugins atomically: new calls use them, running calls keep the old ones. On
+// error nothing changes.
 func (r *Registry) Configure(plugins map[string]Config) error {
 	r.mu.Lock()
 	defaults := r.defaults
@@ -185,7 +183,7 @@ func (r *Registry) Configure(plugins map[string]Config) error {
 	return r.Reconfigure(plugins, defaults)
 }
 
-// Reconfigure is Configure with other Options.Defaults.
+// Reconfigure is Configure with new Options.Defaults.
 func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limits) error {
 	configs, err := checkConfigs(plugins)
 	if err != nil {
@@ -207,7 +205,7 @@ func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limit
 	return nil
 }
 
-// lookAgain has sources looked at that are new.
+// lookAgain triggers a scan for new sources.
 func (r *Registry) lookAgain() {
 	r.mu.Lock()
 	watching := r.folder != nil
@@ -221,12 +219,12 @@ func (r *Registry) lookAgain() {
 	}
 }
 
-// closeGrace is how long Close waits for what it has cancelled.
+// closeGrace limits how long Close waits after it has cancelled calls.
 const closeGrace = 3 * time.Second
 
-// Close stops watching, waits for the calls in progress and gives everything back. When ctx is done
-// calls are cancelled, and its error is returned. Calls that come later fail. The engine and the
-// host stay open.
+// Close stops watching, waits for the calls in progress and releases all resources. When ctx is done, calls are
+// cancelled and an error that wraps the cause of ctx is returned. Later calls fail. Options.Engine and Options.Host
+// stay open.
 func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	closed := r.closed
@@ -247,8 +245,8 @@ func (r *Registry) Close(ctx context.Context) error {
 	return err
 }
 
-// wait returns when all work has ended. Once ctx is done it ends the calls; a compilation that is
-// under way even then goes on by itself.
+// wait returns when all background work has ended. Once ctx is done it cancels the calls and waits at most closeGrace
+// longer; a compilation may still be running after that.
 func (r *Registry) wait(ctx context.Context) error {
 	defer r.end()
 	done := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// report logs each status that is new.
+// report logs each status that changed.
 func (r *Registry) report(old, now []Status) {
 	before := map[string]Status{}
 	for _, s := range old {
@@ -28,8 +28,8 @@ func (r *Registry) report(old, now []Status) {
 	}
 }
 
-// sameButCounts reports whether two statuses differ in nothing but how much is shown of a plugin: that is the plugin's to
-// change in each call, as often as it likes, and no news for a log.
+// sameButCounts reports whether two statuses differ at most in their counts of entries: a plugin can change these in
+// each call, too often for the log.
 func sameButCounts(a, b Status) bool {
 	a.Tools, a.Prompts, a.Resources = b.Tools, b.Prompts, b.Resources
 	return reflect.DeepEqual(a, b)

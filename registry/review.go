@@ -11,26 +11,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// A Review is a plugin that waits for an operator's answer.
+// Review is a plugin that waits for an operator's decision.
 type Review struct {
 	Name     string
-	File     string     // the plugin's file, as it is called in its folder
-	Before   lock.Terms // what was approved; without a digest: nothing was
-	After    lock.Terms // what is there
-	Rejected bool       // it was answered no before
+	File     string     // base name of the plugin's file
+	Before   lock.Terms // the approved terms; without a digest if there are none
+	After    lock.Terms // the current terms
+	Rejected bool       // these bytes were rejected before
 
-	raw  []byte // of the file
+	raw  []byte // contents of the file
 	path string
 }
 
-// ErrNothingWaits is why there is nothing to review.
+// ErrNothingWaits is returned if there is nothing to review.
 var ErrNothingWaits = errors.New("nothing waits for an answer")
 
-// ErrNoPlugin is why a name means nothing.
+// ErrNoPlugin is returned for an unknown plugin name.
 var ErrNoPlugin = errors.New("there is no plugin")
 
-// Review returns what an operator is asked about a plugin: the bytes that its file has now, beside those that
-// were approved.
+// Review returns the decision that an operator has to make about a plugin: the terms of the current bytes of its file,
+// beside the approved ones.
 func (r *Registry) Review(name string) (*Review, error) {
 	p, err := r.waitingPlan(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Registry) Review(name string) (*Review, error) {
 	return v, nil
 }
 
-// waitingPlan finds the plan of a plugin by its name.
+// waitingPlan returns the most urgent plan of a plugin.
 func (r *Registry) waitingPlan(name string) (*plan, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 	return found, nil
 }
 
-// urgent orders the plans of one name by how much they want an answer.
+// urgent ranks the plans of one name by their need for a decision.
 func (p *plan) urgent() int {
 	switch {
 	case p.pin != nil && p.waits != "":
@@ -87,8 +87,8 @@ func (p *plan) urgent() int {
 	return 0
 }
 
-// approvedTerms are what was approved, as far as it is known in words: a definition whose text was not kept is
-// its hash.
+// approvedTerms returns the approved terms as far as they were stored: a definition without stored text is represented
+// by its hash.
 func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 	t := lock.Terms{Digest: pin.Digest, Imports: pin.Imports, Wants: pin.Wants, Definitions: map[string]json.RawMessage{}}
 	kept, err := l.Terms(pin.Digest)
@@ -105,7 +105,7 @@ func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 	return t
 }
 
-// Approve records in a lock that an operator agrees to what was reviewed.
+// Approve records the operator's approval of the reviewed bytes in a lock.
 func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
 	if err := l.Keep(v.raw, v.After); err != nil {
 		return err

@@ -9,46 +9,46 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// State says in one word where a plugin stands.
+// State is the state of a plugin.
 type State string
 
-// The states of a plugin.
+// The values of State.
 const (
 	StateLoading  State = "loading"  // its file is still changing, or is being read
 	StateLoaded   State = "loaded"   // it serves
-	StateFailed   State = "failed"   // it cannot be loaded; Error says why
-	StateHeld     State = "held"     // it could be loaded, but another plugin claims its name, or nobody has approved it
-	StateDisabled State = "disabled" // the operator turned it off
+	StateFailed   State = "failed"   // it cannot be loaded; Error has the reason
+	StateHeld     State = "held"     // a different plugin claims its name, or it is not approved
+	StateDisabled State = "disabled" // disabled by the operator
 )
 
-// Status is what is known of one plugin.
+// Status describes one plugin to the operator.
 type Status struct {
 	Name      string   `json:"name"`
-	File      string   `json:"file,omitempty"`    // its path; "" for a plugin of this process
-	Digest    string   `json:"digest,omitempty"`  // SHA-256 of what serves, "sha256:" and hex
-	Dialect   string   `json:"dialect,omitempty"` // "go" for a plugin of this process
+	File      string   `json:"file,omitempty"`    // its path; "" for a built-in plugin
+	Digest    string   `json:"digest,omitempty"`  // SHA-256 of the serving bytes, "sha256:" and hex
+	Dialect   string   `json:"dialect,omitempty"` // "go" for a built-in plugin, "text" for a document
 	State     State    `json:"state"`
-	Version   string   `json:"version,omitempty"` // as the plugin says
+	Version   string   `json:"version,omitempty"` // from its manifest
 	Error     string   `json:"error,omitempty"`   // why it failed or is held; with StateLoaded: why a newer file does not serve
 	Tools     int      `json:"tools"`             // published
 	Resources int      `json:"resources"`         // published, with templates
 	Prompts   int      `json:"prompts"`           // published
 	Warnings  []string `json:"warnings,omitempty"`
 
-	// intended are those of Warnings that an operator may well intend; absent says that there is no file of its name in this
-	// folder, which a configuration for several folders has: neither is more than a note in the log.
+	// intended holds those of Warnings that the operator may intend. absent is set if there is no file of its name in
+	// this folder, as happens with one configuration for several folders. Both are logged as information only.
 	intended []string
 	absent   bool
 
-	// Wants and Grants are what it announced and what the operator's file allows, as lines; who reads the list
-	// over the wire does not see them.
+	// Wants and Grants are the wants of its manifest and the operator's grants, as lines; not part of the JSON that
+	// clients can read.
 	Wants, Grants []string `json:"-"`
-	// Ceilings are the max_grants that hold for it, as lines: those of the file, then its own.
+	// Ceilings holds the max_grants that apply to it, as lines: those of the settings file, then its own.
 	Ceilings [][]string `json:"-"`
-	Pinned   bool       `json:"-"`                 // its grants belong to bytes: those in the lock file, or those that the settings name or leave open
-	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that nobody has approved yet
-	Keeps    string     `json:"keeps,omitempty"`   // what its state is kept for from call to call: "session", "plugin"
-	Updates  string     `json:"updates,omitempty"` // what the operator approved beforehand: "dev", "same-interface"
+	Pinned   bool       `json:"-"`                 // its grants belong to a digest: that of the lock file, or one that the settings name or leave open
+	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that wait for approval
+	Keeps    string     `json:"keeps,omitempty"`   // the scope of its kept state: "session", "plugin"
+	Updates  string     `json:"updates,omitempty"` // updates approved in advance: "dev", "same-interface"
 }
 
 // Plugins returns the status of every plugin, sorted by name and file.
@@ -60,10 +60,10 @@ func (r *Registry) Plugins() []Status {
 	return list
 }
 
-// Version is another value whenever Plugins may return something else; the same one costs nothing to compare.
+// Version returns a value that changes whenever the result of Plugins may change. It is cheap to compare.
 func (r *Registry) Version() any { return r.shown.Load() }
 
-// statusOf says where a plan stands.
+// statusOf returns the status of a plan.
 func (r *Registry) statusOf(p *plan, g *generation) Status {
 	s := Status{Name: p.name, File: p.path, State: StateLoaded}
 	switch {
@@ -133,7 +133,7 @@ func (s *Status) describe(g *generation) {
 	}
 }
 
-// count fills in how much each plugin publishes.
+// count sets how many entries each plugin publishes.
 func count(s *catalogue.Snapshot, status []Status) {
 	index := map[string]*Status{}
 	for i := range status {

@@ -9,9 +9,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
-// trustText decides which text of a document may serve. One that nobody approved serves as it is, also when it is
-// changed: most often it is the operator's own. One that was approved is held when it changes, and what was approved
-// serves in its place. r.mu must be held.
+// trustText decides which bytes of a document may serve. A document that was never approved serves as it is, even after
+// a change: most often it is the operator's own. An approved document is held when it changes, and the approved bytes
+// serve in its place. r.mu must be held.
 func (r *Registry) trustText(p *plan) {
 	l, digest := r.opts.Lock, p.text.Digest
 	pin, _ := l.Pin(p.name)
@@ -25,7 +25,7 @@ func (r *Registry) trustText(p *plan) {
 	}
 	switch {
 	case pin.Digest == digest:
-		l.Keeps(digest) // it is in use
+		l.Keeps(digest) // marks it as used
 		return
 	case pin.Digest == "" && !l.Locked() && !pin.Refused(digest):
 		return
@@ -38,7 +38,7 @@ func (r *Registry) trustText(p *plan) {
 	p.code = p.text.Code
 }
 
-// approvedText finds the document that was approved: what serves already, or what was kept; nil if it is gone.
+// approvedText returns the approved document: the serving one, or the stored copy; nil if there is none.
 func (r *Registry) approvedText(p *plan, digest string) *document.Document {
 	if home := r.plugins[p.key()]; home != nil && home.now != nil && home.now.text != nil && home.now.text.Digest == digest {
 		return home.now.text
@@ -58,7 +58,7 @@ func (r *Registry) approvedText(p *plan, digest string) *document.Document {
 	return d
 }
 
-// agreed is what an operator agrees to with what the file of a plan holds now, and its bytes. They must not be changed.
+// agreed returns the terms and the bytes that an approval of a plan's current file covers. They must not be modified.
 func (r *Registry) agreed(p *plan) (t lock.Terms, raw []byte, err error) {
 	if text := p.file.text; text != nil {
 		raw, _, err = stamp.Read(p.path)

@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/module"
 )
 
-// trust decides which bytes of a plan may serve: those that were approved under its name, or those that are
-// seen first. Others are held, and the approved ones serve in their place. r.mu must be held.
+// trust decides which bytes of a plan may serve: those approved under its name, or those seen first. Others are held,
+// and the approved ones serve in their place. r.mu must be held.
 func (r *Registry) trust(p *plan) {
 	l := r.opts.Lock
 	if l == nil || p.rival || p.config.Disabled || p.config.Updates == UpdatesDev && p.config.Digest == "" {
@@ -45,7 +45,7 @@ func (r *Registry) trustModule(p *plan) {
 		p.pin = r.namedPin(p, want)
 		r.holdBack(p, fmt.Sprintf("its bytes are %s, and digest: of the settings names %s: put that file there, or change the line", m.Digest, want))
 		return
-	case want != "": // whatever is pinned: other settings may say something else of that name
+	case want != "": // the pin is ignored: other settings may give that name a different digest
 		l.Trust(p.name, seen)
 		p.pin = &seen
 		return
@@ -56,7 +56,7 @@ func (r *Registry) trustModule(p *plan) {
 	switch {
 	case pin.Digest != m.Digest:
 		r.holdBack(p, r.waiting(p.name, pin, m.Digest))
-	case hashes[lock.Manifest] != pin.Definitions[lock.Manifest]: // a new one, another, or none any more
+	case hashes[lock.Manifest] != pin.Definitions[lock.Manifest]: // a new one, a changed one, or none any more
 		p.waits, p.waiting = m.Digest, fmt.Sprintf("what its manifest gives it and asks for is not what was approved; %s shows the difference", r.approveCommand(p.name))
 		if !r.tellApproved(p) {
 			p.held = errors.New(p.waiting)
@@ -64,7 +64,7 @@ func (r *Registry) trustModule(p *plan) {
 	}
 }
 
-// namedPin is the pin of bytes that the settings name and that are not there.
+// namedPin returns the pin of a digest that the settings name and the file does not have.
 func (r *Registry) namedPin(p *plan, digest string) *lock.Pin {
 	if pin, _ := r.opts.Lock.Pin(p.name); pin.Digest == digest {
 		return &pin
@@ -76,7 +76,7 @@ func (r *Registry) namedPin(p *plan, digest string) *lock.Pin {
 	return &pin
 }
 
-// holdBack holds the bytes of a plan, and has the approved ones serve in their place if they are there.
+// holdBack holds the bytes of a plan; the approved ones serve in their place if they are available.
 func (r *Registry) holdBack(p *plan, why string) {
 	p.waits, p.waiting = p.module.Digest, why
 	m, loading := r.approved(p, *p.pin)
@@ -88,8 +88,8 @@ func (r *Registry) holdBack(p *plan, why string) {
 	}
 }
 
-// serveApproved has the approved bytes serve where there are none: for half of a file that is being copied, say, or for a
-// manifest that names something else now. Why is what there is to say of that, where the file itself does not say it.
+// serveApproved lets the approved bytes serve in place of unusable ones: a file that is half copied, for example, or a
+// manifest with a new module. why is the status text, where the file's own error does not explain it.
 func (r *Registry) serveApproved(p *plan, why string) {
 	pin, _ := r.opts.Lock.Pin(p.name)
 	if pin.Digest == "" || p.config.Digest != "" && p.config.Digest != pin.Digest {
@@ -112,7 +112,7 @@ func (r *Registry) serveApproved(p *plan, why string) {
 	p.err, p.held, p.waiting = nil, nil, why
 }
 
-// tellApproved gives a plan the values of the manifest that was approved, or of none; false if it is not known any more.
+// tellApproved applies the values of the approved manifest, or of none, to a plan; false if they were not stored.
 func (r *Registry) tellApproved(p *plan) bool {
 	hash := p.pin.Definitions[lock.Manifest]
 	switch {
@@ -135,7 +135,7 @@ func (r *Registry) tellApproved(p *plan) bool {
 	return true
 }
 
-// waiting says why bytes do not serve, and what to type.
+// waiting returns why bytes do not serve, and the command to type.
 func (r *Registry) waiting(name string, pin lock.Pin, digest string) string {
 	approve := r.approveCommand(name)
 	switch {
@@ -153,7 +153,7 @@ func (r *Registry) waiting(name string, pin lock.Pin, digest string) string {
 	return fmt.Sprintf("it is not in the lock file, and nothing else may serve; %s shows what it is", approve)
 }
 
-// elsewhere says where a pinned file was, if that is another folder.
+// elsewhere returns the former path of a pinned file if that is in a different folder.
 func (r *Registry) elsewhere(pin lock.Pin) string {
 	if pin.Folder == "" || pin.Folder == r.opts.Dir {
 		return ""
@@ -161,7 +161,7 @@ func (r *Registry) elsewhere(pin lock.Pin) string {
 	return ", from " + filepath.Join(pin.Folder, pin.File)
 }
 
-// approveCommand is what a person types to see and to approve a plugin that is held here.
+// approveCommand returns the command with which the operator reviews and approves a held plugin.
 func (r *Registry) approveCommand(name string) string {
 	if r.opts.Typed == "" {
 		return "sallyport approve " + name
@@ -169,11 +169,11 @@ func (r *Registry) approveCommand(name string) string {
 	return "sallyport approve " + name + " " + r.opts.Typed
 }
 
-// short is the beginning of a digest, enough to tell two apart.
+// short abbreviates a digest.
 func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
 
-// approved finds the bytes that were approved: kept ones, or those that serve already. loading says that the
-// kept ones are still to be read.
+// approved returns the approved module: from the stored copy, or the serving one. loading is set if the stored copy is
+// yet to be read.
 func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bool) {
 	if r.opts.Lock.Keeps(pin.Digest) {
 		p.kept = r.opts.Lock.KeptFile(pin.Digest)
@@ -191,7 +191,7 @@ func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bo
 	return nil, loading
 }
 
-// pinned are the hashes of the definitions that were approved, which may be none; nil: whatever they are.
+// pinned returns the hashes of the approved definitions, possibly empty; nil if none need approval.
 func (p *plan) pinned() map[string]string {
 	if p.pin == nil {
 		return nil
@@ -202,7 +202,7 @@ func (p *plan) pinned() map[string]string {
 	return p.pin.Definitions
 }
 
-// terms are those an operator agrees to with a module of this plan under a manifest, without its imports.
+// terms returns the terms of a module of this plan under a manifest, without its imports.
 func (p *plan) terms(m *module.Module, told *extismfile.Manifest) lock.Terms {
 	t := lock.Terms{Digest: m.Digest, Wants: p.wants(m, told), Definitions: m.Manifest.Definitions()}
 	if said := saidBy(told); said != nil {
@@ -211,7 +211,7 @@ func (p *plan) terms(m *module.Module, told *extismfile.Manifest) lock.Terms {
 	return t
 }
 
-// newest is the manifest that lies there now; nil for none.
+// newest returns the current manifest; nil for none.
 func (p *plan) newest() *extismfile.Manifest {
 	if p.extism == nil || p.extism.extism == nil {
 		return nil
@@ -219,7 +219,7 @@ func (p *plan) newest() *extismfile.Manifest {
 	return p.extism.extism.Manifest
 }
 
-// said is all that an Extism manifest gives a plugin and asks for it: the same bytes do other things with other values.
+// said is the approved part of an Extism manifest: with other values the same bytes behave differently.
 type said struct {
 	Config  map[string]string `json:"config"`
 	Wants   []json.RawMessage `json:"wants"`
@@ -227,19 +227,19 @@ type said struct {
 	Timeout time.Duration     `json:"timeout,omitempty"`
 }
 
-// saidBy is what a manifest says; nil if that is nothing.
+// saidBy encodes the approved part of a manifest; nil if it is empty.
 func saidBy(m *extismfile.Manifest) json.RawMessage {
 	if m == nil || len(m.Config)+len(m.Wants) == 0 && m.Memory == 0 && m.Timeout == 0 {
 		return nil
 	}
 	raw, err := json.Marshal(said{m.Config, m.Wants, m.Memory, m.Timeout})
 	if err != nil {
-		return nil // texts, numbers, and JSON that was made here
+		return nil // cannot fail: strings, numbers, and JSON that was made here
 	}
 	return raw
 }
 
-// hashes are those of terms.
+// hashes returns the definition hashes of terms.
 func (p *plan) hashes(m *module.Module, told *extismfile.Manifest) map[string]string {
 	said := saidBy(told)
 	if said == nil {
@@ -250,7 +250,7 @@ func (p *plan) hashes(m *module.Module, told *extismfile.Manifest) map[string]st
 	return all
 }
 
-// wants is what a plugin asks for, with the wants of the manifest that names it.
+// wants returns the wants of a plugin and of the manifest that names it.
 func (p *plan) wants(m *module.Module, told *extismfile.Manifest) []json.RawMessage {
 	if told == nil {
 		return m.Manifest.Wants
@@ -267,13 +267,14 @@ func (r *Registry) pinnedFile(name, path string) bool {
 	return ok && pin.Digest != "" && pin.File == filepath.Base(path) && !r.wouldPin(name)
 }
 
-// wouldPin reports whether the pin of a name is only what a host that writes would pin: nobody has approved anything by it.
+// wouldPin reports whether the pin of a name is provisional, since this host does not write the lock: it was never
+// approved.
 func (r *Registry) wouldPin(name string) bool {
 	l := r.opts.Lock
 	return l.ReadOnly() && l.Unwritten(name)
 }
 
-// approvedFile is the one among plans of a name whose file was approved under it; nil if there is none, or two.
+// approvedFile returns the plan of a name with the approved file; nil if there is none, or two.
 func (r *Registry) approvedFile(same []*plan) (found *plan) {
 	for _, p := range same {
 		if p.path == "" || !r.pinnedFile(p.name, p.path) {
@@ -287,9 +288,8 @@ func (r *Registry) approvedFile(same []*plan) (found *plan) {
 	return found
 }
 
-// needKept notes the files of approved bytes that plans serve from, and reports whether one of them is still to
-// be loaded. It also has the bytes kept that are approved and lie only in the plugin's own file. r.mu must be
-// held.
+// needKept records the stored copies that plans serve from, and reports whether one of them is yet to be loaded. It
+// also starts copies of approved bytes that exist only in the plugin's own file. r.mu must be held.
 func (r *Registry) needKept(plans []*plan) (look bool) {
 	r.kept = map[string]bool{}
 	for _, p := range plans {
@@ -307,14 +307,13 @@ func (r *Registry) needKept(plans []*plan) (look bool) {
 	return look
 }
 
-// sameFile reports whether the file of a plan is the one that was approved, and not another one of its name in another
-// folder: updates of the one are none of the other.
+// sameFile reports whether the file of a plan is the approved one, not one of the same name in a different folder:
+// updates apply to the approved file only.
 func (p *plan) sameFile() bool {
 	return p.pin != nil && p.config.Digest == "" && p.pin.File == filepath.Base(p.path) && (p.pin.Folder == "" || p.pin.Folder == filepath.Dir(p.path))
 }
 
-// Relock reads the lock file again if it has changed; what was approved meanwhile serves. With an error all
-// stays as it was.
+// Relock reads the lock file again if it has changed, and applies new approvals. On error nothing changes.
 func (r *Registry) Relock() error {
 	if r.opts.Lock == nil {
 		return nil

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// maxWarm is how many modules may wait to be compiled before somebody calls them. Each keeps its
-	// machine code in memory, several times its file; of more plugins the first call waits.
+	// maxWarm limits the modules queued for compilation ahead of their first call. Each keeps its machine code in
+	// memory, several times its file; further plugins are compiled by their first call.
 	maxWarm = 24
-	// warmDelay leaves the processor to the first requests. A compilation cannot be interrupted, so a
-	// host that only lives to be asked for its lists begins none.
+	// warmDelay leaves the processor to the first requests. A compilation cannot be interrupted, so a host started only
+	// for its lists begins none.
 	warmDelay = 5 * time.Second
 )
 
-// warmUp has a module compiled when there is time. Past maxWarm waiting ones it is left to its first
-// call.
+// warmUp queues a module for compilation. With a full queue the module is left to its first call.
 func (r *Registry) warmUp(m *module.Module) {
 	select {
 	case r.warm <- m:
@@ -24,7 +23,7 @@ func (r *Registry) warmUp(m *module.Module) {
 	}
 }
 
-// startWarming compiles one module after the other until the registry closes.
+// startWarming compiles the queued modules one at a time until the registry closes.
 func (r *Registry) startWarming() {
 	if r.opts.Engine == nil || r.opts.Files != nil {
 		return

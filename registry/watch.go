@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
-// firstWait bounds how long New waits for files that are being written or have to be run.
+// firstWait limits how long New waits for files that are being written or have to be run.
 const firstWait = 3 * time.Second
 
 // watchFolders starts watching, and waits for the first scan.
@@ -25,7 +25,7 @@ func (r *Registry) watchFolders(ctx context.Context) {
 	r.mu.Unlock()
 }
 
-// startFolder begins to watch, unless something is watched already, and asks for a scan.
+// startFolder starts the watcher unless it is running, and triggers a scan.
 func (r *Registry) startFolder() {
 	r.mu.Lock()
 	if r.folder == nil && !r.closed {
@@ -48,12 +48,12 @@ func (r *Registry) anySource() bool {
 	return false
 }
 
-// touch has a path looked at, or all if it is empty. It does not wait for that.
+// touch triggers a scan of a path, or of all if it is empty. It does not wait.
 func (r *Registry) touch(path string) {
 	r.mu.Lock()
 	f := r.folder
 	if known := r.files[path]; known != nil {
-		known.stamp = stamp.Stamp{} // whatever it seems, look at it
+		known.stamp = stamp.Stamp{} // force a read
 	}
 	r.mu.Unlock()
 	if f != nil {
@@ -61,7 +61,7 @@ func (r *Registry) touch(path string) {
 	}
 }
 
-// Ready waits until nothing is being loaded: every plugin is in the catalogue or reported.
+// Ready waits until no file is being loaded: every plugin is in the catalogue or reported.
 func (r *Registry) Ready(ctx context.Context) error {
 	r.mu.Lock()
 	f := r.folder
@@ -72,12 +72,13 @@ func (r *Registry) Ready(ctx context.Context) error {
 	return f.Ready(ctx)
 }
 
-// watched is the registry as the folder's watcher knows it.
+// watched adapts the registry to folder.Files.
 type watched struct{ r *Registry }
 
 var _ folder.Files = watched{}
 
-// Sources lists the files that configurations name; a disabled plugin's is left as it is.
+// Sources returns the files outside the folder that configurations, manifests and stored copies need; false for a
+// disabled plugin's, which is not read.
 func (w watched) Sources() map[string]bool {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
@@ -98,7 +99,7 @@ func (w watched) Sources() map[string]bool {
 	return sources
 }
 
-// Stamps lists the files that were looked at.
+// Stamps returns the stamps of all files read.
 func (w watched) Stamps() map[string]stamp.Stamp {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
@@ -109,7 +110,7 @@ func (w watched) Stamps() map[string]stamp.Stamp {
 	return stamps
 }
 
-// Stamp is one of Stamps.
+// Stamp returns the stamp of one file.
 func (w watched) Stamp(path string) (stamp.Stamp, bool) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
@@ -120,11 +121,11 @@ func (w watched) Stamp(path string) (stamp.Stamp, bool) {
 	return f.stamp, true
 }
 
-// Found notes a file at once: which of several files has a name, and whether a module is a manifest's, is not to depend on
-// the order in which they are read.
+// Found records a file at once: the choice among several files of a name, and the owner of a module, must not depend on
+// the order of reading.
 func (w watched) Found(path string) { w.r.beginLoad(path) }
 
-// Begin notes that a file is being looked at.
+// Begin records that a file is being loaded and returns the function that loads it.
 func (w watched) Begin(path string) func(context.Context) folder.Result {
 	before := w.r.beginLoad(path)
 	return func(ctx context.Context) folder.Result {
@@ -133,11 +134,11 @@ func (w watched) Begin(path string) func(context.Context) folder.Result {
 	}
 }
 
-// Remove takes a file out.
+// Remove forgets a file.
 func (w watched) Remove(path string) { w.r.remove(path) }
 
-// Show brings the catalogue up to date.
+// Show updates the catalogue.
 func (w watched) Show() { w.r.assemble() }
 
-// Idle keeps what was learnt for the next start.
+// Idle writes the cache for the next start.
 func (w watched) Idle() { w.r.cache.Flush() }

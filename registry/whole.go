@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// firstList is how long after the start lists wait for plugins that are being compiled: most clients give a request a
-// minute.
+// firstList limits how long after the start lists wait for plugins that are being compiled: most clients time out after
+// a minute.
 const firstList = 45 * time.Second
 
-// IsWhole reports whether lists need not wait any more: see Whole.
+// IsWhole reports whether lists need not wait any more, see Whole.
 func (r *Registry) IsWhole() bool { return r.whole.Load() }
 
-// Whole waits until every plugin is listed, or reported, that was there when the registry was made: some have to be
-// compiled to know what they offer, and a client that asks once is to see them all. It waits within a bound, which the log
-// names, and for no file that is being written. Once it has waited, it never does again.
+// Whole waits until every plugin that existed when the registry was made is listed or reported: some must be compiled
+// to learn their manifest, and a client that lists once should see them all. The wait is limited to firstList, which
+// the log reports, and excludes files that are being written. After it has waited once, it returns at once.
 func (r *Registry) Whole(ctx context.Context) {
 	if r.whole.Load() {
 		return
@@ -39,7 +39,7 @@ func (r *Registry) Whole(ctx context.Context) {
 	}
 	err := f.Looked(wait)
 	if ctx.Err() != nil || r.stop.Err() != nil {
-		return // who asked has gone
+		return // the caller is gone
 	}
 	if !r.whole.Swap(true) && err != nil {
 		r.log.Warn("lists are answered without plugins that are still being compiled: clients that listen are told when they are there",
@@ -47,10 +47,10 @@ func (r *Registry) Whole(ctx context.Context) {
 	}
 }
 
-// sayAfter is how long a list waits before the log says so.
+// sayAfter is how long a list waits before that is logged.
 const sayAfter = 100 * time.Millisecond
 
-// loading names the plugins that are still being loaded.
+// loading returns the names of the plugins that are being loaded.
 func (r *Registry) loading() string {
 	var all []string
 	for _, s := range r.Plugins() {
