@@ -26,42 +26,40 @@ import (
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
-	// Logger takes what plugins log and what the gate refuses; nil discards.
+	// Logger receives plugin logs and denials; nil discards them.
 	Logger *slog.Logger
-	// Home is the operator's home folder, which ~ stands for in grants; empty matches nothing.
+	// Home is the operator's home folder, the value of ~ in grants; empty matches nothing.
 	Home string
-	// Audit takes a line for each call, and then callers get receipts; nil is no log and no receipts. The
-	// host does not close it.
+	// Audit receives one line per call, and callers then get receipts; nil disables both. The host does not close it.
 	Audit *audit.Log
-	// FullReceipts tells callers over HTTP too what was touched, not only how often.
+	// FullReceipts sends HTTP callers the touched targets too, not only their counts.
 	FullReceipts bool
-	// Operator is asked about what a plugin announced and no line allows; nil is nobody.
+	// Operator is asked about effects that a plugin declared and no line allows; nil asks no one.
 	Operator Operator
-	// Advise says what a person types to add a line to those of a plugin; local callers may know the paths of this
-	// host. Nil is the line alone.
+	// Advise returns the command that adds a line to a plugin's grants; with local, it may contain paths of this
+	// host. Nil suggests the line alone.
 	Advise func(plugin, line string, local bool) string
-	// Flags are those with which a command finds the files of this host, as a person types them; callers of this machine
-	// are told them.
+	// Flags are the command-line flags that locate the files of this host. Only callers of this machine see them.
 	Flags string
-	// Forms is where plugins ask what the client of a call has no way to be asked; nil is nobody.
+	// Forms takes the plugins' questions that the client of a call does not support; nil takes none.
 	Forms *form.Desk
-	// Store keeps what plugins keep; nil keeps nothing. The host does not close it.
+	// Store keeps the plugins' keys and values; nil disables kv methods. The host does not close it.
 	Store *store.Store
-	// State is the folder for what is kept and for what is on its way; empty is one of this user's in the
-	// system's folder for temporary files.
+	// State is the folder for persistent and pending state; empty is a folder of this user in the system's folder for
+	// temporary files.
 	State string
-	// Protected are paths of the host that no grant reaches, with all below them: Sallyport's own
-	// configuration, state, cache and plugin folders, the settings of clients. They need not exist; one that ends in * is every path that begins so.
-	// State is one of them, and so are the files of secrets.
+	// Protected are host paths that no grant reaches, with everything below them: Sallyport's own configuration,
+	// state, cache and plugin folders, and the settings of clients. They need not exist. A path that ends in * covers
+	// every path with that prefix. State and the files of secrets are always protected.
 	Protected []string
-	// Web is how requests leave this machine.
+	// Web configures outgoing requests.
 	Web web.Options
-	// Trace is how much of a call's trace its requests carry; zero is traceparent alone.
+	// Trace selects the trace context that outgoing requests carry; zero is traceparent alone.
 	Trace trace.Upstream
-	// Reached hears of each step of a landing, see landing.Watch; nil is nobody.
+	// Reached is called for each step of a commit, see landing.Watch; nil is not called.
 	Reached func(step string)
-	// Seed makes the placeholders of secrets; who has the same makes the same. Empty is one of this host
-	// alone.
+	// Seed derives the placeholders of secrets: equal seeds give equal placeholders. Empty takes a random seed for
+	// this host.
 	Seed []byte
 }
 
@@ -69,16 +67,16 @@ type Options struct {
 type Host struct {
 	logger *slog.Logger
 	places grant.Places
-	homes  []string // the names of the operator's home
+	homes  []string // paths of the operator's home, as given and resolved
 	state  string
 	audit  *audit.Log
 	store  *store.Store
-	// operator is nil if nobody is asked.
+	// operator is nil if no operator is asked.
 	operator Operator
 	advise   func(plugin, line string, local bool) string
 	flags    string
 	forms    *form.Desk
-	// fullReceipts are for everybody.
+	// fullReceipts sends full receipts to all callers.
 	fullReceipts bool
 	protected    atomic.Pointer[protected.Paths]
 	web          web.Options
@@ -92,9 +90,9 @@ type Host struct {
 	cancel       context.CancelFunc
 
 	mu       sync.Mutex
-	policies map[*Policy]struct{} // not closed yet
-	given    []string             // the last of Protect
-	secrets  []string             // files of secrets of any policy there was
+	policies map[*Policy]struct{} // open ones
+	given    []string             // last argument of Protect
+	secrets  []string             // files of secrets of all policies so far
 }
 
 // NewHost returns a host; nil options are the zero value.
@@ -137,8 +135,8 @@ func NewHost(o *Options) *Host {
 	return h
 }
 
-// placesOf finds out about the operator's home, and about the links of the system: those in the topmost folder, which
-// nobody else makes. The usual file systems of two systems fold case.
+// placesOf determines the operator's home and the links in the root folder, which only the system creates. Windows
+// and macOS fold case by default.
 func placesOf(home string) grant.Places {
 	p := grant.Places{Home: home, Fold: goruntime.GOOS == "windows" || goruntime.GOOS == "darwin", Repository: isRepository}
 	link := func(from string) {
@@ -149,7 +147,7 @@ func placesOf(home string) grant.Places {
 	if home != "" {
 		link(filepath.Clean(home))
 	}
-	top, _ := os.ReadDir("/") // none on Windows, where links are no part of the system
+	top, _ := os.ReadDir("/") // none on Windows, where no links belong to the system
 	for _, entry := range top {
 		if entry.Type()&fs.ModeSymlink != 0 {
 			link("/" + entry.Name())
@@ -167,8 +165,8 @@ func (h *Host) setDefaults() {
 	}
 }
 
-// Protect replaces the paths that no grant reaches, for the calls that begin later. The state folder and the files of
-// secrets stay among them.
+// Protect replaces the paths that no grant reaches, for later calls. The state folder and the files of secrets stay
+// protected.
 func (h *Host) Protect(paths []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,14 +174,14 @@ func (h *Host) Protect(paths []string) {
 	h.protect()
 }
 
-// protect is called with h.mu held.
+// protect requires h.mu.
 func (h *Host) protect() {
 	p := protected.New(slices.Concat(h.given, []string{h.state}, h.secrets))
 	h.protected.Store(&p)
 }
 
-// hide takes the files of a policy's secrets out of every plugin's reach, until the host is closed: what is in one is
-// only known, and taken out of answers, after its first use.
+// hide protects the files of a policy's secrets from every plugin until the host is closed: a secret's value is
+// loaded, and redacted from answers, only from its first use on.
 func (h *Host) hide(set *grant.Set) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,7 +196,7 @@ func (h *Host) hide(set *grant.Set) {
 	}
 }
 
-// SecretFiles are the files that secrets of a set come from.
+// SecretFiles returns the files that hold the secrets of a set.
 func SecretFiles(set *grant.Set, home string) (files []string) {
 	for _, s := range set.Secrets() {
 		from, err := secret.ParseSource(s.From)
@@ -214,11 +212,10 @@ func SecretFiles(set *grant.Set, home string) (files []string) {
 	return files
 }
 
-// Places is where grants for files apply on this machine.
+// Places returns the locations that grants for files refer to on this machine.
 func (h *Host) Places() grant.Places { return h.places }
 
-// Close ends what the gates of this host have under way and closes every connection. Calls of Ask
-// that come later are refused.
+// Close cancels pending requests of this host's gates and closes every connection. Later calls of Ask fail.
 func (h *Host) Close() {
 	h.cancel()
 	h.mu.Lock()

@@ -10,19 +10,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// IntentListener is met by a Client that wants to know what a call, or one that it makes, is about to change: each
-// request that changes something, and the saving of files and keys.
+// IntentListener is implemented by a Client that is told of upcoming changes of a call and its nested calls: requests
+// that change something, and the commit of files and keys.
 type IntentListener interface {
-	// Intends hears of a change before it happens. After an error it does not.
+	// Intends is called before a change. An error prevents it.
 	Intends(what string) error
-	// Recants hears that a change came to nothing, of which Intends has heard.
+	// Recants is called if a change passed to Intends did not happen.
 	Recants(what string)
 }
 
-// saving is the intent of a call whose files and keys are about to last.
+// saving is the intent to commit files and keys.
 const saving = "the saving of what the call wrote"
 
-// top is the gate of the outermost call.
+// top returns the gate of the outermost call.
 func (g *Gate) top() *Gate {
 	top := g
 	for above := top.call.Chain.caller(); above != nil; above = top.call.Chain.caller() {
@@ -31,7 +31,7 @@ func (g *Gate) top() *Gate {
 	return top
 }
 
-// intend tells whoever made the outermost call what is about to change.
+// intend reports an upcoming change to the caller of the outermost call.
 func (g *Gate) intend(what string) error {
 	top := g.top()
 	if l, ok := top.call.Client.(IntentListener); ok {
@@ -50,7 +50,7 @@ func (g *Gate) intend(what string) error {
 	return nil
 }
 
-// recant takes the last intent back.
+// recant withdraws the last intent.
 func (g *Gate) recant(what string) {
 	top := g.top()
 	if l, ok := top.call.Client.(IntentListener); ok {
@@ -64,13 +64,13 @@ func (g *Gate) recant(what string) {
 	}
 }
 
-// unnoted refuses a change that cannot be noted.
+// unnoted returns the error for a change that could not be recorded.
 func (g *Gate) unnoted(err error) error {
 	g.policy.host.logger.Error("what a call is about to do cannot be noted", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
 	return askErrorf(runtime.KindUnavailable, "the host cannot note what is about to change, so nothing does")
 }
 
-// intended is what a request is about to change, as a person is told; empty if that is nothing.
+// intended describes the change that a request makes; empty for a safe method.
 func (g *Gate) intended(r *web.Request) string {
 	if web.Safe(r.Method) {
 		return ""
@@ -80,15 +80,15 @@ func (g *Gate) intended(r *web.Request) string {
 	return g.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
 }
 
-// giveBack keeps an answer for once that a request has taken which never left; nil is none.
+// giveBack returns a taken one-time answer whose request was never sent; nil is ignored.
 func (g *Gate) giveBack(ctx context.Context, taken *store.Grant) {
 	if taken != nil {
 		g.policy.host.operator.Give(context.WithoutCancel(ctx), *taken)
 	}
 }
 
-// onTheWay watches one request: begin says that it is about to leave, and recant that it failed, which takes the intent
-// back, and gives an answer for once back, if there was never a connection that it could have left by.
+// onTheWay watches one request. begin records its intent before it is sent. recant is for its failure: if no
+// connection was ever available, it withdraws the intent and returns a one-time answer.
 func (g *Gate) onTheWay(ctx context.Context, r *web.Request) (watched context.Context, begin func() error, recant func()) {
 	what, taken := g.intended(r), g.consents.taken
 	if what == "" && taken == nil {

@@ -17,25 +17,25 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits of keys and values: a store for notes and cursors, not for files.
+// Limits of keys and values: the store is for notes and cursors, not for files.
 const (
 	maxKey    = 1 << 10 // bytes of a key
 	maxValue  = 1 << 20 // bytes of a value
-	maxWrites = 10_000  // keys that one call changes
-	maxKeys   = 1000    // of one answer of kv/list
-	// maxTTL is how long a key may be kept that is kept for a time: ten years.
+	maxWrites = 10_000  // keys changed by one call
+	maxKeys   = 1000    // keys in one answer of kv/list
+	// maxTTL limits a key's time to live: ten years.
 	maxTTL = 10 * 365 * 24 * time.Hour
 )
 
-// anonymous is the principal that nobody can be told from: nothing is kept for it.
+// anonymous is the principal shared by unidentified callers: nothing is stored for it.
 const anonymous = "anonymous"
 
-// pending are the keys that a call has changed. They are kept when it has succeeded, as its files are.
+// pending are the keys that a call has changed, committed with its files when it succeeds.
 type pending struct {
 	writes  map[string]*pendingWrite
 	bytes   int64
 	quota   int64
-	version int64 // of the last change, counted down from 0: the store's versions are above
+	version int64 // of the last change; negative, unlike the store's versions
 }
 
 type pendingWrite struct {
@@ -73,7 +73,7 @@ func keyMethods() map[string]method {
 	}
 }
 
-// space is where the keys of this plugin are for this caller.
+// space returns the key space of this plugin for this caller.
 func (g *Gate) space() store.Space {
 	return store.Space{Plugin: g.policy.plugin.Name, Principal: g.call.Principal}
 }
@@ -86,7 +86,7 @@ func keyOf(params json.RawMessage) (string, error) {
 	return key, nil
 }
 
-// getKey answers {value, version}; a key that holds nothing is {value: null, version: 0}.
+// getKey answers {value, version}; an absent key is {value: null, version: 0}.
 func (g *Gate) getKey(ctx context.Context, params json.RawMessage, _ grant.Decision) (json.RawMessage, error) {
 	key, err := keyOf(params)
 	if err != nil {
@@ -103,7 +103,7 @@ func (g *Gate) getKey(ctx context.Context, params json.RawMessage, _ grant.Decis
 	return fmt.Appendf(nil, `{"value":%s,"version":%d}`, item.Value, item.Version), nil
 }
 
-// value is what a key holds as the call sees it; the zero item if nothing.
+// value returns the item of a key as the call sees it; an absent key has no value and version 0.
 func (g *Gate) value(ctx context.Context, key string) (store.Item, error) {
 	if w := g.kept.writes[key]; w != nil {
 		if w.Delete {
@@ -146,8 +146,8 @@ func (g *Gate) deleteKey(ctx context.Context, params json.RawMessage, d grant.De
 	return g.changeKey(ctx, params, store.Write{Delete: true}, d)
 }
 
-// changeKey holds a change back until the call has succeeded. With ifVersion the key must have that version
-// now, and still when the change is made.
+// changeKey holds a change back until the call succeeds. With ifVersion, the key must have that version now and at
+// the commit.
 func (g *Gate) changeKey(ctx context.Context, params json.RawMessage, w store.Write, d grant.Decision) (json.RawMessage, error) {
 	key, err := keyOf(params)
 	if err != nil {
@@ -199,7 +199,7 @@ func (g *Gate) keep(w store.Write, before *pendingWrite, d grant.Decision) (json
 	return fmt.Appendf(nil, `{"version":%d}`, g.kept.version), nil
 }
 
-// listKeys answers {keys: [{key, version}], more}: those that begin with prefix and come behind after.
+// listKeys answers {keys: [{key, version}], more}: keys with the prefix, after the given key.
 func (g *Gate) listKeys(ctx context.Context, params json.RawMessage, _ grant.Decision) (json.RawMessage, error) {
 	prefix, _ := rawjson.String(rawjson.Get(params, "prefix"))
 	after, _ := rawjson.String(rawjson.Get(params, "after"))
@@ -222,8 +222,7 @@ func (g *Gate) listKeys(ctx context.Context, params json.RawMessage, _ grant.Dec
 	return fmt.Appendf(out, `],"more":%v}`, more), nil
 }
 
-// listed is a page of the keys as the call sees them: as many of the store's as the call may have removed
-// are read besides.
+// listed returns one page of keys as the call sees them. It reads on past keys that the call has changed.
 func (g *Gate) listed(ctx context.Context, prefix, after string, limit int) (page []store.Item, more bool, err error) {
 	found := map[string]int64{}
 	last, whole := after, false
@@ -254,7 +253,7 @@ func (g *Gate) listed(ctx context.Context, prefix, after string, limit int) (pag
 	return page, !whole, nil
 }
 
-// batches are the keys that these calls changed.
+// batches returns the keys changed by these calls.
 func batches(gates []*Gate) (all []store.Batch) {
 	for _, g := range gates {
 		if len(g.kept.writes) == 0 {

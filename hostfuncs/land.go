@@ -12,10 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// landingFolder holds the records and locks of landings, below the state folder.
+// landingFolder holds the records and locks of commits, below the state folder.
 const landingFolder = "landing"
 
-// Recover finishes or undoes what calls of processes that are gone were about to write.
+// Recover completes or rolls back the unfinished commits of terminated processes.
 func (h *Host) Recover() error {
 	var landed landing.Landed
 	if h.store != nil {
@@ -24,11 +24,11 @@ func (h *Host) Recover() error {
 	return landing.Recover(filepath.Join(h.state, landingFolder), landed, h.logger)
 }
 
-// Land makes what the guest wrote last, all of it or nothing. It is for a call that has succeeded, after the
-// guest's last effect: a gate that is closed without it drops its writes. The error is an *EndError; ctx ends
-// the waiting for other calls that write the same files.
+// Land commits the guest's writes, all or none. It is for a successful call, after the guest's last effect: closing a
+// gate without Land drops its writes. The error is an *EndError; ctx limits the wait for other calls that write the
+// same files.
 //
-// What a nested call wrote lands with the outermost one: Land leaves it to the caller.
+// The writes of a nested call are committed with the outermost call: Land hands them to the caller.
 func (g *Gate) Land(ctx context.Context) error {
 	switch {
 	case g.ended != nil:
@@ -54,8 +54,8 @@ func (g *Gate) Land(ctx context.Context) error {
 	return nil
 }
 
-// landAll makes files and keys of these calls last together. Whoever waits for the call may go once it has the locks
-// of the files: what lands, lands as a whole.
+// landAll commits files and keys of these calls together. Once it holds the file locks, it no longer stops for ctx,
+// so that the commit is whole.
 func (g *Gate) landAll(ctx context.Context, gates []*Gate) error {
 	if err := g.beginLanding(ctx, gates); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (g *Gate) landAll(ctx context.Context, gates []*Gate) error {
 	return nil
 }
 
-// joint is the keys that last together with files.
+// joint commits keys together with files.
 type joint struct {
 	ctx   context.Context
 	store *store.Store
@@ -98,21 +98,21 @@ type joint struct {
 
 var _ landing.Keys = (*joint)(nil)
 
-// Keep keeps the keys.
+// Keep commits the keys.
 func (j *joint) Keep(id string, apply func() error) error {
 	return j.store.CommitAll(j.ctx, j.kept, id, apply)
 }
 
-// Kept reports whether a landing's keys were kept.
+// Kept reports whether the keys of a commit were stored.
 func (j *joint) Kept(id string) (bool, error) { return j.store.Landed(context.Background(), id) }
 
-// Ended forgets a landing.
+// Ended forgets a commit.
 func (j *joint) Ended(id string) { j.store.EndLanding(id) }
 
-// LandingFamily is the family of the entry that a kept journal has for the landing of what a call wrote.
+// LandingFamily is the family of the journal entry for the commit of a call's writes.
 const LandingFamily = "files/land"
 
-// beginLanding notes in a journal that outlives this process that writes are about to last.
+// beginLanding records an upcoming commit in a journal that outlives this process.
 func (g *Gate) beginLanding(ctx context.Context, gates []*Gate) error {
 	if g.journal == nil || !g.journal.Kept() || !slices.ContainsFunc(gates, (*Gate).wrote) {
 		return nil
@@ -129,7 +129,7 @@ func (g *Gate) wrote() bool {
 	return len(g.kept.writes) > 0 || held != nil && len(held.Effects()) > 0
 }
 
-// adopt takes over what a call wrote that this one made, and what it holds open for that.
+// adopt takes over the writes of a nested call and the resources that hold them.
 func (g *Gate) adopt(inner *Gate) {
 	g.mu.Lock()
 	g.inner = append(g.inner, inner)
@@ -143,7 +143,7 @@ func (g *Gate) adopt(inner *Gate) {
 	}
 }
 
-// whole is a call with all that it made, in the order in which they ended.
+// whole returns a call and all its nested calls, in the order in which they ended.
 func (g *Gate) whole() (all []*Gate) {
 	g.mu.Lock()
 	inner := slices.Clone(g.inner)
@@ -154,28 +154,27 @@ func (g *Gate) whole() (all []*Gate) {
 	return append(all, g)
 }
 
-// calleesWrote reports whether calls that this one made wrote something that is to land with it.
+// calleesWrote reports whether nested calls have pending writes.
 func (g *Gate) calleesWrote() bool {
 	return slices.ContainsFunc(g.whole(), func(one *Gate) bool {
 		return one != g && (len(one.kept.writes) > 0 || one.files != nil && len(one.files.Effects()) > 0)
 	})
 }
 
-// lostWrites is the end of a call that is run again after calls that it made: they do not run again, and what they
-// wrote was lost with its first run.
+// lostWrites returns the error for a replay after nested calls with writes: they do not run again, and their writes
+// were lost with the first run.
 func lostWrites() *runtime.EndError {
 	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot go on: what a tool that it called wrote was lost when it was interrupted, and nothing was written"}
 }
 
-// changeSet joins what several calls wrote: of two that wrote one path the later holds, and folders that both
-// made are one.
+// changeSet merges the writes of several calls: the later write to a path wins, and folders made by both are merged.
 type changeSet struct {
 	changes  []landing.Change
 	at       map[string]int
 	releases []func()
 }
 
-// collect takes in the files of calls, in the order in which they ended.
+// collect adds the files of calls, in the order in which they ended.
 func (s *changeSet) collect(gates []*Gate) error {
 	for _, one := range gates {
 		one.mu.Lock()
@@ -218,7 +217,7 @@ func (s *changeSet) release() {
 	}
 }
 
-// notLanded is the end of a call whose writes could not be made to last.
+// notLanded returns the error that ends a call whose commit failed.
 func (g *Gate) notLanded(err error) error {
 	var end *runtime.EndError
 	var ask *runtime.AskError
@@ -234,7 +233,7 @@ func (g *Gate) notLanded(err error) error {
 	if errors.As(err, &at) {
 		place := (&files{gate: g}).shown(at.Path)
 		if !isLocal(g.call.Principal) {
-			place = filepath.Base(at.Path) // its folder may be where a link of the operator's leads
+			place = filepath.Base(at.Path) // its folder may be the target of an operator's link
 		}
 		name = printable(cut(place, maxAct))
 	}
@@ -262,7 +261,7 @@ func (g *Gate) notLanded(err error) error {
 	return end
 }
 
-// inPlace says how files of others can be written.
+// inPlace returns advice on writing files of other users.
 func (g *Gate) inPlace() string {
 	if g.journal != nil {
 		return "only a call that can ask nobody, and is no task, writes it in place"
@@ -270,7 +269,7 @@ func (g *Gate) inPlace() string {
 	return "grant it with mode: direct"
 }
 
-// Landed is how many files and folders Land changed.
+// Landed returns the number of files and folders that Land changed.
 func (g *Gate) Landed() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// learn notes the narrowest line that covers an effect, with the arguments of the call where it follows them.
-// What no grant can allow is not noted, nor what a line denies or max_grants does not reach; and of what a line of the
-// plugin allows, nothing that allows more than that line.
+// learn records the narrowest line that covers an effect, bound to the call's arguments where they determine the
+// target. It records nothing that grants cannot allow, a line denies, or max_grants excludes. For an effect that a
+// plugin's line allows, it records nothing broader than that line.
 func (g *Gate) learn(e effect, allowed bool) {
 	if !g.policy.plugin.Learn || e.decide == nil || e.forbid != nil && e.forbid() != "" {
 		return
@@ -32,16 +32,15 @@ func (g *Gate) learn(e effect, allowed bool) {
 	}
 }
 
-// named reports whether the arguments of the call name what an effect is about.
+// named reports whether the arguments of the call name the target of an effect.
 func (g *Gate) named(e effect) bool {
 	literal := g.suggested(e, e.decide(g.grants.Limits()))
 	places := learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}
 	return literal != "" && len(learn.Lines(literal, places, rawjson.Get(g.call.Params, "arguments"))) > len(learn.Lines(literal, places, nil))
 }
 
-// proposed are lines that may cover an effect, the narrowest first. The one thing itself, that follows no argument,
-// comes after the lines that allow it as they are written, if those differ from call to call, are bounded, or let its host
-// be in a private network.
+// proposed returns candidate lines for an effect, the narrowest first. The literal target without an argument comes
+// last. Before it come the allowing lines as written, if they vary by call, are limited, or allow a private host.
 func (g *Gate) proposed(e effect, by []allowing, private bool) (lines []string) {
 	arguments := rawjson.Get(g.call.Params, "arguments")
 	var last []string
@@ -59,10 +58,10 @@ func (g *Gate) proposed(e effect, by []allowing, private bool) (lines []string) 
 	return append(lines, last...)
 }
 
-// allowing is a line of the plugin under which an effect is possible in this call: as it is written, and in its place.
+// allowing is a line of the plugin that can allow an effect in this call: as written, and with the workspace bound.
 type allowing struct{ written, placed grant.Grant }
 
-// allowing are all of them; none of families whose effects are amounts.
+// allowing returns all such lines; none for families whose effects are amounts.
 func (g *Gate) allowing(e effect) (all []allowing) {
 	for i, line := range g.policy.plugin.Grants.Grants() {
 		if line.Deny || string(line.Family) != e.family || !slices.Contains([]grant.Family{grant.FS, grant.Net, grant.Tools}, line.Family) {
@@ -75,7 +74,7 @@ func (g *Gate) allowing(e effect) (all []allowing) {
 	return all
 }
 
-// stays reports whether a line allows no more than one of those does; none bound it.
+// stays reports whether a line allows no more than one of the lines in by; an empty by is no limit.
 func (g *Gate) stays(line string, by []allowing) bool {
 	parsed, err := grant.ParseLine(line)
 	if err != nil {
@@ -85,8 +84,8 @@ func (g *Gate) stays(line string, by []allowing) bool {
 	return len(by) == 0 || slices.ContainsFunc(by, func(a allowing) bool { return a.placed.Spans(placed, g.policy.host.places) })
 }
 
-// covers reports whether a line would let an effect happen in this call: no other line denies it, every ceiling
-// reaches it, and an address that has to be named is; if private, its host may be in a private network.
+// covers reports whether a line would allow an effect in this call: no other line denies it, it is within every
+// ceiling, and a required address is named. With private, its host must be allowed in a private network.
 func (g *Gate) covers(line string, e effect, private bool) bool {
 	parsed, err := grant.ParseLine(line)
 	if err != nil {

@@ -9,24 +9,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits bound what one plugin is used for, beside what an engine holds. Zero fields are no limit.
+// Limits limit the use of one plugin, in addition to the engine's limits. Zero fields are unlimited.
 type Limits struct {
-	Rate           float64 // calls a second of the plugin, by anybody
-	PrincipalRate  float64 // calls a second of each principal
-	PrincipalCalls int     // calls of each principal at the same time
+	Rate           float64 // calls per second of the plugin, by all principals
+	PrincipalRate  float64 // calls per second of each principal
+	PrincipalCalls int     // concurrent calls of each principal
 	Sent, Received int64   // bytes of requests and answers of one call
 }
 
-// used are the limits of how often it is called.
+// used returns the limits on calls.
 func (l Limits) used() quota.Limits {
 	return quota.Limits{Rate: l.Rate, PrincipalRate: l.PrincipalRate, PrincipalCalls: l.PrincipalCalls}
 }
 
-// Admit lets one call of a principal in, and returns what to call when it is over. The error is an
-// *AskError that names the limit and says when to try again.
+// Admit admits one call of a principal, and returns the function that ends it. The error is an *AskError with the
+// limit and the time of a retry.
 func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.Admit(principal) }
 
-// overSent and overReceived are the ends of a call's bytes.
+// overSent and overReceived enforce the limits on a call's bytes.
 func (g *Gate) overSent(n int64) error {
 	if most := g.policy.plugin.Limits.Sent; most > 0 && g.sent.Add(n) > most {
 		return askErrorf(runtime.KindLimit, "the call sends more than %d bytes (limits.sent)", most)
@@ -41,16 +41,16 @@ func (g *Gate) overReceived(n int64) error {
 	return nil
 }
 
-// RetryListener is met by a Client that wants to know when something that failed may be tried again.
+// RetryListener is implemented by a Client that takes retry delays of failures.
 type RetryListener interface {
-	// RetryAfter is told in milliseconds, by a server or by a limit of the host.
+	// RetryAfter takes the delay of a server or a host limit, in milliseconds.
 	RetryAfter(ms int64)
 }
 
-// maxRetryAfter bounds what a server may ask callers to wait.
+// maxRetryAfter limits the delay that a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// noteRetry tells the caller of a server that asks to be left alone for a while (RFC 9110, section 10.2.3).
+// noteRetry forwards a server's Retry-After to the caller (RFC 9110, section 10.2.3).
 func (g *Gate) noteRetry(status int, h http.Header) {
 	l, ok := g.call.Client.(RetryListener)
 	if !ok || status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
@@ -61,7 +61,7 @@ func (g *Gate) noteRetry(status int, h http.Header) {
 	}
 }
 
-// retryAfter reads seconds or a date; 0 is neither.
+// retryAfter parses seconds or a date; it returns 0 for anything else.
 func retryAfter(text string, now time.Time) time.Duration {
 	if s, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(s)*time.Second, maxRetryAfter)

@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// changed serves the notifications that a list of the plugin, or what a resource of it holds, is another
-// now. Whoever made the call decides what of it is published; a plugin can speak of no other's.
+// changed serves the notifications that a list or a resource of the plugin changed. The caller decides which are
+// published. A plugin can report only its own.
 func changed(name string) method {
 	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 		if g.call.Changed == nil {

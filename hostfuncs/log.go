@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits of what one call logs: a program that logs in a loop must not fill a disk.
+// Limits of the logs of one call: a plugin that logs in a loop must not fill a disk.
 const (
 	maxLogged  = 1 << 20  // bytes of messages, and of each standard stream
 	maxMessage = 64 << 10 // bytes of one message
@@ -20,7 +20,7 @@ const (
 	tailSize   = 8 << 10  // bytes of standard error kept for the error of a call
 )
 
-// level is a log level of MCP as one of slog.
+// level converts an MCP log level to slog.
 func level(name string) (slog.Level, bool) {
 	switch name {
 	case "debug":
@@ -35,8 +35,8 @@ func level(name string) (slog.Level, bool) {
 	return 0, false
 }
 
-// message serves notifications/message {level, logger?, data}: the host's log and the client get it.
-// It is given to every plugin. A message beyond what one call may log is dropped.
+// message serves notifications/message {level, logger?, data}: it goes to the host's log and the client. Every plugin
+// may log. Messages beyond the call's limit are dropped.
 func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	name, _ := rawjson.String(rawjson.Get(params, "level"))
 	l, ok := level(name)
@@ -61,7 +61,7 @@ func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.St
 	return json.RawMessage("{}"), err
 }
 
-// mayLog counts bytes of messages, and warns once when they are too many.
+// mayLog counts bytes of messages, and warns once at the limit.
 func (g *Gate) mayLog(n int) bool {
 	g.mu.Lock()
 	before := g.logged
@@ -88,29 +88,29 @@ func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.R
 	}
 	g.log(l, printable(cut(text, maxLogLine)), attrs...)
 	if o, err := rawjson.ParseObject(params); err == nil && g.call.Client != nil {
-		o.Set("logger", rawjson.AppendString(nil, name)) // so that no plugin logs as the host, or as another
+		o.Set("logger", rawjson.AppendString(nil, name)) // so that no plugin logs as the host or a different plugin
 		g.call.Client.Message(ctx, o.Append(nil))
 	}
 }
 
-// log writes a line that names the plugin and the call.
+// log writes a line with the plugin's name and the call's ID.
 func (g *Gate) log(l slog.Level, msg string, attrs ...any) {
 	g.policy.host.logger.Log(context.Background(), l, msg, append([]any{"plugin", g.policy.plugin.Name, "call", g.call.ID}, attrs...)...)
 }
 
-// output is one standard stream of a guest: each line goes to the host's log, the end is kept. It
-// accepts everything, so that a guest cannot hang on it.
+// output is one standard stream of a guest: each line goes to the host's log, and the end is kept. It accepts all
+// input, so that a guest cannot block on it.
 type output struct {
 	gate *Gate
 	name string // stdout or stderr
 
 	mu      sync.Mutex
-	tail    []byte // the end of everything
-	line    []byte // the start of a line that is not over
-	written int    // bytes that went to the log
+	tail    []byte // the end of all output
+	line    []byte // the start of an incomplete line
+	written int    // bytes logged
 }
 
-// Write takes what the guest wrote. It never fails.
+// Write takes guest output. It never fails.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +139,7 @@ func appendTail(tail, p []byte) []byte {
 	return append(tail, p...)
 }
 
-// emit logs the line that is over.
+// emit logs a complete line.
 func (o *output) emit() {
 	line := o.line
 	o.line = o.line[:0]
@@ -160,7 +160,7 @@ func (o *output) flush() {
 	o.emit()
 }
 
-// Tail returns the end of what was written.
+// Tail returns the end of the output.
 func (o *output) Tail() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// method is what serves one thing a guest asks for.
+// method serves one host function.
 type method func(g *Gate, ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error)
 
-// methods is the table of all that a guest may ask for.
+// methods returns the table of host functions.
 func methods() map[string]method {
 	m := map[string]method{
 		"notifications/message":                (*Gate).message,
@@ -34,11 +34,11 @@ func methods() map[string]method {
 	return m
 }
 
-// maxMethod bounds the part of an unknown method that an error repeats.
+// maxMethod limits the part of an unknown method that an error repeats, in bytes.
 const maxMethod = 64
 
-// Ask performs what the guest asked for. The error is an *AskError, or an *EndError that ends the call: nothing that is
-// asked for later is done. A body that the answer opens as a stream lives as long as ctx.
+// Ask performs a request of the guest. The error is an *AskError, or an *EndError that ends the call: later requests
+// then fail. A body that the answer opens as a stream is valid while ctx is.
 func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	if g.ended != nil {
 		return nil, g.ended
@@ -61,7 +61,7 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 	return result, err
 }
 
-// noteEnd notes an error that ends the call.
+// noteEnd records an error that ends the call.
 func (g *Gate) noteEnd(err error) {
 	var end *runtime.EndError
 	if errors.As(err, &end) {

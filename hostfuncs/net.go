@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// fetchTime is how long a fetch lasts with its body, whatever the deadline of the call.
+// fetchTime limits a fetch with its body, in addition to the deadline of the call.
 const fetchTime = 10 * time.Minute
 
 // fetch serves http/fetch:
@@ -25,9 +25,9 @@ const fetchTime = 10 * time.Minute
 //	{method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}
 //	→ {status, url, headers: {name: text|[text]}, body: {"dev.sallyport/stream": n}}
 //
-// The method is GET unless it is said; names of fields in the answer are in lower case, and a field
-// that came more than once is a list. Redirects are followed, each as an effect of its own; url is
-// where the last one led. The answer's body is a stream that lives as long as the call.
+// The method defaults to GET. Field names in the answer are in lower case, and a repeated field is a list. Redirects
+// are followed, each as a separate effect; url is the last target. The answer's body is a stream that is valid during
+// the call.
 func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	res, err := g.perform(ctx, params, s, "")
 	if err != nil {
@@ -36,10 +36,10 @@ func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Stre
 	return deliver(res.AppendHead(nil), res.Body, s)
 }
 
-// idempotencyKey is the field by which a server knows a request that comes again.
+// idempotencyKey is the field by which a server recognizes a repeated request.
 const idempotencyKey = "Idempotency-Key"
 
-// perform does what a fetch asks for. A key that is not empty names the request, unless the guest has named it.
+// perform performs a fetch. A non-empty key is its idempotency key, unless the guest has set one.
 func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams, key string) (*web.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
@@ -62,7 +62,7 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 	return g.follow(ctx, r)
 }
 
-// deliver gives the guest an answer whose body is a stream.
+// deliver opens the answer's body as a stream for the guest.
 func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.RawMessage, error) {
 	id, err := s.Open(body)
 	if err != nil {
@@ -71,7 +71,7 @@ func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.
 	return fmt.Appendf(head, `,"body":{%q:%d}}`, web.StreamMember, id), nil
 }
 
-// follow performs a request and whatever it is redirected to. Each hop passes the gate by itself.
+// follow performs a request and its redirects. Each hop is checked separately.
 func (g *Gate) follow(ctx context.Context, r *web.Request) (*web.Response, error) {
 	for range web.MaxRedirects + 1 {
 		res, err := g.hop(ctx, r)
@@ -100,7 +100,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	if proxy != nil {
 		r.Via = " via proxy"
 	}
-	var found netip.Addr // where the host leads, once that was seen
+	var found netip.Addr // the host's resolved address, once known
 	e := g.request(r)
 	e.reach = func(d grant.Decision) *refusal { return g.unreached(r, d, found) }
 	e.leaves = true
@@ -117,7 +117,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	return res, err
 }
 
-// request is one request as an effect, which does nothing yet.
+// request returns the effect of a request, without its execution.
 func (g *Gate) request(r *web.Request) effect {
 	act := r.Method + " " + r.URL.String()
 	if r.From != "" {
@@ -141,8 +141,8 @@ func decideNet(s *grant.Set, r *web.Request) grant.Decision {
 	return s.Net(r.Method, r.URL)
 }
 
-// nearNet explains why a line with stars in its host covers neither this machine nor its network, and why one with any
-// query does not cover this one.
+// nearNet explains why a line with stars in its host does not cover this machine or its network, and why a line for
+// any query does not cover this query.
 func (g *Gate) nearNet(host string, d grant.Decision) string {
 	if d.Turned {
 		return ": its query has servers take another method, which a line has to name"
@@ -154,7 +154,7 @@ func (g *Gate) nearNet(host string, d grant.Decision) string {
 	return ": " + host + " is a " + string(c) + " address, which a line has to name, with its port"
 }
 
-// send performs one request that was allowed.
+// send performs one allowed request.
 func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant.Decision) (*web.Response, error) {
 	limit := int64(web.MaxBody)
 	if d.Body > 0 {
@@ -206,12 +206,12 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	return res, nil
 }
 
-// holdsSecrets reports whether some server may echo a value that the plugin is not to see.
+// holdsSecrets reports whether a server could echo a value that the plugin must not see.
 func (g *Gate) holdsSecrets() bool {
 	return len(g.grants.Secrets()) > 0 || g.policy.vault.Redactor() != nil
 }
 
-// sends counts a request that is about to leave, and the secrets in it.
+// sends counts a request before it is sent, and the secrets in it.
 func (g *Gate) sends(r *web.Request, secrets []string) {
 	g.count("net", r.Target(), 1, 0, 0)
 	for _, name := range secrets {
@@ -219,15 +219,15 @@ func (g *Gate) sends(r *web.Request, secrets []string) {
 	}
 }
 
-// fetchContext is done with the call, with the gate, and when a fetch has lasted too long.
+// fetchContext returns a context that ends with the call, with the gate, and after fetchTime.
 func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	stop := context.AfterFunc(g.until(), cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// unreached is what the dialer refuses about a request that lines allow, as far as it is known before: an address
-// says itself what it is, a name by the address that it was found to have.
+// unreached returns the dialer's denial of an allowed request as far as it is known in advance: for an address as
+// host, or a name with its resolved address in found.
 func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *refusal {
 	var address *web.AddressError
 	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), reachOf(d), found), &address) {
@@ -236,13 +236,13 @@ func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *re
 	return g.outOfReach(r, address, d)
 }
 
-// reachOf is what a decision says about where a host may lead.
+// reachOf returns the address classes that a decision allows.
 func reachOf(d grant.Decision) web.Reach {
 	return web.Reach{Named: d.Named, Private: d.Named && d.Private}
 }
 
-// outOfReach refuses an address, with the line that would allow it if an operator might want to: one that names the
-// host and says private: true for a private network, the address for this machine.
+// outOfReach denies an address, with the line that would allow it where an operator may want to: the host with
+// private: true for a private network, or the address for this machine.
 func (g *Gate) outOfReach(r *web.Request, address *web.AddressError, d grant.Decision) *refusal {
 	no := &refusal{reason: g.notReached(address, d)}
 	at := r.URL
@@ -259,7 +259,7 @@ func (g *Gate) outOfReach(r *web.Request, address *web.AddressError, d grant.Dec
 	return no
 }
 
-// notReached says why an address is not reached by what was decided.
+// notReached returns the reason why a decision does not cover an address.
 func (g *Gate) notReached(address *web.AddressError, d grant.Decision) string {
 	if d.Named && (address.Class == web.Private || g.policy.net.ClassOf(address.Host) == address.Class && address.Class != web.Loopback) {
 		return address.Error() + ", which takes private: true in its line"
@@ -267,7 +267,7 @@ func (g *Gate) notReached(address *web.AddressError, d grant.Decision) string {
 	return address.Error() + ", which no grant names"
 }
 
-// unsent says why there is no answer. What was never sent is not counted.
+// unsent returns the error for a missing answer. A request that was never sent is removed from the receipt.
 func (g *Gate) unsent(ctx context.Context, r *web.Request, secrets []string, err error) error {
 	var address *web.AddressError
 	var ask *runtime.AskError

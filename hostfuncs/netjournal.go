@@ -16,15 +16,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// keptFetch begins the outcome of a fetch that was answered, keptCut one whose body broke off.
+// keptFetch marks the outcome of a complete fetch, keptCut one whose body broke off.
 const (
 	keptFetch = 'f'
 	keptCut   = 'c'
 )
 
-// journaledFetch performs a fetch, or answers it as it was answered before: with its body, which is
-// read as a whole for that. A body that is too long for the journal is streamed all the same, and the
-// call can then ask nothing any more.
+// journaledFetch performs a fetch, or replays its recorded answer, including the body, which is read as a whole for
+// the journal. A body that is too long for the journal is still streamed, but the call can then ask no more
+// questions.
 func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	if s == nil {
 		return g.fetch(ctx, params, s)
@@ -76,13 +76,13 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 	return deliver(head, body, s)
 }
 
-// changes reports whether a fetch is of a method that changes something.
+// changes reports whether a fetch has a method that changes state.
 func changes(params json.RawMessage) bool {
 	method, _ := rawjson.String(rawjson.Get(params, "method"))
 	return method != "" && !strings.EqualFold(method, http.MethodGet) && !strings.EqualFold(method, http.MethodHead)
 }
 
-// requestName is what a request is called where people read of it: without what follows the path.
+// requestName describes a request for people, without its query.
 func requestName(params json.RawMessage) string {
 	method, _ := rawjson.String(rawjson.Get(params, "method"))
 	text, _ := rawjson.String(rawjson.Get(params, "url"))
@@ -94,8 +94,7 @@ func requestName(params json.RawMessage) string {
 	return cut(strings.ToUpper(method), maxMethod) + " " + cut(u.Redacted(), maxAct)
 }
 
-// mayRepeat reports whether a request of unknown outcome may be sent again: the operator says so of its
-// line.
+// mayRepeat reports whether a request with an unknown outcome may be sent again: its line must be idempotent.
 func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
 	var unknown *journal.UnknownError
 	if !errors.As(err, &unknown) {
@@ -105,8 +104,8 @@ func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
 	return err == nil && decideNet(g.grants, r).Idempotent
 }
 
-// keepBody reads a body for the journal. What the guest gets is the same bytes, and what the journal has
-// no room for. The error is that of reading, which the guest meets too.
+// keepBody reads a body for the journal, up to room bytes. The returned body has all bytes, including those beyond
+// room. The error is the read error, which the guest gets too.
 func keepBody(head json.RawMessage, body io.ReadCloser, room int) (outcome []byte, rest io.ReadCloser, err error) {
 	data, err := io.ReadAll(io.LimitReader(body, int64(room)+1))
 	kind := byte(keptFetch)
@@ -143,14 +142,14 @@ func replayFetch(outcome []byte, s runtime.Streams) (json.RawMessage, error) {
 	return deliver(bytes.Clone(head), io.NopCloser(body), s)
 }
 
-// taken is the streams of a call of which the body of one request was read already.
+// taken wraps the streams of a call after the body of one request was read.
 type taken struct {
 	runtime.Streams
 	id   uint32
 	data []byte // nil: the request has no stream for a body
 }
 
-// Take gives the body away again.
+// Take returns the body that was read.
 func (t *taken) Take(id uint32) (io.ReadCloser, int64, error) {
 	if t.data == nil || id != t.id {
 		return t.Streams.Take(id)
@@ -158,7 +157,7 @@ func (t *taken) Take(id uint32) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(t.data)), int64(len(t.data)), nil
 }
 
-// takeBody reads the stream that a fetch names as its body, so that the journal can tell bodies apart.
+// takeBody reads the stream that a fetch names as its body, so that the journal can compare bodies.
 func takeBody(params json.RawMessage, s runtime.Streams) (*taken, error) {
 	id, ok := web.StreamOf(rawjson.Get(params, "body"))
 	if !ok {
@@ -171,7 +170,7 @@ func takeBody(params json.RawMessage, s runtime.Streams) (*taken, error) {
 	return &taken{Streams: s, id: id, data: data}, err
 }
 
-// failing is a reader that cannot.
+// failing is a reader that always fails.
 type failing struct{ err error }
 
 // Read fails.

@@ -16,60 +16,60 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
-// Plugin is what an operator says about one plugin.
+// Plugin is the operator's configuration of one plugin.
 type Plugin struct {
-	Name   string // as the operator knows it; refusals name it
+	Name   string // the operator's name for it, used in denials
 	Digest string // of its bytes; grants are bound to it
-	// Grants is what it may do; nil is nothing.
+	// Grants are its grants; nil grants nothing.
 	Grants *grant.Set
-	// Limits bound how much it is used.
+	// Limits limit its use.
 	Limits Limits
-	// Workspace is the absolute folder that {workspace} stands for; empty is none.
+	// Workspace is the absolute folder of {workspace}; empty is none.
 	Workspace string
-	// Config are its values beside those of config grants, and before them; names and values that
-	// cannot be in an environment are left out, with a warning.
+	// Config adds values to those of config grants, and overrides them. Names and values that an environment cannot
+	// hold are dropped with a warning.
 	Config map[string]string
-	// Wants is what it announced.
+	// Wants are its declared needs.
 	Wants []Want
-	// Frozen has clocks that stand still: a sleep takes no time and moves them.
+	// Frozen gives it clocks that advance only by sleeps, which return at once.
 	Frozen bool
-	// Seed, unless it is empty, is what all random numbers are made of, for each call anew.
+	// Seed seeds all random numbers, again for each call; empty takes random numbers of the system.
 	Seed string
 
-	// Learn notes in the audit log which lines its calls need; see Learnt.
+	// Learn records in the audit log the lines that its calls need; see receipt.Learnt.
 	Learn bool
-	// Updates says which bytes the operator approved before they were there, as receipts repeat it; empty is
-	// none but these.
+	// Updates names the update policy under which the operator approved these bytes in advance, as repeated in
+	// receipts; empty if only these bytes are approved.
 	Updates string
 
-	starting bool // it is the policy under which the plugin starts
+	starting bool // it is the policy for starting the plugin
 }
 
-// Policy is what one plugin may do. It never changes, and any number of gates share it; a new policy
-// takes its place for the calls that begin later.
+// Policy is the access policy of one plugin. It is immutable and shared by any number of gates. A new policy replaces
+// it for later calls.
 type Policy struct {
 	host   *Host
 	plugin Plugin
 	env    []string
-	asks   bool // it may ask the client something
+	asks   bool // it may ask the client
 	net    *web.Client
 	vault  *vault.Vault
 	quota  *quota.Quota
-	// secrets are the config values that stand for secrets.
+	// secrets are the config values that represent secrets.
 	secrets map[string]string
 	wants   []Want
-	// confirms says that lines ask for a confirmation.
+	// confirms is set if lines ask for a confirmation.
 	confirms bool
-	varies   bool // the grants differ from call to call
-	// written are the lines of plugin.Grants, in their order, before the workspace was filled in.
+	varies   bool // the grants depend on the call
+	// written are the lines of plugin.Grants, in their order, before the workspace was bound.
 	written []grant.Grant
 }
 
-// Plugin makes the policy of one plugin.
+// Plugin returns the policy of one plugin.
 func (h *Host) Plugin(p Plugin) *Policy {
 	p.Config = maps.Clone(p.Config)
 	if real, err := filepath.EvalSymlinks(p.Workspace); err == nil && p.Workspace != "" {
-		p.Workspace = real // the folder that the operator named, whatever its name leads to later
+		p.Workspace = real // resolved once: later changes of the link have no effect
 	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
@@ -84,27 +84,27 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	return policy
 }
 
-// at is a line as it holds for this plugin.
+// at binds a line to this plugin.
 func (p *Policy) at(line grant.Grant) []grant.Grant {
 	return grant.NewSet(line).At(p.plugin.Name, p.plugin.Workspace).Grants()
 }
 
-// Close closes the connections that no request uses. Gates that are open stay usable, so that a policy
-// can be closed as soon as another has taken its place. It may be called again, or never.
+// Close closes idle connections. Open gates stay usable, so that a policy can be closed as soon as it is replaced.
+// Close is idempotent and optional.
 func (p *Policy) Close() {
 	p.host.remove(p)
 	p.net.Close()
 }
 
-// asks reports whether a line lets a plugin ask the client something.
+// asks reports whether a line lets a plugin ask the client.
 func asks(s *grant.Set) bool {
 	return s.NeedsRoots() || slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
 		return !g.Deny && (g.Family == grant.Elicitation || g.Family == grant.Sampling || g.Family == grant.Roots)
 	})
 }
 
-// Bind ties the journal of a call to this plugin under these grants and this configuration; nil is no
-// journal. The error is journal.ErrOther if it was kept under others.
+// Bind ties the journal of a call to this plugin, its grants and its configuration; a nil journal is ignored. The
+// error is journal.ErrOther if the journal is tied to different ones.
 func (p *Policy) Bind(j *journal.Journal) error {
 	if j == nil || !p.asks && !j.Bound() && !j.Kept() {
 		return nil
@@ -112,7 +112,7 @@ func (p *Policy) Bind(j *journal.Journal) error {
 	return j.Bind(p.Terms())
 }
 
-// Terms tell this plugin under these grants and this configuration from every other.
+// Terms returns a digest of this plugin, its grants and its configuration.
 func (p *Policy) Terms() []byte {
 	h := sha256.New()
 	for _, text := range []string{p.plugin.Name, p.plugin.Digest, p.plugin.Grants.String(), strings.Join(p.env, "\x00")} {
@@ -121,13 +121,13 @@ func (p *Policy) Terms() []byte {
 	return h.Sum(nil)[:16]
 }
 
-// Name is the plugin's name.
+// Name returns the plugin's name.
 func (p *Policy) Name() string { return p.plugin.Name }
 
-// Grants is what the plugin may do.
+// Grants returns the plugin's grants.
 func (p *Policy) Grants() *grant.Set { return p.plugin.Grants }
 
-// Secrets is where secrets are that a person set by name.
+// Secrets returns the store of secrets that the operator set by name.
 func (h *Host) Secrets() secret.Kept {
 	if h.state == "" {
 		return secret.Kept{}

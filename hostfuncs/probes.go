@@ -14,42 +14,42 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// probes is the tree of a call whose operator may be asked. A program that writes a file looks first at the folders on
-// the way, and makes those that it does not find; asked about each, a person would answer one question after the other
-// and never see the one that matters. So what is refused to a look, or to the making of a folder, waits until the call
-// is over: looks find nothing, and a folder is made for the call alone, whatever the host has there.
+// probes is the tree of a call whose operator may be asked. A program that writes a file first probes the parent
+// folders and creates missing ones. A question about each would hide the one that matters. Denials of lookups and of
+// created folders are therefore deferred to the end of the call: lookups report that nothing exists, and a folder is
+// created for the call alone, regardless of the host's files.
 //
-//	stat ~/work/new         ── nothing there
-//	mkdir ~/work/new        ── made, for this call
-//	open ~/work/new/a.txt   ── refused: "may it write ~/work/new/a.txt?"
+//	stat ~/work/new         ── not found
+//	mkdir ~/work/new        ── created, for this call
+//	open ~/work/new/a.txt   ── denied: "may it write ~/work/new/a.txt?"
 //
-// When the call is over, what leads to something that was refused is forgotten; of the rest the deepest is refused then,
-// and a call whose folder was refused has failed. No question and no answer here depends on what the host has where
-// nothing is granted.
+// At the end of the call, probes of paths that lead to a denied path are dropped. Of the others, the deepest are
+// denied then, and a call with a denied folder fails. No question and no answer depends on host files outside the
+// grants.
 type probes struct {
 	wasi.Tree
 	files *files
 	looks []probe
 	made  []madeFolder
 
-	grow    func() // shows what was granted since the call began
-	waiting bool   // a file is being opened: a question about it is waited for
-	grown   bool   // and was answered with yes
+	grow    func() // mounts paths granted since the call began
+	waiting bool   // an open is under way, and waits for the answer to its question
+	grown   bool   // the answer to a question was yes
 }
 
-// madeFolder is one that is the call's alone.
+// madeFolder is a folder that exists for the call alone.
 type madeFolder struct {
-	guest  string // its path as the guest knows it
-	wanted probe  // what was refused about it
+	guest  string // guest path
+	wanted probe  // its denied effect
 }
 
 var _ wasi.Tree = (*probes)(nil)
 
-// maxProbes bounds what is kept of looks and folders, which are compared with each other at the end: beyond it each is
-// refused when it comes.
+// maxProbes limits the deferred lookups and folders, which are compared with each other at the end. Further ones are
+// denied at once.
 const maxProbes = 64
 
-// quietly does something and returns what was refused in it.
+// quietly runs do and returns its denied effects without recording them.
 func (p *probes) quietly(do func()) (refused []probe) {
 	p.files.hold = func(l probe) { refused = append(refused, l) }
 	defer func() { p.files.hold = nil }()
@@ -57,7 +57,7 @@ func (p *probes) quietly(do func()) (refused []probe) {
 	return refused
 }
 
-// Stat finds what was made for the call, and nothing where nothing is granted.
+// Stat finds the call's own folders, and nothing outside the grants.
 func (p *probes) Stat(name string, follow bool) (s wasi.Stat, e wasi.Errno) {
 	if p.isMade(name) {
 		return wasi.Stat{Nlink: 1, Type: wasi.TypeDirectory}, wasi.ESUCCESS
@@ -70,11 +70,11 @@ func (p *probes) Stat(name string, follow bool) (s wasi.Stat, e wasi.Errno) {
 	return s, e
 }
 
-// maxAnswers is how many questions one opening may wait for: a link may lead to another file.
+// maxAnswers limits the questions that one open may wait for: a link may lead to further files.
 const maxAnswers = 4
 
-// Open waits for the answer to a question about the file, where calls wait, and then goes on. A file that is to be made
-// in a folder which was made for the call is asked about without a look at the host.
+// Open waits for the answer to a question about the file, where calls wait, and then retries. A new file in one of
+// the call's own folders is asked about without a lookup on the host.
 func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errno) {
 	p.waiting = true
 	defer func() { p.waiting = false }()
@@ -92,7 +92,7 @@ func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errn
 	return f, e
 }
 
-// settle shows what an answer has just allowed, and reports whether there was one.
+// settle mounts newly granted paths, and reports whether there was a new grant.
 func (p *probes) settle() bool {
 	grown := p.grown
 	if p.grown = false; grown {
@@ -101,8 +101,8 @@ func (p *probes) settle() bool {
 	return grown
 }
 
-// granted reports whether an effect is allowed, now or by an answer that it waits for. It is none yet: the tree counts
-// it when it comes.
+// granted reports whether an effect is allowed, now or by an answer that it waits for. It leaves no count in the
+// receipt: the tree counts the effect itself.
 func (p *probes) granted(l probe) bool {
 	if p.files.may(l) {
 		return true
@@ -115,15 +115,15 @@ func (p *probes) granted(l probe) bool {
 	return true
 }
 
-// build makes the folders that were made for the call, now that something in them is granted, and reports whether it
-// may: a line that allows a file need not allow the folders on the way.
+// build creates the call's own folders on the way to a granted path, and reports whether that is allowed: a line that
+// allows a file need not allow its parent folders.
 func (p *probes) build(dir string) bool {
 	leads := func(m madeFolder) bool { return m.guest == dir || strings.HasPrefix(dir, m.guest+"/") }
 	for _, m := range p.made {
 		if !leads(m) {
 			continue
 		}
-		mkdir := func() { p.Tree.Mkdir(m.guest) } // those that are there stay
+		mkdir := func() { p.Tree.Mkdir(m.guest) } // existing folders stay
 		if len(p.quietly(mkdir)) == 0 {
 			continue
 		}
@@ -136,7 +136,7 @@ func (p *probes) build(dir string) bool {
 	return true
 }
 
-// inMade is the host path of what would be in a folder that was made for the call.
+// inMade returns the host path of a path in one of the call's own folders.
 func (p *probes) inMade(name string) (host string, below bool) {
 	name = path.Clean(name)
 	for _, m := range p.made {
@@ -147,7 +147,7 @@ func (p *probes) inMade(name string) (host string, below bool) {
 	return "", false
 }
 
-// Mkdir makes what nobody allows for the call alone.
+// Mkdir creates a folder that no line allows for the call alone.
 func (p *probes) Mkdir(name string) (e wasi.Errno) {
 	if p.isMade(name) {
 		return wasi.EEXIST
@@ -169,15 +169,15 @@ func (p *probes) Mkdir(name string) (e wasi.Errno) {
 	return wasi.ESUCCESS
 }
 
-// mayWant reports whether the plugin announced that it writes files. It is the same for each path: what is made for
-// the call tells nothing about the host.
+// mayWant reports whether the plugin declared that it writes files. The result does not depend on the path, so that
+// the call's own folders reveal nothing about the host.
 func (p *probes) mayWant() bool {
 	return !p.files.gate.call.ReadOnly && slices.ContainsFunc(p.files.gate.policy.wants, func(w Want) bool {
 		return strings.HasPrefix(w.line(), "fs: write ")
 	})
 }
 
-// Rmdir removes what was made for the call.
+// Rmdir removes one of the call's own folders.
 func (p *probes) Rmdir(name string) wasi.Errno {
 	i := slices.IndexFunc(p.made, func(m madeFolder) bool { return m.guest == path.Clean(name) })
 	if i < 0 {
@@ -187,15 +187,15 @@ func (p *probes) Rmdir(name string) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// isMade reports whether a path is a folder that was made for the call, or leads to one.
+// isMade reports whether a path is one of the call's own folders, or leads to one.
 func (p *probes) isMade(name string) bool {
 	name = path.Clean(name)
 	return slices.ContainsFunc(p.made, func(m madeFolder) bool { return m.guest == name || strings.HasPrefix(m.guest, name+"/") })
 }
 
-// Conclude refuses what a call looked for in vain, now that it is over with err, nil for an answer: what led to nothing
-// that was refused by itself. It is called once, before the answer is given. The error, an *runtime.EndError, is for a
-// call with an answer: a folder that it counts on was not granted.
+// Conclude denies the deferred probes of a call that ended with err, nil for an answer, except those on the way to a
+// path that was denied itself. It is called once, before the answer is sent. The error, an *runtime.EndError, is for
+// a call with an answer that depends on a folder that was not granted.
 func (g *Gate) Conclude(err error) error {
 	p := g.probes
 	if p == nil || errors.Is(err, ErrSuspended) || errors.Is(err, journal.ErrOther) {
@@ -208,8 +208,8 @@ func (g *Gate) Conclude(err error) error {
 		}
 	}
 	for _, l := range ends(p.looks, p.refused(func(tree.Op) bool { return true })) {
-		if !p.files.Visible(l.path, true) { // or it led to what was granted meanwhile
-			_ = p.files.Allow(l.op, l.path) // it is recorded
+		if !p.files.Visible(l.path, true) { // or it led to a path granted since
+			_ = p.files.Allow(l.op, l.path) // records the denial
 		}
 	}
 	if failed == nil {
@@ -218,20 +218,20 @@ func (g *Gate) Conclude(err error) error {
 	return &runtime.EndError{Kind: failed.Kind, Message: failed.Message, Err: failed}
 }
 
-// folders are those of the call's own that are still not allowed: one below may be, by a line that does not allow those
-// on the way to it. Those that are allowed by now are made.
+// folders returns the call's own folders that are still not allowed. It creates those that are allowed by now; a line
+// may allow a folder without its parents.
 func (p *probes) folders() (all []probe) {
 	for _, m := range p.made {
 		if !p.files.may(m.wanted) {
 			all = append(all, m.wanted)
 			continue
 		}
-		p.quietly(func() { p.Tree.Mkdir(m.guest) }) // not where one on the way is refused, which fails the call
+		p.quietly(func() { p.Tree.Mkdir(m.guest) }) // fails below a denied parent, which fails the call
 	}
 	return all
 }
 
-// refused is what was refused by itself, of some operations.
+// refused returns the effects that were denied at once, of some operations.
 func (p *probes) refused(which func(tree.Op) bool) (all []probe) {
 	for _, r := range p.files.refused {
 		if which(r.op) {
@@ -241,7 +241,7 @@ func (p *probes) refused(which func(tree.Op) bool) (all []probe) {
 	return all
 }
 
-// ends are the paths of which none leads to another, or to one of those that were refused, each once.
+// ends returns the paths, without duplicates, that lead to no other path of the list and to no denied path.
 func ends(list, refused []probe) (left []probe) {
 	for i, l := range list {
 		same := func(o probe) bool { return o.path == l.path }

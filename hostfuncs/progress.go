@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// progressed serves notifications/progress {progress, total?, message?}: the client gets it, if its
-// value is greater than all before it in this call; else it is dropped. It is given to every plugin.
+// progressed serves notifications/progress {progress, total?, message?}: it goes to the client if its value is
+// greater than all before it in this call, else it is dropped. Every plugin may report progress.
 func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	value, ok := number(rawjson.Get(params, "progress"))
 	if !ok {
@@ -46,7 +46,7 @@ func (g *Gate) advance(value float64) bool {
 	return true
 }
 
-// number reads a JSON number; a string is none.
+// number parses a JSON number; it rejects a string.
 func number(raw json.RawMessage) (float64, bool) {
 	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return 0, false

@@ -14,9 +14,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// question makes one of an effect that the plugin announced, or that a line of the operator's asks. Each call
-// asks about files, and where it does not wait, about each want once. Not ok: there is none, and why says why not
-// where whoever makes the call can do something about it.
+// question returns the operator's question about an effect that the plugin declared, or that an ask line matches.
+// Each call asks about every file effect if it waits, else once per want. If ok is false there is no question, and
+// why is the reason if the caller can act on it.
 func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why string, ok bool) {
 	var want Want
 	if !d.Ask {
@@ -29,7 +29,7 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why strin
 	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
 		return q, "", false
 	}
-	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // a value of a secret is neither kept nor shown
+	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // secret values are neither stored nor shown
 		return q, "", false
 	}
 	if q.Binding = binding(e); q.Binding == "" {
@@ -50,8 +50,8 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why strin
 	return q, "", true
 }
 
-// shownTo is an effect as a person is asked about it, with all that a request sends: a body by its size and digest. It is
-// not whole if it is too long: then nobody is asked, since nobody agrees to what is not shown.
+// shownTo describes an effect for a question, with everything that a request sends; a body by its size and digest.
+// whole is false if the text is too long: the effect is then not asked about, since consent requires the full text.
 func (g *Gate) shownTo(e effect) (text string, whole bool) {
 	text = e.act
 	if e.body != nil {
@@ -70,7 +70,7 @@ func (g *Gate) shownTo(e effect) (text string, whole bool) {
 	return text, len(text) <= maxShown
 }
 
-// fieldsOf are the fields of a request in one order, each as a quoted text.
+// fieldsOf returns the fields of a request in a fixed order, each quoted.
 func fieldsOf(h http.Header) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -81,7 +81,7 @@ func fieldsOf(h http.Header) []string {
 	return all
 }
 
-// announced finds the want that covers an effect, under the ceilings of the call.
+// announced returns the want that covers an effect, under the ceilings of the call.
 func (g *Gate) announced(e effect) (Want, bool) {
 	decide := e.decide
 	if e.announced != nil {
@@ -101,8 +101,8 @@ func (g *Gate) announced(e effect) (Want, bool) {
 	return g.policy.wants[i], true
 }
 
-// binding names one effect to the byte, with the fields and the body of a request: what an answer for once is for. It is
-// empty if the effect cannot be named.
+// binding returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound to
+// it. It is empty if the body cannot be read.
 func binding(e effect) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.header))

@@ -9,11 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// recalled is the family of the entries that say what the operator had answered. A later run of the call goes by them:
-// an answer for once is used up by then, another may have expired, or come between.
+// recalled is the family of journal entries for the operator's answers. Replays use these entries: by then a one-time
+// answer is used up, and others may have expired or been added.
 const recalled = "the operator's answer"
 
-// recall returns what live found when the call came by here for the first time; nil is nothing, which is not noted.
+// recall returns the result of live from the first run of the call; a nil result is not recorded.
 func (g *Gate) recall(about string, live func() []byte) []byte {
 	j := g.journal
 	switch {
@@ -40,9 +40,9 @@ func (g *Gate) recall(about string, live func() []byte) []byte {
 	return found
 }
 
-// said is a decision about an effect that no line allows, as the journal keeps it.
+// said is the journal entry of a decision about an effect that no line allows.
 type said struct {
-	Line   string        `json:"line,omitempty"` // that allows it; empty if it is refused
+	Line   string        `json:"line,omitempty"` // the allowing line; empty if denied
 	Reason string        `json:"reason,omitempty"`
 	Needs  string        `json:"needs,omitempty"` // the line that would allow it
 	Hint   string        `json:"hint,omitempty"`
@@ -59,14 +59,14 @@ func (s said) refusal() *refusal {
 	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, final: s.Final, kind: s.Kind, later: s.Later}
 }
 
-// eachRun reports whether effects of a family are decided in each run of a call. Requests and calls of tools are
-// answered from the journal as a whole, and of files only what is allowed is noted: they are refused all the time.
+// eachRun reports whether effects of a family are decided in each run of a call. Requests and tool calls are replayed
+// whole from the journal. For files, only answers that allow are recorded: denials are decided in each run.
 func eachRun(family string) bool {
 	return family != string(grant.Net) && family != string(grant.Tools) && family != string(grant.FS)
 }
 
-// consult looks for the operator's answer about an effect that was refused, and asks for one: once for all runs of the
-// call. The decision is good if there is no refusal.
+// consult applies the operator's answer to a denied effect, and asks for one: once for all runs of the call. The
+// decision is valid if the returned refusal is nil.
 func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	if g.journal == nil || !eachRun(e.family) || !g.policy.consults() {
 		return g.consultNow(ctx, e, d, r)
@@ -79,7 +79,7 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
-			return nil // texts
+			return nil // cannot fail: strings
 		}
 		return text
 	})

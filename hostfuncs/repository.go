@@ -11,11 +11,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
 )
 
-// maxHead is how much of a file HEAD is read.
+// maxHead limits the bytes read of a file HEAD.
 const maxHead = 256
 
-// isRepository reports whether git may take a folder for a repository by the file HEAD in it: as validate_headref in
-// its path.c does, whatever else is there or comes later.
+// isRepository reports whether git may take a folder for a repository by its file HEAD, as validate_headref in git's
+// path.c does. It ignores all other files of the folder, which may come later.
 func isRepository(folder string) bool {
 	name := filepath.Join(filepath.FromSlash(folder), "HEAD")
 	info, err := os.Lstat(name)
@@ -29,7 +29,7 @@ func isRepository(folder string) bool {
 	return info.Mode().IsRegular() && headOf(name)
 }
 
-// headOf reports whether a file begins as a HEAD does: with "ref: refs/" or an object's name.
+// headOf reports whether a file begins like a HEAD: with "ref: refs/" or an object name.
 func headOf(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|system.NoBlock, 0)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// configured are the config values that stand for secrets: placeholders, or for a line with reveal the
-// value itself.
+// configured returns the config values that represent secrets: placeholders, or the value itself for a line with
+// reveal.
 func (p *Policy) configured() map[string]string {
 	out := map[string]string{}
 	lines := p.plugin.Grants.Secrets()
@@ -40,15 +40,14 @@ func (p *Policy) configured() map[string]string {
 	return out
 }
 
-// inject puts the values that lines send to this address into a request, and names them; nil is an
-// address without such lines. What was matched is the request as the guest asked for it. A value that is missing is
-// a *refusal.
+// inject inserts the secrets that lines send to this address into a request, and returns their names; nil means that
+// no line matches. Lines are matched against the guest's request. A missing value is a *refusal.
 func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []string, err error) {
 	lines := g.grants.SecretsFor(r.Method, r.URL)
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	put = make([]string, 0, len(lines)) // not nil: an answer may hold a value all the same
+	put = make([]string, 0, len(lines)) // not nil: the answer may contain a value all the same
 	used := map[string]bool{}
 	for _, line := range lines {
 		placeholder := g.policy.vault.Placeholder(line.Name)
@@ -70,7 +69,7 @@ func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []str
 	return put, nil
 }
 
-// put writes the field of a line.
+// put sets the header or query parameter of a line.
 func (g *Gate) put(out *http.Request, line grant.Secret, value string) {
 	text := strings.ReplaceAll(line.Text, grant.Placeholder, value)
 	switch {
@@ -87,7 +86,7 @@ func (g *Gate) put(out *http.Request, line grant.Secret, value string) {
 	}
 }
 
-// withoutKey takes a key out of a query, however it is written.
+// withoutKey removes a key from a query, regardless of its encoding.
 func withoutKey(query, key string) string {
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
@@ -99,7 +98,7 @@ func withoutKey(query, key string) string {
 	return strings.Join(kept, "&")
 }
 
-// carries reports whether a request has a placeholder in it.
+// carries reports whether a request contains a placeholder.
 func carries(out *http.Request, data []byte, placeholder string) bool {
 	if strings.Contains(out.URL.RawQuery, placeholder) || bytes.Contains(data, []byte(placeholder)) {
 		return true
@@ -112,7 +111,7 @@ func carries(out *http.Request, data []byte, placeholder string) bool {
 	return false
 }
 
-// replaceIn puts a value where its placeholder is: in fields, the query and the body.
+// replaceIn replaces a placeholder by its value in header fields, the query and the body.
 func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte {
 	for name, values := range out.Header {
 		values = slices.Clone(values)
@@ -132,9 +131,8 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 	return data
 }
 
-// Redact returns text without the values of the plugin's secrets, as far as they are looked for: see
-// package secret. It is for plugin output, which is cleaned later: a value that only cleaning puts together, of which
-// invisible characters stand between the letters, is looked for as cleaning will leave it.
+// Redact removes the values of the plugin's secrets from text, as package secret detects them. It is for plugin
+// output, which is cleaned later: values split by invisible characters are detected in the cleaned form.
 func (g *Gate) Redact(text []byte) []byte {
 	r := g.policy.vault.Redactor()
 	if r == nil {
@@ -148,7 +146,7 @@ func (g *Gate) Redact(text []byte) []byte {
 	return text
 }
 
-// cleaned is JSON with all of its strings clean, or text that is none.
+// cleaned returns JSON with all of its strings cleaned, or cleaned text.
 func cleaned(text []byte) []byte {
 	if json.Valid(text) {
 		out, _ := clean.JSON(text, nil)
@@ -160,7 +158,7 @@ func cleaned(text []byte) []byte {
 
 func (g *Gate) redact(text string) string { return g.policy.vault.Redactor().String(text) }
 
-// redactHeader takes values out of the fields of an answer.
+// redactHeader removes secret values from the header of an answer.
 func (g *Gate) redactHeader(h http.Header) {
 	if g.policy.vault.Redactor() == nil {
 		return
@@ -177,7 +175,7 @@ func (g *Gate) redactHeader(h http.Header) {
 	}
 }
 
-// hasPlaceholder reports whether the plugin's configuration stands for the value of a secret, and does not hold it.
+// hasPlaceholder reports whether the plugin's configuration has a placeholder for a secret.
 func (g *Gate) hasPlaceholder(name string) bool {
 	for _, of := range g.grants.ConfigSecrets() {
 		if of == name {
@@ -187,7 +185,7 @@ func (g *Gate) hasPlaceholder(name string) bool {
 	return false
 }
 
-// listSecrets serves secrets/list: {secrets: [{name, to?, config?}]}, the names of what the host puts
+// listSecrets serves secrets/list: {secrets: [{name, to?, config?}]}, the names of the secrets that the host inserts
 // into requests of the plugin, never values.
 func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	if err := g.alive(ctx); err != nil {
@@ -234,8 +232,8 @@ func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runti
 	return rawjson.Object{{Key: "value", Value: rawjson.AppendString(nil, value)}}.Append(nil), nil
 }
 
-// revealed decides whether a plugin may have a value. No line is suggested: giving a value away is not
-// what a plugin can talk its operator into.
+// revealed decides whether a plugin may read a value. It suggests no line: a plugin must not be able to ask its
+// operator for a secret.
 func revealed(s *grant.Set, name string) grant.Decision {
 	return grant.Decision{Allowed: slices.ContainsFunc(s.Secrets(), func(l grant.Secret) bool { return l.Name == name && l.Reveal })}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// speaks says who says a text, in its first line and in each that follows, so that nobody takes a plugin's words
-// for the host's.
+// speaks attributes a text to the plugin, in its first line and in each further line, so that plugin text cannot be
+// taken for the host's.
 func (g *Gate) speaks(text string, trim func(line string) string) string {
 	var lines []string
 	for _, line := range strings.FieldsFunc(text, breaksLine) {
@@ -24,7 +24,7 @@ func (g *Gate) speaks(text string, trim func(line string) string) string {
 	return "Plugin " + g.policy.plugin.Name + " asks: " + strings.Join(lines, "\n> ")
 }
 
-// labels says the same of a text on one line, beside a field.
+// labels attributes a text on one line, beside a field.
 func (g *Gate) labels(text string) string {
 	return "Plugin " + g.policy.plugin.Name + ": " + collapsed(inert(text))
 }
@@ -33,13 +33,13 @@ func breaksLine(r rune) bool {
 	return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 || r == '\v' || r == '\f' || r == 0x85
 }
 
-// asWritten leaves a line to a model its blanks.
+// asWritten keeps the white space of a line, for a model.
 func asWritten(line string) string { return line }
 
-// collapsed has one blank between words, so that nothing is pushed out of sight.
+// collapsed joins words by single spaces, so that no text is pushed out of view.
 func collapsed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// What a client may show as a picture or a link.
+// Patterns of images and links in clients.
 var (
 	addresses = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*:\s*[/\\]{2}|(javascript|data|vbscript|file|mailto|tel|sms|blob|magnet|about|intent):|www\d*\.)[^\s<>()\[\]"'` + "`" + `]*|[/\\]{2}[^\s<>()\[\]"'` + "`" + `]+`)
@@ -47,8 +47,8 @@ var (
 	tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[/!?]?[a-zA-Z][^<>]*>?|<!--`) })
 )
 
-// inert is a text without pictures and links: their addresses go, what makes one of a text, and the dots of names that a client
-// would make a link to a host.
+// inert removes images and links from a text: their URLs, their markup, and the dots of host names that a client
+// would link.
 func inert(text string) string {
 	if !strings.ContainsAny(text, "<[:/\\&"+dots) {
 		return text
@@ -60,24 +60,24 @@ func inert(text string) string {
 	return dotted().ReplaceAllStringFunc(text, withoutHost)
 }
 
-// dots stand between the labels of a name, in a browser.
+// dots are the characters that browsers accept between the labels of a host name.
 const dots = ".．。｡"
 
 func isDot(r rune) bool { return strings.ContainsRune(dots, r) }
 
 var (
-	// entities are written for signs that an address is made of.
+	// entities matches HTML entities, which can encode characters of a URL.
 	entities = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(#[0-9xX]|[a-zA-Z][a-zA-Z0-9]*;)`) })
-	// dotted are words with dots in them, and the port or path behind them.
+	// dotted matches words with dots, and a following port or path.
 	dotted = sync.OnceValue(func() *regexp.Regexp {
 		const label = `[\p{L}\p{N}\p{M}_-]+`
 		return regexp.MustCompile(label + `(?:\\?[` + dots + `]` + label + `)+(?::[0-9]|[/\\])?`)
 	})
-	// numbers are an address in four numbers, with a port or a path.
+	// numbers matches an IPv4 address with a port or a path.
 	numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(?:[` + dots + `][0-9]+){3}[:/\\]`) })
 )
 
-// withoutHost is a word with its dots in brackets, if it could be the name of a host.
+// withoutHost puts the dots of a word in brackets if it could be a host name.
 func withoutHost(word string) string {
 	name, tail := word, ""
 	if end := strings.LastIndexAny(word, `:/\`); end > strings.LastIndexFunc(word, isDot) {
@@ -85,7 +85,7 @@ func withoutHost(word string) string {
 	}
 	labels := strings.FieldsFunc(name, func(r rune) bool { return isDot(r) || r == '\\' })
 	last := labels[len(labels)-1]
-	// Other scripts end a sentence with one of the dots, and need no blank behind it.
+	// Some scripts end a sentence with one of these dots, without a following space.
 	if host := web.TopLevel(last) && (isASCII(last) || !strings.ContainsAny(name, dots[1:])); !host && !numbers().MatchString(word) {
 		return word
 	}
@@ -96,15 +96,15 @@ func isASCII(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// formats are those that MCP has for a field.
+// formats are the formats of a field in MCP.
 var formats = []string{"email", "uri", "date", "date-time"}
 
-// mark makes every text of a form that a person reads the plugin's, by its words. A field without a title gets its name
-// for one, since a client would show that.
+// mark attributes every visible text of a form to the plugin. A field without a title gets its name as title, since a
+// client would show the name.
 func (g *Gate) mark(form json.RawMessage) json.RawMessage {
 	o, err := rawjson.ParseObject(form)
 	if err != nil {
-		return form // it was checked
+		return form // cannot happen: the form was checked
 	}
 	g.markTexts(&o, "title", "description")
 	fields, _ := rawjson.ParseObject(o.Get("properties"))
@@ -129,7 +129,7 @@ func (g *Gate) mark(form json.RawMessage) json.RawMessage {
 	return o.Append(nil)
 }
 
-// isLink reports whether a client could make a link of a value.
+// isLink reports whether a client could show a value as a link.
 func isLink(value json.RawMessage) bool {
 	text, ok := rawjson.String(value)
 	return ok && inert(text) != text
@@ -143,8 +143,8 @@ func (g *Gate) markTexts(o *rawjson.Object, members ...string) {
 	}
 }
 
-// markChoices marks the titles of choices. A choice that is only a value stays, since it is the answer; where one would be
-// a link, all get titles, in the list of the given key.
+// markChoices attributes the titles of choices to the plugin. A choice with only a value keeps it, since it is the
+// answer. If a value would be shown as a link, all choices get titles, in the list of the given key.
 func (g *Gate) markChoices(field *rawjson.Object, titled string) {
 	if values, err := rawjson.Elements(field.Get("enum")); err == nil && field.Get("enumNames") == nil && slices.ContainsFunc(values, isLink) {
 		for i, value := range values {

@@ -16,9 +16,9 @@ var (
 	_ runtime.Seeder     = (*Gate)(nil)
 )
 
-// StartGate opens the gate under which a plugin starts, before there is a call: it grants nothing, its clocks are frozen
-// and its random numbers come from the plugin's digest. Whatever starts under it is the same in every
-// process. Close it when the plugin has started.
+// StartGate opens the gate for starting a plugin, outside any call: it grants nothing, its clocks are frozen, and its
+// random numbers derive from the plugin's digest. The start is therefore the same in every process. Close it when the
+// plugin has started.
 func (p *Policy) StartGate() *Gate {
 	config := p.plugin.Grants.Config()
 	maps.Copy(config, p.plugin.Config)
@@ -28,10 +28,10 @@ func (p *Policy) StartGate() *Gate {
 	return bare.NewGate(Call{ID: "start", Method: "start"})
 }
 
-// settle makes clocks and random numbers the same for each call, as far as the operator wants that.
+// settle makes clocks and random numbers the same for each call, as configured by the operator.
 func (g *Gate) settle(o *wasi.Options) {
 	if g.policy.plugin.Frozen {
-		clock := &frozen{base: time.Hour} // as every call's
+		clock := &frozen{base: time.Hour} // as in every call
 		if g.policy.plugin.starting {
 			clock.base = time.Second
 		}
@@ -42,13 +42,13 @@ func (g *Gate) settle(o *wasi.Options) {
 	}
 }
 
-// Seed is what the guest's own generators begin with, if that is to be the same for each call.
+// Seed returns the seed of the guest's own generators, and whether it is the same for each call.
 func (g *Gate) Seed() (lo, hi uint64, ok bool) {
 	sum := sha256.Sum256([]byte("generators " + g.policy.plugin.Seed))
 	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]), g.policy.plugin.Seed != ""
 }
 
-// Used takes down what the call used.
+// Used records the resource usage of the call.
 func (g *Gate) Used(u runtime.Usage) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,44 +15,44 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits of calls within calls.
+// Limits of nested calls.
 const (
-	// maxDepth is how many calls stand on each other: a composition, not a recursion.
+	// maxDepth limits the depth of nested calls: enough for composition, not for recursion.
 	maxDepth = 8
-	// maxNested is how many calls one call makes, those of its callees included.
+	// maxNested limits the nested calls of one call, including those of its callees.
 	maxNested = 100
 )
 
-// Caller calls the tools of plugins; the registry is one. It is safe for concurrent use.
+// Caller calls the tools of plugins; the registry implements it. It is safe for concurrent use.
 type Caller interface {
-	// CallTool calls a tool by its public name for a running call. The context is the guest's, so that
-	// the callee is held to the same deadline. Errors are those of any call.
+	// CallTool calls a tool by its public name for a running call. The context is the guest's, so that the same
+	// deadline applies to the callee. Errors are those of any call.
 	CallTool(ctx context.Context, n Nested) (json.RawMessage, error)
 }
 
-// Nested is a call that a call makes.
+// Nested is a call made by a running call.
 type Nested struct {
 	Tool      string // public name
 	Arguments json.RawMessage
 	Principal string // of the outermost call
 	DryRun    bool   // as the outermost call
-	ReadOnly  bool   // a call above says of itself that it changes nothing
+	ReadOnly  bool   // a call above has readOnlyHint
 	Client    Client
 	Chain     *Chain
-	Meta      rawjson.Object // of its params: the trace that it belongs to; empty if there is none
+	Meta      rawjson.Object // _meta of its params: the trace context; empty if there is none
 }
 
-// Chain is what a nested call has above it. A nil chain is an outermost call.
+// Chain links a nested call to the calls above it. A nil chain is an outermost call.
 type Chain struct {
 	depth int
 	under []*grant.Set  // the ceilings of the callers
 	calls *atomic.Int32 // of the whole tree
-	// receipts take what the callee did.
+	// receipt takes the callee's receipt.
 	receipt func(receipt.Receipt)
 	above   *Gate // the caller's
 }
 
-// caller is the gate of the call that made this one; nil for an outermost call.
+// caller returns the gate of the calling call; nil for an outermost call.
 func (c *Chain) caller() *Gate {
 	if c == nil {
 		return nil
@@ -60,7 +60,7 @@ func (c *Chain) caller() *Gate {
 	return c.above
 }
 
-// Depth is how many calls stand above this one.
+// Depth returns the number of calls above this one.
 func (c *Chain) Depth() int {
 	if c == nil {
 		return 0
@@ -68,7 +68,7 @@ func (c *Chain) Depth() int {
 	return c.depth
 }
 
-// bound puts the ceilings of the callers over a set.
+// bound limits a set by the ceilings of the callers.
 func (c *Chain) bound(s *grant.Set) *grant.Set {
 	if c != nil {
 		for _, ceiling := range c.under {
@@ -78,7 +78,7 @@ func (c *Chain) bound(s *grant.Set) *grant.Set {
 	return s
 }
 
-// next is the chain of a call that g makes.
+// next returns the chain for a nested call of g.
 func (g *Gate) next() *Chain {
 	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.nest, above: g}
 	if g.call.Chain != nil {
@@ -91,7 +91,7 @@ func (g *Gate) next() *Chain {
 	return c
 }
 
-// nest keeps the receipt of a call that this one made.
+// nest keeps the receipt of a nested call.
 func (g *Gate) nest(r receipt.Receipt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,8 +100,8 @@ func (g *Gate) nest(r receipt.Receipt) {
 	}
 }
 
-// callTool serves tools/call {name, arguments?}: another plugin's tool by its public name, under that
-// plugin's own grants and the ceilings of this one. The line that grants it binds its arguments.
+// callTool serves tools/call {name, arguments?}: a tool of some plugin by its public name, under that plugin's own
+// grants and the ceilings of the caller. The granting line binds the tool's arguments.
 func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	caller := g.policy.host.caller.Load()
 	name, ok := rawjson.String(rawjson.Get(params, "name"))
@@ -145,7 +145,7 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 	return result, err
 }
 
-// argumentTexts are the arguments as a line compares them.
+// argumentTexts returns the arguments in the form that lines compare.
 func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 	if rawjson.IsNull(raw) {
 		return nil, nil
@@ -168,7 +168,7 @@ func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 	return texts, nil
 }
 
-// nestedError is the failure of a callee as its caller is told, with what the callee had begun to change.
+// nestedError returns the caller's error for a failed callee, with the changes that the callee had begun.
 func nestedError(name string, err error, begun []string) error {
 	failed := nestedFailure(name, err)
 	if failed == nil || len(begun) == 0 {
@@ -203,5 +203,5 @@ func nestedFailure(name string, err error) error {
 	return askErrorf(runtime.KindUnavailable, "the tool %s failed", name)
 }
 
-// SetCaller says who calls tools for plugins; without one they cannot be called.
+// SetCaller sets the implementation of tool calls; without one, they are unsupported.
 func (h *Host) SetCaller(c Caller) { h.caller.Store(&c) }

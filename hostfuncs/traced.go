@@ -7,14 +7,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// traced is where a call is in its client's trace, found out when somebody wants to know.
+// traced is the position of a call in its client's trace, determined on first use.
 type traced struct {
 	once  sync.Once
-	given trace.Context // by whoever made the call; the guest sees it
-	own   trace.Context // with the call as the span, which the guest neither sees nor chooses
+	given trace.Context // the caller's; the guest sees it
+	own   trace.Context // its child for the call; the guest neither sees nor chooses it
 }
 
-// trace returns where the call is in its client's trace. A call that is run again is where its first request was.
+// trace returns the call's position in its client's trace. A replay has the trace context of its first request.
 func (g *Gate) trace() *traced {
 	t := &g.traced
 	t.once.Do(func() {
@@ -24,8 +24,7 @@ func (g *Gate) trace() *traced {
 	return t
 }
 
-// line adds to a line of the audit log. What the client's program says in baggage is not among it: it may be about
-// somebody.
+// line appends the trace to a line of the audit log. It omits the client's baggage, which may contain personal data.
 func (t *traced) line(b []byte) []byte {
 	if t.given.Parent == "" {
 		return b

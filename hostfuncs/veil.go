@@ -10,18 +10,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// veil keeps from a caller over HTTP where the operator's links lead: a place that is reached through one is named as it
-// was asked for. Logs, the audit log and callers of this machine have the place itself. It serves the guest's goroutine.
+// veil hides the targets of the operator's links from a caller over HTTP: a path reached through a link is named as
+// requested. Logs, the audit log and callers of this machine get the target. Only the guest's goroutine uses it.
 type veil struct {
 	files *files
-	asked []string          // host paths of what is being done
-	names map[string]string // places that were reached through links, as they were asked for
+	asked []string          // host paths of the current operation
+	names map[string]string // targets of links, by the paths that were requested
 }
 
-// maxVeiled bounds the names that one call remembers.
+// maxVeiled limits the names that one call remembers.
 const maxVeiled = 4096
 
-// name is a place as the caller may know it; nil has nothing to keep.
+// name returns a path as the caller may know it; a nil veil hides nothing.
 func (v *veil) name(place string) string {
 	if v == nil {
 		return place
@@ -35,7 +35,7 @@ func (v *veil) name(place string) string {
 		return v.translated(place)
 	}
 	asked := v.asked[len(v.asked)-1]
-	if first := v.asked[0]; filepath.Base(first) == filepath.Base(place) { // of two paths
+	if first := v.asked[0]; filepath.Base(first) == filepath.Base(place) { // an operation on two paths
 		asked = first
 	}
 	v.note(place, asked)
@@ -53,8 +53,7 @@ func (v *veil) note(place, asked string) {
 	}
 }
 
-// translated has, in place of the folder that was reached through a link, its name: guests go on from folders that they
-// have opened.
+// translated replaces the target of a link by its requested name: guests continue from folders that they have opened.
 func (v *veil) translated(place string) string {
 	for dir := place; ; dir = filepath.Dir(dir) {
 		if name, ok := v.names[dir]; ok && name != place {
@@ -66,7 +65,7 @@ func (v *veil) translated(place string) string {
 	}
 }
 
-// ask notes what is being done until the function is called that it returns.
+// ask sets the paths of the current operation until done is called.
 func (v *veil) ask(guest ...string) (done func()) {
 	v.asked = v.asked[:0]
 	for _, g := range guest {
@@ -75,7 +74,7 @@ func (v *veil) ask(guest ...string) (done func()) {
 	return func() { v.asked = v.asked[:0] }
 }
 
-// host is the host's path for one of the guest, as it is written.
+// host returns the host path of a guest path, without following links.
 func (v *veil) host(guest string) string {
 	guest = path.Clean("/" + guest)
 	folder := v.files.gate.policy.plugin.Workspace
@@ -85,7 +84,7 @@ func (v *veil) host(guest string) string {
 	return tree.HostPath(guest)
 }
 
-// veiled is a tree whose effects are asked for by names.
+// veiled is a tree whose operations set the requested names.
 type veiled struct {
 	wasi.Tree
 	veil *veil
@@ -93,7 +92,7 @@ type veiled struct {
 
 var _ wasi.Tree = (*veiled)(nil)
 
-// Open notes where a folder was reached, from which paths go on.
+// Open records the target of an opened link, which later paths start from.
 func (t *veiled) Open(name string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	defer t.veil.ask(name)()
 	f, e := t.Tree.Open(name, o)
@@ -105,55 +104,55 @@ func (t *veiled) Open(name string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	return f, e
 }
 
-// Stat is that of the tree.
+// Stat implements wasi.Tree.
 func (t *veiled) Stat(name string, follow bool) (wasi.Stat, wasi.Errno) {
 	defer t.veil.ask(name)()
 	return t.Tree.Stat(name, follow)
 }
 
-// Mkdir is that of the tree.
+// Mkdir implements wasi.Tree.
 func (t *veiled) Mkdir(name string) wasi.Errno {
 	defer t.veil.ask(name)()
 	return t.Tree.Mkdir(name)
 }
 
-// Rename is that of the tree.
+// Rename implements wasi.Tree.
 func (t *veiled) Rename(from, to string) wasi.Errno {
 	defer t.veil.ask(from, to)()
 	return t.Tree.Rename(from, to)
 }
 
-// Unlink is that of the tree.
+// Unlink implements wasi.Tree.
 func (t *veiled) Unlink(name string) wasi.Errno {
 	defer t.veil.ask(name)()
 	return t.Tree.Unlink(name)
 }
 
-// Rmdir is that of the tree.
+// Rmdir implements wasi.Tree.
 func (t *veiled) Rmdir(name string) wasi.Errno {
 	defer t.veil.ask(name)()
 	return t.Tree.Rmdir(name)
 }
 
-// Symlink is that of the tree.
+// Symlink implements wasi.Tree.
 func (t *veiled) Symlink(target, name string) wasi.Errno {
 	defer t.veil.ask(name)()
 	return t.Tree.Symlink(target, name)
 }
 
-// Readlink is that of the tree.
+// Readlink implements wasi.Tree.
 func (t *veiled) Readlink(name string) (string, wasi.Errno) {
 	defer t.veil.ask(name)()
 	return t.Tree.Readlink(name)
 }
 
-// Link is that of the tree.
+// Link implements wasi.Tree.
 func (t *veiled) Link(from, to string, follow bool) wasi.Errno {
 	defer t.veil.ask(from, to)()
 	return t.Tree.Link(from, to, follow)
 }
 
-// Chtimes is that of the tree.
+// Chtimes implements wasi.Tree.
 func (t *veiled) Chtimes(name string, times wasi.Times, follow bool) wasi.Errno {
 	defer t.veil.ask(name)()
 	return t.Tree.Chtimes(name, times, follow)

@@ -6,14 +6,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 )
 
-// hold notes an effect outside of this machine that a call which only tries would have had.
+// hold records an effect outside this machine that a dry run held back.
 func (g *Gate) hold(method, text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.held.Add(method, 1, text)
 }
 
-// tried is all that the call would have done: keys, files and requests. g.mu is held.
+// tried returns the effects that a dry run held back: keys, files and requests. It requires g.mu.
 func (g *Gate) tried() (w receipt.Would) {
 	if !g.call.DryRun {
 		return w
