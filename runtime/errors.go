@@ -11,12 +11,12 @@ type Kind string
 // The kinds of a denied or failed ask (AskError), and of the end of a call (EndError).
 const (
 	KindDenied      Kind = "denied"      // no grant allows it
-	KindInvalid     Kind = "invalid"     // the host or the client does not support it
-	KindUnsupported Kind = "unsupported" // the peer is not available
-	KindUnavailable Kind = "unavailable" // the operation timed out
-	KindTimeout     Kind = "timeout"     // a limit was reached
-	KindLimit       Kind = "limit"       // a concurrent change
-	KindConflict    Kind = "conflict"    // somebody else changed it
+	KindInvalid     Kind = "invalid"     // the request is malformed
+	KindUnsupported Kind = "unsupported" // the host or the client does not support it
+	KindUnavailable Kind = "unavailable" // the peer is not available
+	KindTimeout     Kind = "timeout"     // the operation timed out
+	KindLimit       Kind = "limit"       // a limit was reached
+	KindConflict    Kind = "conflict"    // a concurrent change
 
 	KindInput     Kind = "input"     // the call waits for input from the client
 	KindTrap      Kind = "trap"      // the guest trapped
