@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxAbort bounds each of the two texts of an abort, in bytes of the guest's memory.
+// maxAbort bounds each of the two texts of an abort, in bytes of guest memory.
 const maxAbort = 2 << 10
 
-// abortFunc is env.abort(message, file, line, column i32), which AssemblyScript calls to give up.
+// abortFunc returns env.abort(message, file, line, column i32), which AssemblyScript calls to trap.
 func abortFunc() runtime.HostFunc {
 	const i32 = runtime.I32
 	return runtime.HostFunc{Module: "env", Name: "abort", Params: []byte{i32, i32, i32, i32},
@@ -22,10 +22,10 @@ func abortFunc() runtime.HostFunc {
 		}}
 }
 
-// noText stands for a text that is empty, or does not lie in the guest's memory.
+// noText replaces a text that is empty or out of the guest's memory bounds.
 const noText = "(no text)"
 
-// abortText reads a string as AssemblyScript lays it out: UTF-16, its length in bytes before it.
+// abortText reads a string in AssemblyScript's layout: UTF-16, preceded by its length in bytes.
 //
 //	ptr-4 ─▶ ┌────────┐ ptr ─▶ ┌──────────────┐
 //	         │ length │        │ length bytes │

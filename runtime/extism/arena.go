@@ -7,74 +7,73 @@ import (
 	"sync"
 )
 
-// The layout of the memory that guest and host share. Guests see offsets into it, and they are the
-// same as in Extism's own kernel: a root, then blocks with a head each.
+// The layout of the memory that guest and host share. Guests see offsets into it, which are the same as in Extism's
+// own kernel: a root, then blocks with a header each.
 //
 //	0  1        65      77
 //	┌──┬────────┬───────┬──────────┬───────┬──────────┬─ ─ ─
 //	│  │  root  │ head  │  block   │ head  │  block   │ free
 //	└──┴────────┴───────┴──────────┴───────┴──────────┴─ ─ ─
 //
-// What the kernel keeps in root and heads is kept outside of the arena, where no guest writes it.
+// The kernel's data in root and headers is kept outside of the arena, where no guest can overwrite it.
 const (
 	rootEnd  = 65
 	rootSize = 64
 	headSize = 12
 	pageSize = 1 << 16
-	// firstPages is what the kernel's memory has before the first block is made.
+	// firstPages is the size of the kernel's memory before the first block is allocated.
 	firstPages = 16
-	// firstReal is how much of that is real at once, in bytes: most requests and answers fit.
+	// firstReal is the initially allocated part of that, in bytes: most requests and results fit.
 	firstReal = 16 << 10
-	// maxKept is what an arena may hold to be kept for the next call, in bytes.
+	// maxKept is the largest arena that is pooled for the next call, in bytes.
 	maxKept = firstPages * pageSize
-	// splitRest is how much of a freed block must be left over for it to be split.
+	// splitRest is the smallest remainder, in bytes, for which a freed block is split.
 	splitRest = 128
-	// maxBlocks bounds what the host keeps beside the arena: 16 bytes for each block. Plugins have a
-	// few thousand.
+	// maxBlocks bounds the block list on the host: 16 bytes for each block. Plugins have a few thousand.
 	maxBlocks = 1 << 20
 )
 
-// block is one piece of the arena. Offset 0 is never one, so that it can mean "none".
+// block is one block of the arena. Offset 0 means "none".
 type block struct {
 	offset uint32 // of its data
-	size   uint32 // of the piece
-	used   uint32 // of what was asked for
-	active bool   // else it is free
+	size   uint32 // allocated
+	used   uint32 // requested
+	active bool   // false if the block is free
 }
 
-// arena is the shared memory of one call. The zero value has no room; see newArena.
+// arena is the shared memory of one call. The zero value has no capacity; see newArena.
 type arena struct {
-	data   []byte  // what was touched so far; what lies between it and size reads as zero, and is up to cap
-	size   uint64  // bytes that the guest may address
-	limit  uint64  // size never exceeds it, except for the first pages
-	length uint64  // what the kernel says it has
-	top    uint64  // offset behind the last block
-	blocks []block // in the order of their offsets
-	free   int     // how many of them are free
+	data   []byte  // the touched part; bytes up to cap, and from there to size, read as zero
+	size   uint64  // addressable bytes
+	limit  uint64  // maximum of size, except for the first pages
+	length uint64  // length as reported by the kernel
+	top    uint64  // offset after the last block
+	blocks []block // by offset
+	free   int     // number of free blocks
 }
 
-// newArena makes an empty arena of at most limit bytes.
+// newArena returns an empty arena of at most limit bytes.
 func newArena(limit uint64) *arena {
 	a := &arena{data: make([]byte, 0, firstReal)}
 	a.begin(limit)
 	return a
 }
 
-// begin makes an empty arena of one that was reset, of at most limit bytes.
+// begin sets up an arena that was reset, for at most limit bytes.
 func (a *arena) begin(limit uint64) {
 	a.limit, a.size, a.length = min(limit, 1<<32-1), firstPages*pageSize, pageSize-rootSize
 	a.top = rootEnd
 }
 
-// reset forgets every block. The memory stays, and is zero: only what was touched can be anything else.
+// reset removes all blocks and clears the touched memory, which stays allocated.
 func (a *arena) reset() {
 	clear(a.data)
 	a.data = a.data[:0]
 	a.blocks, a.free, a.top = a.blocks[:0], 0, rootEnd
 }
 
-// arenas keeps arenas between calls, empty and zero: making them is a good part of a short call. The
-// zero value is ready, and safe for concurrent use.
+// arenas pools empty, zeroed arenas between calls, since allocation is a good part of a short call. The zero value is
+// ready for use, and safe for concurrent use.
 type arenas struct{ pool sync.Pool }
 
 // get returns an empty arena of at most limit bytes.
@@ -87,7 +86,7 @@ func (p *arenas) get(limit uint64) *arena {
 	return a
 }
 
-// put takes an arena back that nobody uses any more. One that has grown is dropped.
+// put returns an unused arena to the pool. Arenas that have grown beyond maxKept are dropped.
 func (p *arenas) put(a *arena) {
 	if cap(a.data) > maxKept || cap(a.blocks) > maxKept/16 {
 		return
@@ -96,9 +95,9 @@ func (p *arenas) put(a *arena) {
 	p.pool.Put(a)
 }
 
-// alloc makes a block of n bytes and returns its offset, 0 if n is zero or there is no room. As long as
-// there is room behind the last block it is made there. Then a free block is used if one is large
-// enough, the first of them, and cut if much of it would be left over; then the memory grows.
+// alloc allocates a block of n bytes and returns its offset, or 0 if n is zero or there is no room. It uses, in this
+// order: the room behind the last block, the first free block that is large enough, split if much of it would be left,
+// and growth of the memory.
 func (a *arena) alloc(n uint64) uint64 {
 	if n == 0 || n > a.limit || len(a.blocks) >= maxBlocks {
 		return 0
@@ -120,7 +119,7 @@ func (a *arena) alloc(n uint64) uint64 {
 	return offset
 }
 
-// findFree returns the number of the first free block of at least n bytes, -1 if there is none.
+// findFree returns the index of the first free block of at least n bytes, or -1.
 func (a *arena) findFree(n uint32) int {
 	if a.free == 0 {
 		return -1
@@ -128,7 +127,7 @@ func (a *arena) findFree(n uint32) int {
 	return slices.IndexFunc(a.blocks, func(b block) bool { return !b.active && b.size >= n })
 }
 
-// reuse takes a free block, or its end if that leaves enough of it.
+// reuse allocates a free block, or its end if the remainder is large enough.
 func (a *arena) reuse(i int, n uint32) uint64 {
 	b := &a.blocks[i]
 	if b.size-n < splitRest {
@@ -142,7 +141,7 @@ func (a *arena) reuse(i int, n uint32) uint64 {
 	return uint64(cut.offset)
 }
 
-// grow adds at least n bytes, by whole pages; false means that the limit does not allow it.
+// grow adds at least n bytes, in whole pages; false means that the limit does not allow it.
 func (a *arena) grow(n uint64) bool {
 	n = (n + pageSize - 1) / pageSize * pageSize
 	if a.size+n > max(a.limit, firstPages*pageSize) {
@@ -153,13 +152,13 @@ func (a *arena) grow(n uint64) bool {
 	return true
 }
 
-// touch makes the bytes below end real.
+// touch allocates the bytes below end.
 func (a *arena) touch(end uint64) {
 	if end <= uint64(len(a.data)) {
 		return
 	}
 	if end > uint64(cap(a.data)) {
-		// A quarter more than asked for, so that growing block by block copies little.
+		// A quarter more than requested, so that growing block by block copies little.
 		grown := make([]byte, len(a.data), min(end+end/4, a.size))
 		copy(grown, a.data)
 		a.data = grown
@@ -167,7 +166,7 @@ func (a *arena) touch(end uint64) {
 	a.data = a.data[:end]
 }
 
-// find returns the number of the active block at an offset, -1 if there is none.
+// find returns the index of the active block at an offset, or -1.
 func (a *arena) find(offset uint64) int {
 	i, ok := slices.BinarySearchFunc(a.blocks, offset, func(b block, offset uint64) int {
 		return cmp.Compare(uint64(b.offset), offset)
@@ -178,7 +177,7 @@ func (a *arena) find(offset uint64) int {
 	return i
 }
 
-// release gives a block back; an offset of no block does nothing. It tells whether there was one.
+// release frees a block, and reports whether there was one at the offset.
 func (a *arena) release(offset uint64) bool {
 	i := a.find(offset)
 	if i < 0 {
@@ -189,7 +188,7 @@ func (a *arena) release(offset uint64) bool {
 	return true
 }
 
-// blockLength is the length of the block at an offset, 0 if there is none.
+// blockLength returns the length of the block at an offset, 0 if there is none.
 func (a *arena) blockLength(offset uint64) uint64 {
 	if i := a.find(offset); i >= 0 {
 		return uint64(a.blocks[i].used)
@@ -197,20 +196,19 @@ func (a *arena) blockLength(offset uint64) uint64 {
 	return 0
 }
 
-// contents is a view of the block at an offset, empty if there is none.
+// contents returns a view of the block at an offset, empty if there is none.
 func (a *arena) contents(offset uint64) []byte {
 	view, _ := a.view(offset, a.blockLength(offset))
 	return view
 }
 
-// within tells whether n bytes at an offset can be addressed.
+// within reports whether n bytes at an offset are addressable.
 func (a *arena) within(offset, n uint64) bool { return n <= a.size && offset <= a.size-n }
 
-// settable tells whether an offset may be where input, output or an error begins or ends: where
-// blocks can be.
+// settable reports whether input, output or an error may begin or end at an offset: only where blocks can be.
 func (a *arena) settable(offset uint64) bool { return offset >= rootEnd && offset-rootEnd < a.length }
 
-// view returns n bytes at an offset, valid until the next change of the arena.
+// view returns n bytes at an offset, valid until the arena is changed.
 func (a *arena) view(offset, n uint64) ([]byte, bool) {
 	if !a.within(offset, n) {
 		return nil, false
@@ -222,7 +220,7 @@ func (a *arena) view(offset, n uint64) ([]byte, bool) {
 	return a.data[offset : offset+n : offset+n], true
 }
 
-// load8 reads a byte: zero outside the memory and in its root.
+// load8 reads a byte: zero out of bounds and in the root.
 func (a *arena) load8(offset uint64) byte {
 	if offset < rootSize || offset >= uint64(len(a.data)) {
 		return 0
@@ -230,7 +228,7 @@ func (a *arena) load8(offset uint64) byte {
 	return a.data[offset]
 }
 
-// store8 writes a byte: outside the memory and in its root it does nothing.
+// store8 writes a byte; it has no effect out of bounds and in the root.
 func (a *arena) store8(offset uint64, v byte) {
 	if offset < rootSize {
 		return
@@ -240,7 +238,7 @@ func (a *arena) store8(offset uint64, v byte) {
 	}
 }
 
-// load64 reads eight bytes, little-endian; false means that they are not all within the memory.
+// load64 reads eight bytes, little-endian; false means out of bounds.
 func (a *arena) load64(offset uint64) (uint64, bool) {
 	if n := uint64(len(a.data)); n >= 8 && offset <= n-8 {
 		return binary.LittleEndian.Uint64(a.data[offset:]), true
@@ -252,7 +250,7 @@ func (a *arena) load64(offset uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p), true
 }
 
-// store64 writes eight bytes in the same way.
+// store64 writes eight bytes, little-endian; false means out of bounds.
 func (a *arena) store64(offset, v uint64) bool {
 	if n := uint64(len(a.data)); n >= 8 && offset <= n-8 {
 		binary.LittleEndian.PutUint64(a.data[offset:], v)
@@ -265,13 +263,13 @@ func (a *arena) store64(offset, v uint64) bool {
 	return ok
 }
 
-// put makes a block that holds p and returns its offset: 0 for no bytes; false if there is no room.
+// put allocates a block for p and returns its offset: 0 for no bytes; false if there is no room.
 func (a *arena) put(p []byte) (offset uint64, ok bool) {
 	offset, _, ok = a.putAll([][]byte{p})
 	return offset, ok
 }
 
-// putAll makes one block that holds all parts, and returns its size too.
+// putAll allocates one block for all parts, and also returns its size.
 func (a *arena) putAll(parts [][]byte) (offset, size uint64, ok bool) {
 	for _, p := range parts {
 		size += uint64(len(p))

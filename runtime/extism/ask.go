@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxAsk bounds the text of what a guest asks for at once, in bytes. Bodies are no part of it.
+	// maxAsk bounds the text of one guest request, in bytes, without its body.
 	maxAsk = 1 << 20
-	// maxReply bounds the text of the answer.
+	// maxReply bounds the text of the response, in bytes.
 	maxReply = 4 << 20
 )
 
-// ask gives a request to the gate. The error is an *runtime.AskError, or what ended the call.
+// ask passes a request to the gate. The error is an *runtime.AskError, or the error that ended the call.
 func ask(ctx context.Context, method string, params json.RawMessage, x *exchange) (json.RawMessage, error) {
 	g := runtime.GateFrom(ctx)
 	if g == nil {
@@ -37,42 +37,42 @@ func ask(ctx context.Context, method string, params json.RawMessage, x *exchange
 	return result, err
 }
 
-// refused tells whether an error is an answer that the guest may be given, not the end of the call.
+// refused reports whether an error may be returned to the guest instead of ending the call.
 func refused(ctx context.Context, err error) bool {
 	var e *runtime.AskError
 	return ctx.Err() == nil && errors.As(err, &e)
 }
 
-// bodyStream is the number of the one stream that an exchange has for the gate to take.
+// bodyStream is the ID of the one stream that the gate can take from an exchange.
 const bodyStream = 1
 
-// exchange is the streams of one request to the gate: the body that the guest sends, and those that
-// the gate opens. The gate may use it from any goroutine.
+// exchange holds the streams of one request to the gate: the body sent by the guest, and the streams opened by the
+// gate. The gate may use it from any goroutine.
 type exchange struct {
 	mu     sync.Mutex
-	body   []byte // nil if there is none, or it was taken
+	body   []byte // nil if absent or taken
 	opened []io.ReadCloser
 	closed bool
 }
 
 var _ runtime.Streams = (*exchange)(nil)
 
-// maxOpened is how many streams one answer may have: it names one.
+// maxOpened bounds the streams of one response, which names one.
 const maxOpened = 8
 
-// Open takes a stream of the answer. It is closed with the exchange.
+// Open adds a stream of the response. It is closed with the exchange.
 func (x *exchange) Open(r io.ReadCloser) (uint32, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed || len(x.opened) >= maxOpened {
-		_ = r.Close() // nobody has read from it
+		_ = r.Close() // unread, so the error is irrelevant
 		return 0, &runtime.AskError{Kind: runtime.KindLimit, Message: "too many streams"}
 	}
 	x.opened = append(x.opened, r)
 	return bodyStream + uint32(len(x.opened)), nil
 }
 
-// Take gives the guest's body away.
+// Take returns the guest's body, once.
 func (x *exchange) Take(id uint32) (io.ReadCloser, int64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -84,7 +84,7 @@ func (x *exchange) Take(id uint32) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 }
 
-// stream returns a stream of the answer, nil if there is none of this number.
+// stream returns a stream of the response, or nil for an unknown ID.
 func (x *exchange) stream(id uint64) io.Reader {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -94,13 +94,13 @@ func (x *exchange) stream(id uint64) io.Reader {
 	return x.opened[id-bodyStream-1]
 }
 
-// close ends the streams; those that come later are refused.
+// close closes the streams; Open fails afterwards.
 func (x *exchange) close() {
 	x.mu.Lock()
 	opened := x.opened
 	x.opened, x.closed = nil, true
 	x.mu.Unlock()
 	for _, r := range opened {
-		_ = r.Close() // it was only read
+		_ = r.Close() // read only, so the error is irrelevant
 	}
 }

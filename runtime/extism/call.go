@@ -8,21 +8,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// callFrom finds the call in the context of a host function, nil outside of one.
+// callFrom returns the call of a host function's context, or nil outside of a call.
 func callFrom(ctx context.Context) *call {
 	c, _ := runtime.Attached(ctx).(*call)
 	return c
 }
 
-// call is all that the kernel keeps for one request: the shared memory and what lies where in it,
-// the plugin's variables, and the last HTTP answer. The guest runs on one goroutine, which has it
-// to itself.
+// call is the kernel state of one request: the shared memory with its input, output and error, the plugin's variables,
+// and the last HTTP response. Only the guest's goroutine uses it.
 type call struct {
 	arena *arena
 
 	input, inputLength   uint64
 	output, outputLength uint64
-	failure              uint64 // the block of the error text, 0 if there is none
+	failure              uint64 // offset of the error text, 0 if there is none
 
 	vars     map[string][]byte
 	varBytes int
@@ -35,7 +34,7 @@ func newCall(limits runtime.Limits) *call {
 	return &call{arena: newArena(limits.Memory)}
 }
 
-// begin forgets all but the variables and puts the input of the next export, given in parts, into a block.
+// begin resets all state except the variables, and stores the input of the next export, given in parts, in a block.
 func (c *call) begin(input ...[]byte) error {
 	c.reset()
 	offset, n, ok := c.arena.putAll(input)
@@ -51,7 +50,7 @@ func (c *call) reset() {
 	c.input, c.inputLength, c.output, c.outputLength, c.failure = 0, 0, 0, 0, 0
 }
 
-// answer is a view of the output that the guest has set, empty if that does not lie in the memory.
+// answer returns a view of the output set by the guest, empty if it is out of bounds.
 func (c *call) answer() []byte {
 	view, _ := c.arena.view(c.output, c.outputLength)
 	return view
@@ -60,7 +59,7 @@ func (c *call) answer() []byte {
 // maxFailure bounds the error text of a guest, in bytes: it becomes one message to the client.
 const maxFailure = 4 << 10
 
-// failureText is what the guest gave to error_set, empty if it gave nothing.
+// failureText returns the error text set by error_set, or "".
 func (c *call) failureText() string {
 	text := c.arena.contents(c.failure)
 	if len(text) > maxFailure {
@@ -69,7 +68,7 @@ func (c *call) failureText() string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// text copies the block at an offset, which ends the guest if it is longer than max.
+// text copies the block at an offset, and ends the guest if it is longer than max.
 func (c *call) text(what string, offset uint64, max int) []byte {
 	p := c.arena.contents(offset)
 	if len(p) > max {
@@ -79,7 +78,7 @@ func (c *call) text(what string, offset uint64, max int) []byte {
 	return append([]byte(nil), p...)
 }
 
-// give makes a block for the guest, which ends it if there is no room.
+// give allocates a block for the guest, and ends the guest if there is no room.
 func (c *call) give(p []byte) uint64 {
 	offset, ok := c.arena.put(p)
 	if !ok {
@@ -92,7 +91,7 @@ func noRoom(n int) error {
 	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d more bytes do not fit into the plugin's shared memory", n)}
 }
 
-// fault ends the guest: it did what the kernel does not allow.
+// fault ends the guest for a violation of the kernel's contract.
 func fault(format string, args ...any) {
 	runtime.Abort(guestFault(format, args...))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// appendArray writes the elements, each as f makes it.
+// appendArray appends a JSON array of the elements, each mapped by f.
 func appendArray(dst []byte, elements []json.RawMessage, f func(json.RawMessage) json.RawMessage) json.RawMessage {
 	dst = append(dst, '[')
 	for i, one := range elements {
@@ -19,7 +19,7 @@ func appendArray(dst []byte, elements []json.RawMessage, f func(json.RawMessage)
 	return append(dst, ']')
 }
 
-// contentOf tidies one content block, or a list of them. Anything else stays as it is.
+// contentOf normalizes one content block or an array of them.
 func contentOf(raw json.RawMessage) json.RawMessage {
 	if elements, err := rawjson.Elements(raw); err == nil {
 		return appendArray(nil, elements, contentBlock)
@@ -27,8 +27,8 @@ func contentOf(raw json.RawMessage) json.RawMessage {
 	return contentBlock(raw)
 }
 
-// contentBlock drops members that are null, which the bindings of some languages write for what is
-// absent, and names the type of a block that has only its text.
+// contentBlock drops null members, which the bindings of some languages write for absent ones, and adds the type of a
+// block that has only text.
 func contentBlock(raw json.RawMessage) json.RawMessage {
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {
@@ -45,7 +45,7 @@ func contentBlock(raw json.RawMessage) json.RawMessage {
 	return o.Append(nil)
 }
 
-// dropNulls removes the members that are null and tells whether there were any.
+// dropNulls removes null members and reports whether there were any.
 func dropNulls(o *rawjson.Object) bool {
 	kept := make(rawjson.Object, 0, len(*o)+1)
 	for _, m := range *o {
@@ -58,8 +58,8 @@ func dropNulls(o *rawjson.Object) bool {
 	return changed
 }
 
-// tidyResult drops what is null from a result, whose text is given too, and tidies the blocks in it: those of a
-// tool's content, and those of a prompt's messages.
+// tidyResult drops null members from a result, given as text and as an object, and normalizes its blocks: those of a
+// tool's content, of a resource's contents, and of a prompt's messages.
 func tidyResult(raw json.RawMessage, o rawjson.Object) json.RawMessage {
 	if isTidy(o) {
 		return bytes.TrimSpace(raw)
@@ -96,7 +96,7 @@ func promptMessage(raw json.RawMessage) json.RawMessage {
 	return o.Append(nil)
 }
 
-// isTidy tells, quickly, that there is nothing to tidy in a result, as in most. False means that there may be.
+// isTidy is a fast path: true means that a result needs no normalization, as most do. False means that it may.
 func isTidy(o rawjson.Object) bool {
 	for _, m := range o {
 		switch m.Key {
@@ -120,7 +120,7 @@ func isTidy(o rawjson.Object) bool {
 	return true
 }
 
-// isTidyBlock tells that a block has nothing that is null, and a type if it needs one.
+// isTidyBlock reports whether a block has no null member, and has a type if it needs one.
 func isTidyBlock(raw []byte, needsType bool) bool {
 	typed := !needsType
 	members := rawjson.ScanObject(raw)

@@ -10,21 +10,21 @@ import (
 const (
 	// maxName bounds the name of a variable or of a configuration value, in bytes.
 	maxName = 64 << 10
-	// maxVars bounds the variables of one call together with their names, in bytes; it is Extism's
-	// own default. Each of them counts for varOverhead more.
+	// maxVars bounds the variables of one call including their names, in bytes; it is Extism's own default. Each
+	// variable counts varOverhead more.
 	maxVars     = 1 << 20
 	varOverhead = 40
-	// maxLog is what is kept of a log message, in bytes: beyond a few pages nobody reads it.
+	// maxLog bounds a log message, in bytes; longer ones are cut.
 	maxLog = 8 << 10
 )
 
-// Configured is met by a runtime.Gate that has configuration for the plugin. Without it there is none.
+// Configured is implemented by a runtime.Gate with configuration for the plugin.
 type Configured interface {
-	// Config returns the value of a name, and false if there is none.
+	// Config returns a configuration value, and false if the name is unknown.
 	Config(name string) (string, bool)
 }
 
-// envFuncs are the kernel's functions for configuration, variables and logs.
+// envFuncs returns the kernel's functions for configuration, variables and logs.
 func envFuncs() []runtime.HostFunc {
 	const i32, i64 = runtime.I32, runtime.I64
 	return []runtime.HostFunc{
@@ -36,12 +36,13 @@ func envFuncs() []runtime.HostFunc {
 		hostFunc(Module, "log_info", []byte{i64}, 0, logAs("info")),
 		hostFunc(Module, "log_warn", []byte{i64}, 0, logAs("warning")),
 		hostFunc(Module, "log_error", []byte{i64}, 0, logAs("error")),
-		// get_log_level() -> i32 is the least level that is wanted: 0, trace. Who listens decides.
+		// get_log_level() -> i32 returns the minimum level: always 0, trace. The gate filters.
 		kernel("get_log_level", nil, i32, func(_ *call, stack []uint64) { stack[0] = 0 }),
 	}
 }
 
-// config_get(name i64) -> i64 is a block with a configuration value; 0: there is none.
+// configGet implements config_get(name i64) -> i64: it returns a block with a configuration value, or 0 if there is
+// none.
 func configGet(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	name := string(c.text("the name of a configuration value", stack[0], maxName))
 	stack[0] = 0
@@ -54,15 +55,16 @@ func configGet(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	}
 }
 
-// var_get(name i64) -> i64 is a block with a variable; 0: there is none. The name's block is freed.
+// varGet implements var_get(name i64) -> i64: it returns a block with a variable, or 0 if there is none. It frees the
+// block of the name.
 func varGet(c *call, stack []uint64) {
 	name := c.text("the name of a variable", stack[0], maxName)
 	c.free(stack[0])
 	stack[0] = c.give(c.vars[string(name)])
 }
 
-// var_set(name, value i64) keeps a variable for the rest of the call; value 0 removes it. Both blocks
-// are freed. More than 1 MiB of variables ends the guest.
+// varSet implements var_set(name, value i64): it sets a variable for the rest of the call; value 0 removes it. It
+// frees both blocks. Variables over maxVars end the guest.
 func varSet(c *call, stack []uint64) {
 	name := string(c.text("the name of a variable", stack[0], maxName))
 	c.free(stack[0])
@@ -91,8 +93,8 @@ func (c *call) removeVar(name string) {
 	}
 }
 
-// logAs is log_*(message i64): a log message, whose block is freed. Who listens and how much decides
-// the gate; a message that is not taken is no fault of the guest.
+// logAs implements log_*(message i64): it sends a log message and frees its block. The gate filters messages; the
+// guest gets no error.
 func logAs(level string) callFunc {
 	return func(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 		text := c.arena.contents(stack[0])

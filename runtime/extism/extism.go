@@ -9,10 +9,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Recognises tells whether a module speaks this dialect: it imports something from the kernel.
+// Recognises reports whether a module uses this ABI: it has an import from the kernel.
 func Recognises(b *wasmbin.Binary) bool { return b.ImportsModule(Module) }
 
-// HostFuncs returns all that an Extism plugin may import, besides WASI.
+// HostFuncs returns all imports of Extism plugins, except for WASI.
 func HostFuncs() []runtime.HostFunc {
 	funcs := append(kernelFuncs(), envFuncs()...)
 	funcs = append(funcs, httpFuncs()...)
@@ -20,16 +20,16 @@ func HostFuncs() []runtime.HostFunc {
 	return append(funcs, abortFunc())
 }
 
-// dialect keeps nothing of a call but memory to use again.
+// dialect keeps no state of a call, except for pooled memory.
 type dialect struct{ arenas arenas }
 
 // New returns the Extism dialect.
 func New() runtime.Dialect { return &dialect{} }
 
-// Name is the dialect's name.
+// Name returns the dialect's name.
 func (*dialect) Name() string { return "extism" }
 
-// The code of JSON-RPC for what a plugin does not serve.
+// codeMethodNotFound is the JSON-RPC code for a method that the plugin does not serve.
 const codeMethodNotFound = -32601
 
 var (
@@ -37,15 +37,15 @@ var (
 	_ runtime.Warmer  = (*dialect)(nil)
 )
 
-// Start runs what the guest's language wants before the first export.
+// Start runs the initialization of the guest's language runtime.
 func (*dialect) Start(ctx context.Context, in *runtime.Instance) error {
 	return newSession(in).start(ctx)
 }
 
-// WarmUp asks for the lists.
+// WarmUp returns a request for the plugin's description.
 func (*dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
 
-// Serve takes one request to the exports that answer it.
+// Serve passes one request to the exports that serve it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	s := &session{in: in, call: &call{arena: d.arenas.get(in.Limits().Memory)}}
 	defer d.arenas.put(s.call.arena)
@@ -59,7 +59,7 @@ func noMethod(method string) error {
 	return &runtime.GuestError{Code: codeMethodNotFound, Message: "the plugin does not serve " + method}
 }
 
-// object calls an export and reads the JSON object that it answers with.
+// object calls an export and parses its output as a JSON object.
 func (s *session) object(ctx context.Context, export string, input ...[]byte) (out []byte, o rawjson.Object, err error) {
 	if out, err = s.invoke(ctx, export, input...); err != nil {
 		return nil, nil, err
@@ -73,7 +73,7 @@ func (s *session) object(ctx context.Context, export string, input ...[]byte) (o
 	return out, o, nil
 }
 
-// orEmpty is params, or an object without members.
+// orEmpty returns params, or {} if they are null.
 func orEmpty(params json.RawMessage) json.RawMessage {
 	if rawjson.IsNull(params) {
 		return json.RawMessage("{}")

@@ -13,10 +13,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// streamMember is how a stream is named in JSON.
+// streamMember is the JSON member that holds a stream ID.
 const streamMember = "dev.sallyport/stream"
 
-// httpFuncs are the kernel's functions for HTTP.
+// httpFuncs returns the kernel's functions for HTTP.
 func httpFuncs() []runtime.HostFunc {
 	const i32, i64 = runtime.I32, runtime.I64
 	return []runtime.HostFunc{
@@ -26,9 +26,9 @@ func httpFuncs() []runtime.HostFunc {
 	}
 }
 
-// http_request(request, body i64) -> i64 performs {url, method?, headers?} with the bytes of another
-// block as body, 0 for none, and returns a block with the body of the answer; 0: it is empty. The
-// given blocks are freed. A guest has no way to be told of a refusal, so that one ends it.
+// httpRequest implements http_request(request, body i64) -> i64: it performs {url, method?, headers?} with the block
+// body as request body, 0 for none, and returns a block with the response body, or 0 if that is empty. It frees both
+// blocks. A denial ends the guest, since the ABI cannot report it.
 func httpRequest(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	c.status = 0
 	c.headers = make(map[string]string)
@@ -43,15 +43,14 @@ func httpRequest(ctx context.Context, c *call, _ runtime.Memory, stack []uint64)
 	}
 }
 
-// webRequest is what a guest asks for. Names of members are read without regard to case, as Extism's
-// Go host does.
+// webRequest is the guest's request. Member names are matched case-insensitively, as in Extism's Go host.
 type webRequest struct {
 	URL     string
 	Method  string
 	Headers map[string]string
 }
 
-// fetchParams makes the params of http/fetch from two blocks.
+// fetchParams builds the params of http/fetch from two blocks.
 func (c *call) fetchParams(request, body uint64, x *exchange) (json.RawMessage, error) {
 	raw := c.text("a request", request, maxAsk)
 	c.free(request)
@@ -87,7 +86,7 @@ func (r *webRequest) params(body bool) json.RawMessage {
 	return append(dst, '}')
 }
 
-// fetch asks the gate, keeps status and headers, and puts the body into a block.
+// fetch performs the request through the gate, records status and headers, and stores the body in a block.
 func (c *call) fetch(ctx context.Context, params json.RawMessage, x *exchange) (uint64, error) {
 	answer, err := ask(ctx, "http/fetch", params, x)
 	if err != nil {
@@ -101,7 +100,7 @@ func (c *call) fetch(ctx context.Context, params json.RawMessage, x *exchange) (
 	if stream == nil {
 		return 0, nil
 	}
-	// One byte more than what fits tells an answer that is too long from one that just fits.
+	// One byte more than fits detects a response that is too long.
 	room := c.arena.limit
 	body, err := io.ReadAll(io.LimitReader(stream, int64(room)+1))
 	switch {
@@ -113,7 +112,7 @@ func (c *call) fetch(ctx context.Context, params json.RawMessage, x *exchange) (
 	return c.give(body), nil
 }
 
-// keepHeaders keeps the header fields of an answer; those that came more than once are joined.
+// keepHeaders records the header fields of a response; repeated ones are joined.
 func (c *call) keepHeaders(raw json.RawMessage) {
 	fields, err := rawjson.ParseObject(raw)
 	if err != nil {
@@ -131,11 +130,11 @@ func (c *call) keepHeaders(raw json.RawMessage) {
 	}
 }
 
-// http_headers() -> i64 is a block with the header fields of the last answer, {name: value} with names
-// in lower case.
+// httpHeaders implements http_headers() -> i64: it returns a block with the header fields of the last response, {name:
+// value} with names in lower case.
 func httpHeaders(c *call, stack []uint64) {
 	raw, err := json.Marshal(c.headers)
-	if err != nil || c.headers == nil { // maps of strings always can
+	if err != nil || c.headers == nil { // a map of strings always can be marshaled
 		raw = []byte("{}")
 	}
 	stack[0] = c.give(raw)

@@ -9,8 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// session is one instance and what the kernel keeps for it. It calls any number of exports, one after
-// the other.
+// session is one instance with its kernel state. It calls any number of exports, one after the other.
 type session struct {
 	in     *runtime.Instance
 	call   *call
@@ -46,7 +45,7 @@ func (s *session) invoke(ctx context.Context, export string, input ...[]byte) ([
 	return bytes.Clone(out), nil
 }
 
-// start runs what a language's runtime wants before the first export; _initialize ran already.
+// start runs the initialization of a language runtime; _initialize has already run.
 func (s *session) start(ctx context.Context) error {
 	const i32 = runtime.I32
 	if err := s.call.begin(); err != nil {
@@ -64,7 +63,7 @@ func (s *session) start(ctx context.Context) error {
 	return err
 }
 
-// run calls the export. A guest that exits with code 0 has done its work.
+// run calls the export. An exit with code 0 counts as success.
 func (s *session) run(ctx context.Context, export string) (code uint32, err error) {
 	result, err := s.in.Call(ctx, export)
 	var end *runtime.EndError
@@ -75,7 +74,7 @@ func (s *session) run(ctx context.Context, export string) (code uint32, err erro
 	return uint32(result), err
 }
 
-// failed is the error of an export that returned, nil if it went well.
+// failed returns the error of an export that returned, nil on success.
 func (s *session) failed(export string, code uint32) error {
 	text := s.call.failureText()
 	if text == "" && code == 0 {

@@ -6,15 +6,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Module is the name that a guest imports the kernel's functions from.
+// Module is the import module name of the kernel's functions.
 const Module = "extism:host/env"
 
-// kernelFunc serves one kernel function for one call.
+// kernelFunc implements one kernel function.
 type kernelFunc func(c *call, stack []uint64)
 
-// kernelFuncs are the functions that only touch the call's shared memory. An offset that is no block,
-// or that lies outside, is harmless: reading there gives zero, and setting it sets nothing. Only the
-// 64-bit loads and stores end a guest that leaves the memory, as they do in Extism's Go host.
+// kernelFuncs returns the functions that only access the call's shared memory. Invalid offsets are harmless: loads
+// return zero, and setters have no effect. Only the 64-bit loads and stores end a guest that leaves the memory, as in
+// Extism's Go host.
 func kernelFuncs() []runtime.HostFunc {
 	const i32, i64 = runtime.I32, runtime.I64
 	return []runtime.HostFunc{
@@ -41,24 +41,24 @@ func kernelFuncs() []runtime.HostFunc {
 	}
 }
 
-// kernel wraps a function that needs the call and nothing else. Outside a call it answers zero.
+// kernel wraps a function that needs only the call. Outside a call it returns zero.
 func kernel(name string, params []byte, result byte, f kernelFunc) runtime.HostFunc {
 	h := hostFunc(Module, name, params, result, func(_ context.Context, c *call, _ runtime.Memory, stack []uint64) { f(c, stack) })
 	h.Quick = func(attached any, stack []uint64) {
 		if c, ok := attached.(*call); ok {
 			f(c, stack)
-		} else if result != 0 { // another dialect serves the guest
+		} else if result != 0 { // called by a guest of a different dialect
 			stack[0] = 0
 		}
 	}
 	return h
 }
 
-// callFunc serves one host function for one call.
+// callFunc implements one host function that also needs the context and the guest's memory.
 type callFunc func(ctx context.Context, c *call, mem runtime.Memory, stack []uint64)
 
-// hostFunc wraps a function that needs a call. Start-up code runs before there is one: its calls
-// change nothing and answer zero. A result of 0 means none.
+// hostFunc wraps a function that needs a call. Outside a call, as in start-up code, it has no effect and returns zero.
+// A result type of 0 means no result.
 func hostFunc(module, name string, params []byte, result byte, f callFunc) runtime.HostFunc {
 	var results []byte
 	if result != 0 {
@@ -76,10 +76,10 @@ func hostFunc(module, name string, params []byte, result byte, f callFunc) runti
 		}}
 }
 
-// alloc(n i64) -> i64 makes a block of n bytes; 0: no room, or n is 0.
+// alloc implements alloc(n i64) -> i64: it allocates a block of n bytes; 0 means no room, or that n is 0.
 func alloc(c *call, stack []uint64) { stack[0] = c.arena.alloc(stack[0]) }
 
-// free(offset i64) gives a block back. That of the input takes the input with it.
+// free implements free(offset i64). Freeing the input's block also clears the input.
 func free(c *call, stack []uint64) { c.free(stack[0]) }
 
 func (c *call) free(offset uint64) {
@@ -88,15 +88,14 @@ func (c *call) free(offset uint64) {
 	}
 }
 
-// length(offset i64) -> i64 is the length of a block; 0: there is no block at this offset.
-// length_unsafe is the same: the kernel's own is quicker and believes what the guest may have
-// overwritten.
+// length implements length(offset i64) -> i64: the length of a block, or 0 if there is none at this offset. It also
+// implements length_unsafe, whose original trusts a header that the guest may have overwritten.
 func length(c *call, stack []uint64) { stack[0] = c.arena.blockLength(stack[0]) }
 
-// load_u8(offset i64) -> i32 reads a byte; 0 outside the memory.
+// load8 implements load_u8(offset i64) -> i32: it reads a byte; 0 out of bounds.
 func load8(c *call, stack []uint64) { stack[0] = uint64(c.arena.load8(stack[0])) }
 
-// load_u64(offset i64) -> i64 reads eight bytes, little-endian.
+// load64 implements load_u64(offset i64) -> i64: it reads eight bytes, little-endian.
 func load64(c *call, stack []uint64) {
 	v, ok := c.arena.load64(stack[0])
 	if !ok {
@@ -105,17 +104,17 @@ func load64(c *call, stack []uint64) {
 	stack[0] = v
 }
 
-// store_u8(offset i64, value i32) writes a byte; outside the memory nothing happens.
+// store8 implements store_u8(offset i64, value i32): it writes a byte; no effect out of bounds.
 func store8(c *call, stack []uint64) { c.arena.store8(stack[0], byte(stack[1])) }
 
-// store_u64(offset, value i64) writes eight bytes, little-endian.
+// store64 implements store_u64(offset, value i64): it writes eight bytes, little-endian.
 func store64(c *call, stack []uint64) {
 	if !c.arena.store64(stack[0], stack[1]) {
 		fault("the guest wrote outside of the shared memory, at offset %d", stack[0])
 	}
 }
 
-// input_load_u8(offset i64) -> i32 reads a byte of the input; 0 behind its end.
+// inputLoad8 implements input_load_u8(offset i64) -> i32: it reads a byte of the input; 0 after its end.
 func inputLoad8(c *call, stack []uint64) {
 	var v byte
 	if stack[0] < c.inputLength {
@@ -124,10 +123,11 @@ func inputLoad8(c *call, stack []uint64) {
 	stack[0] = uint64(v)
 }
 
-// input_load_u64(offset i64) -> i64 reads eight bytes where the input lies, and on behind its end.
+// inputLoad64 implements input_load_u64(offset i64) -> i64: it reads eight bytes from the start of the input; they may
+// lie after its end.
 func inputLoad64(c *call, stack []uint64) {
 	v, ok := uint64(0), false
-	if stack[0] < 1<<32 { // the sum stays what it is
+	if stack[0] < 1<<32 { // no overflow of the sum
 		v, ok = c.arena.load64(c.input + stack[0])
 	}
 	if !ok {
@@ -136,30 +136,30 @@ func inputLoad64(c *call, stack []uint64) {
 	stack[0] = v
 }
 
-// input_set(offset, length i64) says where the input lies.
+// inputSet implements input_set(offset, length i64), which sets the range of the input.
 func inputSet(c *call, stack []uint64) {
 	if c.settable(stack[0], stack[1]) {
 		c.input, c.inputLength = stack[0], stack[1]
 	}
 }
 
-// output_set(offset, length i64) says where the output lies; the last one counts. The bytes are taken
-// when the export has returned. That of no block sets nothing, so that an output cannot be made empty
-// again.
+// outputSet implements output_set(offset, length i64), which sets the range of the output; the last call counts. The
+// host reads the output after the export has returned. A range without blocks is ignored, so an output cannot be made
+// empty again.
 func outputSet(c *call, stack []uint64) {
 	if c.settable(stack[0], stack[1]) {
 		c.output, c.outputLength = stack[0], stack[1]
 	}
 }
 
-// error_set(offset i64) says that the block there holds an error text; 0 takes it back.
+// errorSet implements error_set(offset i64), which sets the block of the error text; 0 clears it.
 func errorSet(c *call, stack []uint64) {
 	if stack[0] == 0 || c.arena.settable(stack[0]) {
 		c.failure = stack[0]
 	}
 }
 
-// settable tells whether a range can be input or output: its first and its last byte can.
+// settable reports whether a range can be input or output: its first and its last byte must be settable.
 func (c *call) settable(offset, n uint64) bool {
 	return n <= c.arena.size && c.arena.settable(offset) && c.arena.settable(offset+n-1)
 }

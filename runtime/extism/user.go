@@ -8,13 +8,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// userModules are the names that a guest may import the functions of a plugin host from: the second
-// is an old spelling that some tools write.
+// userModules returns the import module names of hyper-mcp's host functions: the second is an old spelling that some
+// tools write.
 func userModules() []string { return []string{"extism:host/user", "extism:host/usr"} }
 
-// userFuncs are what plugins of hyper-mcp ask their host for: MCP's own requests and notifications.
-// Params and results are JSON in blocks; what the gate refuses is answered as the plugin's makers
-// foresaw.
+// userFuncs returns the host functions of hyper-mcp: MCP requests and notifications. Params and results are JSON in
+// blocks. A denial is answered as hyper-mcp's contract provides.
 func userFuncs() []runtime.HostFunc {
 	const i64 = runtime.I64
 	var funcs []runtime.HostFunc
@@ -42,8 +41,8 @@ func userFuncs() []runtime.HostFunc {
 	return funcs
 }
 
-// notification passes on what nobody answers; that it is not taken is no fault of the guest. Without
-// a parameter it has no params.
+// notification forwards a notification to the gate; the guest gets no error. Functions without a parameter send no
+// params.
 func notification(method string) callFunc {
 	return func(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 		var params json.RawMessage
@@ -59,7 +58,7 @@ func notification(method string) callFunc {
 	}
 }
 
-// paramsOf reads a request's params, which ends the guest if they are no object.
+// paramsOf parses a request's params, and ends the guest if they are not an object.
 func (c *call) paramsOf(what string, offset uint64) rawjson.Object {
 	o, err := rawjson.ParseObject(c.text(what, offset, maxAsk))
 	if err != nil {
@@ -68,7 +67,8 @@ func (c *call) paramsOf(what string, offset uint64) rawjson.Object {
 	return o
 }
 
-// answerOr asks and gives the guest the answer, or another one if the gate refuses.
+// answerOr asks the gate and returns a block with its result, or with otherwise if the gate refuses. An empty
+// otherwise ends the guest instead.
 func (c *call) answerOr(ctx context.Context, method string, params json.RawMessage, otherwise string) uint64 {
 	result, err := ask(ctx, method, params, nil)
 	switch {
@@ -80,9 +80,9 @@ func (c *call) answerOr(ctx context.Context, method string, params json.RawMessa
 	return c.give([]byte(otherwise))
 }
 
-// create_elicitation(request i64) -> i64 asks the person. Without a mode it is a form; what cannot be
-// asked counts as declined. The member timeout, in seconds, is the plugin's own patience: the call's
-// limits hold instead.
+// createElicitation implements create_elicitation(request i64) -> i64, which asks the person. The mode defaults to
+// form; a refused request counts as declined. The timeout member, in seconds, is removed: the call's limits apply
+// instead.
 func createElicitation(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	o := c.paramsOf("an elicitation", stack[0])
 	if rawjson.IsNull(o.Get("mode")) {
@@ -92,8 +92,8 @@ func createElicitation(ctx context.Context, c *call, _ runtime.Memory, stack []u
 	stack[0] = c.answerOr(ctx, "elicitation/create", o.Append(nil), `{"action":"decline"}`)
 }
 
-// create_message(request i64) -> i64 asks the client's model. There is no answer that means no, so a
-// refusal ends the guest.
+// createMessage implements create_message(request i64) -> i64, which asks the client's model. The ABI has no result
+// for a denial, so a denial ends the guest.
 func createMessage(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	o := c.paramsOf("a sampling request", stack[0])
 	if messages, err := rawjson.Elements(o.Get("messages")); err == nil {
@@ -102,7 +102,7 @@ func createMessage(ctx context.Context, c *call, _ runtime.Memory, stack []uint6
 	stack[0] = c.answerOr(ctx, "sampling/createMessage", o.Append(nil), "")
 }
 
-// samplingMessage makes {role, content} of a bare content block.
+// samplingMessage wraps a bare content block as {role, content}.
 func samplingMessage(raw json.RawMessage) json.RawMessage {
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {
@@ -115,7 +115,7 @@ func samplingMessage(raw json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"role":"user","content":`), contentBlock(raw)...), '}')
 }
 
-// list_roots() -> i64 asks for the client's folders; what cannot be asked has none.
+// listRoots implements list_roots() -> i64, which asks for the client's roots; an empty list if the gate refuses.
 func listRoots(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
 	stack[0] = c.answerOr(ctx, "roots/list", nil, `{"roots":[]}`)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// serveV1 serves a plugin of the first kind, which has tools only:
+// serveV1 serves a plugin of the first version, which has tools only:
 //
 //	plugin/describe  describe: ""                                  → {tools: [{name, description, inputSchema}]}
 //	tools/call       call: {params: {name, arguments?, _meta?}}    → {content: [{type, …}], isError?}

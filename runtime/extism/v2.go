@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// serveV2 serves a plugin of the second kind, each of whose exports it may leave out:
+// serveV2 serves a plugin of the second version, whose exports are all optional:
 //
 //	plugin/describe      list_tools, list_prompts, list_resources, list_resource_templates: {context}
 //	tools/call           call_tool      {request, context}   request: the params
@@ -37,8 +37,7 @@ func serveV2(ctx context.Context, s *session, req runtime.Request) (json.RawMess
 	return nil, noMethod(req.Method)
 }
 
-// requestContext is what the guest knows of the request. The number is the same for each: an instance
-// serves one.
+// requestContext returns the context of a request. Its ID is constant, since an instance serves one request at a time.
 func requestContext(params json.RawMessage) []byte {
 	meta := rawjson.Get(params, "_meta")
 	return append(append([]byte(`{"id":1,"_meta":`), orEmpty(meta)...), '}')
@@ -56,7 +55,7 @@ func (s *session) request(ctx context.Context, export string, req runtime.Reques
 	return tidyResult(out, o), nil
 }
 
-// withoutRef writes the type of a completion's ref as the guest knows it: prompt, resource.
+// withoutRef converts the type of a completion's ref to the guest's form: prompt, resource.
 func withoutRef(params json.RawMessage) json.RawMessage {
 	kind, ok := rawjson.String(rawjson.Get(params, "ref", "type"))
 	short, prefixed := strings.CutPrefix(kind, "ref/")
@@ -76,8 +75,7 @@ func withoutRef(params json.RawMessage) json.RawMessage {
 	return o.Append(nil)
 }
 
-// rootsChanged tells the guest that the client's folders are others now. Old guests read meta where
-// new ones read context.
+// rootsChanged notifies the guest that the client's roots changed. Older guests read meta instead of context.
 func (s *session) rootsChanged(ctx context.Context) (json.RawMessage, error) {
 	const export = "on_roots_list_changed"
 	if !s.in.HasExport(export) {
@@ -92,15 +90,15 @@ func (s *session) rootsChanged(ctx context.Context) (json.RawMessage, error) {
 // list is one list of a plugin's description.
 type list struct {
 	member string
-	value  json.RawMessage // nil if there is none
+	value  json.RawMessage // nil if absent
 }
 
-// exportsV2 are the exports that answer requests; a plugin has some of them.
+// exportsV2 returns the exports that serve requests; a plugin has some of them.
 func exportsV2() []string {
 	return []string{"list_tools", "list_prompts", "list_resources", "list_resource_templates", "call_tool", "read_resource", "get_prompt", "complete"}
 }
 
-// describeV2 asks for each list that the guest has.
+// describeV2 calls each list export of the guest.
 func (s *session) describeV2(ctx context.Context) (json.RawMessage, error) {
 	if !slices.ContainsFunc(exportsV2(), s.in.HasExport) {
 		return nil, guestFault("this Extism plugin is not made for MCP: it exports neither describe and call nor list_tools, list_prompts, list_resources or list_resource_templates")
@@ -120,7 +118,7 @@ func (s *session) describeV2(ctx context.Context) (json.RawMessage, error) {
 	return appendLists(nil, lists), nil
 }
 
-// appendLists writes an object of lists; the definitions in them lose members that are null.
+// appendLists appends an object of lists, and drops null members from their definitions.
 func appendLists(dst []byte, lists []list) json.RawMessage {
 	dst = append(dst, '{')
 	for i, l := range lists {
@@ -133,7 +131,7 @@ func appendLists(dst []byte, lists []list) json.RawMessage {
 		case rawjson.IsNull(l.value):
 			dst = append(dst, "[]"...)
 		case err != nil:
-			dst = append(dst, l.value...) // whoever reads the description says what is wrong with it
+			dst = append(dst, l.value...) // the reader of the description reports the error
 		default:
 			dst = appendArray(dst, elements, withoutNulls)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// answer turns what the guest wrote into the call's result, or its error.
+// answer parses the guest's response into the call's result or error.
 func (c *call) answer() (json.RawMessage, error) {
 	raw := c.response.Bytes()
 	if len(raw) == 0 {
@@ -34,7 +34,7 @@ func (c *call) answer() (json.RawMessage, error) {
 	return c.fillIn(result)
 }
 
-// guestError reads {"code", "message", "data"}.
+// guestError parses {"code", "message", "data"}.
 func guestError(raw json.RawMessage) error {
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {
@@ -55,10 +55,10 @@ func guestFault(format string, args ...any) error {
 	return &runtime.EndError{Kind: runtime.KindGuest, Message: fmt.Sprintf(format, args...)}
 }
 
-// fillIn puts the bytes of streams in where the result names them, as base64.
+// fillIn replaces the streams named in a result by their bytes in base64.
 func (c *call) fillIn(result json.RawMessage) (json.RawMessage, error) {
 	f := filler{c: c, size: len(result)}
-	// A list of blocks, or one block, by the member of the result that holds it.
+	// Each member of the result holds a block or a list of blocks.
 	out, err := f.member(result, "content", f.blocks) // tools/call
 	if err == nil {
 		out, err = f.member(out, "contents", f.blocks) // resources/read
@@ -69,15 +69,15 @@ func (c *call) fillIn(result json.RawMessage) (json.RawMessage, error) {
 	return out, err
 }
 
-// filler replaces {"dev.sallyport/stream": n} where data or a blob of content may stand.
+// filler replaces {"dev.sallyport/stream": n} in the data or blob members of content.
 type filler struct {
 	c    *call
-	size int // of the result as it grows
+	size int // of the growing result
 }
 
 type edit func(json.RawMessage) (json.RawMessage, error)
 
-// member edits one member of an object; anything else is left alone.
+// member edits one member of an object; other values stay unchanged.
 func (f *filler) member(raw json.RawMessage, key string, e edit) (json.RawMessage, error) {
 	value := rawjson.Get(raw, key)
 	if value == nil {
@@ -95,7 +95,7 @@ func (f *filler) member(raw json.RawMessage, key string, e edit) (json.RawMessag
 	return o.Append(nil), nil
 }
 
-// each edits the elements of an array; anything else is left alone.
+// each edits the elements of an array; other values stay unchanged.
 func each(raw json.RawMessage, e edit) (json.RawMessage, error) {
 	if raw[0] != '[' {
 		return raw, nil
@@ -148,7 +148,7 @@ func (f *filler) resource(raw json.RawMessage) (json.RawMessage, error) {
 	return f.member(raw, "blob", f.stream)
 }
 
-// stream replaces the name of a stream by what it holds.
+// stream replaces a stream reference by the stream's contents.
 func (f *filler) stream(raw json.RawMessage) (json.RawMessage, error) {
 	if raw[0] != '{' {
 		return raw, nil

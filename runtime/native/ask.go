@@ -13,28 +13,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// CodeAsk is the code of every error that the host answers a guest's request with. What went wrong
-// is in data.kind.
+// CodeAsk is the JSON-RPC code of every error returned to a guest request. The reason is in data.kind.
 const CodeAsk = -32000
 
 const (
-	// maxAsk bounds the text of what a guest asks in one call of "call". Bodies go through streams.
+	// maxAsk bounds the text of one guest request or round, in bytes. Bodies go through streams.
 	maxAsk = 1 << 20
-	// maxRound bounds how many requests one round has: each has an effect of its own.
+	// maxRound bounds the requests of one round: each has its own effect.
 	maxRound = 64
-	// maxReply bounds the text of the answer, of a whole round too.
+	// maxReply bounds the text of a response, in bytes, also of a whole round.
 	maxReply = 4 << 20
 )
 
-// ask is the host function call(ptr, len i32) -> i64: it asks the host what the len bytes at ptr
-// say, and returns the stream that holds the answer.
+// ask implements call(ptr, len i32) -> i64: it performs the request in the len bytes at ptr, and returns the stream
+// that holds the response.
 //
 //	result:  63 ─── 32  31 ───── 0
-//	          stream     size of the answer in bytes, 0xFFFFFFFF if it is not known
+//	          stream     size of the response in bytes, 0xFFFFFFFF if unknown
 //
-// What is wrong with the request is in the answer. -EFAULT: the bytes do not lie within the memory.
-// -EMFILE: too many streams are open, and nothing was done. -ECANCEL: the call is over. -ENOSYS: no
-// request is being served.
+// Errors of the request are in the response. -EFAULT: the bytes are out of bounds. -EMFILE: too many open streams, the
+// request was not performed. -ECANCEL: the call is over. -ENOSYS: no request is being served.
 func ask(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	ptr, size := uint32(stack[0]), uint32(stack[1])
 	c := callFrom(ctx)
@@ -68,11 +66,11 @@ func ask(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	stack[0] = uint64(id)<<32 | uint64(len(reply))
 }
 
-// longFailure is -errno as an i64.
+// longFailure returns -errno as an i64.
 func longFailure(e Errno) uint64 { return uint64(-int64(e)) }
 
-// reply performs one request, or a round of them, and returns the text of the answer. The request
-// is copied: it lies in the guest's memory and outlives this call in nobody's hands but the gate's.
+// reply performs one request, or a round of them, and returns the text of the response. It copies the request from the
+// guest's memory, since the gate may keep it longer than this call.
 func (c *call) reply(ctx context.Context, request []byte) []byte {
 	if len(request) > maxAsk {
 		return appendAskError(nil, limitError("a request has %d bytes, at most %d are allowed", len(request), maxAsk))
@@ -98,7 +96,7 @@ func (c *call) reply(ctx context.Context, request []byte) []byte {
 	return append(dst, ']')
 }
 
-// perform answers what belongs to this dialect and gives the rest to the gate, as one round.
+// perform handles this dialect's own methods and passes the others to the gate, as one round.
 func (c *call) perform(ctx context.Context, requests []json.RawMessage) []runtime.Answer {
 	answers := make([]runtime.Answer, len(requests))
 	var round []runtime.Question
@@ -120,7 +118,7 @@ func (c *call) perform(ctx context.Context, requests []json.RawMessage) []runtim
 	return answers
 }
 
-// consult asks the gate. A gate that knows no rounds is asked one after the other.
+// consult asks the gate. A gate without Rounds gets one request after the other.
 func (c *call) consult(ctx context.Context, round []runtime.Question) []runtime.Answer {
 	if len(round) == 0 {
 		return nil
@@ -140,7 +138,7 @@ func (c *call) consult(ctx context.Context, round []runtime.Question) []runtime.
 	return answers
 }
 
-// appendAnswer appends one answer, of at most max bytes. What the guest may not be told ends it.
+// appendAnswer appends one response of at most max bytes. An error that must not be shown to the guest ends it.
 func appendAnswer(ctx context.Context, dst []byte, a runtime.Answer, max int) []byte {
 	var refused *runtime.AskError
 	result := a.Result
@@ -161,7 +159,7 @@ func appendAnswer(ctx context.Context, dst []byte, a runtime.Answer, max int) []
 	return append(dst, '}')
 }
 
-// parseAsk takes {"method", "params", "key"} apart. Other members are ignored.
+// parseAsk parses {"method", "params", "key"}. Other members are ignored.
 func parseAsk(request []byte) (q runtime.Question, err *runtime.AskError) {
 	o, bad := rawjson.ParseObject(request)
 	if bad != nil {
@@ -184,10 +182,10 @@ func parseAsk(request []byte) (q runtime.Question, err *runtime.AskError) {
 	return q, nil
 }
 
-// streamMember is how a stream is named in JSON.
+// streamMember is the JSON member that holds a stream ID.
 const streamMember = "dev.sallyport/stream"
 
-// openStream gives the guest a stream to write, of at most params.limit bytes.
+// openStream opens a stream for the guest to write, of at most params.limit bytes.
 func (c *call) openStream(params json.RawMessage) (json.RawMessage, error) {
 	limit := maxSpool
 	if raw := rawjson.Get(params, "limit"); !rawjson.IsNull(raw) {
@@ -215,7 +213,7 @@ func limitError(format string, args ...any) *runtime.AskError {
 	return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(format, args...)}
 }
 
-// appendAskError writes {"error":{"code","message","data":{"kind","hint","retryAfterMs","requiredCapabilities"}}}.
+// appendAskError appends {"error":{"code","message","data":{"kind","hint","retryAfterMs","requiredCapabilities"}}}.
 func appendAskError(dst []byte, e *runtime.AskError) []byte {
 	dst = append(dst, `{"error":{"code":`...)
 	dst = strconv.AppendInt(dst, CodeAsk, 10)

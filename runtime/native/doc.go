@@ -1,26 +1,25 @@
-// Package native is the calling convention of Sallyport's own plugins: one export, four imports,
-// and everything is a stream.
+// Package native implements the ABI of Sallyport's own plugins: one export and four imports, with all data in streams.
 //
-//	export  mcp_handle(size i32) -> i32              serve one request of size bytes; 0 = answered
+//	export  mcp_handle(size i32) -> i32              serve one request of size bytes; 0 = success
 //	import  sallyport.read (stream, ptr, len i32) -> i32   bytes read; 0 = end; negative = -errno
 //	import  sallyport.write(stream, ptr, len i32) -> i32   bytes written; negative = -errno
-//	import  sallyport.call (ptr, len i32) -> i64           stream << 32 | size of the answer, or -errno
+//	import  sallyport.call (ptr, len i32) -> i64           stream << 32 | size of the response, or -errno
 //	import  sallyport.close(stream i32) -> i32             0, or -errno
 //
-// The host calls mcp_handle once for each request. Stream 0 holds the request, stream 1 takes the
-// answer; both are JSON without the JSON-RPC envelope:
+// The host calls mcp_handle once for each request. Stream 0 holds the request, stream 1 receives the response; both
+// are JSON without the JSON-RPC envelope:
 //
 //	stream 0   {"method":"tools/call","params":{"name":"now"}}
 //	stream 1   {"result":{"content":[…]}}   or   {"error":{"code":-32602,"message":"…"}}
 //
-// With call the guest asks the host in the same shape, {"method", "params"}, and reads the answer
-// from the stream it is given. An array of requests is one round and answers with an array. The
-// error of a refused ask has the code CodeAsk and says why in data.kind: denied, invalid,
-// unsupported, unavailable, timeout, limit or conflict.
+// With call the guest sends the host a request of the same shape, {"method", "params"}, and reads the response from
+// the returned stream. An array of requests is one round, with an array as its response. The error of a denied or
+// failed ask has the code CodeAsk and its reason in data.kind: denied, invalid, unsupported, unavailable, timeout,
+// limit or conflict.
 //
-// stream/open {"limit": bytes} gives a stream that the guest writes; the guest then names it, once,
-// as {"dev.sallyport/stream": n} where a body may stand: in a request that takes one, or as the data
-// or blob of content in its answer, where the host puts the bytes in as base64.
+// stream/open {"limit": bytes} opens a stream for the guest to write. The guest then refers to it, once, as
+// {"dev.sallyport/stream": n} in place of a body: in a request that takes one, or as the data or blob of content in
+// its result, where the host inserts the bytes as base64.
 //
 // Error numbers are those of WASI preview 1. Pointers and lengths are unsigned.
 package native

@@ -21,14 +21,14 @@ func HostFuncs() []runtime.HostFunc {
 	}
 }
 
-// read(stream, ptr, len i32) -> i32 reads at most len bytes into the memory at ptr.
+// read implements read(stream, ptr, len i32) -> i32: it reads at most len bytes into the memory at ptr.
 //
 //	stream: 0 ─▶ the request           ptr ─▶ ┌────────┬─ ─ ─ ─ ┐
-//	        n ─▶ an answer, a body            │ result │ unused │  len
+//	        n ─▶ a response, a body           │ result │ unused │  len
+//	                                          └────────┴─ ─ ─ ─ ┘
 //
-// It returns how many were read; 0 is the end. -EBADF: nothing can be read from the stream.
-// -EFAULT: the len bytes do not lie within the memory. -EIO: the stream's source failed.
-// -ECANCEL: the call is over. -ENOSYS: no request is being served.
+// It returns the number of bytes read; 0 is the end. -EBADF: the stream is not readable. -EFAULT: the len bytes are
+// out of bounds. -EIO: the stream's source failed. -ECANCEL: the call is over. -ENOSYS: no request is being served.
 func read(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	id, ptr, size := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	c := callFrom(ctx)
@@ -48,14 +48,14 @@ func read(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	stack[0] = count(n, errno)
 }
 
-// maxTransfer is the most that one read moves, so that its result is never taken for an error.
+// maxTransfer bounds one read, in bytes, so that its result is never negative.
 const maxTransfer = 1 << 30
 
-// write(stream, ptr, len i32) -> i32 appends the len bytes at ptr to a stream: 1 is the response.
+// write implements write(stream, ptr, len i32) -> i32: it appends the len bytes at ptr to a stream; 1 is the response.
 //
-// It writes all and returns len, or nothing. -EBADF: the stream is not one to write. -EFAULT: the
-// bytes do not lie within the memory. -EFBIG: over the stream's limit. -ENOSPC: over what all
-// streams may hold. -ENOSYS: no request is being served. A response over the limit ends the call.
+// It writes all bytes and returns len, or writes none. -EBADF: the stream is not writable. -EFAULT: the bytes are out
+// of bounds. -EFBIG: over the stream's limit. -ENOSPC: over the total limit of written streams. -ENOSYS: no request is
+// being served. A response over the limit ends the call.
 func write(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	id, ptr, size := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	c := callFrom(ctx)
@@ -77,8 +77,7 @@ func write(ctx context.Context, mem runtime.Memory, stack []uint64) {
 	stack[0] = count(n, errno)
 }
 
-// respond appends to the response. One that is too long ends the guest: what it would still write
-// could not be used.
+// respond appends to the response, and ends the guest if the response is too long, since no more output could be used.
 func (c *call) respond(p []byte) {
 	if len(p) > c.limit-c.response.Len() {
 		runtime.Abort(overOutput(c.limit))
@@ -90,10 +89,10 @@ func overOutput(limit int) error {
 	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the answer is over the limit of %d bytes", limit)}
 }
 
-// closeStream(stream i32) -> i32 closes a stream that was opened during the call, and returns 0.
+// closeStream implements close(stream i32) -> i32: it closes a stream that was opened during the call, and returns 0.
 //
-// -EBADF: there is no such stream; the request and the response are not closed by the guest.
-// -ENOSYS: no request is being served.
+// -EBADF: there is no such stream; the guest cannot close the request and the response. -ENOSYS: no request is being
+// served.
 func closeStream(ctx context.Context, _ runtime.Memory, stack []uint64) {
 	c := callFrom(ctx)
 	if c == nil {
@@ -103,7 +102,7 @@ func closeStream(ctx context.Context, _ runtime.Memory, stack []uint64) {
 	stack[0] = count(0, c.close(uint32(stack[0])))
 }
 
-// count is the result of a call that returns a number of bytes.
+// count returns the result of a function that returns a number of bytes.
 func count(n int, e Errno) uint64 {
 	if e != 0 {
 		return failure(e)
@@ -111,5 +110,5 @@ func count(n int, e Errno) uint64 {
 	return uint64(uint32(n))
 }
 
-// failure is -errno as an i32.
+// failure returns -errno as an i32.
 func failure(e Errno) uint64 { return uint64(uint32(-e)) }

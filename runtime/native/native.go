@@ -11,16 +11,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Module is the name that a guest imports the host's functions from.
+// Module is the import module name of the host functions.
 const Module = "sallyport"
 
 // handler is the one function that a guest exports.
 const handler = "mcp_handle"
 
-// Recognises tells whether a module speaks this dialect: it exports mcp_handle.
+// Recognises reports whether a module uses this ABI: it exports mcp_handle.
 func Recognises(b *wasmbin.Binary) bool { return b.HasExport(handler) }
 
-// dialect has no state of its own.
+// dialect is stateless.
 type dialect struct{}
 
 var _ runtime.Warmer = dialect{}
@@ -28,14 +28,13 @@ var _ runtime.Warmer = dialect{}
 // New returns the native dialect.
 func New() runtime.Dialect { return dialect{} }
 
-// Name is the dialect's name.
+// Name returns the dialect's name.
 func (dialect) Name() string { return "native" }
 
-// WarmUp asks what the guest offers.
+// WarmUp returns a request for the plugin's description.
 func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
 
-// Serve writes the request to stream 0, lets the guest handle it, and returns the result that it
-// wrote to stream 1.
+// Serve writes the request to stream 0, calls the guest, and returns the result that it wrote to stream 1.
 func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	if err := in.Check(handler, []runtime.ValueType{runtime.I32}, []runtime.ValueType{runtime.I32}); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Requ
 	return c.answer()
 }
 
-// envelope is about how many bytes of a request are neither its method nor its params.
+// envelope estimates the bytes of a request beside its method and params.
 const envelope = 32
 
 func appendRequest(dst []byte, req runtime.Request) []byte {

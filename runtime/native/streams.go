@@ -13,28 +13,27 @@ import (
 const (
 	streamRequest  = 0
 	streamResponse = 1
-	streamFirst    = 2 // the first that is opened during the call
+	streamFirst    = 2 // the first stream opened during the call
 
-	// maxStreams is how many streams a call may have open besides the request and the response:
-	// more than any program reads side by side.
+	// maxStreams bounds the open streams of a call besides the request and the response: more than any program reads
+	// concurrently.
 	maxStreams = 64
-	// maxSpool is how many bytes the guest may put into streams of its own, all together. They are
-	// held in memory.
+	// maxSpool bounds the total bytes in streams that the guest writes, which are held in memory.
 	maxSpool = 8 << 20
-	// maxAnswers is how many bytes the answers hold that the guest has not closed.
+	// maxAnswers bounds the bytes of responses that the guest has not closed.
 	maxAnswers = 8 << 20
-	// maxID keeps the number of a stream positive in the upper half of an i64.
+	// maxID keeps a stream ID positive in the upper half of an i64.
 	maxID = 1<<31 - 1
 )
 
-// callFrom finds the call in the context of a host function, nil outside of one.
+// callFrom returns the call of a host function's context, or nil outside of a call.
 func callFrom(ctx context.Context) *call {
 	c, _ := runtime.Attached(ctx).(*call)
 	return c
 }
 
-// call is what one request has open. The guest runs on one goroutine; the gate may open and take
-// streams on others.
+// call holds the streams of one request. The guest runs on one goroutine; the gate may open and take streams on
+// others.
 type call struct {
 	request  *bytes.Reader
 	response bytes.Buffer
@@ -43,28 +42,27 @@ type call struct {
 	mu      sync.Mutex
 	open    map[uint32]*stream
 	next    uint32
-	pending int // places held for answers that are on their way
+	pending int // slots reserved for responses in progress
 	spooled int // bytes in streams that the guest writes
-	answers int // bytes in answers
+	answers int // bytes in responses
 }
 
 var _ runtime.Streams = (*call)(nil)
 
-// stream is either read by the guest or written by it.
+// stream is either read or written by the guest.
 type stream struct {
 	source io.ReadCloser // nil if the guest writes
-	err    error         // the source's end
-	spool  []byte        // what the guest wrote
-	limit  int           // of what the guest writes
-	answer int           // bytes of an answer
+	err    error         // the source's last error
+	spool  []byte        // bytes written by the guest
+	limit  int           // of spool
+	answer int           // bytes of a response
 }
 
 func newCall(request []byte, limit int) *call {
 	return &call{request: bytes.NewReader(request), limit: limit, next: streamFirst}
 }
 
-// hold keeps a place for a stream before the work that fills it begins; false means that there are
-// too many.
+// hold reserves a slot for a stream before the request is performed; false means too many streams.
 func (c *call) hold() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,14 +73,14 @@ func (c *call) hold() bool {
 	return true
 }
 
-// unhold gives the place back.
+// unhold releases the slot.
 func (c *call) unhold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending--
 }
 
-// add opens a stream; false means that there are too many.
+// add opens a stream; false means too many streams.
 func (c *call) add(s *stream) (uint32, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,18 +97,18 @@ func (c *call) add(s *stream) (uint32, bool) {
 	return id, true
 }
 
-// full tells whether an answer of n more bytes would be too many.
+// full reports whether a response of n more bytes would exceed maxAnswers.
 func (c *call) full(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answers+n > maxAnswers
 }
 
-// Open gives the guest a stream that reads r. If there are too many open, r is closed.
+// Open gives the guest a stream that reads r. If too many are open, it closes r.
 func (c *call) Open(r io.ReadCloser) (uint32, error) {
 	id, ok := c.add(&stream{source: r})
 	if !ok {
-		_ = r.Close() // nobody has read from it
+		_ = r.Close() // unread, so the error is irrelevant
 		return 0, tooManyStreams()
 	}
 	return id, nil
@@ -120,7 +118,7 @@ func tooManyStreams() error {
 	return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d streams are open, which is the most", maxStreams)}
 }
 
-// Take ends a stream that the guest wrote and returns what it holds.
+// Take ends a stream that the guest wrote and returns its contents.
 func (c *call) Take(id uint32) (io.ReadCloser, int64, error) {
 	data, err := c.take(id)
 	if err != nil {
@@ -142,7 +140,7 @@ func (c *call) take(id uint32) ([]byte, error) {
 	return s.spool, nil
 }
 
-// get returns an open stream, nil if there is none of this number.
+// get returns an open stream, or nil for an unknown ID.
 func (c *call) get(id uint32) *stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +150,7 @@ func (c *call) get(id uint32) *stream {
 // read fills p from a stream.
 func (c *call) read(id uint32, p []byte) (int, Errno) {
 	if id == streamRequest {
-		n, _ := c.request.Read(p) // the only error is the end
+		n, _ := c.request.Read(p) // the only error is io.EOF
 		return n, 0
 	}
 	s := c.get(id)
@@ -162,7 +160,7 @@ func (c *call) read(id uint32, p []byte) (int, Errno) {
 	return s.read(p)
 }
 
-// maxEmptyReads is how often a source may give nothing without an end before it counts as broken.
+// maxEmptyReads bounds the consecutive empty reads of a source before it counts as failed.
 const maxEmptyReads = 100
 
 func (s *stream) read(p []byte) (int, Errno) {
@@ -184,7 +182,7 @@ func (s *stream) read(p []byte) (int, Errno) {
 	return 0, EIO
 }
 
-// write appends p to a stream of the guest's own.
+// write appends p to a stream that the guest opened for writing.
 func (c *call) write(id uint32, p []byte) (int, Errno) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +200,7 @@ func (c *call) write(id uint32, p []byte) (int, Errno) {
 	return len(p), 0
 }
 
-// close ends a stream that was opened during the call.
+// close closes a stream that was opened during the call.
 func (c *call) close(id uint32) Errno {
 	c.mu.Lock()
 	s := c.open[id]
@@ -221,15 +219,15 @@ func (c *call) close(id uint32) Errno {
 
 func (s *stream) close() {
 	if s.source != nil {
-		_ = s.source.Close() // it was only read
+		_ = s.source.Close() // read only, so the error is irrelevant
 	}
 }
 
-// closeAll ends what the guest left open.
+// closeAll closes the streams that the guest left open.
 func (c *call) closeAll() {
 	c.mu.Lock()
 	left := c.open
-	c.open, c.next = nil, maxID // whoever opens one now is refused
+	c.open, c.next = nil, maxID // later calls of add fail
 	c.mu.Unlock()
 	for _, s := range left {
 		s.close()
