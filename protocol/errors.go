@@ -22,8 +22,8 @@ const codeResourceNotFound = -32002
 //	*jsonrpc.Error            unchanged: unknown names, malformed params
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
 //	*runtime.EndError, *runtime.AskError, *answer.ShapeError
-//	tools/call: a result with isError; else −32603 with data,
-//	as for a call not started because its plugin is busy
+//	                          tools/call: a result with isError; else −32603 with data,
+//	                          as for a call not started because its plugin is busy
 //	anything else             a host error: −32603 with the call id, details in the log
 //
 // The returned error is nil for a result.

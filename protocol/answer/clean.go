@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// shapeOf says what stays as it is in a content block: what is in a resource, and only where the type says that there is
-// one. Data is base64, which has nothing that goes.
+// shapeOf returns the parts of a content block excluded from cleaning: the text of an embedded resource. Data is
+// base64 and never changes.
 func shapeOf(block json.RawMessage) *clean.Shape {
 	if string(rawjson.Get(block, "type")) != `"resource"` {
 		return nil
@@ -20,12 +20,12 @@ func shapeOf(block json.RawMessage) *clean.Shape {
 	return &clean.Shape{Members: map[string]*clean.Shape{"resource": contents()}}
 }
 
-// contents is the shape of an entry of a resource's contents.
+// contents returns the clean.Shape of an entry of a resource's contents.
 func contents() *clean.Shape {
 	return &clean.Shape{Members: map[string]*clean.Shape{"text": clean.Leave}}
 }
 
-// cleanEach cleans the elements of a list, each in the shape that it has, and returns how many characters went.
+// cleanEach cleans the elements of a list with their shapes and returns the number of removed characters.
 func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *clean.Shape) (json.RawMessage, int) {
 	if clean.Count(list) == 0 {
 		return list, 0
@@ -46,8 +46,8 @@ func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *clean.Shape)
 	return rawjson.Array(elements), removed
 }
 
-// cleanContent takes out of the blocks of a tool's answer what nobody sees, and icons that a client must not load. It
-// returns how many characters went, and how many of that kind stay in what is in resources.
+// cleanContent removes invisible characters and disallowed icons from the blocks of a tool answer. It returns the
+// number of removed characters and of invisible characters left in resources.
 func cleanContent(o *rawjson.Object) (removed, hidden int) {
 	content := o.Get("content")
 	all := clean.Count(content)
@@ -59,8 +59,8 @@ func cleanContent(o *rawjson.Object) (removed, hidden int) {
 	return removed, all - removed
 }
 
-// cleanIcons takes the icons out of links to resources that a client must not load. The blocks are the elements of a
-// list, or below a member of each.
+// cleanIcons removes disallowed icons from resource links. The blocks are the elements of a list, or a member of
+// each element.
 func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed int) {
 	if !bytes.Contains(list, []byte("icons")) && !bytes.Contains(list, []byte(`\u00`)) {
 		return list, 0
@@ -92,7 +92,7 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 }
 
 func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
-	kept, removed := icon.Keep(rawjson.Get(block, "icons"), icon.Inside) // what an address says could be of this call
+	kept, removed := icon.Keep(rawjson.Get(block, "icons"), icon.Inside) // a URL could carry data of this call
 	o, err := rawjson.ParseObject(block)
 	if removed == 0 || err != nil || o.Get("icons") == nil {
 		return block, 0
@@ -105,7 +105,7 @@ func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
 	return o.Append(nil), removed
 }
 
-// cleanMessages does the same for the messages of a prompt.
+// cleanMessages cleans the messages of a prompt like cleanContent.
 func cleanMessages(o *rawjson.Object) {
 	messages, n := cleanEach(o.Get("messages"), func(m json.RawMessage) *clean.Shape {
 		return &clean.Shape{Members: map[string]*clean.Shape{"content": shapeOf(rawjson.Get(m, "content"))}}
@@ -114,10 +114,10 @@ func cleanMessages(o *rawjson.Object) {
 	if n+icons > 0 {
 		o.Set("messages", messages)
 	}
-	meta.StripBelow(o, "messages") // last: a key may have hidden as another
+	meta.StripBelow(o, "messages") // last, as cleaning may uncover a reserved key
 }
 
-// cleanContents does the same for the contents of a resource, whose text stays as it is.
+// cleanContents cleans the contents of a resource, except their text.
 func cleanContents(o *rawjson.Object) {
 	if list, n := cleanEach(o.Get("contents"), func(json.RawMessage) *clean.Shape { return contents() }); n > 0 {
 		o.Set("contents", list)
@@ -125,7 +125,7 @@ func cleanContents(o *rawjson.Object) {
 	meta.StripBelow(o, "contents")
 }
 
-// payload are the members of results that have a reader of their own here.
+// payload reports whether a member has its own checks in this package.
 func payload(member string) bool {
 	switch member {
 	case "content", "structuredContent", "messages", "contents", "completion":
@@ -134,14 +134,14 @@ func payload(member string) bool {
 	return false
 }
 
-// plugins are the members of a result that a plugin may write, spelled like this.
+// plugins are the result members that a plugin may set, in exact spelling.
 var plugins = map[string]bool{
 	"content": true, "structuredContent": true, "messages": true, "contents": true, "completion": true, "isError": true,
 	"_meta": true, "description": true, "ttlMs": true, "cacheScope": true,
 }
 
-// hosts are the members by which results of other kinds are told: a question to the client, a task, a page of a list. They are
-// the host's to write. So are those that are a plugin's but for their case.
+// hosts are the folded names of result members that only the host may set, as they distinguish other kinds of
+// results: a question to the client, a task, a list page. Case variants of plugins are included.
 var hosts = func() map[string]bool {
 	names := map[string]bool{}
 	for _, name := range []string{
@@ -156,7 +156,7 @@ var hosts = func() map[string]bool {
 	return names
 }()
 
-// ownMembers leaves a result the members that are a plugin's, and cleans those that nothing else here looks at.
+// ownMembers removes members reserved for the host and cleans those without checks of their own.
 func ownMembers(o *rawjson.Object) (removed int) {
 	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
 		return !plugins[m.Key] && hosts[rawjson.Fold(m.Key)]
@@ -172,7 +172,7 @@ func ownMembers(o *rawjson.Object) (removed int) {
 	return removed + cleanNames(o)
 }
 
-// cleanNames does the same to the names of members; one that hid as another goes.
+// cleanNames removes members with invisible characters in their names, and counts these characters.
 func cleanNames(o *rawjson.Object) (removed int) {
 	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
 		_, n := clean.Text(m.Key)

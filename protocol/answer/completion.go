@@ -8,11 +8,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// maxCompletions is how many values one completion may have, by the specification.
+// maxCompletions is the specification's limit of values per completion.
 const maxCompletions = 100
 
-// Completion reads the answer to completion/complete. It keeps the first hundred of the values, without what nobody
-// sees.
+// Completion parses the answer to completion/complete. It keeps the first hundred values, cleaned.
 func Completion(raw json.RawMessage) (rawjson.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
@@ -66,7 +65,7 @@ func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
 	}
 }
 
-// NoCompletion is the answer of a plugin that has none to offer.
+// NoCompletion returns an empty completion.
 func NoCompletion() rawjson.Object {
 	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Size is how large an answer is, in bytes.
+// Size returns the encoded size of an answer, in bytes.
 func Size(o rawjson.Object) (n int) {
 	for _, m := range o {
 		n += len(m.Key) + len(m.Value) + len(`"":,`)
@@ -17,18 +17,18 @@ func Size(o rawjson.Object) (n int) {
 	return n
 }
 
-// Bound is how many bytes of an answer may be sent at once, and who says so.
+// Bound is the limit of an answer, in bytes, and its origin for messages.
 type Bound struct {
 	Bytes int
 	By    string
 }
 
-// TooLarge says that an answer of size bytes is larger than its bound.
+// TooLarge returns the message for an answer over its limit.
 func TooLarge(size int, b Bound) string {
 	return fmt.Sprintf("the answer has %d bytes, and %d may be sent at once (%s)", size, b.Bytes, b.By)
 }
 
-// Divisible reports whether a part of an answer means something: not where there is structured content or data.
+// Divisible reports whether an answer may be cut: it has only text, and no structured content.
 func Divisible(o rawjson.Object) bool {
 	return o.Get("structuredContent") == nil && textOnly(o.Get("content"))
 }
@@ -43,14 +43,14 @@ func textOnly(content json.RawMessage) bool {
 	return true
 }
 
-// Cut keeps what fits into the bound of a divisible answer, and says that the rest is missing and, if it is kept,
-// where the whole is.
+// Cut shortens a divisible answer to its limit. It adds a notice and, if uri is not empty, a link to the stored
+// full answer.
 func Cut(o *rawjson.Object, b Bound, uri string) {
 	notice := []json.RawMessage{Text("[cut: " + TooLarge(Size(*o), b) + "]")}
 	o.Set("content", cutBlocks(o.Get("content"), b.Bytes, withLink(notice, uri)))
 }
 
-// Replace puts an error that says why in the place of an answer of which no part can be sent.
+// Replace replaces an answer that cannot be cut by an error with the reason.
 func Replace(o *rawjson.Object, why, uri string) {
 	o.Delete("structuredContent")
 	o.Set("content", rawjson.Array(withLink([]json.RawMessage{Text(why)}, uri)))
@@ -64,7 +64,7 @@ func withLink(blocks []json.RawMessage, uri string) []json.RawMessage {
 	return append(blocks, link(uri))
 }
 
-// cutBlocks keeps what fits of text blocks, and says that the rest is missing.
+// cutBlocks keeps the text blocks within the limit and appends the notice.
 func cutBlocks(content json.RawMessage, limit int, notice []json.RawMessage) json.RawMessage {
 	room := limit - len(`[]`)
 	for _, n := range notice {
@@ -87,8 +87,8 @@ func cutBlocks(content json.RawMessage, limit int, notice []json.RawMessage) jso
 	return rawjson.Array(append(kept, notice...))
 }
 
-// fitting is the beginning of a text that takes at most n bytes as JSON, up to the end of a line if there is
-// one in its last quarter.
+// fitting returns the longest prefix of text with at most n bytes as JSON. It ends at a line end if one is in its
+// last quarter.
 func fitting(text string, n int) string {
 	if n <= 0 {
 		return ""
@@ -104,7 +104,7 @@ func fitting(text string, n int) string {
 	return text[:end]
 }
 
-// boundary is the last place at or before n where a character begins.
+// boundary returns the last character boundary at or before n.
 func boundary(text string, n int) int {
 	if n >= len(text) {
 		return len(text)

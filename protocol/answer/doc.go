@@ -1,14 +1,12 @@
-// Package answer is what a plugin answered, on its way to a client: its shape is held against MCP, what a client must
-// not be told is taken out, and what is too large is cut.
+// Package answer validates plugin results, cleans them for clients and cuts those over the limit.
 //
 //	raw ──▶ Tool, Prompt, Resource, Completion ──▶ object ──▶ Readable ──▶ Cut
 //	        shape · output schema · text · icons · _meta                    └─▶ Shelf keeps the whole
 //
-// Contents are not ours: only what is wrong is edited, and members that this package does not know survive as the
-// bytes they were. What a plugin answers is still not trusted: none of its bytes leaves that no function here has
-// looked at.
+// Contents are opaque: only violations are edited, and unknown members survive byte for byte. Plugin output is not
+// trusted: every byte of it is checked by a function of this package before it is sent.
 //
-// An answer that breaks the contract is a *ShapeError, whose text is for people who write plugins.
+// A contract violation is a *ShapeError; its text addresses plugin authors.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package answer

@@ -8,9 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Fit turns content that a version of MCP does not have into what it has: a link to a resource into a text with the link,
-// sound into a resource that holds it. Clients of those versions refuse the whole of an answer with a block that they do
-// not know. An empty version is the newest.
+// Fit converts content unknown to an older MCP version: a resource link becomes text, and audio becomes an embedded
+// resource. Clients of these versions reject a whole answer for one unknown block. An empty version is the newest.
 func Fit(o *rawjson.Object, version string) {
 	if version == "" || version >= era.V20250618 {
 		return
@@ -37,7 +36,7 @@ func fitEach(o *rawjson.Object, key string, fit func(i int, e json.RawMessage) j
 	o.Set(key, rawjson.Array(list))
 }
 
-// fitBlock is the i-th block as a version has it.
+// fitBlock converts the i-th block for a version.
 func fitBlock(block json.RawMessage, i int, version string) json.RawMessage {
 	switch string(rawjson.Get(block, "type")) {
 	case `"resource_link"`:
@@ -50,7 +49,7 @@ func fitBlock(block json.RawMessage, i int, version string) json.RawMessage {
 	return block
 }
 
-// linkText is a link to a resource as text: what it is called, where it is and what it is.
+// linkText converts a resource link to text with its name, URI and description.
 func linkText(block json.RawMessage) json.RawMessage {
 	text := func(key string) string {
 		s, _ := rawjson.String(rawjson.Get(block, key))
@@ -67,7 +66,7 @@ func linkText(block json.RawMessage) json.RawMessage {
 	return kept(block, rawjson.Object{{Key: "type", Value: json.RawMessage(`"text"`)}, {Key: "text", Value: rawjson.AppendString(nil, said)}})
 }
 
-// soundResource is a sound as a resource of which nothing but the answer is the place.
+// soundResource converts audio to an embedded resource. Its URI is only a placeholder.
 func soundResource(block json.RawMessage, i int) json.RawMessage {
 	resource := rawjson.Object{
 		{Key: "uri", Value: rawjson.AppendString(nil, "sallyport://answer/"+strconv.Itoa(i))},
@@ -77,7 +76,7 @@ func soundResource(block json.RawMessage, i int) json.RawMessage {
 	return kept(block, rawjson.Object{{Key: "type", Value: json.RawMessage(`"resource"`)}, {Key: "resource", Value: resource.Append(nil)}})
 }
 
-// kept is a new block with what blocks of all types have of the old one.
+// kept copies the members common to all block types from the old block to o.
 func kept(block json.RawMessage, o rawjson.Object) json.RawMessage {
 	for _, key := range []string{"annotations", "_meta"} {
 		if v := rawjson.Get(block, key); v != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Prompt reads the answer to prompts/get.
+// Prompt parses the answer to prompts/get.
 func Prompt(raw json.RawMessage) (rawjson.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
@@ -20,7 +20,7 @@ func Prompt(raw json.RawMessage) (rawjson.Object, error) {
 	return o, nil
 }
 
-// Resource reads the answer to resources/read. What is in a resource stays as it is.
+// Resource parses the answer to resources/read. The contents of resources are not cleaned.
 func Resource(raw json.RawMessage) (rawjson.Object, error) {
 	o, err := parse(raw)
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxResult is how large a plugin's answer may be, in bytes: what fits one message of a transport.
-// A plugin's own output limit is far below; this one holds for in-process plugins too.
+// MaxResult is the maximum size of a plugin's answer, in bytes. It fits one transport message. The output limit of
+// plugins is far lower, but this limit also covers in-process plugins.
 const MaxResult = 16<<20 - 64<<10
 
-// maxBlocks is how many content blocks, messages or contents one answer may have. It bounds the
-// work of looking at each.
+// maxBlocks is the maximum number of content blocks, messages or contents per answer. It limits the work of
+// checking each.
 const maxBlocks = 10_000
 
-// ShapeError says how an answer breaks the contract. The text is for people who write plugins, and
-// reads behind "the plugin's answer breaks the contract: ".
+// ShapeError is a contract violation in an answer. Its text addresses plugin authors and follows "the plugin's
+// answer breaks the contract: ".
 type ShapeError struct{ Problem string }
 
-// Error is the problem.
+// Error returns the problem.
 func (e *ShapeError) Error() string { return e.Problem }
 
 func misshapen(format string, args ...any) error {
 	return &ShapeError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// parse reads a plugin's answer, which nobody has looked at before.
+// parse parses an unchecked plugin answer.
 func parse(raw json.RawMessage) (rawjson.Object, error) {
 	if len(raw) > MaxResult {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the answer is too large"}
@@ -38,7 +38,7 @@ func parse(raw json.RawMessage) (rawjson.Object, error) {
 	if err != nil {
 		return nil, misshapen("it is not a JSON object (%v)", err)
 	}
-	for _, key := range []string{"content", "messages", "contents", "completion"} { // clients read them, each in its way
+	for _, key := range []string{"content", "messages", "contents", "completion"} { // clients parse these in different ways
 		if path, twice := rawjson.AmbiguousKey(o.Get(key)); twice {
 			return nil, misshapen("%s holds a key that readers can take for another one: %s", key, clean.Visible(clean.Cut(path, 64)))
 		}
@@ -46,7 +46,7 @@ func parse(raw json.RawMessage) (rawjson.Object, error) {
 	return o, nil
 }
 
-// eachObject calls check for every element of the array at key, which must hold objects only.
+// eachObject calls check for each element of the array at key. Elements must be objects.
 func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) error) error {
 	raw := o.Get(key)
 	if !rawjson.IsArray(raw) {
@@ -67,8 +67,8 @@ func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) erro
 	return nil
 }
 
-// checkContent checks one content block. The types are those of all revisions: a client refuses the whole of an answer with
-// one that it does not know.
+// checkContent checks one content block. It allows only the types of the specification, as clients reject a whole
+// answer for one unknown type.
 func checkContent(block json.RawMessage) error {
 	if err := exactNames(block); err != nil {
 		return err
@@ -135,7 +135,7 @@ func checkMessage(message json.RawMessage) error {
 	return nil
 }
 
-// members are those of content blocks and of contents, by what they are in any case.
+// members are the folded names of the members of content blocks and contents.
 var members = func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range []string{"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "icons", "annotations", "_meta", "resource", "blob"} {
@@ -144,11 +144,11 @@ var members = func() map[string]bool {
 	return all
 }()
 
-// exactNames refuses a member that is one of MCP's in another case: a client that does not look at case would take it for
-// that one, and nothing here has looked at it.
+// exactNames refuses case variants of MCP members. A case-insensitive client would accept such a member, which has
+// not been checked here.
 func exactNames(o json.RawMessage) error {
 	for s := rawjson.ScanObject(o); s.Next(); {
-		if members[string(s.Key)] { // as it is spelled, so that most keys cost no memory
+		if members[string(s.Key)] { // exact match first, as it does not allocate
 			continue
 		}
 		key := s.KeyString()
@@ -162,10 +162,10 @@ func exactNames(o json.RawMessage) error {
 	return nil
 }
 
-// needBase64 wants the standard alphabet with its padding, which every reader decodes alike.
+// needBase64 requires the standard base64 alphabet with padding, which all decoders accept.
 func needBase64(o json.RawMessage, key string) error {
 	if raw := rawjson.Get(o, key); !isBase64(raw[1 : len(raw)-1]) {
-		text, _ := rawjson.String(raw) // with escapes, such as \/ for /
+		text, _ := rawjson.String(raw) // decoded, as it may have escapes such as \/
 		if !isBase64([]byte(text)) {
 			return misshapen(".%s is not base64", key)
 		}

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// shelfURI begins the URI of what was too large to be sent at once.
+	// shelfURI is the URI prefix of stored answers.
 	shelfURI = "sallyport://results/"
-	// shelfTime is how long it is kept.
+	// shelfTime is the lifetime of a stored answer.
 	shelfTime = time.Hour
-	// pageBytes is how much of it one read gives.
+	// pageBytes is the page size of resources/read.
 	pageBytes = 64 << 10
 )
 
-// Shelf keeps whole answers for those who got a part. It keeps none without a Store.
+// Shelf stores the full text of answers that were cut or replaced. Without a Store it keeps none.
 type Shelf struct{ Store *store.Store }
 
-// Holds reports whether a URI is that of an answer on a shelf.
+// Holds reports whether a URI is that of a stored answer.
 func Holds(uri string) bool { return strings.HasPrefix(uri, shelfURI) }
 
-// Put keeps an answer for a principal and returns its URI; "" if there is no store.
+// Put stores an answer for a principal and returns its URI, or "" without a store.
 func (s Shelf) Put(ctx context.Context, principal string, o rawjson.Object) (uri string, err error) {
 	if s.Store == nil {
 		return "", nil
@@ -43,7 +43,7 @@ func (s Shelf) Put(ctx context.Context, principal string, o rawjson.Object) (uri
 	return shelfURI + id, nil
 }
 
-// whole is an answer as text: its texts as they are, anything else as JSON.
+// whole returns the text of a divisible answer, or the JSON of any other.
 func whole(o rawjson.Object) []byte {
 	if !Divisible(o) {
 		return o.Append(nil)
@@ -57,8 +57,8 @@ func whole(o rawjson.Object) []byte {
 	return []byte(strings.Join(parts, "\n"))
 }
 
-// Page is the answer to resources/read of an answer that a principal has on the shelf: one page, from the byte that
-// ?offset= names. ok is false if there is none.
+// Page answers resources/read for a principal's stored answer with one page, starting at the byte given by
+// ?offset=. ok is false if there is no such answer.
 func (s Shelf) Page(ctx context.Context, principal, uri string) (o rawjson.Object, ok bool) {
 	id, offset, ok := parseShelfURI(uri)
 	if !ok || s.Store == nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/schema"
 )
 
-// Promise is what a tool says about its answers; *catalogue.Tool has one.
+// Promise is the declared output of a tool, implemented by *catalogue.Tool.
 type Promise interface {
 	// Output returns the schema of structured content, nil if there is none.
 	Output() (*schema.Schema, error)
 }
 
-// Cleaning is what was done to an answer.
+// Cleaning counts the invisible characters of an answer.
 type Cleaning struct {
-	Removed int // characters that were taken out of its texts
-	Hidden  int // characters of that kind in its structured content and in resources, which stay as they are
+	Removed int // removed from texts
+	Hidden  int // left in structured content and resources, which are never edited
 }
 
-// Tool reads the answer to tools/call: a shape of MCP, with the structured content that was promised.
+// Tool parses the answer to tools/call and validates its structured content by the declared output schema.
 func Tool(raw json.RawMessage, p Promise) (rawjson.Object, Cleaning, error) {
 	o, err := checkTool(raw, p)
 	if err != nil {
@@ -55,10 +55,10 @@ func checkTool(raw json.RawMessage, p Promise) (rawjson.Object, error) {
 	return o, checkStructured(p, structured)
 }
 
-// Failed reports whether a tool says that it failed.
+// Failed reports whether a result has isError set.
 func Failed(o rawjson.Object) bool { return string(o.Get("isError")) == "true" }
 
-// checkStructured holds structured content to the output schema that the tool promises.
+// checkStructured validates structured content by the declared output schema.
 func checkStructured(p Promise, structured json.RawMessage) error {
 	output, err := p.Output()
 	switch {
@@ -75,8 +75,8 @@ func checkStructured(p Promise, structured json.RawMessage) error {
 	return nil
 }
 
-// Readable says structured content as text too where a client may not know it. Older clients know objects only, and
-// get no other.
+// Readable adds structured content as text for clients that may not support it. Older clients support only objects;
+// for them other values are removed.
 func Readable(o *rawjson.Object, older bool) {
 	structured := o.Get("structuredContent")
 	if structured == nil {
@@ -91,7 +91,7 @@ func Readable(o *rawjson.Object, older bool) {
 	}
 }
 
-// hasText reports whether one of the content blocks is a text that says just this value.
+// hasText reports whether one of the text blocks is exactly this value.
 func hasText(content, value json.RawMessage) bool {
 	s := rawjson.ScanArray(content)
 	for s.Next() {

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Abilities are what a client declared that it can be asked: of a legacy session in initialize, of
-// the modern era in each request.
+// Abilities are a client's declared capabilities for questions: from initialize in a legacy session, from each
+// request in the modern era.
 type Abilities struct {
 	form, url     bool // elicitation
 	sampling      bool
@@ -20,7 +20,7 @@ type Abilities struct {
 	roots         bool
 }
 
-// Declared reads ClientCapabilities. elicitation without a mode means forms.
+// Declared parses ClientCapabilities. elicitation without a mode means forms.
 func Declared(raw json.RawMessage) (c Abilities) {
 	elicitation, sampling := rawjson.Get(raw, "elicitation"), rawjson.Get(raw, "sampling")
 	if rawjson.IsObject(elicitation) {
@@ -35,7 +35,7 @@ func Declared(raw json.RawMessage) (c Abilities) {
 	return c
 }
 
-// Object is a ClientCapabilities object that declares these.
+// Object returns the ClientCapabilities object of these capabilities.
 func (c Abilities) Object() json.RawMessage {
 	modes := func(list map[string]bool) json.RawMessage {
 		var o rawjson.Object
@@ -59,8 +59,8 @@ func (c Abilities) Object() json.RawMessage {
 	return o.Append(nil)
 }
 
-// lacks is what a client would have to declare to be asked q: a ClientCapabilities object, and its name
-// for people. It is nil if the client did.
+// lacks returns the capability that the client lacks for q, as a ClientCapabilities object and as a name for
+// messages. It is nil if the client declared it.
 func (c Abilities) lacks(q runtime.Question) (required json.RawMessage, name string) {
 	switch q.Method {
 	case "elicitation/create":
@@ -86,7 +86,7 @@ func (c Abilities) lacks(q runtime.Question) (required json.RawMessage, name str
 	return nil, ""
 }
 
-// Undeclared is the answer to a question that the client did not declare, nil if it did.
+// Undeclared returns the error for a question that needs an undeclared capability, else nil.
 func (c Abilities) Undeclared(q runtime.Question) *runtime.AskError {
 	required, name := c.lacks(q)
 	if required == nil {
@@ -95,8 +95,8 @@ func (c Abilities) Undeclared(q runtime.Question) *runtime.AskError {
 	return &runtime.AskError{Kind: runtime.KindUnsupported, Message: "the client does not declare " + name, Requires: required}
 }
 
-// Fit takes out of a question what this client, or this version, does not know. Version is that of a legacy session, else
-// "".
+// Fit removes from a question everything unknown to this client or version. version is that of a legacy session,
+// else "".
 func (c Abilities) Fit(q runtime.Question, version string) json.RawMessage {
 	o, err := rawjson.ParseObject(q.Params)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c Abilities) Fit(q runtime.Question, version string) json.RawMessage {
 		o.Delete("includeContext")
 	}
 	if q.Method == "elicitation/create" && version != "" && version < era.V20251125 {
-		o.Delete("mode") // there was none
+		o.Delete("mode") // older versions have no mode
 		if form := o.Get("requestedSchema"); form != nil {
 			o.Set("requestedSchema", fitForm(form))
 		}

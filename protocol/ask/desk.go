@@ -13,30 +13,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxSent is how many requests to one client may wait for their answers: a person reads one after the
-// other, and each has a running plugin behind it.
+// maxSent is the maximum number of unanswered requests per client. A person answers them one by one, and each has a
+// running plugin.
 const maxSent = 64
 
-// Desk has the requests that a legacy client was sent, until it answers. The zero value is empty. It is safe for
+// Desk tracks the requests sent to a legacy client until their answers. The zero value is empty. It is safe for
 // concurrent use.
 type Desk struct {
-	// Notify tells the client something that belongs to no request of its own; nil is that there is no way to.
+	// Notify sends a message outside any request; nil means that this is impossible.
 	Notify func(msg []byte)
 
 	mu    sync.Mutex
 	sent  map[string]*Sent // by id
-	count uint64           // how many there were
+	count uint64           // total, for ids
 }
 
-// Sent is a request to a client.
+// Sent is a request sent to a client.
 type Sent struct {
 	desk   *Desk
 	id     json.RawMessage
 	tell   func(messages ...[]byte)
-	answer chan *jsonrpc.Message // room for one
+	answer chan *jsonrpc.Message // buffered, one message
 }
 
-// Send sends a request by tell. The caller waits for its answer.
+// Send sends a request by tell. The caller must call Wait or Drop.
 func (d *Desk) Send(method string, params json.RawMessage, tell func(messages ...[]byte)) (*Sent, error) {
 	s, err := d.add(tell)
 	if err != nil {
@@ -62,25 +62,25 @@ func (d *Desk) add(tell func(messages ...[]byte)) (*Sent, error) {
 	return s, nil
 }
 
-// Answered takes in a client's answer. What nobody waits for is ignored.
+// Answered delivers a client's response. Responses to unknown or abandoned requests are ignored.
 func (d *Desk) Answered(m *jsonrpc.Message) {
 	d.mu.Lock()
 	s := d.sent[string(m.ID)]
 	delete(d.sent, string(m.ID))
 	d.mu.Unlock()
 	if s != nil {
-		s.answer <- ownCopy(m) // the transport's buffer is used again
+		s.answer <- ownCopy(m) // the transport reuses its buffer
 	}
 }
 
-// Waiting returns how many requests wait for the client's answers.
+// Waiting returns the number of unanswered requests.
 func (d *Desk) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.sent)
 }
 
-// ownCopy is a response that shares no memory with what it was read from.
+// ownCopy returns a response that shares no memory with m. Error data is dropped.
 func ownCopy(m *jsonrpc.Message) *jsonrpc.Message {
 	own := &jsonrpc.Message{Result: slices.Clone(m.Result)}
 	if m.Error != nil {
@@ -91,8 +91,8 @@ func ownCopy(m *jsonrpc.Message) *jsonrpc.Message {
 	return own
 }
 
-// Wait waits for the answer, which is ignored if it comes later. The client is told that nobody waits any more: its time
-// is over, for the cause runtime.ErrUnanswered, or the call has ended.
+// Wait waits for the answer. If ctx ends first, with runtime.ErrUnanswered as cause or because the call has ended,
+// it cancels the request at the client and ignores a late answer.
 func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	defer s.forget()
 	select {
@@ -113,15 +113,15 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindUnavailable, Message: "the call is over"}}
 }
 
-// Drop gives a request up that nobody waits for, and tells the client unless it has answered. It may be called again,
-// and after Wait.
+// Drop abandons the request and cancels it at the client unless it was answered. It is idempotent and may follow
+// Wait.
 func (s *Sent) Drop() {
 	if s.forget() {
 		s.withdraw("the time is over")
 	}
 }
 
-// forget reports whether the request was without an answer.
+// forget removes the request and reports whether it was unanswered.
 func (s *Sent) forget() (open bool) {
 	s.desk.mu.Lock()
 	defer s.desk.mu.Unlock()
@@ -130,10 +130,10 @@ func (s *Sent) forget() (open bool) {
 	return open
 }
 
-// withdraw tells the client that its answer is not waited for any more.
+// withdraw cancels the request at the client.
 func (s *Sent) withdraw(why string) { s.tell(s.cancelled(why)) }
 
-// recall does so for a call that is over, for which nothing is said any more.
+// recall cancels the request of an ended call, whose stream is closed, through Notify.
 func (s *Sent) recall() {
 	if s.desk.Notify != nil {
 		s.desk.Notify(s.cancelled("the call is over"))
@@ -145,10 +145,10 @@ func (s *Sent) cancelled(why string) []byte {
 		{Key: "requestId", Value: s.id}, {Key: "reason", Value: rawjson.AppendString(nil, why)}})
 }
 
-// codeUserRejected is what clients answer when their user does not let a model be asked.
+// codeUserRejected is the client's error code if the user rejects sampling.
 const codeUserRejected = -1
 
-// clientError is what a client's error means to a plugin.
+// clientError maps a client's error to the error for the plugin.
 func clientError(e *jsonrpc.Error) *runtime.AskError {
 	kind := runtime.KindUnavailable
 	switch e.Code {

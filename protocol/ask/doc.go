@@ -1,13 +1,13 @@
-// Package ask is what a client can be asked, and the questions of one call: what it did not declare is answered at
-// once, and never sent.
+// Package ask checks client capabilities for questions and tracks the questions of a call. A question that needs an
+// undeclared capability is refused at once and never sent.
 //
 //	capabilities ──▶ Abilities ─┐
 //	a plugin's round ──▶ Rounds.Next ──▶ questions ──▶ Requests, for the client
 //	                                         ▲  └────▶ Answers, for the plugin
 //	the client's inputResponses ──▶ Take ────┘
 //
-// A modern client gets the questions with the result of its request. A legacy one is sent a request for each, which the
-// Desk of its connection has until it answers.
+// A modern client receives the questions in the result of its request. A legacy client receives one request per
+// question, tracked by the Desk of its connection.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package ask

@@ -9,11 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// olderForms reports whether forms of a legacy version have no lists and no choices with titles of their own.
+// olderForms reports whether forms of a legacy version lack multi-select lists and titled choices.
 func olderForms(version string) bool { return version != "" && version < era.V20251125 }
 
-// fitForm makes a form what older versions have: a list of choices is a text with commas, and choices with titles are an
-// enum with names.
+// fitForm converts a form for older versions: a multi-select list becomes comma-separated text, and titled choices
+// become an enum with enumNames.
 func fitForm(form json.RawMessage) json.RawMessage {
 	o, err := rawjson.ParseObject(form)
 	if err != nil {
@@ -45,7 +45,7 @@ func fitField(field rawjson.Object) rawjson.Object {
 	return field
 }
 
-// commaField is a list of choices as a text.
+// commaField converts a multi-select list to a text field.
 func commaField(field rawjson.Object, titles []string) rawjson.Object {
 	text := rawjson.Object{{Key: "type", Value: json.RawMessage(`"string"`)}}
 	if title := field.Get("title"); title != nil {
@@ -64,7 +64,7 @@ func commaField(field rawjson.Object, titles []string) rawjson.Object {
 	return text
 }
 
-// choices are the values that a field may have, or the entries of one that is a list, and what they are called.
+// choices returns the values allowed for a field, or for the entries of a list field, and their titles.
 func choices(field rawjson.Object) (values, titles []string) {
 	if items, err := rawjson.ParseObject(field.Get("items")); err == nil {
 		field = items
@@ -89,8 +89,7 @@ func choices(field rawjson.Object) (values, titles []string) {
 	return values, titles
 }
 
-// Restore makes an answer that a legacy version gave to what Fit made of a question the answer to the question: texts with
-// commas become lists again.
+// Restore converts the answer of an older client back to the form before Fit: comma-separated texts become lists.
 func Restore(question, answer json.RawMessage, version string) json.RawMessage {
 	if !olderForms(version) {
 		return answer
@@ -114,8 +113,8 @@ func Restore(question, answer json.RawMessage, version string) json.RawMessage {
 	return o.Append(nil)
 }
 
-// chosen are the values that a text with commas names, by themselves or by what they are called. What it names else stays, so
-// that the form refuses it.
+// chosen returns the values in a comma-separated text, by value or title. Unknown entries are kept, so that form
+// validation refuses them.
 func chosen(field rawjson.Object, text string) []string {
 	list := []string{}
 	values, titles := choices(field)

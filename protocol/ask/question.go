@@ -10,21 +10,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Question is one question of a round, with its answer when there is one. As JSON it is kept between two requests.
+// Question is one question of a round and its answer, if any. It is stored as JSON between two requests.
 type Question struct {
 	Key    string          `json:"key"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
-	// Refused says why it was not asked: the client did not declare it.
+	// Refused is the reason why it was not sent: an undeclared capability.
 	Refused  string          `json:"no,omitempty"`
 	Requires json.RawMessage `json:"needs,omitempty"`
 	Answer   json.RawMessage `json:"answer,omitempty"`
 }
 
-// Open reports whether the client still has to answer it.
+// Open reports whether the client still has to answer.
 func (q *Question) Open() bool { return q.Refused == "" && q.Answer == nil }
 
-// Take takes a client's answers in, and reports whether all questions have one now.
+// Take stores the client's answers and reports whether all questions have one.
 func Take(list []Question, given rawjson.Object) (complete bool) {
 	complete = true
 	for i := range list {
@@ -37,7 +37,7 @@ func Take(list []Question, given rawjson.Object) (complete bool) {
 	return complete
 }
 
-// Requests are the questions that a client has to answer, by key.
+// Requests returns the unanswered questions by key.
 func Requests(list []Question) (requests rawjson.Object) {
 	for _, q := range list {
 		if q.Open() {
@@ -50,7 +50,7 @@ func Requests(list []Question) (requests rawjson.Object) {
 	return requests
 }
 
-// Responses reads what a client sends as inputResponses: an object of objects. Nothing is no answers.
+// Responses parses inputResponses, an object of objects. Absent means no answers.
 func Responses(raw json.RawMessage) (rawjson.Object, error) {
 	if rawjson.IsNull(raw) {
 		return nil, nil
@@ -67,7 +67,7 @@ func Responses(raw json.RawMessage) (rawjson.Object, error) {
 	return o, nil
 }
 
-// Answers are those of a round of n questions, for the plugin that asked them.
+// Answers returns the answers to a round of n questions, for its plugin.
 func Answers(list []Question, n int) ([]runtime.Answer, error) {
 	if len(list) != n {
 		return nil, errors.New("the state holds another round")

@@ -7,23 +7,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxRounds is how often one call may ask. Clients give up sooner.
+// MaxRounds is the maximum number of rounds per call. Clients give up sooner.
 const MaxRounds = 32
 
-// maxKey bounds the name that a plugin gives a question, in bytes.
+// maxKey is the maximum length of a plugin's question key, in bytes.
 const maxKey = 64
 
-// Rounds are those of one call.
+// Rounds is the question state of one call.
 type Rounds struct {
-	// Count is how many there were.
+	// Count is the number of rounds so far.
 	Count int
-	// Given are answers that came before their questions: from a client that knows the plugin's keys.
+	// Given are answers sent ahead of their questions by clients that know the plugin's keys.
 	Given rawjson.Object
 }
 
-// Next begins a round: it makes of a plugin's questions what is sent. Complete says that nothing is left to ask: all was
-// refused, or answered before it was asked. No question gets one of the keys that were used. The error is that there were
-// too many rounds.
+// Next starts a round and converts a plugin's questions for the client. complete reports whether none is left to
+// ask: all were refused or already answered. Keys in used are not reused. The error means too many rounds.
 func (r *Rounds) Next(round []runtime.Question, client Abilities, used []string) (list []Question, complete bool, err error) {
 	if r.Count >= MaxRounds {
 		return nil, false, &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("the call asks more than %d times", MaxRounds)}
@@ -52,7 +51,7 @@ func (r *Rounds) Next(round []runtime.Question, client Abilities, used []string)
 	return list, complete, nil
 }
 
-// validKey reports whether a plugin's name for a question can be shown to a client.
+// validKey reports whether a plugin's question key may be sent to a client.
 func validKey(key string) bool {
 	for _, c := range []byte(key) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

@@ -1,16 +1,15 @@
-// Package clean takes out of text what a person does not see and a terminal or a model may obey: control
-// characters, ANSI sequences, characters that turn the direction of writing, and invisible ones in which a
-// message can hide.
+// Package clean removes invisible characters from text that a terminal or a model might interpret: control
+// characters, ANSI sequences, bidirectional controls, and characters that can hide a message.
 //
 //	text, removed := clean.Text("fine\x1b[2J\u202e")  // "fine", 5
 //	raw, removed := clean.JSON(raw, nil)              // the same in every string of a JSON value
 //
-// What goes is every character that Unicode calls a format character (Cf) or default ignorable, and every control
-// character but tabs and line ends. What stays of them stays for its neighbours: joiners where writing needs them, one
-// mark of direction where the direction turns, and a variation selector after what it varies by the standard.
-// Blanks that are no spaces become spaces and line ends.
+// It removes every character that Unicode classifies as format (Cf) or default ignorable, and every control
+// character except tabs and line ends. Exceptions depend on context: joiners where the script needs them, one
+// direction mark where the direction changes, and a variation selector of a standardized variation. Unusual blanks
+// become spaces and line ends.
 //
-// The work is in proportion to the text, whatever it holds.
+// Running time is linear in the text.
 package clean
 
 import (
@@ -19,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s without what nobody sees, and how many characters that were.
+// Text returns s without invisible characters, and the number of removed characters.
 func Text(s string) (text string, removed int) {
 	if !suspect(s) {
 		return s, 0
@@ -32,7 +31,7 @@ func Text(s string) (text string, removed int) {
 	return c.out.String(), c.removed
 }
 
-// suspect reports whether s may hold anything that goes: most texts are seen to be clean here.
+// suspect reports whether s may need cleaning. Most texts take this fast path.
 func suspect[T string | []byte](s T) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
@@ -42,17 +41,17 @@ func suspect[T string | []byte](s T) bool {
 	return false
 }
 
-// cleaner goes through one text.
+// cleaner cleans one text.
 type cleaner struct {
 	s       string
 	out     strings.Builder
-	before  rune // the last character that stays, 0 before the first
-	letter  rune // the last letter that stays
-	turned  bool // a mark of direction stays behind it
-	base    rune // the last one that stays and is no mark on another
+	before  rune // last kept character, 0 before the first
+	letter  rune // last kept letter
+	turned  bool // a kept direction mark precedes
+	base    rune // last kept character that is no combining mark
 	removed int
-	end     int // where the first end of a command stands, at or behind the place that was asked for last; see command
-	steps   int // characters looked at, for the test that counts them
+	end     int // position of the first command end at or after the last search, see command
+	steps   int // visited characters, counted for a test
 }
 
 func (c *cleaner) run() {
@@ -60,7 +59,7 @@ func (c *cleaner) run() {
 	copied := 0
 	for i := 0; i < len(c.s); c.steps++ {
 		r, n := utf8.DecodeRuneInString(c.s[i:])
-		if r >= ' ' && r < 0x7f && !c.turned { // most of most texts
+		if r >= ' ' && r < 0x7f && !c.turned { // fast path
 			c.before, c.base = r, r
 			if r >= 'A' {
 				c.letter = r
@@ -87,12 +86,12 @@ func (c *cleaner) run() {
 	c.out.WriteString(c.s[copied:])
 }
 
-// plain are characters of which none goes.
+// plain reports whether r is never removed.
 func plain(r rune) bool {
 	return r >= ' ' && r < 0x7f || r >= 0x3400 && r < 0xd800
 }
 
-// keep notes a character that stays.
+// keep records a kept character.
 func (c *cleaner) keep(r rune) {
 	c.before = r
 	if !mark(r) {
@@ -106,11 +105,10 @@ func (c *cleaner) keep(r rune) {
 	}
 }
 
-// maxAhead is how many characters are looked at to find the neighbour of one.
+// maxAhead is the maximum lookahead for a neighbour, in characters.
 const maxAhead = 8
 
-// next is the first character from i on that has a place of its own: no mark and nothing that goes. It is 0 if it
-// is far.
+// next returns the first kept base character from i on, or 0 if it is not within maxAhead.
 func (c *cleaner) next(i int) rune {
 	for range maxAhead {
 		if i >= len(c.s) {
@@ -121,7 +119,7 @@ func (c *cleaner) next(i int) rune {
 		if b := blank(r); b != 0 {
 			return rune(b)
 		}
-		if unicode.IsControl(r) { // it may begin a sequence, with which characters go
+		if unicode.IsControl(r) { // it may begin a sequence that removes following characters
 			return 0
 		}
 		if plain(r) || !mark(r) && !hidden(r) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// hidden are the characters that go, unless stays finds a role for them: control characters, format characters, and those
-// that Unicode lets a program ignore which does not know them, also where none is assigned yet.
+// hidden reports whether r is removed unless stays allows it: control and format characters, and default ignorable
+// code points, including unassigned ones.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -24,21 +24,21 @@ func hidden(r rune) bool {
 	return r == 0x2065 || blank(r) != 0 || selector(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// blank is what a blank becomes that is no space: its like that everybody knows; 0 for other characters.
+// blank returns the common replacement for an unusual blank, or 0 for other characters.
 func blank(r rune) byte {
 	switch r {
 	case 0x2028, 0x2029:
 		return '\n'
-	case 0x2800: // an empty cell of braille
+	case 0x2800: // empty braille cell
 		return ' '
 	}
 	return 0
 }
 
-// mark reports whether r stands on the character before it.
+// mark reports whether r is a combining mark.
 func mark(r rune) bool { return r >= 0x300 && !plain(r) && unicode.In(r, unicode.Mn, unicode.Me) }
 
-// stays reports whether r, behind which the text goes on at i, is seen or has a role between its neighbours.
+// stays reports whether a hidden character r has a role between its neighbours. The text continues at i.
 func (c *cleaner) stays(r rune, i int) bool {
 	switch {
 	case !hidden(r):
@@ -51,18 +51,18 @@ func (c *cleaner) stays(r rune, i int) bool {
 		return c.joins(r, i)
 	case direction(r):
 		return c.turns(i)
-	case r == 0x034f: // keeps marks of Hebrew in their order
+	case r == 0x034f: // combining grapheme joiner, orders Hebrew marks
 		return mark(c.before) && c.before != r && unicode.Is(unicode.Hebrew, c.before)
 	case r == 0x180e: // Mongolian vowel separator, before a and e
 		return unicode.Is(unicode.Mongolian, c.before) && (c.next(i) == 0x1820 || c.next(i) == 0x1821)
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // a sign over the number or word behind it
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // covers the following number or word
 		next := c.next(i)
 		return unicode.IsDigit(next) || unicode.IsLetter(next) && rightToLeft(next)
 	}
 	return false
 }
 
-// The characters that join or keep from joining, and those that say a direction.
+// Joiners, non-joiners and direction marks.
 const (
 	zwnj = 0x200c
 	zwj  = 0x200d
@@ -71,8 +71,8 @@ const (
 	alm  = 0x061c
 )
 
-// joins reports whether a joiner has a role where the text goes on at i: by RFC 5892 after a virama, or, keeping letters
-// from joining that would join; and before a virama, where Bengali and Kannada have one.
+// joins reports whether a joiner has a role before the text at i. By RFC 5892 it follows a virama, or it separates
+// letters that would join. It may also precede a virama, as in Bengali and Kannada.
 func (c *cleaner) joins(r rune, i int) bool {
 	if in(viramas[:], c.before) {
 		return true
@@ -92,16 +92,16 @@ func (c *cleaner) viramaAt(i int) bool {
 	return false
 }
 
-// direction reports whether r is a mark of direction.
+// direction reports whether r is a direction mark.
 func direction(r rune) bool { return r == lrm || r == rlm || r == alm }
 
-// turns reports whether a mark of direction is the first between letters of different directions.
+// turns reports whether a direction mark is the first between letters of different directions.
 func (c *cleaner) turns(i int) bool {
 	next, ok := c.nextLetter(i)
 	return ok && !c.turned && rightToLeft(c.letter) != rightToLeft(next)
 }
 
-// nextLetter is the first letter from i on, 0 if the text ends without one; false if that is far.
+// nextLetter returns the first letter from i on, or 0 if there is none. It returns false if the search was cut off.
 func (c *cleaner) nextLetter(i int) (rune, bool) {
 	for range maxAhead {
 		if i >= len(c.s) {
@@ -120,7 +120,7 @@ func (c *cleaner) nextLetter(i int) (rune, bool) {
 	return 0, false
 }
 
-// rightToLeft reports whether r is of a block that is written from right to left.
+// rightToLeft reports whether r is in a right-to-left block.
 func rightToLeft(r rune) bool {
 	return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc ||
 		r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff
@@ -131,13 +131,13 @@ func pictograph(r rune) bool {
 	return r == 0xfe0f || r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff || r == 0x3030 || r == 0x303d
 }
 
-// selector reports whether r chooses between forms of the character before it.
+// selector reports whether r is a variation selector.
 func selector(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0x180b && r <= 0x180f && r != 0x180e || r >= 0xe0100 && r <= 0xe01ef
 }
 
-// varies reports whether a selector makes a standardized variation of the character before it. Ideographic variations are
-// none: a name may have one, and each of 240 selectors after each of its characters would be a byte that nobody sees.
+// varies reports whether a selector forms a standardized variation with the character before it. Ideographic
+// variations are excluded: 240 selectors could hide a byte after each ideograph.
 func varies(before, r rune) bool {
 	var bit int
 	switch {

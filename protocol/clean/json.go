@@ -11,21 +11,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// maxDepth bounds the walk; deeper values stay as they are, and readers refuse them.
+// maxDepth limits the walk. Deeper values are left alone, and parsers refuse them.
 const maxDepth = 512
 
-// Shape says which values in a JSON text stay as they are, by their places. A nil Shape leaves none.
+// Shape selects values in a JSON text that are not cleaned. A nil Shape selects none.
 type Shape struct {
-	Leave    bool              // this value stays, and all in it
-	Members  map[string]*Shape // of the values of an object; those of other members are cleaned
-	Elements *Shape            // of the elements of an array
+	Leave    bool              // leave this value and all its parts
+	Members  map[string]*Shape // by member of an object; other members are cleaned
+	Elements *Shape            // for the elements of an array
 }
 
-// Leave is the Shape of a value that stays as it is.
+// Leave is the Shape of a value that is not cleaned.
 var Leave = &Shape{Leave: true}
 
-// JSON cleans the strings of a valid JSON value but those that shape leaves, also the names of members. A member whose
-// name becomes that of another one, or empty, is taken out. What needs no cleaning stays as it was written.
+// JSON cleans the strings of a valid JSON value, including member names, except those selected by shape. A member
+// whose cleaned name is empty or equals another is removed. Clean parts stay byte for byte. It returns the number
+// of removed characters.
 func JSON(raw json.RawMessage, shape *Shape) (json.RawMessage, int) {
 	if !suspectJSON(raw) {
 		return raw, 0
@@ -38,7 +39,7 @@ func JSON(raw json.RawMessage, shape *Shape) (json.RawMessage, int) {
 	return w.edited(), w.removed
 }
 
-// Count returns how many characters JSON would take out.
+// Count returns the number of characters that JSON would remove.
 func Count(raw json.RawMessage) int {
 	if !suspectJSON(raw) {
 		return 0
@@ -48,7 +49,7 @@ func Count(raw json.RawMessage) int {
 	return w.removed
 }
 
-// suspectJSON is suspect for strings that are written with escapes.
+// suspectJSON is suspect for JSON text, which may have escapes.
 func suspectJSON(raw []byte) bool {
 	for i, c := range raw {
 		switch {
@@ -61,22 +62,22 @@ func suspectJSON(raw []byte) bool {
 	return false
 }
 
-// walker goes through a JSON text once, from its beginning to its end, and notes what is to be changed.
+// walker walks a JSON text once and collects edits.
 type walker struct {
 	b       []byte
 	edits   []edit
-	members []member // of all objects that are open
+	members []member // of all open objects
 	removed int
-	steps   int // bytes looked at, for the test that counts them
+	steps   int // visited bytes, counted for a test
 }
 
-// edit puts text in the place of b[start:end].
+// edit replaces b[start:end] by text.
 type edit struct {
 	start, end int
 	text       []byte
 }
 
-// member is where a member of an object stands, with the colon and without the comma.
+// member is the position of an object member, with its colon and without its comma.
 type member struct {
 	start, end int
 	key        string // cleaned
@@ -91,7 +92,7 @@ func (w *walker) space(i int) int {
 	return i
 }
 
-// value walks the value at i and returns the place behind it.
+// value walks the value at i and returns its end.
 func (w *walker) value(i int, shape *Shape, depth int) int {
 	switch {
 	case i >= len(w.b):
@@ -113,7 +114,7 @@ func (w *walker) value(i int, shape *Shape, depth int) int {
 	return w.skip(i)
 }
 
-// text returns the place behind the string at i.
+// text walks the string at i and returns its end.
 func (w *walker) text(i int) int {
 	for i++; i < len(w.b); i++ {
 		w.steps++
@@ -127,7 +128,7 @@ func (w *walker) text(i int) int {
 	return len(w.b)
 }
 
-// cleaned is the string at b[i:end] without what goes, and how much that is.
+// cleaned returns the cleaned string at b[i:end] and the number of removed characters.
 func (w *walker) cleaned(i, end int) (string, int) {
 	w.steps += end - i
 	if !suspectJSON(w.b[i:end]) {
@@ -139,12 +140,12 @@ func (w *walker) cleaned(i, end int) (string, int) {
 	}
 	text, n := Text(s)
 	if n == 0 && loneSurrogate(w.b[i:end]) {
-		n = 1 // which is U+FFFD by now
+		n = 1 // decoded as U+FFFD
 	}
 	return text, n
 }
 
-// loneSurrogate reports whether a JSON string has the escape of half a character, which strict readers refuse.
+// loneSurrogate reports whether a JSON string has an unpaired surrogate escape, which strict parsers refuse.
 func loneSurrogate(s []byte) bool {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '\\' {
@@ -153,7 +154,7 @@ func loneSurrogate(s []byte) bool {
 		first, ok := escaped(s[i:])
 		switch {
 		case !ok:
-			i++ // an escape of one letter
+			i++ // single-character escape
 		case !utf16.IsSurrogate(first):
 			i += 5
 		default:
@@ -166,7 +167,7 @@ func loneSurrogate(s []byte) bool {
 	return false
 }
 
-// escaped is the code unit of an escape \uXXXX that s begins with.
+// escaped returns the code unit of the escape \uXXXX at the start of s.
 func escaped(s []byte) (unit rune, ok bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
@@ -175,7 +176,7 @@ func escaped(s []byte) (unit rune, ok bool) {
 	return rune(n), err == nil
 }
 
-// skip returns the place behind the value at i, whatever is in it.
+// skip returns the end of the value at i.
 func (w *walker) skip(i int) int {
 	for open := 0; i < len(w.b); {
 		w.steps++
@@ -201,7 +202,7 @@ func (w *walker) skip(i int) int {
 	return len(w.b)
 }
 
-// literal returns the place behind the number or word at i.
+// literal returns the end of the number or word at i.
 func (w *walker) literal(i int) int {
 	for i++; i < len(w.b); i++ {
 		w.steps++
@@ -253,7 +254,7 @@ func (w *walker) object(i int, shape *Shape, depth int) int {
 	return min(i+1, len(w.b))
 }
 
-// key reads the name of a member and returns the place behind it.
+// key reads a member name and returns its end.
 func (w *walker) key(m *member, i int) int {
 	end := w.text(i)
 	text, n := w.cleaned(i, end)
@@ -265,7 +266,7 @@ func (w *walker) key(m *member, i int) int {
 	return end
 }
 
-// member is the Shape of the value of the member that begins with this text.
+// member returns the Shape for the value of a member, given the text from its name on.
 func (s *Shape) member(text []byte) *Shape {
 	if s == nil || len(s.Members) == 0 {
 		return nil
@@ -275,7 +276,7 @@ func (s *Shape) member(text []byte) *Shape {
 	return s.Members[key]
 }
 
-// settle takes members out whose cleaned names are empty, or those of others: they hid as these.
+// settle removes members whose cleaned names are empty or duplicates.
 func (w *walker) settle(members []member) {
 	taken := map[string]bool{"": true}
 	for _, m := range members {
@@ -284,7 +285,7 @@ func (w *walker) settle(members []member) {
 			taken[rawjson.Fold(key)] = true
 		}
 	}
-	first := true // no member before this one stays
+	first := true // no previous member is kept
 	for i, m := range members {
 		if key := rawjson.Fold(m.key); !m.changed || !taken[key] {
 			taken[key] = true
@@ -302,7 +303,7 @@ func (w *walker) settle(members []member) {
 	}
 }
 
-// edited is the text with all edits. One that lies within another is part of what went.
+// edited applies all edits. An edit within another is dropped with the removed text.
 func (w *walker) edited() json.RawMessage {
 	slices.SortStableFunc(w.edits, func(a, b edit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	out := make([]byte, 0, len(w.b))
@@ -317,7 +318,7 @@ func (w *walker) edited() json.RawMessage {
 	return append(out, w.b[copied:]...)
 }
 
-// Members takes out of the texts in some members of an object what nobody sees, and returns how many characters.
+// Members cleans the texts in the given members of an object and returns the number of removed characters.
 func Members(o *rawjson.Object, members ...string) (removed int) {
 	for _, key := range members {
 		if raw := o.Get(key); raw != nil {

@@ -2,7 +2,7 @@ package clean
 
 import "strings"
 
-// escape begins a sequence that a terminal obeys; the others are its one-character forms.
+// escape introduces a terminal sequence; the others are its one-character (C1) forms.
 const (
 	escape = 0x1b
 	csi    = 0x9b
@@ -13,7 +13,7 @@ const (
 	apc    = 0x9f
 )
 
-// sequence is how many bytes of the text at i are one ANSI sequence, which begins with r.
+// sequence returns the length in bytes of the ANSI sequence at i, which begins with r.
 func (c *cleaner) sequence(i int, r rune) int {
 	s := c.s[i:]
 	switch r {
@@ -37,7 +37,7 @@ func (c *cleaner) sequence(i int, r rune) int {
 		if len(s) > 2 && s[2] >= ' ' && s[2] <= '~' {
 			return 3
 		}
-		return 2 // what follows is text
+		return 2 // the rest is text
 	}
 	if s[1] >= '0' && s[1] <= '~' {
 		return 2
@@ -45,8 +45,8 @@ func (c *cleaner) sequence(i int, r rune) int {
 	return 1
 }
 
-// control is the length of what follows the beginning of a control sequence. All of it goes, so that nothing is looked at
-// twice.
+// control returns the length of the body of a control sequence. Incomplete sequences are removed too, so no
+// character is visited twice.
 func (c *cleaner) control(s string) int {
 	for i := range len(s) {
 		c.steps++
@@ -54,23 +54,24 @@ func (c *cleaner) control(s string) int {
 		case b >= 0x40 && b <= 0x7e:
 			return i + 1
 		case b < 0x20 || b > 0x3f:
-			return i // it is none: what follows is text
+			return i // invalid, the rest is text
 		}
 	}
 	return len(s)
 }
 
-// maxCommand bounds a command to a terminal, a window title for example: the text behind one whose end is farther stays.
+// maxCommand is the maximum length of a terminal command such as a window title. The text of a longer or
+// unterminated command is kept.
 const maxCommand = 4096
 
-// command is the length of the command at i, with its end. The place of an end is kept, since the next command may have
-// the same: the text is searched once.
+// command returns the length of the command at i with its terminator. The position of the terminator is cached, so
+// the text is searched only once.
 func (c *cleaner) command(i int) int {
 	if c.end < i {
 		c.end = i + c.ending(c.s[i:])
 	}
 	if c.end-i >= maxCommand || c.end == len(c.s) {
-		return 0 // no end: the text stays
+		return 0 // unterminated, keep the text
 	}
 	switch end := c.s[c.end:]; {
 	case end[0] == 0x07:
@@ -81,7 +82,7 @@ func (c *cleaner) command(i int) int {
 	return c.end + 2 - i // ESC \ and U+009C
 }
 
-// ending is where the first end of a command stands in s, and its length if there is none.
+// ending returns the position of the first terminator in s, or len(s).
 func (c *cleaner) ending(s string) int {
 	for i := 0; i < len(s); i++ {
 		c.steps++

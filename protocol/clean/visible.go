@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible is text on one line, in which what cannot be seen is written as an escape: for logs, terminals and
-// errors that repeat what others wrote.
+// Visible returns text on one line with invisible characters escaped, for logs, terminals and errors that quote
+// foreign text.
 func Visible(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, unseen) {
 		return s
@@ -27,13 +27,13 @@ func Visible(s string) string {
 	return out.String()
 }
 
-// unseen are the characters that are no letters, signs or plain spaces, and those which count as such and leave a blank
-// or nothing: fillers, an empty braille cell, and selectors but the one that makes an emoji of a sign.
+// unseen reports whether r needs an escape: non-printable characters, and printable ones without ink such as
+// fillers, the empty braille cell, and variation selectors except U+FE0F.
 func unseen(r rune) bool {
 	return !unicode.IsPrint(r) || hidden(r) && r != 0xfe0f
 }
 
-// Cut shortens text to n bytes, at a character, and marks that it did.
+// Cut shortens text to at most n bytes at a character boundary and appends "…".
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Keys of a _meta that the modern era defines: of a request, and the last of a result.
+// Keys in _meta defined by the modern era: of a request, and the last one of a result.
 const (
 	MetaVersion      = "io.modelcontextprotocol/protocolVersion"
 	MetaCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -17,19 +17,19 @@ const (
 	MetaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// Envelope is what a request's params._meta says about the request itself, in the client's own bytes; nil is what it
-// does not say. All but Token are of the modern era.
+// Envelope holds the members of params._meta about the request itself, as raw bytes; nil means absent. All except
+// Token are of the modern era.
 type Envelope struct {
 	Modern       bool
-	Capabilities json.RawMessage // what the client can be asked
-	LogLevel     json.RawMessage // the least level of messages that it wants
+	Capabilities json.RawMessage // ClientCapabilities
+	LogLevel     json.RawMessage // lowest requested log level
 	Token        json.RawMessage // progressToken
 
 	version    json.RawMessage
 	clientInfo json.RawMessage
 }
 
-// Read goes over params._meta once. It checks nothing.
+// Read scans params._meta once. It validates nothing.
 func Read(params json.RawMessage) (e Envelope) {
 	s := rawjson.ScanObject(rawjson.Get(params, "_meta"))
 	for s.Next() {
@@ -50,10 +50,10 @@ func Read(params json.RawMessage) (e Envelope) {
 	return e
 }
 
-// Client is what the client says about itself; nil if it says nothing.
+// Client returns the client's self-description, or nil.
 func (e *Envelope) Client() json.RawMessage { return e.clientInfo }
 
-// first keeps the first of equal keys, as every other reader here does.
+// first keeps the first of duplicate keys, like all other readers of this program.
 func first(old, v json.RawMessage) json.RawMessage {
 	if old != nil {
 		return old
@@ -61,9 +61,9 @@ func first(old, v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// CheckModern holds a modern request to what the era requires of its _meta.
+// CheckModern validates the _meta of a modern request.
 func (e *Envelope) CheckModern() *jsonrpc.Error {
-	if string(e.version) != `"`+V20260728+`"` { // which is how all clients write it
+	if string(e.version) != `"`+V20260728+`"` { // fast path for the usual spelling
 		if s, ok := rawjson.String(e.version); !ok {
 			return jsonrpc.InvalidParams("params._meta[%q] must be a string", MetaVersion)
 		} else if s != V20260728 {

@@ -10,34 +10,34 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Form is the form of the results of one server.
+// Form formats the results of one server.
 type Form struct {
-	// Info is the server's own description: its name and version.
+	// Info is the server's name and version.
 	Info json.RawMessage
-	// Meta is the _meta of a modern result that has none of its own: it says Info.
+	// Meta is the default _meta of a modern result. It contains Info.
 	Meta json.RawMessage
 }
 
-// NewForm returns the form for a server that describes itself so.
+// NewForm returns the Form of a server with this description.
 func NewForm(info json.RawMessage) Form {
 	return Form{Info: info, Meta: rawjson.Object{{Key: MetaServerInfo, Value: info}}.Append(nil)}
 }
 
 const (
-	// envelopeSize is room for what stands around an id and a result in a response.
+	// envelopeSize is the space for a response without id and result, in bytes.
 	envelopeSize = 48
-	// eraSize is room for the members of the modern era but for _meta.
+	// eraSize is the space for the modern members without _meta, in bytes.
 	eraSize = 80
 )
 
-// Prepared makes a response of a result that is ready, with one allocation.
+// Prepared builds a response from a complete result, with one allocation.
 func Prepared(id, result json.RawMessage) []byte {
 	return jsonrpc.AppendResult(make([]byte, 0, len(id)+len(result)+envelopeSize), id, result)
 }
 
-// Response makes a response of a result object, on one line, with one allocation. The members that belong to an era are
-// set here: none of them in the legacy era. A cached one is of a kind for which the modern era asks how long it may be
-// kept, and by whom: its ttlMs may say how long, but not that others may see it.
+// Response builds a one-line response from a result object, with one allocation. It sets the members of the modern
+// era, and removes them in the legacy era. cached marks results that require caching members in the modern era. The
+// plugin's ttlMs may set their lifetime, but never share them between callers.
 func (f *Form) Response(id json.RawMessage, o rawjson.Object, modern, cached bool) []byte {
 	ttl := o.Get("ttlMs")
 	for _, key := range [...]string{"resultType", "ttlMs", "cacheScope"} {
@@ -63,7 +63,7 @@ func (f *Form) Response(id json.RawMessage, o rawjson.Object, modern, cached boo
 	return rawjson.OneLine(append(body, '}'))
 }
 
-// appendModern adds the members of the modern era to the object that body ends with.
+// appendModern adds the modern members to the object at the end of body.
 func (f *Form) appendModern(body []byte, meta, cached bool, ttl json.RawMessage) []byte {
 	body = body[:len(body)-1]
 	if body[len(body)-1] != '{' {
@@ -82,12 +82,10 @@ func (f *Form) appendModern(body []byte, meta, cached bool, ttl json.RawMessage)
 	return append(body, '}')
 }
 
-// maxTTLDigits bounds how long a plugin may have its answer kept: nine digits of milliseconds are
-// eleven days.
+// maxTTLDigits limits a plugin's ttlMs. Nine digits of milliseconds are eleven days.
 const maxTTLDigits = 9
 
-// freshFor is a plugin's own word on how long its answer may be kept, in milliseconds; 0 if it has
-// none that counts.
+// freshFor returns a plugin's ttlMs if it is valid, else 0.
 func freshFor(ttl json.RawMessage) json.RawMessage {
 	if rawjson.IsInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
 		return ttl
@@ -95,8 +93,8 @@ func freshFor(ttl json.RawMessage) json.RawMessage {
 	return json.RawMessage("0")
 }
 
-// Cacheable says in a modern result of the host's own how long it may be kept, and that it is for one caller alone: what
-// is listed may depend on who asks.
+// Cacheable sets the caching members of a modern host result. The scope is always the single caller, as lists may
+// depend on the caller.
 func Cacheable(o *rawjson.Object, ttl time.Duration) {
 	o.Set("ttlMs", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
 	o.Set("cacheScope", json.RawMessage(`"private"`))

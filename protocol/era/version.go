@@ -7,22 +7,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// The protocol versions, newest first. They compare as strings.
+// Supported protocol versions, newest first. They compare as strings.
 const (
-	V20260728 = "2026-07-28" // the modern one
+	V20260728 = "2026-07-28" // modern
 	V20251125 = "2025-11-25"
 	V20250618 = "2025-06-18"
 	V20250326 = "2025-03-26"
 	V20241105 = "2024-11-05"
 )
 
-// Versions returns every protocol version that is served, newest first.
+// Versions returns all supported protocol versions, newest first.
 func Versions() []string { return append([]string{V20260728}, legacy()...) }
 
 func legacy() []string { return []string{V20251125, V20250618, V20250326, V20241105} }
 
-// Negotiate answers the version that a legacy client asked for in initialize: the same if we speak
-// it, else the newest of that era.
+// Negotiate returns the version for a legacy initialize: the requested one if supported, else the newest legacy
+// version.
 func Negotiate(requested string) string {
 	if slices.Contains(legacy(), requested) {
 		return requested
@@ -30,8 +30,8 @@ func Negotiate(requested string) string {
 	return V20251125
 }
 
-// IsModern reports whether a request is of the modern era: its params._meta names a protocol
-// version, whichever that is.
+// IsModern reports whether a request is of the modern era: its params._meta has a protocol version, even an
+// unsupported one.
 func IsModern(m *jsonrpc.Message) bool {
 	return rawjson.Get(m.Params, "_meta", MetaVersion) != nil
 }

@@ -1,10 +1,10 @@
-// Package failure is why a call of a plugin gave no answer, as it is told to those who have to know.
+// Package failure describes why a plugin call failed, for the model, for programs and for the operator.
 //
-//	the model       one sentence, what the gate refused, and the line that would allow it     Text, Hints.Block
-//	a program       its kind, and whether and when to try again, in _meta under Meta           Failure.Data
-//	the operator    everything: the guest's stack, its standard error, the cause               Failure.Log
+//	the model       one sentence, the denied effect, and the line that would allow it     Text, Hints.Block
+//	a program       kind, retryable and retry delay, in _meta under Meta                   Failure.Data
+//	the operator    everything: guest stack, standard error, cause                         Failure.Log
 //
-// What only the operator may see is in the log alone: the call's id, which all three have, leads there.
+// Operator details are only in the log. All three share the call id.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package failure

@@ -14,22 +14,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Meta is the _meta key that tells programs why a call failed.
+// Meta is the _meta key of the machine-readable cause of a failed call.
 const Meta = "dev.sallyport/error"
 
-// Failure is why a plugin's call gave no answer.
+// Failure is the reason why a plugin call failed.
 type Failure struct {
 	Kind         runtime.Kind
 	Text         string // one sentence, lower case, no full stop
-	RetryAfterMs int64  // 0 is not known
-	Busy         bool   // the call has not begun for want of room
+	RetryAfterMs int64  // 0 means unknown
+	Busy         bool   // not started, as there was no capacity
 	Cause        error
 
 	code  uint32
 	stack string
 }
 
-// Of is the failure that an error of a call is; nil if it is our own mistake.
+// Of returns the Failure of a call's error, or nil for an internal host error.
 func Of(err error) *Failure {
 	var (
 		end   *runtime.EndError
@@ -56,7 +56,7 @@ func Of(err error) *Failure {
 	return nil
 }
 
-// Busy is how long it probably takes until there is room for a call that has not begun for want of it; 0 for every other end.
+// Busy returns the expected delay until there is capacity, for a call not started without it, else 0.
 func Busy(err error) time.Duration {
 	var busy *runtime.BusyError
 	if !errors.As(err, &busy) {
@@ -65,17 +65,17 @@ func Busy(err error) time.Duration {
 	return max(busy.After, time.Millisecond)
 }
 
-// retryable reports whether the same request may succeed later, unchanged.
+// retryable reports whether the unchanged request may succeed later.
 func (f *Failure) retryable() bool {
 	switch f.Kind {
 	case runtime.KindUnavailable, runtime.KindTimeout, runtime.KindDeadline, runtime.KindConflict,
-		runtime.KindLimit, runtime.KindCancelled: // cancelled by us: the plugin was replaced
+		runtime.KindLimit, runtime.KindCancelled: // cancelled by the host when the plugin was replaced
 		return true
 	}
 	return f.RetryAfterMs > 0
 }
 
-// Data is the machine's half of a failure. call may be "".
+// Data returns the machine-readable part of a failure. call may be "".
 func (f *Failure) Data(call string) json.RawMessage {
 	o := rawjson.Object{
 		{Key: "kind", Value: rawjson.AppendString(nil, string(f.Kind))},
@@ -90,7 +90,7 @@ func (f *Failure) Data(call string) json.RawMessage {
 	return o.Append(nil)
 }
 
-// Log keeps what a client must not see, behind what it was. Empty values are left out.
+// Log logs the details hidden from clients. Empty values are omitted.
 func (f *Failure) Log(log *slog.Logger, about ...any) {
 	about = append(about, "kind", string(f.Kind), "error", f.Cause)
 	if err := Cause(f.Cause); err != nil {
@@ -108,12 +108,13 @@ func (f *Failure) Log(log *slog.Logger, about ...any) {
 	log.Log(context.Background(), f.level(), "call failed", about...)
 }
 
-// broke reports whether the guest's stack is where something went wrong, and not where its call just was.
+// broke reports whether the guest's stack shows the point of failure, and not just the current position of the
+// call.
 func (f *Failure) broke() bool {
 	return f.Kind != runtime.KindDeadline && f.Kind != runtime.KindCancelled
 }
 
-// level is how loud the log is about it: wrong arguments are a model's everyday.
+// level is the log level of the failure. Invalid arguments are routine.
 func (f *Failure) level() slog.Level {
 	if f.Kind == runtime.KindInvalid {
 		return slog.LevelInfo
@@ -121,8 +122,7 @@ func (f *Failure) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// Cause is what a call's end does not say itself, since it may be more than a client should know; nil if there is
-// nothing.
+// Cause returns the internal cause of a failed call, which clients must not see, or nil.
 func Cause(err error) error {
 	var end *runtime.EndError
 	if errors.As(err, &end) {
@@ -131,10 +131,9 @@ func Cause(err error) error {
 	return nil
 }
 
-// GuestCode keeps the codes that a plugin may use in errors of its own: invalid params, internal error and its own,
-// which are outside of what JSON-RPC and MCP reserve. The other standard codes are about the
-// message, which is not a plugin's business: HTTP shows them as a failed request, and clients of
-// two eras take that for an old server.
+// GuestCode maps the code of a plugin's JSON-RPC error. It keeps invalid params, internal error, and all codes
+// outside the ranges reserved by JSON-RPC and MCP. Other standard codes concern the message: HTTP reports them as a
+// failed request, which dual-era clients mistake for an old server.
 func GuestCode(code int) int {
 	const reservedLow, reservedHigh = -32768, -32000
 	if code < reservedLow || code > reservedHigh || code == jsonrpc.CodeInvalidParams {

@@ -11,29 +11,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Hints are what the gate told during a call, for the text of one that fails. They are not safe for concurrent use.
+// Hints collect the gate's reports during a call, for the text of a failed call. They are not safe for concurrent
+// use.
 type Hints struct {
-	denial  *runtime.AskError // the first effect that the gate refused
-	denials int               // how many there were
-	denied  *runtime.AskError // the last
-	later   int64             // milliseconds until something that failed may be tried again; 0 is not known
+	denial  *runtime.AskError // first denied effect
+	denials int               // number of denials, without repetitions
+	denied  *runtime.AskError // last denied effect
+	later   int64             // delay before a retry, in ms; 0 means unknown
 }
 
-// Denied takes in that an effect was refused.
+// Denied records a denied effect.
 func (h *Hints) Denied(e *runtime.AskError) {
 	if h.denial == nil {
-		h.denial = e // what a guest tries next, it tries for want of this
+		h.denial = e // later denials usually follow from the first
 	}
-	if h.denied == nil || h.denied.Message != e.Message { // it tries again
+	if h.denied == nil || h.denied.Message != e.Message { // not a retry
 		h.denials++
 	}
 	h.denied = e
 }
 
-// RetryAfter takes in when something that failed may be tried again, in milliseconds.
+// RetryAfter records the delay before a failed operation may be retried, in ms.
 func (h *Hints) RetryAfter(ms int64) { h.later = max(h.later, ms) }
 
-// Learn takes from a failed call what it was refused, unless the gate has told before.
+// Learn records the denials in the error of a call, unless the gate has already reported some.
 func (h *Hints) Learn(err error) {
 	if h.denial != nil {
 		return
@@ -51,15 +52,15 @@ func (h *Hints) Learn(err error) {
 	}
 }
 
-// Complete adds to a failure when to try again, where that is for the same reason.
+// Complete sets the retry delay of a failure if it has the same cause.
 func (h *Hints) Complete(f *Failure) {
 	if f.RetryAfterMs == 0 && f.Kind != runtime.KindInvalid && f.Kind != runtime.KindDenied {
 		f.RetryAfterMs = h.later
 	}
 }
 
-// Own is what the host knows about a failure that the tool itself tells: that it was refused something, or that a
-// server asked to be left alone for a while; nil if it knows nothing.
+// Own returns the host's knowledge about a failure reported by the tool: a denied effect, or a retry delay of a
+// server. It is nil if there is none.
 func (h *Hints) Own() *Failure {
 	switch {
 	case h.denial != nil:
@@ -70,7 +71,7 @@ func (h *Hints) Own() *Failure {
 	return nil
 }
 
-// Behind is a text with what would allow what was refused, for an error, which has no content beside it.
+// Behind appends the hint of the denial to an error text, which has no content blocks for it.
 func (h *Hints) Behind(text string) string {
 	if h.denial == nil || h.denial.Hint == "" {
 		return text
@@ -78,8 +79,8 @@ func (h *Hints) Behind(text string) string {
 	return text + "; " + toDo(h.denial.Hint)
 }
 
-// Block is a text block that says what the gate refused during the call and what would allow it, in three lines at
-// most; nil if there is nothing to add to what was said. A sentence that was said is not said again.
+// Block returns a text block of at most three lines with the denied effect and the grant it needs, or nil if said
+// contains it already. Sentences in said are not repeated.
 func (h *Hints) Block(said string) json.RawMessage {
 	if h.denial == nil {
 		return nil
@@ -100,7 +101,7 @@ func (h *Hints) Block(said string) json.RawMessage {
 	return answer.Text(strings.Join(lines, "\n"))
 }
 
-// toDo is a hint with its purpose: an answer to a form allows nothing.
+// toDo adds the purpose to a hint. Answering a form grants nothing.
 func toDo(hint string) string {
 	if strings.HasPrefix(hint, "sallyport answer ") {
 		return "to answer it, with its fields as FIELD=VALUE behind: " + firstLine(hint)

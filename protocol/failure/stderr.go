@@ -9,14 +9,13 @@ import (
 )
 
 const (
-	// maxWords bounds, in bytes, what of a guest's standard error comes with a failure; all of it is
-	// in the log.
+	// maxWords is the maximum size of a guest's standard error in a failure, in bytes. The log has all of it.
 	maxWords = 1 << 10
-	// maxWordLines bounds it in lines: an error is said in a few.
+	// maxWordLines is the maximum number of its lines.
 	maxWordLines = 8
 )
 
-// stderr is the end of what a guest wrote to its standard error before its call failed.
+// stderr returns the end of a guest's standard error before its call failed.
 func stderr(err error) string {
 	var f *catalogue.Failure
 	if errors.As(err, &f) {
@@ -25,8 +24,8 @@ func stderr(err error) string {
 	return ""
 }
 
-// LastWords are the last lines that a guest wrote to its standard error before its call failed. A stack is left out: it
-// tells a client nothing but where the guest's parts lie.
+// LastWords returns the last lines of a guest's standard error before its call failed, without stack traces, which
+// only reveal guest internals to a client.
 func LastWords(err error) string {
 	text, _ := clean.Text(withoutStack(stderr(err)))
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -37,13 +36,13 @@ func LastWords(err error) string {
 	return said
 }
 
-// withoutStack cuts text where Go's stacks begin. What is kept of a long one may begin in its midst: there
-// each second line is a place in the source.
+// withoutStack cuts text at the first Go stack trace. A truncated text may begin within one; then every second line
+// is a source position.
 func withoutStack(text string) string {
 	if i := strings.Index("\n"+text, "\ngoroutine "); i >= 0 {
 		text = text[:i]
 	}
-	end, before := 0, 0 // where this line and the one before it begin
+	end, before := 0, 0 // start of this line and of the previous one
 	for line := range strings.Lines(text) {
 		if place, ok := strings.CutPrefix(line, "\t"); ok && strings.Contains(place, ".go:") {
 			return text[:before]

@@ -1,8 +1,8 @@
-// Package greeting is what the server says of itself when a client comes: the answers to initialize and server/discover.
+// Package greeting builds the answers to initialize and server/discover.
 //
-// All lists are always offered, even when they are empty: plugins come and go while a client is there.
+// All lists are always declared, even if empty, as plugins may be added and removed during a session.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package greeting
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// The extensions of the modern era that this host has, beside that of package apps.
+// Extensions of the modern era supported by this host, in addition to package apps.
 const (
-	Tasks  = "io.modelcontextprotocol/tasks"  // calls that go on after their answer
-	Skills = "io.modelcontextprotocol/skills" // texts that teach a model, with the files they speak of
+	Tasks  = "io.modelcontextprotocol/tasks"  // calls that outlive their response
+	Skills = "io.modelcontextprotocol/skills" // instructions for a model, with their files
 )
 
-// Info is a description of a server: its name and version.
+// Info returns the description of a server: its name and version.
 func Info(name, version string) json.RawMessage {
 	return rawjson.Object{
 		{Key: "name", Value: rawjson.AppendString(nil, name)},
@@ -29,15 +29,15 @@ func Info(name, version string) json.RawMessage {
 	}.Append(nil)
 }
 
-// Server is what a server says of itself.
+// Server is the self-description of a server.
 type Server struct {
 	Form         era.Form
 	Instructions string        // guidance for the model; "" leaves it out
-	TTL          time.Duration // how long modern clients may keep the answer to server/discover
+	TTL          time.Duration // how long modern clients may cache the answer to server/discover
 }
 
-// Initialize is the answer to initialize of a session of that version. tells is whether it can hear of changes, and
-// tasks what it can do with tasks, where it knows them.
+// Initialize returns the answer to initialize for a version. tells reports whether the session can receive change
+// notifications. tasks is its tasks capability, nil if it has none.
 func (s *Server) Initialize(version string, tells bool, tasks json.RawMessage) json.RawMessage {
 	can := capabilities(tells)
 	if version == era.V20251125 {
@@ -52,8 +52,8 @@ func (s *Server) Initialize(version string, tells bool, tasks json.RawMessage) j
 	return o.Append(nil)
 }
 
-// Discover is the answer to server/discover, of a server that has skills, and tools with pages, or not. The modern era
-// hears of changes by subscriptions/listen.
+// Discover returns the answer to server/discover. skills and pages report whether the server has skills and tools
+// with pages. Changes are sent by subscriptions/listen.
 func (s *Server) Discover(skills, pages bool) json.RawMessage {
 	extensions := rawjson.Object{{Key: Tasks, Value: json.RawMessage("{}")}}
 	if skills {
@@ -75,14 +75,14 @@ func (s *Server) Discover(skills, pages bool) json.RawMessage {
 	return o.Append(nil)
 }
 
-// instruct adds the instructions, if there are any.
+// instruct adds the instructions, if any.
 func (s *Server) instruct(o *rawjson.Object) {
 	if s.Instructions != "" {
 		o.Set("instructions", rawjson.AppendString(nil, s.Instructions))
 	}
 }
 
-// capabilities are those of both eras.
+// capabilities returns the capabilities common to both eras.
 func capabilities(tells bool) rawjson.Object {
 	empty, told := json.RawMessage("{}"), strconv.FormatBool(tells)
 	list := json.RawMessage(`{"listChanged":` + told + `}`)

@@ -1,10 +1,10 @@
-// Package icon knows which icons a client may be told to load: a picture that comes along, or, in a definition, which does
-// not change from call to call, one from the web that nobody can read or change on its way.
+// Package icon decides which icons a client may be told to load: inline images, and in definitions also https URLs.
+// Definitions are the same for each call, so their URLs cannot leak call data.
 //
 //	kept, removed := icon.Keep([]byte(`[{"src":"https://example.com/i.png"},{"src":"file:///etc/passwd"}]`), icon.Safe)
 //	// → [{"src":"https://example.com/i.png"}], 1
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package icon
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Most bounds the icons of one entry; sizes and themes make a handful.
+// Most is the maximum number of icons per entry. Sizes and themes need only a handful.
 const Most = 16
 
-// Keep returns the icons of a list that a client may load, and how many others there were. It is nil if none is left,
-// or what there was is no list, or too long a one.
+// Keep returns the icons that may allows, and the number of removed icons. kept is nil if none is left, or if raw
+// is not a list or exceeds Most.
 func Keep(raw json.RawMessage, may func(src string) bool) (kept json.RawMessage, removed int) {
 	all, err := rawjson.Elements(raw)
 	if err != nil {
@@ -48,13 +48,13 @@ func Keep(raw json.RawMessage, may func(src string) bool) (kept json.RawMessage,
 	return append(out, ']'), removed
 }
 
-// Inside reports whether an icon comes along, as an image in data: a client that shows it tells nobody.
+// Inside reports whether an icon is an inline image (data:), so that displaying it contacts no server.
 func Inside(src string) bool {
 	scheme, _, _ := strings.Cut(src, ":")
 	return Safe(src) && strings.EqualFold(scheme, "data")
 }
 
-// Safe reports whether a client may load an icon of a definition from there.
+// Safe reports whether a client may load an icon of a definition from src.
 func Safe(src string) bool {
 	scheme, rest, ok := strings.Cut(src, ":")
 	if !ok {

@@ -9,39 +9,39 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Error codes of JSON-RPC 2.0 (§5.1) and of MCP, which holds −32020 to −32099.
+// Error codes of JSON-RPC 2.0 (§5.1) and of MCP, which reserves −32020 to −32099.
 const (
-	CodeParse              = -32700 // the text is not JSON
-	CodeInvalidRequest     = -32600 // it is JSON, but no message
-	CodeMethodNotFound     = -32601 // nobody answers this method
-	CodeInvalidParams      = -32602 // the method does not take these params
-	CodeInternal           = -32603 // our fault
+	CodeParse              = -32700 // not JSON
+	CodeInvalidRequest     = -32600 // JSON, but not a message
+	CodeMethodNotFound     = -32601 // unknown method
+	CodeInvalidParams      = -32602 // params not valid for the method
+	CodeInternal           = -32603 // host error
 	CodeHeaderMismatch     = -32020 // an HTTP header contradicts the body
-	CodeMissingCapability  = -32021 // the client did not declare what the answer needs
-	CodeUnsupportedVersion = -32022 // a protocol version that is not served
+	CodeMissingCapability  = -32021 // the client did not declare a required capability
+	CodeUnsupportedVersion = -32022 // unsupported protocol version
 )
 
-// Error is the error member of a response. As a Go error it is its message.
+// Error is the error member of a response. It implements error.
 type Error struct {
 	Code    int
 	Message string
 	Data    json.RawMessage // nil means absent
-	Extra   rawjson.Object  // members that JSON-RPC does not know
-	Foreign bool            // the answer of the one who was asked, which a server passes on; it is not on the wire
+	Extra   rawjson.Object  // unknown members
+	Foreign bool            // produced by the callee and passed on; not encoded
 }
 
-// Error is the message and the code.
+// Error returns the message and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// InvalidParams is the error for params that a method does not take.
+// InvalidParams returns an error for invalid params.
 func InvalidParams(format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// maxClip is how much of a client's own text an error repeats, in bytes.
+// maxClip is the maximum length of client text quoted in an error, in bytes.
 const maxClip = 200
 
-// Clip bounds a text that goes back to where it came from.
+// Clip shortens text that is quoted in an answer to its sender.
 func Clip(s string) string { return clean.Cut(s, maxClip) }
 
 // Append appends the error as a JSON object.
@@ -55,7 +55,7 @@ func (e *Error) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// parseError reads the error member of a response. The second result says what is wrong.
+// parseError parses the error member of a response. The second result is the problem, "" if there is none.
 func parseError(raw json.RawMessage) (*Error, string) {
 	o, err := rawjson.ParseObject(raw)
 	if err != nil {

@@ -6,30 +6,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Message is one request, notification or response. Raw members are exactly the bytes of the
-// document, without white space around them; nil means absent.
+// Message is one request, notification or response. Raw members are the exact bytes of the document without
+// surrounding white space; nil means absent.
 type Message struct {
 	ID     json.RawMessage // a string or an integer, verbatim
 	Method string          // "" in a response
 	Params json.RawMessage // an object or an array
-	Result json.RawMessage // any value, null too
+	Result json.RawMessage // any value, including null
 	Error  *Error
-	Extra  rawjson.Object // members that JSON-RPC does not know, in document order
+	Extra  rawjson.Object // unknown members in document order
 }
 
-// IsRequest reports whether the sender waits for an answer.
+// IsRequest reports whether the sender expects a response.
 func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
-// IsNotification reports whether the message has a method and wants no answer.
+// IsNotification reports whether the message has a method and no id.
 func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
 
-// IsResponse reports whether the message answers something we sent.
+// IsResponse reports whether the message is a response to one of our requests.
 func (m *Message) IsResponse() bool {
 	return m.Method == "" && (m.Result != nil || m.Error != nil)
 }
 
-// Append appends the message as one JSON object. Raw members are written as they are: if a
-// payload has line ends between its tokens, so has the output.
+// Append appends the message as one JSON object. Raw members are copied verbatim, with any line ends between their
+// tokens.
 func (m *Message) Append(dst []byte) []byte {
 	dst = append(dst, start...)
 	dst = appendRaw(dst, "id", m.ID)
@@ -79,8 +79,8 @@ func AppendResult(dst []byte, id, result json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// AppendError appends the error response to the request id. A nil id, of a request whose id
-// could not be read, is written as null (JSON-RPC 2.0 §5).
+// AppendError appends the error response to the request id. A nil id, of a request whose id could not be read, is
+// written as null (JSON-RPC 2.0 §5).
 func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -92,7 +92,8 @@ func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	return append(dst, '}')
 }
 
-// AppendRefusal appends an error that answers no message: it has no id, where null would stand for one that could not be read.
+// AppendRefusal appends an error that is no response to a message. It has no id, as null would mean an unreadable
+// one.
 func AppendRefusal(dst []byte, e *Error) []byte {
 	dst = append(append(dst, start...), `,"error":`...)
 	return append(e.Append(dst), '}')
@@ -104,7 +105,7 @@ func AppendNotification(dst []byte, method string, params json.RawMessage) []byt
 	return m.Append(dst)
 }
 
-// Notification is a notification on one line. Nil params are left out.
+// Notification returns a notification on one line. Nil params are left out.
 func Notification(method string, params rawjson.Object) []byte {
 	if params == nil {
 		return AppendNotification(nil, method, nil)

@@ -7,17 +7,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// maxExtra is how many members that JSON-RPC does not know an envelope may have. None are
-// defined anywhere; the bound keeps a hostile envelope from growing into a large index.
+// maxExtra is the maximum number of unknown envelope members. None are defined; the limit keeps a hostile envelope
+// from growing a large index.
 const maxExtra = 64
 
-// maxBatch is how many messages a batch may hold. A client batches a handful; the bound keeps a
-// 16 MiB line of "[1,1,1…" from growing into hundreds of megabytes.
+// maxBatch is the maximum number of messages per batch. Clients batch a handful; the limit keeps a 16 MiB line of
+// "[1,1,1…" from growing to hundreds of megabytes.
 const maxBatch = 1024
 
-// Parse reads one message. The error is an *Error: CodeParse if data is not JSON (invalid UTF-8
-// and too deep nesting count as that), else CodeInvalidRequest, and then the Message carries
-// the ID if there was a proper one. Everything in the Message is a view into data.
+// Parse parses one message into views of data. The error is an *Error: CodeParse if data is not JSON, which
+// includes invalid UTF-8 and excessive nesting, else CodeInvalidRequest; then the Message has the ID if a valid one
+// was found.
 func Parse(data []byte) (Message, error) {
 	p := parser{scan: rawjson.ScanObject(data)}
 	for p.scan.Next() {
@@ -33,7 +33,7 @@ func Parse(data []byte) (Message, error) {
 	return p.Message, nil
 }
 
-// syntaxError tells text that is no JSON from JSON that is no object.
+// syntaxError distinguishes invalid JSON from JSON that is not an object.
 func syntaxError(data []byte, err error) *Error {
 	if valid := rawjson.Valid(data); valid != nil {
 		return &Error{Code: CodeParse, Message: fmt.Sprintf("parse error: %v", valid)}
@@ -45,16 +45,16 @@ func invalid(why string) *Error {
 	return &Error{Code: CodeInvalidRequest, Message: "invalid request: " + why}
 }
 
-// parser collects the members of an envelope. What is wrong with one does not end the walk: the
-// rest may hold the id, or an error in the JSON.
+// parser collects the members of an envelope. An invalid member does not end the scan, as the rest may hold the id
+// or a syntax error.
 type parser struct {
 	Message
 	scan  rawjson.Scanner
 	seen  field
-	wrong string // the first complaint
+	wrong string // first problem
 }
 
-// field is a set of the members that JSON-RPC knows.
+// field is a set of the members defined by JSON-RPC.
 type field uint8
 
 const (
@@ -72,7 +72,7 @@ func (p *parser) complain(why string) {
 	}
 }
 
-// member takes in the member that the scanner stands on.
+// member processes the member at the scanner.
 func (p *parser) member() {
 	f := p.field()
 	if f == 0 {
@@ -103,7 +103,7 @@ func (p *parser) member() {
 	}
 }
 
-// field tells which member the scanner stands on; 0 is an unknown one.
+// field returns the field of the member at the scanner, or 0 for an unknown one.
 func (p *parser) field() field {
 	switch string(p.scan.Key) {
 	case "jsonrpc":
@@ -122,7 +122,7 @@ func (p *parser) field() field {
 	return p.escapedField()
 }
 
-// escapedField is field for a key that may have been written with escapes.
+// escapedField is field for a key that may contain escapes.
 func (p *parser) escapedField() field {
 	for i, name := range [...]string{"jsonrpc", "id", "method", "params", "result", "error"} {
 		if p.scan.KeyIs(name) {
@@ -132,7 +132,7 @@ func (p *parser) escapedField() field {
 	return 0
 }
 
-// repeated complains about a second member. Of two ids neither can be answered to.
+// repeated records a duplicate member. With two ids, neither can be used in a response.
 func (p *parser) repeated(f field) {
 	p.complain("duplicate member " + p.scan.KeyString())
 	if f == fieldID {
@@ -162,7 +162,7 @@ func (p *parser) version(v json.RawMessage) {
 	}
 }
 
-// id keeps a string or an integer. A null is kept out, and check decides whether it is allowed.
+// id stores a string or an integer id. A null is not stored; check decides whether it is allowed.
 func (p *parser) id(v json.RawMessage) {
 	switch c := v[0]; {
 	case c == '"', isInteger(v):
@@ -201,7 +201,7 @@ func (p *parser) error(v json.RawMessage) {
 	p.Error = e
 }
 
-// check looks at how the members go together.
+// check validates the combination of members.
 func (p *parser) check() {
 	const answer = fieldResult | fieldError
 	if p.seen&fieldVersion == 0 {
@@ -224,8 +224,8 @@ func (p *parser) check() {
 	}
 }
 
-// checkID wants an id, unless the member named by optional is absent. Only an error response
-// may do with a null: it answers something whose id its sender could not read.
+// checkID requires an id unless the optional member is absent. Only an error response may have a null id, for a
+// request whose id was unreadable.
 func (p *parser) checkID(optional field) {
 	if p.ID == nil && (optional == 0 || p.seen&optional != 0) {
 		p.complain("id must be a string or an integer")
@@ -244,9 +244,8 @@ func IsBatch(data []byte) bool {
 	return false
 }
 
-// SplitBatch splits a batch into its messages, not looking into them. The error is an *Error:
-// CodeParse if data is not JSON, CodeInvalidRequest if it is no array, an empty one, or one of
-// more than 1024 messages.
+// SplitBatch splits a batch into messages without parsing them. The error is an *Error: CodeParse if data is not
+// JSON, CodeInvalidRequest if it is not an array, is empty or has more than 1024 messages.
 func SplitBatch(data []byte) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	s := rawjson.ScanArray(data)

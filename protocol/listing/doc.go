@@ -6,5 +6,5 @@
 // A View never changes. The first request after a change of the catalogue waits for a new one; all others take what
 // is there.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package listing

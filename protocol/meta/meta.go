@@ -6,7 +6,7 @@
 //
 // Everything else stays as it was written, byte for byte.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package meta
 
 import (

@@ -11,7 +11,7 @@
 //
 // The record of a key is in a store, so that processes which share it agree.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package once
 
 import (

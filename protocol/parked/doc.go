@@ -7,5 +7,5 @@
 //
 // To the call its client is whichever request is the newest. A call that nobody comes back to ends.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package parked

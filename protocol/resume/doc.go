@@ -7,5 +7,5 @@
 // the same principal with the same request, until it expires. Each is used once; whoever brings it again, since the
 // answer was lost on its way, is answered the same.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package resume

@@ -10,7 +10,7 @@
 // others, digits in the place of letters and blanks between the letters make no difference, nor does one wrong letter in a long word.
 // It is a help for people and no boundary: a question can be put without the word, or with the word written backwards.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package secretword
 
 import (

@@ -1,7 +1,7 @@
 // Package session has the sessions that modern clients begin, whose connections say nothing: each is a name that only
 // its client knows, and holds for the principal that began it until nobody has used it for a while.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package session
 
 import (

@@ -5,5 +5,5 @@
 // Progress that comes too fast is held back, and the newest goes out with the end; messages are dropped. Nothing follows
 // the result, and nothing follows a cancellation.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package stream

@@ -6,5 +6,5 @@
 // Whoever tells of a change never waits for those who hear it: news are gathered in each Subscription, of which the
 // listening request takes them when it can. A slow client hears how things stand, and not of every step.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package subscription

@@ -1,6 +1,6 @@
 // Package wish is what a client says about one call of a tool, in _meta keys of this host's own.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package wish
 
 import (

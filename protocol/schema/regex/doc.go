@@ -7,7 +7,7 @@
 // A library reads the patterns and knows what their classes hold; its tree becomes a program of ours, which is run with a
 // stack of its own for what is still to be tried. It says whether there is a match, and nothing else.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package regex
 
 import "errors"

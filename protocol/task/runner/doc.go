@@ -7,5 +7,5 @@
 // A task that its process left behind is taken up where it was (see Journal) by the first process with the same store
 // that finds it; a kept one, which has its plugin's state, is lost with its process.
 //
-// This package is internal to Sallyport: it is not promised to others.
+// This package is internal to Sallyport and may change.
 package runner
