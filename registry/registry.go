@@ -38,9 +38,9 @@ type Options struct {
 	Engine *runtime.Engine
 	// Host creates the plugins' gates; nil creates one that logs to Logger.
 	Host *hostfuncs.Host
-	// Dialects are asked in order whether a module is theirs.
-	Dialects []Dialect
 	// Dialects are tried in order to detect a module's calling convention.
+	Dialects []Dialect
+	// Lock records the approved bytes of each plugin; nil approves all.
 	Lock *lock.Lock
 	// Typed is appended to the plugin's name in commands shown to the operator: the folder and flags that select this
 	// registry's plugins; "" is none.

@@ -1,6 +1,6 @@
-// Package cache remembers between runs which bytes a file held and what a module said about itself,
-// so that a start need not read files that did not change. It is a help only: whatever is wrong with
-// it is as if it were empty, and the digest must be checked again before a module is compiled.
+// Package cache stores the digests of plugin files and the manifests of modules between runs, so that a start need not
+// read unchanged files. An unusable cache is treated as empty, and callers must verify the digest before they compile a
+// module.
 package cache
 
 import (
@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// maxCached bounds the digests that are kept: a few folders of a thousand plugins.
+	// maxCached limits the stored digests: a few folders of a thousand plugins.
 	maxCached = 8192
-	// maxCacheFile bounds the file of digests, in bytes: each takes under 256.
+	// maxCacheFile limits the file of digests, in bytes: each takes under 256.
 	maxCacheFile = 4 << 20
-	// cacheVersion is changed when what is cached means something else.
+	// cacheVersion is the version of the cache format.
 	cacheVersion = 2
 )
 
 // Cache is the cache of one state folder. It is safe for concurrent use.
 type Cache struct {
-	dir  string // "" keeps nothing between runs
+	dir  string // "" stores nothing between runs
 	log  *slog.Logger
 	host string // this build
 
@@ -43,24 +43,24 @@ type Cache struct {
 	changed bool
 }
 
-// cachedDigests is the form of digests.json.
+// cachedDigests is the JSON form of digests.json.
 type cachedDigests struct {
 	Version int               `json:"version"`
 	Digests map[string]string `json:"digests"`
 }
 
-// cachedModule is the form of a file below manifests.
+// cachedModule is the JSON form of a file below manifests.
 type cachedModule struct {
 	Version  int             `json:"version"`
-	Host     string          `json:"host"` // the build that described it: another may describe it differently
+	Host     string          `json:"host"` // the build that described it: others may describe it differently
 	Digest   string          `json:"digest"`
 	Dialect  string          `json:"dialect"`
 	Memory   uint64          `json:"memory"`
 	Manifest json.RawMessage `json:"manifest"`
 }
 
-// Open reads the cache of a folder, which is made with mode 0700 when there is something to keep;
-// "" keeps nothing between runs. What cannot be read is told to log.
+// Open reads the cache of a folder, which is created with mode 0700 on the first write; "" stores nothing between runs.
+// An unusable file is logged and ignored.
 func Open(dir string, log *slog.Logger) *Cache {
 	c := &Cache{dir: dir, log: log, host: thisBuild(), digests: map[string]string{}, used: map[string]bool{}}
 	if dir == "" {
@@ -93,7 +93,7 @@ func (c *Cache) moduleFile(digest string) string {
 	return filepath.Join(c.dir, "manifests", digits+".json")
 }
 
-// Digest returns what a file of this stamp held.
+// Digest returns the digest of the file with this stamp.
 func (c *Cache) Digest(s stamp.Stamp) (string, bool) {
 	key := s.Key()
 	c.mu.Lock()
@@ -105,7 +105,7 @@ func (c *Cache) Digest(s stamp.Stamp) (string, bool) {
 	return d, ok
 }
 
-// PutDigest keeps what a file of this stamp holds.
+// PutDigest stores the digest of the file with this stamp.
 func (c *Cache) PutDigest(s stamp.Stamp, digest string) {
 	key := s.Key()
 	c.mu.Lock()
@@ -114,7 +114,7 @@ func (c *Cache) PutDigest(s stamp.Stamp, digest string) {
 	c.changed = true
 }
 
-// Forget drops what turned out to be wrong.
+// Forget removes an entry that turned out to be wrong.
 func (c *Cache) Forget(s stamp.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *Cache) Forget(s stamp.Stamp) {
 	c.changed = true
 }
 
-// thisBuild is the version of this program, with the commit that it was built from.
+// thisBuild returns the version of this program, which includes the commit.
 func thisBuild() string {
 	b, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -131,14 +131,14 @@ func thisBuild() string {
 	return b.Main.Version
 }
 
-// Module is what is known of the bytes of one digest.
+// Module is the description of the module with one digest.
 type Module struct {
 	Dialect  string // its name
 	Memory   uint64 // bytes of memory at the start
 	Manifest json.RawMessage
 }
 
-// Module returns what is known of a digest.
+// Module returns the description stored for a digest.
 func (c *Cache) Module(digest string) (m Module, ok bool) {
 	if c.dir == "" {
 		return Module{}, false
@@ -156,7 +156,7 @@ func (c *Cache) Module(digest string) (m Module, ok bool) {
 	return m, err == nil && current && named == digest && m.Dialect != "" && m.Manifest != nil
 }
 
-// PutModule keeps what Module returns.
+// PutModule stores the description of a digest.
 func (c *Cache) PutModule(digest string, m Module) {
 	if c.dir == "" {
 		return
@@ -189,7 +189,7 @@ func (c *Cache) Flush() {
 	c.changed = false
 }
 
-// shrink drops keys that this run did not use, once there are too many.
+// shrink drops keys not used in this run, once there are too many.
 func (c *Cache) shrink() {
 	for key := range c.digests {
 		if len(c.digests) <= maxCached {
@@ -201,13 +201,13 @@ func (c *Cache) shrink() {
 	}
 }
 
-// Close writes what is new and keeps the folder within its bounds.
+// Close writes new digests and shrinks the folder to its limits.
 func (c *Cache) Close() {
 	c.Flush()
 	c.shrinkModules()
 }
 
-// shrinkModules removes the manifests that were written longest ago, once there are too many.
+// shrinkModules removes the oldest manifests once there are too many.
 func (c *Cache) shrinkModules() {
 	if c.dir == "" {
 		return
@@ -228,7 +228,7 @@ func (c *Cache) shrinkModules() {
 	}
 }
 
-// errTooLarge is for a file over a bound.
+// errTooLarge is the error for a file over its limit.
 var errTooLarge = errors.New("file is too large")
 
 // readBounded reads a file of at most max bytes.
@@ -253,13 +253,12 @@ func readBounded(path string, max int64) ([]byte, error) {
 	return raw[:n], err
 }
 
-// writeAtomic replaces a file, so that a reader sees the old or the new content whole. The file is
-// readable by its owner only.
+// writeAtomic replaces a file atomically: a reader sees the old or the new contents. The file is owner-only.
 func writeAtomic(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // made with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // created with mode 0600
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchSystem begins to ask the system for changes, if it can tell of them.
+// watchSystem starts the file system notifications, if the system supports them.
 func (f *Watcher) watchSystem() (<-chan fsnotify.Event, <-chan error) {
 	system, err := f.newWatcher()
 	if err != nil {
@@ -32,14 +32,14 @@ func (f *Watcher) pollEvery() time.Duration {
 	return slowPollTime
 }
 
-// event notes what the system told about.
+// event handles a file system notification.
 func (f *Watcher) event(e fsnotify.Event) {
 	if f.wanted(e.Name) {
 		f.mark(e.Name)
 	}
 }
 
-// watch has a folder watched; one that is not there will be found by polling.
+// watch adds a folder to the notifications; a missing one is found by polling.
 func (f *Watcher) watch(dir string) {
 	if f.system == nil {
 		return

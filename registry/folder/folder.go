@@ -1,6 +1,5 @@
-// Package folder watches where plugins come from: every .wasm, .json, .skill and .prompt.md file of one folder,
-// and single files elsewhere. It decides when a file is looked at, once it has stopped changing; the looking is done
-// by its owner.
+// Package folder watches the plugin files of one folder (.wasm, .json, .skill and .prompt.md) and single files
+// elsewhere. It decides when a file has stopped changing and is to be loaded; its owner loads it.
 package folder
 
 import (
@@ -16,50 +15,49 @@ import (
 )
 
 const (
-	// pollTime is how often the folders are read where the system tells of no changes.
+	// pollTime is the interval of scans without file system notifications.
 	pollTime = time.Second
-	// slowPollTime is how often they are read where it does: network file systems and replaced
-	// folders tell of nothing.
+	// slowPollTime is the interval of scans with notifications: network file systems and replaced folders send none.
 	slowPollTime = 15 * time.Second
-	// maxFiles bounds the plugin files of all folders together.
+	// maxFiles limits the plugin files read from one folder.
 	maxFiles = 10000
 )
 
-// Files is what a Watcher keeps up to date: what its owner knows of each file. The Watcher calls its
-// methods from one goroutine.
+// Files is the owner's record of its files, which a Watcher keeps up to date. The Watcher calls its methods from one
+// goroutine.
 type Files interface {
-	// Sources returns the single files that are wanted, whatever their folder. A file with the value
-	// false may stay, but is not looked for.
+	// Sources returns the single files to load, in any folder. A file with the value false is kept if it is known, but
+	// not searched for.
 	Sources() map[string]bool
-	// Stamps returns the files that are known, with the stamp of the bytes that were looked at last.
+	// Stamps returns the known files, with the stamp of the bytes loaded last.
 	Stamps() map[string]stamp.Stamp
-	// Stamp is one of Stamps.
+	// Stamp returns the stamp of one known file.
 	Stamp(path string) (stamp.Stamp, bool)
-	// Found notes that a file is there, which may have to settle before it is looked at.
+	// Found records that a file exists, which may have to settle before it is loaded.
 	Found(path string)
-	// Begin notes that a file is being looked at. What it returns does so, in a goroutine of its own.
+	// Begin records that a file is being loaded. The returned function loads it, in a separate goroutine.
 	Begin(path string) func(ctx context.Context) Result
-	// Remove takes out a file that is not there any more.
+	// Remove forgets a file that no longer exists.
 	Remove(path string)
-	// Show is called after one or more of these: what was noted is to be seen from now on.
+	// Show is called after one or more of these: it publishes the recorded changes.
 	Show()
-	// Idle is called when no file waits to be looked at.
+	// Idle is called when no file is pending.
 	Idle()
 }
 
-// Result is what came of looking at a file. Either Apply or Discard is called, unless Err is
-// stamp.ErrUnsettled: then the file is looked at again.
+// Result is the result of loading a file. Either Apply or Discard is called, unless Err is stamp.ErrUnsettled: then the
+// file is loaded again later.
 type Result struct {
 	Stamp   stamp.Stamp
 	Err     error
 	Apply   func() // called from the Watcher's goroutine
-	Discard func() // the Watcher has ended
+	Discard func() // called if the Watcher has ended
 }
 
-// Options configure a Watcher.
+// Options configures a Watcher.
 type Options struct {
 	Dir    string       // the folder; "" is none. It need not exist.
-	Files  Files        // what is kept up to date
+	Files  Files        // the owner's record
 	Go     func(func()) // runs a function in a goroutine that the owner waits for
 	Logger *slog.Logger
 }
@@ -70,28 +68,28 @@ type Watcher struct {
 	ctx        context.Context
 	newWatcher func() (*fsnotify.Watcher, error)
 	dirty      chan string   // paths that may have changed
-	rescan     chan struct{} // one token: all may have changed
+	rescan     chan struct{} // one token: any path may have changed
 	results    chan looked
-	slots      chan struct{} // one token for each file that is being looked at
+	slots      chan struct{} // one token for each file being loaded
 
-	// Of Run's goroutine:
+	// Owned by Run's goroutine:
 	system  *fsnotify.Watcher // nil: poll only
 	pending map[string]*pending
 	stale   bool // Show is due
 
 	mu    sync.Mutex
-	open  int           // how many files are to be looked at
-	quiet chan struct{} // closed while that is none
+	open  int           // pending files and requests
+	quiet chan struct{} // closed while open is zero
 	still int           // of open, those that are still being written
-	done  chan struct{} // closed while there are no others
+	done  chan struct{} // closed while open equals still
 }
 
 // pending is a file that may have changed.
 type pending struct {
 	seen  stamp.Stamp
 	since time.Time // when seen was first seen; zero: not yet
-	busy  bool      // being looked at
-	still bool      // not quiet yet
+	busy  bool      // being loaded
+	still bool      // not settled yet
 	again bool      // changed meanwhile
 }
 
@@ -100,7 +98,7 @@ type looked struct {
 	Result
 }
 
-// New returns a Watcher that has yet to Run. It ends when ctx is done.
+// New returns a Watcher to Run. It ends when ctx is done.
 func New(ctx context.Context, o Options) *Watcher {
 	f := &Watcher{
 		Options: o, ctx: ctx, newWatcher: fsnotify.NewWatcher,
@@ -113,16 +111,15 @@ func New(ctx context.Context, o Options) *Watcher {
 	return f
 }
 
-// Touch has a path looked at, or all if it is empty. It does not wait for that, but Ready does from
-// now on. A path whose stamp is what is known of it is left alone. To touch all never blocks, so that
-// Show may do it.
+// Touch triggers a check of a path, or a scan if it is empty. It does not wait, but Ready includes it from now on. A
+// path with an unchanged stamp is not loaded. A scan request never blocks, so Show may make one.
 func (f *Watcher) Touch(path string) {
 	f.busy(1)
 	if path == "" {
 		select {
 		case f.rescan <- struct{}{}:
 		default:
-			f.busy(-1) // it is to be done already
+			f.busy(-1) // already requested
 		}
 		return
 	}
@@ -133,17 +130,17 @@ func (f *Watcher) Touch(path string) {
 	}
 }
 
-// Ready waits until no file waits to be looked at.
+// Ready waits until no file is pending.
 func (f *Watcher) Ready(ctx context.Context) error {
 	return f.await(ctx, func() chan struct{} { return f.quiet })
 }
 
-// Looked waits until every file was looked at that is not being written just then.
+// Looked waits until every file was loaded, except those that are being written.
 func (f *Watcher) Looked(ctx context.Context) error {
 	return f.await(ctx, func() chan struct{} { return f.done })
 }
 
-// await waits until a channel of f's is closed, and not another one in its place.
+// await waits until a channel of f is closed and has not been replaced by a new one.
 func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
 	now := func() chan struct{} {
 		f.mu.Lock()
@@ -154,7 +151,7 @@ func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
 		closed := now()
 		select {
 		case <-closed:
-		default: // only then the end of ctx counts
+		default: // ctx matters only if there is something to wait for
 			select {
 			case <-closed:
 			case <-ctx.Done():
@@ -167,10 +164,10 @@ func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
 	}
 }
 
-// busy counts what is still to be looked at; Ready waits for none.
+// busy adds to the pending count; Ready waits until it is zero.
 func (f *Watcher) busy(n int) { f.count(n, 0) }
 
-// count adds to what is to be looked at, and to what of it is being written.
+// count adds to the pending count and to the part of it that is being written.
 func (f *Watcher) count(open, still int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -180,7 +177,7 @@ func (f *Watcher) count(open, still int) {
 	f.done = turned(f.done, workBefore, f.open-f.still)
 }
 
-// turned is a channel that is closed while a count is zero.
+// turned returns a channel that is closed while a count is zero.
 func turned(c chan struct{}, before, now int) chan struct{} {
 	switch {
 	case before == 0 && now > 0:
@@ -191,8 +188,8 @@ func turned(c chan struct{}, before, now int) chan struct{} {
 	return c
 }
 
-// Run watches until the context is done; the first Touch of all begins it. It is called once, and its
-// goroutine alone decides when a file is looked at.
+// Run watches until the context is done; the first Touch("") starts the loading. It is called once. Only its goroutine
+// decides when a file is loaded.
 func (f *Watcher) Run() {
 	events, errs := f.watchSystem()
 	defer f.closeSystem()

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
-// wanted reports whether a path is one that plugins are loaded from.
+// wanted reports whether plugins are loaded from a path.
 func (f *Watcher) wanted(path string) bool {
 	if filepath.Dir(path) == f.Dir && isPlugin(filepath.Base(path)) {
 		return true
@@ -20,13 +20,13 @@ func (f *Watcher) wanted(path string) bool {
 	return ok
 }
 
-// isPlugin reports whether a name in the folder is a plugin's.
+// isPlugin reports whether a file name in the folder is that of a plugin.
 func isPlugin(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
 }
 
-// mark notes that a path may have changed.
+// mark records that a path may have changed.
 func (f *Watcher) mark(path string) {
 	if p := f.pending[path]; p != nil {
 		p.again = true
@@ -37,7 +37,7 @@ func (f *Watcher) mark(path string) {
 	f.check(path, time.Now())
 }
 
-// scan marks every path whose stamp is not the one that was looked at last.
+// scan marks every path with a stamp other than that of the bytes loaded last.
 func (f *Watcher) scan() {
 	here := f.list()
 	stamps := f.Files.Stamps()
@@ -53,7 +53,7 @@ func (f *Watcher) scan() {
 	}
 }
 
-// list returns the paths that plugins are to be loaded from, and has their folders watched.
+// list returns the paths to load plugins from, and adds their folders to the notifications.
 func (f *Watcher) list() map[string]bool {
 	here := map[string]bool{}
 	folders := map[string]bool{}
@@ -75,7 +75,7 @@ func (f *Watcher) list() map[string]bool {
 	return here
 }
 
-// plugins lists the plugin files of a folder; links count as what they lead to.
+// plugins lists the plugin files of a folder; links are followed.
 func plugins(dir string) []string {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func plugins(dir string) []string {
 	return paths
 }
 
-// due looks after everything that is pending, and brings the catalogue up to date.
+// due checks all pending paths, and publishes changes.
 func (f *Watcher) due() {
 	now := time.Now()
 	for path, p := range f.pending {
@@ -111,8 +111,7 @@ func (f *Watcher) due() {
 	}
 }
 
-// check decides about one pending path: it is gone, or unchanged, or to be waited for, or to be
-// looked at.
+// check decides about one pending path: removed, unchanged, not settled, or to be loaded.
 func (f *Watcher) check(path string, now time.Time) {
 	p := f.pending[path]
 	st, err := stamp.Of(path)
@@ -121,7 +120,7 @@ func (f *Watcher) check(path string, now time.Time) {
 		return
 	}
 	if err != nil {
-		f.look(path, p) // which will say why it cannot
+		f.look(path, p) // which reports the error
 		return
 	}
 	if known, ok := f.Files.Stamp(path); ok && known == st {
@@ -139,8 +138,7 @@ func (f *Watcher) check(path string, now time.Time) {
 	f.look(path, p)
 }
 
-// gone takes a file out that has been away for as long as a file must be there to be taken in: some
-// programs replace a file by removing it first.
+// gone removes a file that has been missing for stamp.SettleTime: some programs replace a file by removing it first.
 func (f *Watcher) gone(path string, p *pending, now time.Time) {
 	if p.since.IsZero() || p.seen != (stamp.Stamp{}) {
 		p.seen, p.since = stamp.Stamp{}, now
@@ -153,7 +151,7 @@ func (f *Watcher) gone(path string, p *pending, now time.Time) {
 	f.forget(path)
 }
 
-// look has a file looked at.
+// look loads a file in the background.
 func (f *Watcher) look(path string, p *pending) {
 	p.busy, p.again = true, false
 	f.setStill(p, false)
@@ -171,7 +169,7 @@ func (f *Watcher) look(path string, p *pending) {
 	})
 }
 
-// finish takes a result in, unless the file must be waited for.
+// finish applies a result, unless the file has not settled.
 func (f *Watcher) finish(l looked) {
 	p := f.pending[l.path]
 	p.busy = false
@@ -180,7 +178,7 @@ func (f *Watcher) finish(l looked) {
 			p.seen, p.since = l.Stamp, time.Now()
 		}
 		f.setStill(p, true)
-		return // the next tick tries again
+		return // retried at the next tick
 	}
 	l.Apply()
 	f.stale = true
@@ -190,7 +188,7 @@ func (f *Watcher) finish(l looked) {
 	}
 }
 
-// forget ends the waiting for a path. What was noted is shown before Ready returns.
+// forget ends the pending state of a path. Recorded changes are published before Ready returns.
 func (f *Watcher) forget(path string) {
 	p := f.pending[path]
 	delete(f.pending, path)
@@ -209,7 +207,7 @@ func (f *Watcher) forget(path string) {
 	}
 }
 
-// setStill notes whether a file is being written.
+// setStill records whether a file is being written.
 func (f *Watcher) setStill(p *pending, still bool) {
 	if p.still == still {
 		return
@@ -223,7 +221,8 @@ func (f *Watcher) setStill(p *pending, still bool) {
 	}
 }
 
-// showLast shows what was noted before Looked returns: nothing but files that are being written is left after this one.
+// showLast publishes recorded changes before Looked returns, if this is the last pending file that is not being
+// written.
 func (f *Watcher) showLast() {
 	f.mu.Lock()
 	last := f.open-f.still == 1

@@ -11,16 +11,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// Change is one thing that two versions of a plugin do not have alike.
+// Change is one difference between two versions of a plugin.
 type Change struct {
-	What   string // "import", "want", "tool now", "tool now: description"
-	Entry  string // "tool now"; "" for what is of no entry
-	Path   string // of the value in its definition, "annotations.readOnlyHint"; "" for all of it
-	Before string // "" if it is new
-	After  string // "" if it is gone
+	What   string // what changed: "import", "want", "tool now", "tool now: description"
+	Entry  string // the definition, "tool now"; "" for imports and wants
+	Path   string // of the value in the definition, "annotations.readOnlyHint"; "" for all of it
+	Before string // "" if it was added
+	After  string // "" if it was removed
 }
 
-// Difference lists what changed from one version of a plugin to another, besides its code, in a fixed order.
+// Difference lists the changes from one version of a plugin to another, apart from its code, in a fixed order.
 func Difference(before, after Terms) []Change {
 	changes := listed("import", before.Imports, after.Imports)
 	changes = append(changes, listed("want", texts(before.Wants), texts(after.Wants))...)
@@ -59,8 +59,8 @@ func listed(what string, before, after []string) (changes []Change) {
 	return changes
 }
 
-// definition compares one entry member by member. One that is new has nothing to compare with, and one that is gone
-// is one change.
+// definition compares one entry member by member. All members of a new entry are listed; a removed entry is a single
+// change.
 func definition(name string, before, after json.RawMessage) []Change {
 	switch {
 	case after == nil:
@@ -81,7 +81,7 @@ func definition(name string, before, after json.RawMessage) []Change {
 	return changes
 }
 
-// proseFirst sorts what a person reads, and a model obeys, before the rest.
+// proseFirst sorts the texts that people read, and models obey, before the rest.
 func proseFirst(a, b string) int {
 	rank := func(path string) int {
 		if path == "description" || path == "title" {
@@ -92,11 +92,11 @@ func proseFirst(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 }
 
-// leaf is one value in JSON, with sorted keys and no blanks; empty if there is none.
+// leaf is one JSON value in canonical form; empty if there is none.
 type leaf string
 
-// change is what became of a value; the zero Change if nothing did. Texts stand there without quotes, unless they then
-// read as nothing, or as what is another value.
+// change compares two values; the zero Change if they are equal. Strings are shown without quotes, unless they would
+// then look empty or equal.
 func (a leaf) change(b leaf) Change {
 	if a == b {
 		return Change{}
@@ -107,7 +107,7 @@ func (a leaf) change(b leaf) Change {
 	return Change{Before: string(a), After: string(b)}
 }
 
-// text is a text without quotes, and any other value as it is.
+// text returns the contents of a string, and any other value unchanged.
 func (a leaf) text() string {
 	if text, ok := rawjson.String(json.RawMessage(a)); ok {
 		return text
@@ -115,7 +115,7 @@ func (a leaf) text() string {
 	return string(a)
 }
 
-// leaves are the values in JSON by their paths.
+// leaves returns the JSON values that are not objects, and empty objects, by their paths.
 func leaves(raw json.RawMessage) map[string]leaf {
 	found := map[string]leaf{}
 	if raw != nil {
@@ -135,7 +135,8 @@ func gather(path []string, raw json.RawMessage, found map[string]leaf) {
 	found[strings.Join(path, ".")] = leaf(canonical(raw))
 }
 
-// step is a key as a part of a path. One with a dot has quotes: it is not to read, or count, as a key within another.
+// step returns a key as an element of a path. A key with a dot is quoted, so that it cannot be confused with a nested
+// key.
 func step(key string) string {
 	if key == "" || strings.ContainsAny(key, ".\"") {
 		return string(rawjson.AppendString(nil, key))

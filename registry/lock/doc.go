@@ -1,13 +1,13 @@
-// Package lock remembers which bytes of each plugin an operator agreed to, and keeps those bytes, so that
-// whatever else turns up in the plugin's place waits until somebody has looked at it.
+// Package lock records the approved bytes of each plugin and stores copies of them, so that changed bytes of a plugin
+// wait for the operator's approval.
 //
-//	file ──▶ digest ──▶ the pinned one?  ── yes ──▶ serves
-//	                        │ none yet    ──▶ pinned, unless the lock is closed; serves
-//	                        └ another     ──▶ held; the kept bytes of the pinned one serve
+//	file ──▶ digest ──▶ pinned?  ── yes ──▶ serves
+//	                        │ no pin  ──▶ pinned, unless the lock is closed; serves
+//	                        └ changed ──▶ held; the stored copy of the pinned bytes serves
 //
-// The lock is one JSON file that a person can read and put under version control. It holds, for each plugin
-// by its name, the digest of the code, what the code imports, what the plugin wants, and a hash of the
-// definition of each tool, prompt, resource and resource template:
+// The lock is one JSON file, meant to be readable and kept under version control. For each plugin name it holds the
+// digest of the code, its imports, its wants, and a hash of the definition of each tool, prompt, resource and resource
+// template:
 //
 //	l, err := lock.Open(lock.Options{File: "sallyport.lock", Keep: keep})
 //	if pin, ok := l.Pin("notes"); ok && pin.Digest != digest { … held … }
@@ -15,12 +15,12 @@
 //	err = l.Keep(wasm, terms)
 //	err = l.Save(ctx)
 //
-// A pin is in the file only when its bytes are kept: so "the approved ones serve" is true whenever it is said, also
-// after a process was killed between the two. One file serves all plugin folders of a state folder, since a plugin's name
+// A pin is written to the file only after its bytes are stored, so the approved bytes are always available to serve,
+// even if the process is killed in between. One file covers all plugin folders of a state folder, since a plugin name
 // means the same bytes in each of them.
 //
-// Any number of processes use one file: each change reads it, changes one thing and replaces it whole, under
-// a lock of the operating system. A file that cannot be read is an error and is never written over.
+// Several processes can share one file: each update reads it, makes its change and replaces the whole file, under a
+// lock of the operating system. An unreadable file is an error and is never overwritten.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package lock

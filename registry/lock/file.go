@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// MaxSize bounds the file, in bytes: a thousand plugins with a hundred definitions each have 12 MiB.
+	// MaxSize limits the file, in bytes: a thousand plugins with a hundred definitions each take 12 MiB.
 	MaxSize = 16 << 20
-	// MaxPlugins bounds the plugins of one lock file; a folder of a thousand is large.
+	// MaxPlugins limits the plugins of one lock file; a folder of a thousand is large.
 	MaxPlugins = 8192
-	// fileVersion is changed when the file means something else.
+	// fileVersion is the version of the file format.
 	fileVersion = 1
 )
 
-// content is the form of the file.
+// content is the JSON form of the file.
 type content struct {
 	Version int            `json:"version"`
 	Plugins map[string]Pin `json:"plugins"`
 }
 
-// Parse reads a lock file: the pins by the plugins' names. An error names the line where it can.
+// Parse parses a lock file and returns the pins by plugin name. An error names the line where it can.
 func Parse(raw []byte) (map[string]Pin, error) {
 	if len(raw) > MaxSize {
 		return nil, errTooLarge
@@ -65,7 +65,7 @@ func Parse(raw []byte) (map[string]Pin, error) {
 
 var errTooLarge = fmt.Errorf("it is over %d MiB", MaxSize>>20)
 
-// plain says of a mistake in the JSON what a person can mend.
+// plain rewords a JSON error for the operator.
 func plain(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
@@ -74,7 +74,7 @@ func plain(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// check refuses what this package never writes.
+// check rejects values that this package never writes.
 func (p Pin) check() error {
 	digests := slices.Concat(p.Rejected, slices.Collect(maps.Values(p.Definitions)))
 	if p.Digest != "" || len(p.Rejected) == 0 {
@@ -96,14 +96,14 @@ func (p Pin) check() error {
 	return nil
 }
 
-// digits are the hexadecimal digits of a digest, and whether it is one.
+// digits returns the hexadecimal digits of a digest, and whether it is valid.
 func digits(digest string) (string, bool) {
 	text, ok := strings.CutPrefix(digest, "sha256:")
 	raw, err := hex.DecodeString(text)
 	return text, ok && err == nil && len(raw) == 32 && text == strings.ToLower(text)
 }
 
-// encode is the file of pins, the same for the same pins.
+// encode returns the file of pins, in a canonical form.
 func encode(pins map[string]Pin) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -113,7 +113,7 @@ func encode(pins map[string]Pin) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// read returns the pins of a file; one that is not there has none.
+// read returns the pins of a file, empty if it does not exist.
 func read(file string) (map[string]Pin, error) {
 	raw, err := readBounded(file, MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,25 +137,25 @@ func parsed(raw []byte, err error) (map[string]Pin, error) {
 	return pins, err
 }
 
-// FileError is why a lock file cannot be used. Nothing is trusted that it may have spoken of.
+// FileError is the error for an unusable lock file. No plugin is trusted in that case.
 type FileError struct {
 	File string
 	Err  error
 }
 
-// Error is the file and the cause.
+// Error returns the file and the cause.
 func (e *FileError) Error() string { return fmt.Sprintf("lock file %s: %v", e.File, e.Err) }
 
 // Unwrap returns the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// readBounded reads a regular file of at most max bytes. Errors do not name it, but for one that is not there.
+// readBounded reads a regular file of at most max bytes. Errors do not name the file, except fs.ErrNotExist.
 func readBounded(path string, max int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // a pipe would be waited at for ever
+	if !info.Mode().IsRegular() { // a pipe would block for ever
 		return nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(path)
@@ -170,8 +170,7 @@ func readBounded(path string, max int64) ([]byte, error) {
 	return raw, err
 }
 
-// replace puts a file in the place of another: a reader, and a machine that loses its power, has the old one
-// or the new one whole.
+// replace writes a file atomically: a reader, also after a power failure, finds either the old or the new contents.
 func replace(path string, data []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -193,7 +192,7 @@ func replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// syncFolder makes a new name last; where folders cannot be synced there is nothing better.
+// syncFolder makes a rename durable, on a best-effort basis.
 func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// keepFor is how long bytes are kept that no lock asked for: several lock files share the folder, and
-	// not all of them are in use each day.
+	// keepFor is how long unused copies are kept: several lock files share the folder, and not all of them are in use
+	// each day.
 	keepFor = 90 * 24 * time.Hour
-	// touchAfter is how old the note of a use may be before it is made anew.
+	// touchAfter is the age at which the record of the last use, a file's mtime, is renewed.
 	touchAfter = 24 * time.Hour
-	// maxTerms bounds the description beside kept bytes: a manifest's own bound, and imports.
+	// maxTerms limits the description stored with a copy: the manifest's own limit, and imports.
 	maxTerms = 16 << 20
 )
 
 func dirOf(file string) string { return filepath.Dir(file) }
 
-// KeptFile is where the bytes of a digest are kept; they need not be there.
+// KeptFile returns the path of the copy of a digest; it need not exist.
 func (l *Lock) KeptFile(digest string) string {
 	name, ok := digits(digest)
 	if !ok || l.o.Keep == "" {
@@ -31,27 +31,26 @@ func (l *Lock) KeptFile(digest string) string {
 	return filepath.Join(l.o.Keep, name+".wasm")
 }
 
-// Keeps reports whether bytes of a digest are kept, and notes that they are in use. Whoever reads them checks
-// their digest.
+// Keeps reports whether a copy of a digest is stored, and marks it as used. Readers must verify the digest.
 func (l *Lock) Keeps(digest string) bool { return l.inUse(l.KeptFile(digest)) }
 
-// inUse reports whether a file is kept, and notes that it is in use.
+// inUse reports whether a file is stored, and marks it as used.
 func (l *Lock) inUse(file string) bool {
 	info, err := os.Stat(file)
 	if err != nil {
 		return false
 	}
 	if now := time.Now(); !l.o.ReadOnly && now.Sub(info.ModTime()) > touchAfter {
-		_ = os.Chtimes(file, now, now) // at worst they are forgotten, and held
+		_ = os.Chtimes(file, now, now) // on failure it may expire, and the plugin be held
 	}
 	return true
 }
 
-// Manifest is the definition that holds the words of a plugin's Extism manifest. It is kept by itself: plugins of
-// several names may be the same bytes with other values.
+// Manifest is the key of the definition that holds the values of a plugin's Extism manifest. It is stored separately:
+// plugins of several names may have the same bytes with different values.
 const Manifest = "manifest"
 
-// KeptManifest returns a manifest that is kept, by its hash.
+// KeptManifest returns a stored manifest by its hash.
 func (l *Lock) KeptManifest(hash string) (json.RawMessage, error) {
 	file := l.manifestFile(hash)
 	if file == "" {
@@ -75,13 +74,13 @@ func (l *Lock) manifestFile(hash string) string {
 
 const manifestSuffix = ".manifest"
 
-// KeepsAll reports whether the bytes of a pin are kept, and the manifest that belongs to it.
+// KeepsAll reports whether the bytes of a pin and its manifest are stored.
 func (l *Lock) KeepsAll(p Pin) bool {
 	hash := p.Definitions[Manifest]
 	return l.Keeps(p.Digest) && (hash == "" || l.inUse(l.manifestFile(hash)))
 }
 
-// Keep keeps the bytes of a plugin and its terms, which must be those of the bytes.
+// Keep stores the bytes of a plugin and their terms.
 func (l *Lock) Keep(wasm []byte, t Terms) error {
 	file := l.KeptFile(t.Digest)
 	if file == "" || l.o.ReadOnly {
@@ -106,7 +105,7 @@ func (l *Lock) Keep(wasm []byte, t Terms) error {
 	return nil
 }
 
-// Terms are what a plugin of a kept digest said of itself.
+// Terms returns the stored terms of a digest.
 func (l *Lock) Terms(digest string) (t Terms, err error) {
 	file := l.KeptFile(digest)
 	if file == "" {
@@ -125,7 +124,7 @@ func (l *Lock) Terms(digest string) (t Terms, err error) {
 	return t, nil
 }
 
-// expire forgets bytes that nobody used for long.
+// expire removes copies that have not been used for keepFor.
 func (l *Lock) expire() {
 	entries, err := os.ReadDir(l.o.Keep)
 	if err != nil {

@@ -12,26 +12,27 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
 )
 
-// Options say where a lock is.
+// Options configures a Lock.
 type Options struct {
 	File string // the lock file; it need not exist
-	Keep string // the folder for approved bytes; "" keeps none
-	// Locked trusts nothing that is not in the file.
+	Keep string // the folder for copies of approved bytes; "" stores none
+	// Locked trusts only plugins in the file.
 	Locked bool
-	// ReadOnly leaves the file and the folder as they are: the bytes seen first are trusted for this run alone.
+	// ReadOnly never writes the file or the folder: bytes seen first are trusted for this run only.
 	ReadOnly bool
 }
 
-// Lock is one lock file, as it was read last, and what this process saw first. It is safe for concurrent use.
+// Lock is the contents of a lock file as last read, with the pins that this process added. It is safe for concurrent
+// use.
 type Lock struct {
 	o Options
 
 	mu    sync.Mutex
 	pins  map[string]Pin
-	fresh map[string]Pin  // trusted by this process, and not in the file yet
-	first map[string]bool // of fresh, those of which the file has no bytes
-	seen  os.FileInfo     // of the file that was read; nil if there was none
-	news  bool            // a change of the file was taken in that Refresh has not told
+	fresh map[string]Pin  // trusted by this process, not yet in the file
+	first map[string]bool // of fresh, those without a digest in the file
+	seen  os.FileInfo     // the file as last read; nil if it did not exist
+	news  bool            // update found a change of the file that Refresh has not reported yet
 }
 
 // Open reads a lock file. Errors are *FileError.
@@ -54,16 +55,16 @@ func stat(file string) os.FileInfo {
 	return info
 }
 
-// File is the lock file.
+// File returns the path of the lock file.
 func (l *Lock) File() string { return l.o.File }
 
-// Locked reports whether nothing is trusted that is not in the file.
+// Locked reports whether only plugins in the file are trusted.
 func (l *Lock) Locked() bool { return l.o.Locked }
 
-// ReadOnly reports whether the file stays as it is.
+// ReadOnly reports whether the file is never written.
 func (l *Lock) ReadOnly() bool { return l.o.ReadOnly }
 
-// Pin is what is known of a plugin; false if it was never seen. The caller must not change it.
+// Pin returns the pin of a plugin; false if it has none. The caller must not modify it.
 func (l *Lock) Pin(name string) (Pin, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +72,7 @@ func (l *Lock) Pin(name string) (Pin, bool) {
 	return p, ok
 }
 
-// OtherCase is the name of a known plugin that differs from one only in case, and so is the same; "" if there is none.
+// OtherCase returns the pinned name that differs from name only in case, and so is the same name; "" if there is none.
 func (l *Lock) OtherCase(name string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,9 +88,9 @@ func otherCase(pins map[string]Pin, name string) string {
 	return ""
 }
 
-// Trust pins a plugin that is seen for the first time, or new definitions of it, for this process; Save
-// writes it. A pin stays: Trust never replaces one, and makes none beside one whose name differs only in case. A lock that is
-// Locked trusts nothing.
+// Trust pins a plugin that is seen for the first time, or new definitions of it, for this process; Save writes the pin.
+// Trust never replaces a pin, and adds none if a name that differs only in case is pinned. If the lock is Locked, Trust
+// does nothing.
 func (l *Lock) Trust(name string, p Pin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +103,7 @@ func (l *Lock) Trust(name string, p Pin) {
 	}
 }
 
-// trusted adds to a pin what it does not have yet.
+// trusted adds the missing parts to a pin.
 func trusted(have, seen Pin) (next Pin, changed bool) {
 	if have.Digest == "" && !have.Refused(seen.Digest) {
 		seen.Rejected = have.Rejected
@@ -111,7 +112,7 @@ func trusted(have, seen Pin) (next Pin, changed bool) {
 	if have.Digest != seen.Digest {
 		return have, false
 	}
-	if have.Imports == nil && seen.Imports != nil { // which are known only once the file was read
+	if have.Imports == nil && seen.Imports != nil { // known only after the file was read
 		have.Imports, changed = seen.Imports, true
 	}
 	for name := range seen.Definitions {
@@ -133,15 +134,15 @@ func (l *Lock) Unsaved(name string) bool {
 	return ok
 }
 
-// Unwritten reports whether no file has any bytes pinned for a plugin: its pin is of this process alone.
+// Unwritten reports whether the lock file has no digest for a plugin: its pin exists in this process only.
 func (l *Lock) Unwritten(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first[name]
 }
 
-// Save writes the pins of all bytes that are kept: a pin without its bytes could only hold a plugin back, and never
-// have the approved ones serve. Where the file has another pin by now, that one holds.
+// Save writes the pins of all stored bytes: a pin without its bytes could hold a plugin back but not serve the approved
+// bytes. If the file has a different pin by now, that one stays.
 func (l *Lock) Save(ctx context.Context) error {
 	if l.o.ReadOnly {
 		return nil
@@ -169,7 +170,7 @@ func (l *Lock) Save(ctx context.Context) error {
 	}, ready)
 }
 
-// Approve records that an operator agrees to a plugin as it is; what was agreed to before is forgotten.
+// Approve records the operator's approval of a plugin and replaces its pin, with the rejections.
 func (l *Lock) Approve(ctx context.Context, name string, p Pin) error {
 	other := ""
 	err := l.update(ctx, func(pins map[string]Pin) {
@@ -186,8 +187,8 @@ func (l *Lock) Approve(ctx context.Context, name string, p Pin) error {
 	return err
 }
 
-// Replace is Approve if the plugin is still pinned to another digest, which it gives: for changes that the
-// operator agreed to beforehand.
+// Replace is Approve if the plugin is still pinned to the digest before: for updates that the operator approved in
+// advance.
 func (l *Lock) Replace(ctx context.Context, name, before string, p Pin) error {
 	return l.update(ctx, func(pins map[string]Pin) {
 		if pins[name].Digest == before {
@@ -196,12 +197,12 @@ func (l *Lock) Replace(ctx context.Context, name, before string, p Pin) error {
 	}, nil)
 }
 
-// Reject records that an operator does not want these bytes; what was agreed to before stays.
+// Reject records that the operator rejected a digest; the approved one stays.
 func (l *Lock) Reject(ctx context.Context, name, digest string) error {
 	return l.update(ctx, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) }, nil)
 }
 
-// update changes the file as it is now, after which the written notes are in it. Processes take turns.
+// update applies change to the current file and removes written from fresh. Processes take turns.
 func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]Pin) error {
 	if l.o.ReadOnly {
 		l.mu.Lock()
@@ -219,7 +220,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	defer unlock()
 	pins, err := read(l.o.File)
 	if err != nil {
-		return err // what cannot be read is not written over
+		return err // an unreadable file is not overwritten
 	}
 	change(pins)
 	raw, err := encode(pins)
@@ -239,12 +240,12 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	l.mu.Unlock()
 	l.take(pins, stat(l.o.File))
 	l.mu.Lock()
-	l.news = l.news || !reflect.DeepEqual(before, pins) // another process was here since
+	l.news = l.news || !reflect.DeepEqual(before, pins) // changed by a different process
 	l.mu.Unlock()
 	return nil
 }
 
-// take makes pins what is known; what is fresh and not in them stays trusted.
+// take sets the known pins; fresh pins that are not in them stay trusted.
 func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,8 +262,8 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 	l.pins, l.seen = pins, seen
 }
 
-// Refresh reads the file again if it is another than before. It also tells of what was found in it since the last time,
-// while something was written down. With an error all stays as it was; it is returned once for each change.
+// Refresh reads the file again if it changed. It also reports changes that update found since the last Refresh. On
+// error nothing changes; each error is returned once.
 func (l *Lock) Refresh() (changed bool, err error) {
 	now := stat(l.o.File)
 	l.mu.Lock()

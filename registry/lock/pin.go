@@ -11,27 +11,27 @@ import (
 	"strings"
 )
 
-// Terms are what an operator agrees to: the code of a plugin and what it says about itself.
+// Terms is the subject of an approval: the code of a plugin and its manifest.
 type Terms struct {
 	Digest  string            `json:"digest"`  // SHA-256 of the code, "sha256:" and hex
 	Imports []string          `json:"imports"` // "module.name", sorted
 	Wants   []json.RawMessage `json:"wants"`
-	// Definitions are those of its tools, prompts, resources and templates, by kind and name: "tool now".
+	// Definitions holds its tools, prompts, resources and templates by kind and name: "tool now".
 	Definitions map[string]json.RawMessage `json:"definitions"`
 }
 
-// Pin is what the lock file holds of one plugin.
+// Pin is the entry of one plugin in the lock file.
 type Pin struct {
-	File        string            `json:"file,omitempty"`   // the name of its file
-	Folder      string            `json:"folder,omitempty"` // and the folder in which it was then
-	Digest      string            `json:"digest,omitempty"` // that was agreed to; "" is none yet
+	File        string            `json:"file,omitempty"`   // base name of its file
+	Folder      string            `json:"folder,omitempty"` // the folder of that file at the time
+	Digest      string            `json:"digest,omitempty"` // the approved digest; "" is none yet
 	Imports     []string          `json:"imports,omitempty"`
 	Wants       []json.RawMessage `json:"wants,omitempty"`
-	Definitions map[string]string `json:"definitions,omitempty"` // the hash of each, as Hash makes it
-	Rejected    []string          `json:"rejected,omitempty"`    // digests that were answered no, the latest last
+	Definitions map[string]string `json:"definitions,omitempty"` // the Hash of each
+	Rejected    []string          `json:"rejected,omitempty"`    // rejected digests, the latest last
 }
 
-// Pin is the terms as the lock file holds them; path is the plugin's file.
+// Pin returns the terms in the form of the lock file; path is the plugin's file.
 func (t Terms) Pin(path string) Pin {
 	folder, file := filepath.Split(path)
 	return Pin{
@@ -39,18 +39,18 @@ func (t Terms) Pin(path string) Pin {
 	}
 }
 
-// SameInterface reports whether two plugins import, want and offer the same, whatever their code.
+// SameInterface reports whether two plugins have the same imports, wants and definitions, apart from their code.
 func (p Pin) SameInterface(q Pin) bool {
 	return slices.Equal(p.Imports, q.Imports) && slices.EqualFunc(p.Wants, q.Wants, equalJSON) && maps.Equal(p.Definitions, q.Definitions)
 }
 
 func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(canonical(a), canonical(b)) }
 
-// Refused reports whether a digest was answered no.
+// Refused reports whether a digest was rejected.
 func (p Pin) Refused(digest string) bool { return slices.Contains(p.Rejected, digest) }
 
-// maxRejected bounds the answers that are kept of one plugin: whoever replaces a file a thousand times is
-// not to make the lock file grow.
+// maxRejected limits the rejected digests of one plugin, so that frequent replacements of a file cannot grow the lock
+// file.
 const maxRejected = 16
 
 func (p Pin) rejecting(digest string) Pin {
@@ -60,7 +60,7 @@ func (p Pin) rejecting(digest string) Pin {
 	return p
 }
 
-// Hashes is Hash of each definition.
+// Hashes returns the Hash of each definition.
 func Hashes(definitions map[string]json.RawMessage) map[string]string {
 	hashes := make(map[string]string, len(definitions))
 	for name, raw := range definitions {
@@ -69,14 +69,13 @@ func Hashes(definitions map[string]json.RawMessage) map[string]string {
 	return hashes
 }
 
-// Hash names a definition: SHA-256 of it with sorted keys and no blanks, so that a plugin that writes its
-// keys in another order each time says the same.
+// Hash returns the SHA-256 of a definition in canonical form, so that it does not depend on the order of keys.
 func Hash(definition json.RawMessage) string {
 	sum := sha256.Sum256(canonical(definition))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// canonical is JSON with sorted keys and no blanks; what is no JSON stays as it is.
+// canonical returns JSON with sorted keys and no blanks; invalid JSON is returned unchanged.
 func canonical(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -2,28 +2,28 @@ package lock
 
 import "strings"
 
-// maxWords bounds the words of each text that are compared one by one, between what both begin and end with:
-// the work grows with the square of it.
+// maxWords limits the words of each text that are compared one by one, between the common prefix and suffix: the work
+// grows with its square.
 const maxWords = 1500
 
-// Piece is a part of two texts.
+// Piece is a part of two compared texts.
 type Piece struct {
 	Text string
 	Kind PieceKind
 }
 
-// PieceKind says in which of two texts a piece is.
+// PieceKind is the side of a comparison that a piece is in.
 type PieceKind byte
 
-// The kinds of pieces.
+// The values of PieceKind.
 const (
 	Same PieceKind = iota
 	Gone           // in the first only
 	New            // in the second only
 )
 
-// Words compares two texts word by word. The pieces that are not New, joined by blanks, are the first text
-// with single blanks between its words; those that are not Gone the second.
+// Words compares two texts word by word. The pieces that are not New, joined by blanks, are the first text with single
+// blanks between its words; those that are not Gone are the second.
 func Words(before, after string) []Piece {
 	a, b := strings.Fields(before), strings.Fields(after)
 	first := 0
@@ -49,7 +49,7 @@ type run struct {
 	words []string
 }
 
-// add appends words, to the last run if it is of their kind.
+// add appends words, to the last run if it has the same kind.
 func (p *pieces) add(k PieceKind, words ...string) {
 	if len(words) == 0 {
 		return
@@ -69,7 +69,7 @@ func (p pieces) joined() []Piece {
 	return out
 }
 
-// middle finds the longest common sequence of words; of very long texts it says that all is another.
+// middle finds the longest common subsequence of words; very long texts are treated as entirely different.
 func (p *pieces) middle(a, b []string) {
 	if len(a) > maxWords || len(b) > maxWords {
 		p.add(Gone, a...)
@@ -95,7 +95,7 @@ func (p *pieces) middle(a, b []string) {
 	p.add(New, b[j:]...)
 }
 
-// commonLengths is how many words the rests of two texts have in common, from each pair of places.
+// commonLengths returns the length of the longest common subsequence of each pair of suffixes.
 func commonLengths(a, b []string) [][]int16 {
 	common := make([][]int16, len(a)+1)
 	for i := range common {

@@ -1,7 +1,6 @@
-// Package notify tells watchers about changes of the catalogue, soon but not at once: those that come together are told
-// together.
+// Package notify notifies watchers of catalogue changes, with a short delay that coalesces them.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package notify
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalogue"
 )
 
-// Delay is how long changes are gathered before they are told: a build that writes ten plugins
-// is one change to a client.
+// Delay is how long changes are collected before watchers are called: a build that writes ten plugins is one change to
+// a client.
 const Delay = 50 * time.Millisecond
 
-// Notifier tells watchers about changes, from one goroutine, several changes at a time. It is safe for concurrent use.
+// Notifier calls watchers with coalesced changes, from one goroutine. It is safe for concurrent use.
 type Notifier struct {
-	wake chan struct{} // one token: something is pending
+	wake chan struct{} // one token: a change is pending
 	stop chan struct{}
 	done chan struct{}
 
@@ -25,13 +24,13 @@ type Notifier struct {
 	watchers map[*watcher]struct{}
 }
 
-// watcher is told of what changed since it began to watch.
+// watcher holds the changes that its function has yet to receive.
 type watcher struct {
 	f       func(catalogue.Change)
 	pending catalogue.Change
 }
 
-// New returns a notifier, which is to be closed.
+// New returns a notifier; the caller must Close it.
 func New() *Notifier {
 	n := &Notifier{
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
@@ -41,7 +40,7 @@ func New() *Notifier {
 	return n
 }
 
-// Watch calls f after each change, until stop; then f is not called again, unless it is being called just then.
+// Watch calls f after each change until stop is called; after that only a call in progress may still finish.
 func (n *Notifier) Watch(f func(catalogue.Change)) (stop func()) {
 	w := &watcher{f: f}
 	n.mu.Lock()
@@ -54,19 +53,19 @@ func (n *Notifier) Watch(f func(catalogue.Change)) (stop func()) {
 	}
 }
 
-// Tell has the watchers told of a change.
+// Tell adds a change for all watchers.
 func (n *Notifier) Tell(c catalogue.Change) {
 	if c.Any() {
 		n.add(func(catalogue.Change) catalogue.Change { return c })
 	}
 }
 
-// Updated notes that a resource of a plugin holds something else.
+// Updated adds an update of one resource of a plugin.
 func (n *Notifier) Updated(plugin, uri string) {
 	n.add(func(pending catalogue.Change) catalogue.Change { return pending.Update(plugin, uri) })
 }
 
-// add joins what change makes to what each watcher will be told.
+// add merges a change into the pending change of each watcher.
 func (n *Notifier) add(change func(pending catalogue.Change) catalogue.Change) {
 	n.mu.Lock()
 	for w := range n.watchers {
@@ -112,7 +111,7 @@ func (n *Notifier) tell() {
 	}
 }
 
-// Close returns when no watcher is being called.
+// Close stops the notifier and waits for watchers that are being called.
 func (n *Notifier) Close() {
 	close(n.stop)
 	<-n.done

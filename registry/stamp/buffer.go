@@ -2,15 +2,15 @@ package stamp
 
 import "sync"
 
-// maxKept bounds the buffers that are kept for the next file, in bytes: most plugins fit.
+// maxKept limits the buffers kept for reuse, in bytes: most plugins fit.
 const maxKept = 16 << 20
 
-// Buffers keeps memory for reading one file after another. The zero value is usable, and safe for
-// concurrent use.
+// Buffers reuses memory for reading files one after another. The zero value is ready to use. It is safe for concurrent
+// use.
 type Buffers struct{ pool sync.Pool }
 
-// Read is like the function, into memory of an earlier file if there is some. Who gives the bytes back
-// with Put keeps nothing of them.
+// Read is like the function Read, but reuses the memory of an earlier file if it can. After Put the caller must not use
+// the returned bytes.
 func (b *Buffers) Read(path string) ([]byte, Stamp, error) {
 	kept, _ := b.pool.Get().(*[]byte)
 	if kept == nil {
@@ -23,7 +23,7 @@ func (b *Buffers) Read(path string) ([]byte, Stamp, error) {
 	return content, st, err
 }
 
-// Put gives the bytes of a file back.
+// Put returns the bytes of a file for reuse.
 func (b *Buffers) Put(content []byte) {
 	if cap(content) <= maxKept {
 		b.pool.Put(&content)

@@ -11,22 +11,21 @@ import (
 	"strings"
 )
 
-// maxFile bounds a plugin file, in bytes; the largest known, interpreters with their libraries, have
-// some 50 MiB.
+// maxFile limits a plugin file, in bytes; the largest known, interpreters with their libraries, have some 50 MiB.
 const maxFile = 128 << 20
 
-// ErrUnsettled is why a file is not read: somebody may still be writing it.
+// ErrUnsettled is returned for a file that may still be being written.
 var ErrUnsettled = errors.New("the file is still being written")
 
-// Read reads a whole file that nobody is writing. The stamp is that of the bytes, or with
-// ErrUnsettled the last that was seen. Errors do not name the path.
+// Read reads a whole file that is not being written. The stamp is that of the bytes, or with ErrUnsettled the last one
+// seen. Errors do not name the path.
 func Read(path string) ([]byte, Stamp, error) { return read(path, nil) }
 
 // read uses the memory of buf if the file fits.
 func read(path string, buf []byte) ([]byte, Stamp, error) {
 	info, err := os.Stat(path)
 	if err == nil {
-		_, err = from(path, info) // before it is opened: a pipe would be waited at for ever
+		_, err = from(path, info) // checked before opening: opening a pipe would block for ever
 	}
 	if err != nil {
 		return nil, Stamp{}, Plain(err)
@@ -52,7 +51,7 @@ func read(path string, buf []byte) ([]byte, Stamp, error) {
 	}
 	content = content[:before.Size]
 	if _, err := io.ReadFull(f, content); err != nil {
-		return nil, before, ErrUnsettled // shorter than it said
+		return nil, before, ErrUnsettled // shorter than its size
 	}
 	after, err := opened(f, path)
 	if err != nil || after != before {
@@ -69,7 +68,7 @@ func opened(f *os.File, path string) (Stamp, error) {
 	return from(path, info)
 }
 
-// Plain takes the path out of an error, for where it stands beside the error.
+// Plain strips the path from an error, for messages that name it already.
 func Plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -80,13 +79,13 @@ func Plain(err error) error {
 
 const digestPrefix = "sha256:"
 
-// Digest names bytes: "sha256:" and lower-case hex.
+// Digest returns the SHA-256 of content: "sha256:" and lower-case hex.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return digestPrefix + hex.EncodeToString(sum[:])
 }
 
-// Hex returns the digits of a digest, and whether it is one.
+// Hex returns the digits of a digest, and whether it is valid.
 func Hex(digest string) (digits string, ok bool) {
 	digits, ok = strings.CutPrefix(digest, digestPrefix)
 	raw, err := hex.DecodeString(digits)

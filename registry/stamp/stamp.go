@@ -1,5 +1,5 @@
-// Package stamp tells what bytes a file holds: by a stamp without reading it, and by the digest of
-// bytes that were read while nobody wrote them.
+// Package stamp identifies file contents: by a stamp without reading them, and by the digest of bytes read while no
+// process wrote them.
 package stamp
 
 import (
@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// SettleTime is how long a file must not have changed before it is read: a writer that pauses longer
-// is caught by what the bytes look like, and on Linux by asking the kernel.
+// SettleTime is how long a file must be unchanged before it is read. A writer that pauses longer is detected from the
+// contents, and on Linux by a file lease.
 const SettleTime = 100 * time.Millisecond
 
 // ErrNotRegular is the error for a folder, a device or the like.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Stamp tells whether a file may hold other bytes than before, without reading it. Two equal stamps
-// mean the same bytes, but for a writer who sets the clock back. The zero Stamp is that of no file.
+// Stamp identifies the contents of a file without reading them. Equal stamps mean equal bytes, unless a writer sets the
+// clock back. The zero Stamp means no file.
 type Stamp struct {
 	Device, Inode uint64 // 0 where the system has none
 	Size          int64  // bytes
 	Mtime, Ctime  int64  // nanoseconds since 1970; Ctime is 0 where the system has none
-	Path          string // stands for Device and Inode where there are none
+	Path          string // replaces Device and Inode where there are none
 }
 
 // Of returns the stamp of a regular file; links are followed.
@@ -45,20 +45,20 @@ func from(path string, info os.FileInfo) (Stamp, error) {
 	return s, nil
 }
 
-// Key is the stamp as text.
+// Key returns the stamp as text.
 func (s Stamp) Key() string {
 	return fmt.Sprintf("%d:%d:%d:%d:%d:%s", s.Device, s.Inode, s.Size, s.Mtime, s.Ctime, s.Path)
 }
 
-// Age is how long ago the file was changed last; negative if that is in the future.
+// Age returns the time since the last change of the file; negative if that is in the future.
 func (s Stamp) Age(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, max(s.Mtime, s.Ctime)))
 }
 
-// Quiet is how long a file has surely not changed that has had this stamp since a time.
+// Quiet returns how long a file with this stamp, first seen at since, is known to be unchanged.
 func (s Stamp) Quiet(since, now time.Time) time.Duration {
 	quiet := now.Sub(since)
-	if s.Ctime != 0 { // nobody can set it back, so it tells of the time before this process too
+	if s.Ctime != 0 { // cannot be set back, so it also covers the time before this process
 		quiet = max(quiet, s.Age(now))
 	}
 	return quiet

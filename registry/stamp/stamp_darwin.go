@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// identify adds what tells the file from others with the same size and time.
+// identify sets the fields that distinguish files with the same size and time.
 func (s *Stamp) identify(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -16,5 +16,5 @@ func (s *Stamp) identify(info os.FileInfo) bool {
 	return true
 }
 
-// beingWritten cannot be found out here.
+// beingWritten returns false: this system cannot tell.
 func beingWritten(*os.File) bool { return false }

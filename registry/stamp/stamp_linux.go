@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// identify adds what tells the file from others with the same size and time.
+// identify sets the fields that distinguish files with the same size and time.
 func (s *Stamp) identify(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -16,15 +16,15 @@ func (s *Stamp) identify(info os.FileInfo) bool {
 	return true
 }
 
-// The numbers of fcntl for leases, which package syscall does not have.
+// The fcntl constants for leases, which package syscall lacks.
 const (
 	fSetLease = 1024
 	fRdLck    = 0
 	fUnlck    = 2
 )
 
-// beingWritten reports whether some process has the file open for writing: then the kernel gives no
-// read lease on it. Where leases are not to be had the answer is no.
+// beingWritten reports whether a process has the file open for writing: the kernel then denies a read lease. It returns
+// false where leases are not supported.
 func beingWritten(f *os.File) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {

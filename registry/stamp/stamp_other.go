@@ -4,8 +4,8 @@ package stamp
 
 import "os"
 
-// identify knows no inodes here: the path stands for the file.
+// identify returns false: without inodes, the path identifies the file.
 func (s *Stamp) identify(os.FileInfo) bool { return false }
 
-// beingWritten cannot be found out here.
+// beingWritten returns false: this system cannot tell.
 func beingWritten(*os.File) bool { return false }
