@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// allowing is how long and how far an answer holds, as the flags of allow say.
+// allowing is the scope and duration of an answer, from the flags of allow.
 type allowing struct {
 	once, always, want bool
 	span               time.Duration
@@ -46,7 +46,7 @@ Exit code 1: you said no, and the question still waits.`,
 	return c
 }
 
-// answer is what the flags mean, in a word for the question.
+// answer converts the flags to an answer, with its duration as words for the prompt.
 func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err error) {
 	switch {
 	case a.once && (a.always || a.span != 0) || a.always && a.span != 0:
@@ -143,7 +143,7 @@ Exit code 1: you said no.`,
 	}
 }
 
-// agreed asks at the terminal; a no is an exit code.
+// agreed asks for confirmation at the terminal. A no prints that nothing was changed and returns exit code 1.
 func agreed(ctx context.Context, std stdio, text, question string) error {
 	yes, err := confirm(ctx, text, question)
 	if err == nil && !yes {
@@ -153,7 +153,7 @@ func agreed(ctx context.Context, std stdio, text, question string) error {
 	return err
 }
 
-// answerText shows an answer that is to be taken back.
+// answerText describes an answer that is about to be revoked.
 func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	grants, err := d.Store.Grants(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	return fmt.Sprintf("plugin   %s\nmay not  %s", voice.Line(q.Plugin), voice.Line(q.Effect)), nil
 }
 
-// noAnswer says that there is none to take back.
+// noAnswer replaces store.ErrNotFound with an error and a hint that there is no such answer.
 func (d *desk) noAnswer(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return voice.Hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
@@ -182,7 +182,7 @@ func (d *desk) noAnswer(id string, err error) error {
 	return err
 }
 
-// waiting finds a question that has no answer.
+// waiting returns an unanswered question by ID, and an error with a hint if there is none.
 func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 	q, err := d.Store.Question(ctx, id)
 	if err == nil && q.Refused {
@@ -196,7 +196,7 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 	return q, d.gone(id, err)
 }
 
-// gone says that nobody asks that, or not any more.
+// gone replaces store.ErrNotFound with an error and a hint that no such question is open.
 func (d *desk) gone(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return voice.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
@@ -205,7 +205,7 @@ func (d *desk) gone(id string, err error) error {
 	return err
 }
 
-// questionText is all that a person has to know to answer. What the plugin says is on lines of its own.
+// questionText is the prompt for a question. Plugin text is escaped, on separate lines.
 func questionText(q store.Question, line string) string {
 	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", voice.Line(q.Plugin), voice.Line(q.Digest), voice.Line(q.Effect))
 	if q.Why != "" {

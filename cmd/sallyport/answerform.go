@@ -57,7 +57,7 @@ Exit code 1: you said no, and the form still waits.`,
 	return c
 }
 
-// answerTo makes an answer of the words of a command.
+// answerTo converts the arguments of the answer command to an action and its content.
 func answerTo(f form.Form, words []string, decline, cancel bool) (action string, content []byte, err error) {
 	switch {
 	case decline && cancel, (decline || cancel) && len(words) > 0:
@@ -84,7 +84,7 @@ func answerTo(f form.Form, words []string, decline, cancel bool) (action string,
 	return form.Accept, content, err
 }
 
-// noForm says that nobody asks that, or not any more.
+// noForm replaces store.ErrNotFound with an error and a hint that no such form is open.
 func noForm(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return voice.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
@@ -92,10 +92,11 @@ func noForm(id string, err error) error {
 	return err
 }
 
-// bar stands before each line of a plugin's own words.
+// bar is the prefix of each line of plugin text.
 const bar = "  | "
 
-// formText shows a form. What the plugin says stands behind bars, so that nobody takes it for ours.
+// formText is the prompt for a form. Plugin text is prefixed with bars, so that it cannot be taken for the program's
+// own.
 func formText(f form.Form) string {
 	return fmt.Sprintf("plugin    %s (%s)\nfor       %s, %s\nasks you, in its own words:\n%s",
 		voice.Line(f.Plugin), voice.Line(f.Digest), voice.Line(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
@@ -115,7 +116,7 @@ func formLines(f form.Form) []string {
 	return lines
 }
 
-// fieldLine is one field with all that there is to know to fill it in.
+// fieldLine describes one field: type, choices, default, title and description.
 func fieldLine(f form.Field) string {
 	kind := f.Type
 	if f.Format != "" {
@@ -150,7 +151,7 @@ func fieldLine(f form.Field) string {
 	return voice.Line(text)
 }
 
-// answerShown is what is going to be sent.
+// answerShown describes the answer to be sent.
 func answerShown(action string, content []byte) string {
 	switch {
 	case action != form.Accept:

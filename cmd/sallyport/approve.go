@@ -44,7 +44,7 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 	return c
 }
 
-// approve asks about one plugin and writes the answer down.
+// approve asks the operator about one plugin and records the answer.
 func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject, all bool) error {
 	v, err := reviewOf(ctx, s, std, name)
 	if errors.Is(err, registry.ErrNothingWaits) {
@@ -67,7 +67,7 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	return record(ctx, std.out, s, v, yes, reject)
 }
 
-// reviewOf looks at one plugin of a folder.
+// reviewOf reviews one plugin of a folder.
 func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string) (*registry.Review, error) {
 	v, err := host.Review(ctx, s, logging.For(s, std.err), name)
 	if errors.Is(err, registry.ErrNoPlugin) {
@@ -80,7 +80,7 @@ func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string)
 	return v, err
 }
 
-// confirm asks at the terminal.
+// confirm asks a yes-or-no question at the terminal.
 func confirm(ctx context.Context, text, question string) (bool, error) {
 	t, err := terminal.Open()
 	if err != nil {
@@ -90,7 +90,7 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 	return t.Confirm(ctx, voice.Fit(text), question)
 }
 
-// record writes an answer down.
+// record applies the operator's decision and writes it to the audit log.
 func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review, yes, reject bool) error {
 	answered := operator.Answered{By: operator.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
 	if !yes {
@@ -117,7 +117,7 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 	return carry(ctx, w, s, v)
 }
 
-// carry asks whether answers for the bytes before are to hold for the new ones too, which nothing but a yes does.
+// carry asks whether answers for the previous digest hold for the new one too. Without a yes they are deleted.
 func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review) error {
 	answers, err := host.Answers(ctx, s, v)
 	if err != nil || len(answers) == 0 {

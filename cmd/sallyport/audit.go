@@ -115,7 +115,7 @@ func showCall(std stdio, dir, id string) error {
 		if json.Indent(&out, l.Text, "", "  ") == nil {
 			fmt.Fprintf(std.out, "%s\n", voice.JSON(out.Bytes()))
 		}
-		return true // a call that was asked something has a line each time it runs
+		return true // a call that was continued has a line for each run
 	})
 	if err == nil && !found {
 		return voice.Hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
@@ -145,10 +145,10 @@ func newAuditTail(std stdio) *cobra.Command {
 	return c
 }
 
-// maxTail bounds what is held to print the last lines.
+// maxTail is the limit of lines held in memory to print the last ones.
 const maxTail = 10_000
 
-// tailAudit prints the last lines in the order of their time, which chains of several processes mix.
+// tailAudit prints the last n lines by time, merged from the chains of all processes.
 func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	var last tail
 	if n < 1 {
@@ -176,7 +176,7 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	return err
 }
 
-// nothingIn says that there is nothing to print.
+// nothingIn returns the message for an empty result.
 func nothingIn(dir, plugin string) string {
 	if plugin == "" {
 		return "there are no calls in " + voice.Line(dir)

@@ -12,10 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
 )
 
-// maxShownEffects is how many effects and refusals of a call are printed; sallyport audit show has the rest.
+// maxShownEffects is the limit of effects and denials printed per call; sallyport audit show prints all.
 const maxShownEffects = 5
 
-// auditLine is a line of the audit log, as far as a person reads it: what a call did, or what was answered.
+// auditLine holds the printed members of an audit line: a call or an answer.
 type auditLine struct {
 	receipt.Receipt
 	At        time.Time `json:"at"`
@@ -29,11 +29,11 @@ type auditLine struct {
 	Once      bool      `json:"once"`
 }
 
-// printLine writes a line of the log for a person: one line, and one more for each effect and refusal.
+// printLine prints an audit line, with one more line for each effect and denial.
 func printLine(w io.Writer, raw json.RawMessage) {
 	var l auditLine
 	if json.Unmarshal(raw, &l) != nil {
-		fmt.Fprintf(w, "%s\n", voice.JSON(raw)) // of a later version, perhaps
+		fmt.Fprintf(w, "%s\n", voice.JSON(raw)) // perhaps of a later version
 		return
 	}
 	at := l.At.Local().Format("2006-01-02 15:04:05")
@@ -75,7 +75,7 @@ func times(n int) string {
 	return fmt.Sprintf(" × %d", n)
 }
 
-// eventText is what happened besides calls.
+// eventText describes an audit line that is not a call.
 func eventText(l auditLine) string {
 	if l.Event != "answer" {
 		return l.Event

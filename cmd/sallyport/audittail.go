@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// tail keeps the latest of many lines.
+// tail keeps the last lines by time.
 type tail struct {
 	room  int
 	lines []timedLine
@@ -17,7 +17,7 @@ type timedLine struct {
 	text []byte
 }
 
-// add keeps a line, and now and then drops what is too old.
+// add adds a line; old lines are dropped in batches.
 func (t *tail) add(at string, text []byte) {
 	t.lines = append(t.lines, timedLine{at, bytes.Clone(text)})
 	if len(t.lines) >= 2*t.room+64 {

@@ -53,14 +53,14 @@ did, also where the tool asks you and there is no terminal.`,
 	return c
 }
 
-// onePlugin is a file that is loaded alone, with bare names.
+// onePlugin is a plugin file that is loaded alone, with tools named without a prefix.
 type onePlugin struct {
 	file   string
 	grants []string
-	seed   string // "" is a call like any other
+	seed   string // "" uses real clocks and random numbers
 }
 
-// open loads the plugin, and fails where it cannot be.
+// open loads the plugin. On some errors the host is returned too, and the caller must close it.
 func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*host.Host, error) {
 	allowed, err := grants(p.grants)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 	return h, nil
 }
 
-// failure is why a plugin of this host does not serve.
+// failure returns the reason that a plugin of this host is not loaded.
 func failure(h *host.Host) error {
 	for _, p := range h.Registry.Plugins() {
 		if p.State != registry.StateLoaded {
@@ -91,7 +91,7 @@ func failure(h *host.Host) error {
 	return nil
 }
 
-// callOnce sends one tools/call through the same server that a client speaks to.
+// callOnce sends one tools/call through the same server that clients use.
 func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
 	if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
 		return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
@@ -138,8 +138,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	return fmt.Errorf("the tool asked %d times: that is enough", maxRounds)
 }
 
-// refused is an error of the protocol; for a tool that was left out it says why, for a name that is not there where the
-// names are.
+// refused converts a protocol error. For a tool that was left out it returns the reason, for an unknown one a hint.
 func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) error {
 	if strings.HasPrefix(e.Message, "unknown tool") {
 		for _, p := range plugins {
@@ -154,8 +153,8 @@ func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) err
 	return fmt.Errorf("error %d: %s", e.Code, e.Message)
 }
 
-// callParams are the params of a request of the present revision, which needs no session.
-// What the person at a terminal can be asked is what this client declares.
+// callParams returns the params of a request of the latest protocol revision, which needs no session. With asks they
+// declare support for form elicitation.
 func callParams(tool, arguments string, asks bool) json.RawMessage {
 	can := "{}"
 	if asks {
@@ -166,7 +165,7 @@ func callParams(tool, arguments string, asks bool) json.RawMessage {
 	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
 }
 
-// printResult writes the result as indented JSON; a tool's failure is exit code 1.
+// printResult prints the result as indented JSON. A result with isError is exit code 1.
 func printResult(std stdio, response []byte) error {
 	result := rawjson.Get(response, "result")
 	var out bytes.Buffer
@@ -180,7 +179,7 @@ func printResult(std stdio, response []byte) error {
 	return nil
 }
 
-// grants reads the --grant lines of a command.
+// grants parses the --grant lines of a command.
 func grants(lines []string) (*grant.Set, error) {
 	var all []grant.Grant
 	for _, line := range lines {

@@ -14,16 +14,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// maxRounds is how often one call may ask: a person has given up before.
+// maxRounds is the limit of elicitation rounds per call.
 const maxRounds = 50
 
-// answers are what a person answered in one round, and what the server wants back with them.
+// answers holds the responses of one round, and the server's requestState.
 type answers struct {
 	state     json.RawMessage
 	responses rawjson.Object
 }
 
-// askPerson asks the person what a result asks; false if it is the end of the call.
+// askPerson asks the questions of an input_required result; asked is false for a final result.
 func askPerson(ctx context.Context, person *terminal.Terminal, result json.RawMessage) (a answers, asked bool, err error) {
 	if kind, _ := rawjson.String(rawjson.Get(result, "resultType")); kind != "input_required" {
 		return a, false, nil
@@ -46,9 +46,9 @@ func askPerson(ctx context.Context, person *terminal.Terminal, result json.RawMe
 	return a, true, nil
 }
 
-// withAnswers are the params of the next round.
+// withAnswers adds the responses of a round to the params of the next request.
 func withAnswers(params json.RawMessage, a answers) json.RawMessage {
-	o, _ := rawjson.ParseObject(params) // they were made here
+	o, _ := rawjson.ParseObject(params) // valid, from callParams
 	o.Set("inputResponses", a.responses.Append(nil))
 	if a.state != nil {
 		o.Set("requestState", a.state)
@@ -56,7 +56,7 @@ func withAnswers(params json.RawMessage, a answers) json.RawMessage {
 	return o.Append(nil)
 }
 
-// atTerminal shows a form and reads what is typed for its fields. No is decline, and the end of the input cancel.
+// atTerminal shows a form and reads its fields. A no is decline, the end of input cancel.
 func atTerminal(ctx context.Context, person *terminal.Terminal, f form.Form) (json.RawMessage, error) {
 	text := "the plugin asks you, in its own words:\n" + strings.Join(formLines(f), "\n")
 	for {
@@ -82,8 +82,8 @@ func atTerminal(ctx context.Context, person *terminal.Terminal, f form.Form) (js
 	}
 }
 
-// typedValues reads a line for each field, and for a list lines up to an empty one. What is left empty has the form's own
-// value.
+// typedValues reads one line per field, and for a list lines up to an empty one. A field left empty has the form's
+// default.
 func typedValues(ctx context.Context, person *terminal.Terminal, fields []form.Field) (values []form.Value, err error) {
 	for _, field := range fields {
 		prompt := voice.Line(field.Name) + "= "

@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// clientEntry is what the flags of client-config say.
+// clientEntry holds the flags of client-config.
 type clientEntry struct {
 	client                 clients.Client
 	name, file             string
@@ -64,7 +64,7 @@ func newClientConfig(std stdio) *cobra.Command {
 	return c
 }
 
-// clientServer is the entry for this program: launched on stdio, or reached over HTTP.
+// clientServer returns the server entry for this program: a command for stdio, or a URL with --http.
 func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 	var dir string
 	if len(rest) > 0 {
@@ -102,7 +102,7 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 	return clients.Server{Command: self, Args: args}, nil
 }
 
-// httpServer is a server on this machine, with this machine's token.
+// httpServer returns the entry for a server on this machine, with the local token.
 func httpServer(s *settings.Settings) (clients.Server, error) {
 	scheme, addr, path := splitAddress(s.Text("http.addr"))
 	name, port, err := net.SplitHostPort(addr)
@@ -117,8 +117,8 @@ func httpServer(s *settings.Settings) (clients.Server, error) {
 	return clients.Server{URL: scheme + addr + cmp.Or(path, s.Text("http.path")), Token: token}, err
 }
 
-// splitAddress takes the address that serve prints apart: http://127.0.0.1:8470/mcp. Host and port alone
-// are HTTP. The path is "" where none is named: a slash alone names none.
+// splitAddress splits an address as serve prints it: http://127.0.0.1:8470/mcp. The default scheme is http. The path is
+// "" if missing or "/".
 func splitAddress(text string) (scheme, addr, path string) {
 	scheme, addr = "http://", text
 	for _, known := range []string{"http://", "https://"} {
@@ -142,7 +142,7 @@ func (e *clientEntry) print(std stdio, server clients.Server) error {
 	return err
 }
 
-// place is the client's file.
+// place returns the path of the client's file.
 func (e *clientEntry) place() (string, error) {
 	if e.file != "" {
 		return e.file, nil
@@ -190,7 +190,7 @@ func (e *clientEntry) takeOut(std stdio) error {
 	return nil
 }
 
-// told says where the backup is, and when the change is in force.
+// told prints the backup's name, and that the client must be restarted.
 func (e *clientEntry) told(std stdio, backup string) {
 	if backup != "" {
 		fmt.Fprintf(std.out, "the file as it was is %s\n", backup)

@@ -24,7 +24,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// newCompileModule is what package compiler runs in a process of its own.
+// newCompileModule is the hidden command that package compiler runs as a child process.
 func newCompileModule(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    compiler.Command + " CACHE",
@@ -59,7 +59,7 @@ func newCompile(std stdio) *cobra.Command {
 	}
 }
 
-// compileFolder compiles every module of the folder, as many at once as there are processors, and tells of each.
+// compileFolder compiles every module of the folder, in parallel on all processors, and prints a line for each.
 func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	files, err := modules(s.Text("dir"))
 	if err != nil {
@@ -73,7 +73,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: s.CompiledFolder(),
-		Compiler: compiler.Elsewhere(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has a line of its own
+		Compiler: compiler.Elsewhere(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has its own line of output
 		Host:     host.Functions(),
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	return nil
 }
 
-// modules are the files of a folder that end as modules do, none if there is no folder.
+// modules lists the .wasm files of a folder; none if the folder does not exist.
 func modules(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func compileFile(ctx context.Context, engine *runtime.Engine, file string) error
 	return m.Close()
 }
 
-// progress writes a line for each file that is done.
+// progress prints a line for each compiled file. It is safe for concurrent use.
 type progress struct {
 	out io.Writer
 	of  int

@@ -26,7 +26,7 @@ func newConfig(std stdio) *cobra.Command {
 	}
 }
 
-// loadSettings reads the settings that the flags of c and the argument DIR ask for.
+// loadSettings reads the settings with the flags of c and the argument DIR.
 func loadSettings(c *cobra.Command, dir string) (*settings.Settings, error) {
 	file, err := c.Flags().GetString("config")
 	if err != nil {
@@ -35,8 +35,8 @@ func loadSettings(c *cobra.Command, dir string) (*settings.Settings, error) {
 	return settings.Load(settings.Options{File: file, Dir: dir, Flags: c.Flags()})
 }
 
-// loadHost is loadSettings for a command that shows or answers what is in the state folder: a configuration that cannot be
-// read is a warning, and nothing of it says anything about plugins.
+// loadHost is loadSettings for commands on the state folder: an invalid configuration is a warning, and its plugins are
+// ignored.
 func loadHost(c *cobra.Command, dir string) (*settings.Settings, error) {
 	file, err := c.Flags().GetString("config")
 	if err != nil {
@@ -49,7 +49,7 @@ func loadHost(c *cobra.Command, dir string) (*settings.Settings, error) {
 	return s, err
 }
 
-// printSettings writes a line for each value: key, value, source.
+// printSettings prints a line for each value: key, value, source.
 func printSettings(std stdio, s *settings.Settings) error {
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "file\t%s\n", fileText(s))
@@ -75,7 +75,7 @@ func printSettings(std stdio, s *settings.Settings) error {
 	return printWritten(std.out, s)
 }
 
-// printWritten writes what the file says of grants and plugins, a table of its own: lines of grants are long.
+// printWritten prints max_grants and the plugins section in a separate table, since grants are long.
 func printWritten(out io.Writer, s *settings.Settings) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, g := range s.Ceiling.Grants() {
@@ -89,7 +89,7 @@ func printWritten(out io.Writer, s *settings.Settings) error {
 	return w.Flush()
 }
 
-// fileText is the configuration file, and whether there is one.
+// fileText returns the path of the configuration file, marked if it does not exist.
 func fileText(s *settings.Settings) string {
 	if s.File != "" {
 		return s.File

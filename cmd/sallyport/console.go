@@ -41,7 +41,7 @@ The address is a key: it is shown at the terminal, and never on standard output.
 	return c
 }
 
-// openConsole finds the page, shows it, and serves it if nobody else does.
+// openConsole finds the console's page, shows its address, and serves it while no host does.
 func openConsole(ctx context.Context, s *settings.Settings, std stdio, browse bool) error {
 	at, serving, stop, err := host.FindConsole(s, logging.For(s, std.err))
 	if err != nil {
@@ -63,7 +63,7 @@ func openConsole(ctx context.Context, s *settings.Settings, std stdio, browse bo
 	return nil
 }
 
-// showAddress writes the address at the terminal.
+// showAddress prints the address on the terminal.
 func showAddress(at string) error {
 	t, err := terminal.Open()
 	if err != nil {
@@ -72,7 +72,7 @@ func showAddress(at string) error {
 	return errors.Join(t.Show("the console is on "+at), t.Close())
 }
 
-// browser is the command that opens a file on this desktop; nil if there is none.
+// browser returns the command that opens a file on this desktop; nil if there is none.
 func browser() []string {
 	switch {
 	case goruntime.GOOS == "darwin":
@@ -88,8 +88,8 @@ func browser() []string {
 	return nil
 }
 
-// openInBrowser opens a file of this user's alone that leads to the address: what stands on a command line every user
-// of the machine can read.
+// openInBrowser opens an owner-only file that redirects to the address. The address itself must not be an argument:
+// command lines are visible to every user of the machine.
 func openInBrowser(ctx context.Context, s *settings.Settings, at string) error {
 	file := filepath.Join(s.Text("state"), "console.html")
 	page := "<!doctype html><meta charset=\"utf-8\"><title>Sallyport</title><script>location.replace(\"" + at + "\")</script>\n"

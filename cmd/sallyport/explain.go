@@ -44,16 +44,16 @@ Exit code 1: it may not, or only after somebody was asked.`,
 	return c
 }
 
-// explained is what was found out about one effect.
+// explained is the decision on one effect.
 type explained struct {
 	hostfuncs.Explanation
 	plugin string
-	listed bool         // the configuration has the plugin
-	open   bool         // lines wait for arguments
-	answer *store.Grant // what a person answered, if that allows it; nil if nothing does
+	listed bool         // the plugin is in the configuration
+	open   bool         // some lines depend on arguments that were not given
+	answer *store.Grant // an answer that allows the effect; nil if none
 }
 
-// explain answers for one effect.
+// explain prints the decision on one effect.
 func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
 	if arguments != "" {
 		if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
@@ -87,7 +87,7 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	return printExplanation(w, s, x)
 }
 
-// answerThatAllows finds an answer with which an effect is allowed; nil if there is none.
+// answerThatAllows returns an answer that allows the effect; nil if none.
 func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plugin, under func(*grant.Set) (hostfuncs.Explanation, error)) (*store.Grant, error) {
 	kept := questionsOf(s)
 	defer kept.Close()
@@ -98,7 +98,7 @@ func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plug
 	for _, a := range answers {
 		line, err := grant.ParseLine(a.Line)
 		if a.Plugin != p.Name || err != nil {
-			continue // of another plugin, or all of what was announced in several lines
+			continue // of a different plugin, or not a single line
 		}
 		if x, err := under(p.Grants.With(line)); err == nil && x.Allowed {
 			return &a, nil
@@ -107,7 +107,7 @@ func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plug
 	return nil, nil
 }
 
-// printExplanation writes what was found.
+// printExplanation prints the decision; exit code 1 if the effect is not allowed.
 func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 	if a := x.answer; a != nil {
 		how := voice.Until(a.Expires)

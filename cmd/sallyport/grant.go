@@ -34,7 +34,7 @@ Exit code 1: you said no, and nothing was changed.`,
 	}
 }
 
-// addGrant asks, and writes the line.
+// addGrant shows the change of the configuration, asks, and writes it.
 func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line string) error {
 	a, err := s.Add(plugin, line)
 	if err != nil {
@@ -50,7 +50,8 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	return noteOnce(s)(operator.Answered{By: operator.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: a.Line})
 }
 
-// strangerNote says that the folder has no plugin of that name, which may be a slip.
+// strangerNote returns a note if neither the configuration nor the folder has a plugin of that name, which may be a
+// typing error.
 func strangerNote(s *settings.Settings, plugin string) string {
 	for _, p := range s.Plugins {
 		if p.Name == plugin {
@@ -69,7 +70,7 @@ func strangerNote(s *settings.Settings, plugin string) string {
 	return fmt.Sprintf("note    there is no plugin %s in %s, nor in the configuration\n", plugin, voice.Line(s.Text("dir")))
 }
 
-// additionText is what a person is asked about.
+// additionText is the prompt for a change of the configuration.
 func additionText(a *settings.Addition) string {
 	text := fmt.Sprintf("file    %s\nplugin  %s\nchanges\n", voice.Line(a.File), voice.Line(a.Plugin))
 	for _, line := range a.Difference {

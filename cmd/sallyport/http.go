@@ -16,15 +16,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// endpoint is an address that is open, with what is to be served there.
+// endpoint is an open listener with its options.
 type endpoint struct {
 	options  *streamable.Options
 	listener *streamable.Listener
-	tokens   *auth.Tokens // nil: none is asked for
+	tokens   *auth.Tokens // nil accepts calls without a token
 }
 
-// listenHTTP opens http.addr before anything is loaded, so that an address that is taken is told at
-// once. It is nil if stdio is served.
+// listenHTTP opens http.addr before plugins are loaded, so that an address in use fails at once. It returns nil if
+// stdio is served.
 func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	if s.Text("http.addr") == "" {
 		return nil, nil
@@ -59,20 +59,20 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	return &endpoint{o, listener, tokens}, nil
 }
 
-// serve answers until ctx is done.
+// serve answers requests until ctx is done.
 func (e *endpoint) serve(ctx context.Context, s *settings.Settings, server *protocol.Server, std stdio) error {
 	greet(std, s, e.listener.URL(), e.tokens)
 	return e.listener.Serve(ctx, streamable.NewHandler(server, e.options))
 }
 
-// close gives the address back, if there is one; after serve it has no effect.
+// close closes the listener, if there is one; after serve it has no effect.
 func (e *endpoint) close() {
 	if e != nil {
-		_ = e.listener.Close() // closed twice is closed
+		_ = e.listener.Close() // fails if closed already
 	}
 }
 
-// greet tells the person at the terminal where the server is.
+// greet prints the server's address and how to authenticate.
 func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
 	fmt.Fprintf(std.err, "serving %s on %s\n", s.Text("dir"), url)
 	switch {
@@ -86,7 +86,8 @@ func greet(std stdio, s *settings.Settings, url string, tokens *auth.Tokens) {
 	fmt.Fprintf(std.err, "a token is asked for: %s\n", tokenAdvice(s, url))
 }
 
-// tokenAdvice is how a client comes by a token: client-config knows only that of loopback addresses.
+// tokenAdvice returns the command that gives a client its token: client-config for the local token of loopback
+// addresses, else token.
 func tokenAdvice(s *settings.Settings, url string) string {
 	if _, err := httpServer(s); err != nil {
 		return tokenCommand(s) + " makes one, for this server's next start"
@@ -94,16 +95,16 @@ func tokenAdvice(s *settings.Settings, url string) string {
 	return withFlags(s, "sallyport client-config CLIENT --http "+url) + " prints it"
 }
 
-// tokenCommand is what a person types to make a token for these settings.
+// tokenCommand returns the command that makes a token for these settings.
 func tokenCommand(s *settings.Settings) string { return withFlags(s, "sallyport token NAME") }
 
-// withFlags is a command that finds the files of these settings.
+// withFlags adds the flags that lead a command to the files of these settings.
 func withFlags(s *settings.Settings, command string) string {
 	return strings.TrimSpace(command + " " + s.Flags())
 }
 
-// httpTokens are the tokens that may call: the named ones, and this machine's own on loopback. Nil
-// asks for none.
+// httpTokens returns the accepted tokens: the named ones, and the local token on loopback. Nil accepts calls without a
+// token.
 func httpTokens(s *settings.Settings) (*auth.Tokens, error) {
 	if s.Bool("http.no_token") {
 		return nil, nil
@@ -134,7 +135,7 @@ func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
 	return tokens, err
 }
 
-// localToken is the token of programs on this machine; the first use makes it.
+// localToken returns the token of programs on this machine, and creates it on first use.
 func localToken(s *settings.Settings) (string, error) {
 	if err := private.Folder(s.Text("state")); err != nil {
 		return "", err

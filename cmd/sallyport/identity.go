@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// identity says how the bytes of a file stand to those that serve under its name, and whether they are others. A lock
-// file that cannot be read is serve's to complain about.
+// identity compares a digest with the one pinned for a name, and reports whether they differ. An unreadable lock file
+// is ignored: serve reports it.
 func identity(s *settings.Settings, name, digest string) (text string, others bool) {
 	l, err := lock.Open(lock.Options{File: s.LockFile(), ReadOnly: true})
 	if err != nil {
@@ -28,7 +28,7 @@ func identity(s *settings.Settings, name, digest string) (text string, others bo
 		voice.Line(name), pin.Digest, voice.Line(filepath.Join(pin.Folder, pin.File)), voice.Line(name)), true
 }
 
-// warnOfOthers tells on the standard error of a call that serve would not make.
+// warnOfOthers warns on standard error about plugins that serve would not load with these bytes.
 func warnOfOthers(s *settings.Settings, std stdio, plugins []registry.Status) {
 	for _, p := range plugins {
 		if text, others := identity(s, p.Name, p.Digest); others && p.File != "" {

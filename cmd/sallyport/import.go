@@ -57,7 +57,7 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 	return c
 }
 
-// importHyperMCP writes what file becomes to out, and the remarks to standard error.
+// importHyperMCP writes the converted configuration to out, and the remarks to standard error.
 func importHyperMCP(std stdio, file, out string, offer func(string) (hypermcp.Offer, error)) error {
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
 		return voice.Hint(fmt.Errorf("%s: TOML is not read", file), "write it as JSON or YAML, with the same keys")
@@ -89,7 +89,7 @@ func importHyperMCP(std stdio, file, out string, offer func(string) (hypermcp.Of
 	return nil
 }
 
-// writeImported writes a new file, and never over one that is there.
+// writeImported creates a file; an existing one is an error. "-" is standard output.
 func writeImported(w io.Writer, out, text string) (err error) {
 	if out == "-" {
 		_, err := io.WriteString(w, text)
@@ -107,7 +107,7 @@ func writeImported(w io.Writer, out, text string) (err error) {
 	return err
 }
 
-// offerOf is what a manifest publishes.
+// offerOf lists the names a manifest publishes.
 func offerOf(m *manifest.Manifest) hypermcp.Offer {
 	ids := func(k manifest.Kind) (all []string) {
 		for _, e := range m.Entries(k) {

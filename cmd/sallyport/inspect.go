@@ -51,12 +51,12 @@ func newInspect(std stdio) *cobra.Command {
 	return c
 }
 
-// describeFile reads a plugin file; a module without a description in it is asked, with no grants. What it
-// says on its standard error goes to the log.
+// describeFile describes a plugin file. A module without a packed description is run without grants; its standard error
+// goes to the log.
 func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*inspect.Description, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
-	} else if !info.Mode().IsRegular() { // a pipe would be waited at for ever
+	} else if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
@@ -71,7 +71,7 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 	return inspect.File(ctx, file, host.Dialects(), ask)
 }
 
-// printDescription writes a description for a person, and what is known of its bytes.
+// printDescription prints a description, and the state of its digest.
 func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	m := d.Manifest
 	fmt.Fprintln(w, strings.TrimSpace(voice.Line(cmp.Or(m.Name, d.Name))+" "+voice.Line(m.Version)))
@@ -100,7 +100,7 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	return nil
 }
 
-// fileForm is what kind of file a plugin is.
+// fileForm describes the file: dialect, size, and whether it is packed.
 func fileForm(d *inspect.Description) string {
 	switch {
 	case d.Dialect == inspect.Text:
@@ -111,7 +111,7 @@ func fileForm(d *inspect.Description) string {
 	return fmt.Sprintf("%s dialect, %d bytes, not packed; sallyport pack makes it list faster", d.Dialect, d.Size)
 }
 
-// problems lists what was left out or changed.
+// problems lists entries that were left out or changed.
 func problems(w io.Writer, m *manifest.Manifest) {
 	all := m.Problems
 	if len(all) == 0 {
@@ -123,7 +123,7 @@ func problems(w io.Writer, m *manifest.Manifest) {
 	}
 }
 
-// section lists entries by name and the first line of what they say.
+// section lists entries by name, with the first line of their descriptions.
 func section(w io.Writer, d *inspect.Description, title string, entries []json.RawMessage, name, about string) {
 	if len(entries) == 0 {
 		return
@@ -140,7 +140,7 @@ func section(w io.Writer, d *inspect.Description, title string, entries []json.R
 	}
 }
 
-// published says under which name clients see a tool or prompt, where that is not the plugin's and its own.
+// published returns the public name of a tool or prompt, if it is not the default one.
 func published(d *inspect.Description, title, name string) string {
 	public, ok := d.Published[manifest.Key(manifest.Kind(strings.TrimSuffix(title, "s")), name)]
 	if !ok || public == d.Name+"-"+name || public == name {
@@ -149,13 +149,13 @@ func published(d *inspect.Description, title, name string) string {
 	return ", published as " + voice.Line(public)
 }
 
-// distinct are the names in order, each once: Go's toolchain imports some twice.
+// distinct sorts names and removes duplicates: Go's toolchain imports some functions twice.
 func distinct(names []string) []string {
 	sorted := slices.Sorted(slices.Values(names))
 	return slices.Compact(sorted)
 }
 
-// wants lists what the plugin would like, as lines that could be granted.
+// wants lists the requested grants, as lines that could be granted.
 func wants(w io.Writer, entries []json.RawMessage) {
 	if len(entries) == 0 {
 		return
@@ -173,7 +173,7 @@ func wants(w io.Writer, entries []json.RawMessage) {
 			if !plain {
 				value = string(m.Value)
 			}
-			if value == "" { // such as elicitation, which has no more to say
+			if value == "" { // such as elicitation, which has no value
 				fmt.Fprintf(w, "  - %s\n", voice.Line(m.Key))
 				continue
 			}

@@ -36,7 +36,7 @@ Nothing is granted: read the lines, and put those that you agree with into the c
 	}
 }
 
-// printLearnt prints the lines as a configuration has them.
+// printLearnt prints the lines in the form of the configuration.
 func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	l, err := readLearnt(s, plugin)
 	if err != nil {
@@ -63,7 +63,7 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	return nil
 }
 
-// printNever says what no line allows, or should.
+// printNever prints the denials for which no line is suggested, by reason.
 func printNever(w io.Writer, l *learnt) {
 	for _, reason := range slices.Sorted(maps.Keys(l.never)) {
 		n := l.never[reason]
@@ -78,7 +78,7 @@ func printNever(w io.Writer, l *learnt) {
 	}
 }
 
-// printNeed writes a line, with its options on lines of their own. One that nobody was held up by is a comment.
+// printNeed prints a line in YAML. A line that no call needed to succeed is commented out.
 func printNeed(w io.Writer, n learn.Need) {
 	mark := ""
 	if n.Spare {
@@ -94,20 +94,19 @@ func printNeed(w io.Writer, n learn.Need) {
 	}
 }
 
-// writtenAs is a line as YAML has it: cut where its option begins, if it has the one that is learnt, and with others in
-// quotes.
+// writtenAs formats a line as YAML: a learnt "within" option on its own line, other lines quoted where needed.
 func writtenAs(line string) []string {
 	head, places, found := strings.Cut(line, " {within: ")
 	if !found || !strings.HasPrefix(line, "net: ") {
 		if strings.HasPrefix(line, `"`) {
-			return []string{line} // as it was suggested
+			return []string{line} // quoted already
 		}
 		return []string{notation.Paste(line)}
 	}
 	return []string{head, "within: " + strings.TrimSuffix(places, "}")}
 }
 
-// reasonFor says which call needed a line.
+// reasonFor describes the calls that needed a line.
 func reasonFor(n learn.Need) string {
 	var parts []string
 	for _, p := range []struct {

@@ -16,39 +16,39 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// learnt is what the audit log knows of the calls of one plugin.
+// learnt collects the audit lines of one plugin's calls.
 type learnt struct {
 	plugin settings.Plugin
 	gates  *hostfuncs.Host
 	places learn.Places
 	needs  []learn.Need
-	never  map[string]*never // by the reason
-	others int               // effects for reasons that there is no room for
-	lets   map[string]bool   // whether a line allows an effect, by both
+	never  map[string]*never // by reason
+	others int               // denials whose reasons are over maxReasons
+	lets   map[string]bool   // results of allows, by line and effect
 }
 
 const (
-	// maxReasons bounds the reasons that are told; each may be a sentence about one effect.
+	// maxReasons is the limit of reasons kept; each may be a sentence about one effect.
 	maxReasons = 32
-	// maxSeen bounds the effects that are told apart for one reason.
+	// maxSeen is the limit of distinct effects counted per reason.
 	maxSeen = 1000
 )
 
-// never is what no line allows, for one reason.
+// never holds the effects that no line allows, for one reason.
 type never struct {
-	effect string // the first
+	effect string // the first one
 	seen   map[string]bool
-	more   int // others
+	more   int // count of the others
 }
 
-// noted is what of a line of the audit log is read.
+// noted holds the members of an audit line that are read.
 type noted struct {
 	Call, Plugin, Tool, Outcome string
 	Learnt                      []receipt.Learnt
 	Denials                     []receipt.Denial
 }
 
-// readLearnt reads what a plugin's calls needed, the oldest first within each chain.
+// readLearnt reads the needs of a plugin's calls, oldest first within each chain.
 func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 	l := &learnt{plugin: settings.Plugin{Name: plugin, Grants: grant.NewSet().Under(s.Ceiling)}, never: map[string]*never{}, lets: map[string]bool{}}
 	if i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == plugin }); i >= 0 {
@@ -68,7 +68,8 @@ func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 	return l, err
 }
 
-// add takes a call. What it was refused is a need where nothing better is known of it and a line allows it now.
+// add adds the needs of a call. A denial counts as a need only if the call was not recorded in full, and if the
+// suggested line would allow it now.
 func (l *learnt) add(n noted) {
 	var needs []learn.Need
 	for _, e := range n.Learnt {
@@ -92,7 +93,7 @@ func (l *learnt) add(n noted) {
 	l.needs = append(l.needs, needs...)
 }
 
-// passed reports whether a folder was only asked for on the way to another file that was refused.
+// passed reports whether a denied folder is only a parent of a different denied file.
 func (n *noted) passed(d receipt.Denial) bool {
 	_, folder, _ := strings.Cut(d.Effect, " ")
 	return d.Family == "fs" && slices.ContainsFunc(n.Denials, func(o receipt.Denial) bool {
@@ -101,7 +102,7 @@ func (n *noted) passed(d receipt.Denial) bool {
 	})
 }
 
-// noteNever notes what no line allows.
+// noteNever records a denial that no line allows.
 func (l *learnt) noteNever(d receipt.Denial) {
 	reason := strings.TrimPrefix(d.Reason, fmt.Sprintf("plugin %q may not %s: ", l.plugin.Name, d.Effect))
 	n := l.never[reason]
@@ -116,8 +117,8 @@ func (l *learnt) noteNever(d receipt.Denial) {
 	}
 }
 
-// lineIn is the line that a refusal suggests, "" if there is none: it may stand behind a command. What looks so within
-// a line is a plugin's: a name, or an argument.
+// lineIn returns the line that a denial's hint suggests, possibly behind a command; "" if there is none. Text within a
+// line that looks like this form comes from the plugin, and is not parsed.
 func lineIn(hint string) string {
 	if strings.HasPrefix(hint, "sallyport ") {
 		_, hint, _ = strings.Cut(hint, ", or the line ")
@@ -128,8 +129,8 @@ func lineIn(hint string) string {
 	return hint
 }
 
-// allows reports whether a line would let an effect happen now, beside the lines that deny and under the ceilings.
-// Of an effect that cannot be explained it is taken to.
+// allows reports whether a line would allow an effect now, with the deny lines and ceilings applied. It reports true
+// for effects that cannot be explained.
 func (l *learnt) allows(line, effect string) bool {
 	key := line + "\x00" + effect
 	yes, known := l.lets[key]

@@ -55,7 +55,7 @@ serves them first; until then the list says that its grants wait for them.`,
 	return c
 }
 
-// statusOf loads the folder once and says where each plugin stands.
+// statusOf loads the folder once and returns the status of each plugin.
 func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.Status, error) {
 	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
 	if err != nil {
@@ -73,7 +73,7 @@ func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.
 }
 
 func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
-	plugins = slices.DeleteFunc(plugins, func(p registry.Status) bool { return p.File == "" }) // the host's own
+	plugins = slices.DeleteFunc(plugins, func(p registry.Status) bool { return p.File == "" }) // built-in plugins
 	if len(plugins) == 0 {
 		return printEmpty(w, dir)
 	}
@@ -86,7 +86,7 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, p := range plugins { // its line of the table, then what is to be said about it
+	for _, p := range plugins { // its table row, then its remarks
 		line, err := table.ReadString('\n')
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 	return nil
 }
 
-// waitingGrants says that the grants of a plugin belong to no bytes yet.
+// waitingGrants returns a remark if the plugin's grants are not bound to pinned bytes yet; else "".
 func waitingGrants(p registry.Status) string {
 	if len(p.Grants) == 0 || p.Pinned || p.State == registry.StateDisabled {
 		return ""
@@ -126,7 +126,7 @@ func waitingGrants(p registry.Status) string {
 	return grants + ": nothing is pinned under its name yet; serve pins these bytes (" + p.Digest + "), and digest: in its settings names them beforehand"
 }
 
-// keeps says what a plugin finds of its earlier calls.
+// keeps describes the state that a plugin keeps between calls.
 func keeps(state string) string {
 	whom := "for all callers"
 	if state == "session" {
@@ -135,7 +135,7 @@ func keeps(state string) string {
 	return "keeps its state from call to call, " + whom + " (state: " + state + ")"
 }
 
-// printEmpty tells a folder without plugins from one that is not there.
+// printEmpty prints whether the folder has no plugins or does not exist.
 func printEmpty(w io.Writer, dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		_, err := fmt.Fprintf(w, "there is no folder %s yet; make it and put .wasm files there\n", dir)
@@ -145,7 +145,8 @@ func printEmpty(w io.Writer, dir string) error {
 	return err
 }
 
-// checkDir refuses a plugin folder that is a file or cannot be read; one that is not there yet may still come.
+// checkDir returns an error if the plugin folder is a file or unreadable. A missing folder is valid: it may be created
+// later.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {

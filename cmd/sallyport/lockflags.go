@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// addLockFlags are the flags of commands that load a folder.
+// addLockFlags adds the flags of commands that load a folder.
 func addLockFlags(c *cobra.Command) {
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	c.Flags().Bool("locked", false, "serve nothing that is not in the lock file")
@@ -25,7 +25,7 @@ func addLockFlags(c *cobra.Command) {
 	}
 }
 
-// beforehand says what an operator approved before it was there.
+// beforehand describes the updates that the operator approved in advance.
 func beforehand(updates string) string {
 	if updates == string(registry.UpdatesDev) {
 		return "dev: whatever its file holds serves, under its grants"

@@ -1,5 +1,5 @@
-// Sallyport loads WebAssembly plugins from a folder and serves their tools, resources and prompts
-// to MCP clients. A plugin can touch nothing that it was not granted.
+// Sallyport loads WebAssembly plugins from a folder and serves their tools, resources and prompts to MCP clients. A
+// plugin can access only resources that it was granted.
 package main
 
 import (
@@ -11,14 +11,14 @@ import (
 
 func main() { os.Exit(main1()) }
 
-// main1 is the program with its exit code, so that deferred calls run and tests can call it.
+// main1 runs the program and returns its exit code, so that deferred calls run and tests can call it.
 func main1() int {
 	ctx, stop := untilSignal()
 	defer stop()
 	return run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 }
 
-// untilSignal returns a context that the first signal ends. By then a second one ends the process at once.
+// untilSignal returns a context that is cancelled by the first signal. A second signal then ends the process at once.
 func untilSignal() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -34,8 +34,8 @@ func untilSignal() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// endings are the signals that end the program in order. SIGHUP is that of a terminal that closes; a program that was
-// started to outlive it (nohup) goes on.
+// endings returns the signals that stop the program gracefully. SIGHUP is sent when a terminal closes; it is left out
+// for a program started to outlive it (nohup).
 func endings() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
-// notice is a message that came before the result, as one line for a person.
+// notice formats a notification that precedes the result as one line.
 func notice(msg []byte) string {
 	params := rawjson.Get(msg, "params")
 	text := func(key string) string {

@@ -33,7 +33,7 @@ func newPack(std stdio) *cobra.Command {
 	}
 }
 
-// pack describes the plugin and puts the answer into its file, whole or not at all.
+// pack describes the plugin and writes the description into its file atomically.
 func pack(ctx context.Context, s *settings.Settings, std stdio, file string) error {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		return fmt.Errorf("%s: not a WebAssembly module; pack the file that it names", file)
@@ -52,7 +52,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		fmt.Fprintf(std.out, "%s is packed already\n", voice.Line(file))
 		return nil
 	}
-	if file, err = filepath.EvalSymlinks(file); err != nil { // a link stays, what it leads to changes
+	if file, err = filepath.EvalSymlinks(file); err != nil { // replace the link's target and not the link
 		return err
 	}
 	wasm, err := os.ReadFile(file)
@@ -77,7 +77,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	return nil
 }
 
-// replaceFile writes data beside file and moves it there, with the file's own mode.
+// replaceFile replaces a file atomically and keeps its mode.
 func replaceFile(file string, data []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -87,7 +87,7 @@ func replaceFile(file string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already when the move succeeded
+	defer os.Remove(tmp.Name()) // fails after the rename
 	_, err = tmp.Write(data)
 	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close()); err != nil {
 		return err

@@ -18,7 +18,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
 )
 
-// questionsOf is the store in which every process of this state folder asks and answers. Close it.
+// questionsOf opens the store of questions and answers of this state folder, shared by its processes. The caller closes
+// it.
 func questionsOf(s *settings.Settings) *store.Store {
 	return store.New(store.Options{Dir: s.Text("state")})
 }
@@ -48,20 +49,19 @@ func newPending(std stdio) *cobra.Command {
 	return c
 }
 
-// desk is what a command needs that shows and answers questions.
+// desk holds the state of the commands that show and answer questions.
 type desk struct {
 	*operator.Answers
 	folder string // the state folder
 	flags  string // settings.Flags
 }
 
-// command is what a person types next: command("allow ID").
+// command returns a command line with the flags of these settings: command("allow ID").
 func (d *desk) command(words string) string {
 	return strings.TrimSpace("sallyport " + words + " " + d.flags)
 }
 
-// withQuestions runs a command over the store of its settings. What is answered at this terminal is a line of the
-// audit log.
+// withQuestions runs a command on the store of its settings. Answers are written to the audit log.
 func withQuestions(do func(ctx context.Context, d *desk, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := loadHost(c, "")
@@ -77,7 +77,7 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 	}
 }
 
-// noteOnce writes one answer into an audit chain of this process, which ends with it.
+// noteOnce returns a function that writes one answer as a separate audit chain.
 func noteOnce(s *settings.Settings) func(operator.Answered) error {
 	return func(a operator.Answered) error {
 		log := audit.New(s.AuditFolder(), audit.Options{})
@@ -116,7 +116,7 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 	return err
 }
 
-// ago is when something was, as a person says it.
+// ago formats the time since at for a person.
 func ago(at time.Time) string {
 	switch d := time.Since(at); {
 	case d < time.Minute:
@@ -130,7 +130,7 @@ func ago(at time.Time) string {
 	}
 }
 
-// questionJSON is a question as programs read it.
+// questionJSON is the JSON form of a question or a form.
 type questionJSON struct {
 	ID        string    `json:"id"`
 	Plugin    string    `json:"plugin"`
@@ -142,7 +142,7 @@ type questionJSON struct {
 	Why       string    `json:"why,omitempty"`
 	Asked     time.Time `json:"asked"`
 
-	// Asks and Fields are of a form: the plugin's words.
+	// Asks and Fields are set for a form, in the plugin's words.
 	Asks   string       `json:"asks,omitempty"`
 	URL    string       `json:"url,omitempty"`
 	Fields []form.Field `json:"fields,omitempty"`

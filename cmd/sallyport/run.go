@@ -20,25 +20,25 @@ import (
 // The exit codes of every subcommand.
 const (
 	exitOK    = 0
-	exitTool  = 1 // a tool answered isError, or a question was answered no
-	exitError = 2 // wrong words, a bad file, or the host could not do it
+	exitTool  = 1 // a result with isError, or a question answered with no
+	exitError = 2 // wrong arguments, an invalid file, or a failure of the host
 )
 
-// lastWords is how long what was said last may take to be read.
+// lastWords is the time for the last output to be read before exit.
 const lastWords = time.Second
 
-// stdio is what a run reads and writes.
+// stdio holds the standard streams of a run.
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// exitCode is an error that has been printed already.
+// exitCode is an error whose message has been printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// run is the program: it returns the exit code.
+// run runs the program and returns its exit code.
 func run(ctx context.Context, args []string, std stdio) int {
 	screen := logging.NewScreen(std.err)
 	defer screen.Close(lastWords)
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return report(std.err, root.ExecuteContext(ctx))
 }
 
-// report prints err in the program's one voice and chooses the exit code.
+// report prints err and returns the exit code.
 func report(w io.Writer, err error) int {
 	var code exitCode
 	switch {
@@ -88,7 +88,7 @@ func newRoot(std stdio) *cobra.Command {
 	return root
 }
 
-// newHelp is cobra's own help with an error for what is no command.
+// newHelp is cobra's help command with an error for unknown commands.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -103,7 +103,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// noCommand refuses a word where a command should be, and names one that is written much alike.
+// noCommand returns an error for an unknown command, with a hint that names a similar one.
 func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -112,16 +112,16 @@ func noCommand(c *cobra.Command, args []string) error {
 		return voice.Hint(errors.New("a command is empty"), "%s --help lists the commands", c.CommandPath())
 	}
 	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 4 {
-		c.SuggestionsMinimumDistance = 1 // "dev" is not a slip for "deny"
+		c.SuggestionsMinimumDistance = 1 // "dev" is not a typing error of "deny"
 	}
-	far := func(name string) bool { return name[0] != args[0][0] } // "test" is not a slip for "list"
+	far := func(name string) bool { return name[0] != args[0][0] } // "test" is not a typing error of "list"
 	if near := slices.DeleteFunc(c.SuggestionsFor(args[0]), far); len(near) > 0 {
 		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
 	return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
 }
 
-// words refuses fewer than least or more than most arguments and says how the command is written.
+// words returns a check for least to most arguments, whose error shows the command's usage.
 func words(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -134,7 +134,7 @@ func words(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// missing is the n-th argument of a command, as its usage names it.
+// missing returns the name of the n-th argument in the command's usage.
 func missing(c *cobra.Command, n int) string {
 	if all := strings.Fields(c.Use); n+1 < len(all) {
 		return strings.Trim(all[n+1], "[]")
@@ -142,7 +142,7 @@ func missing(c *cobra.Command, n int) string {
 	return "an argument"
 }
 
-// wrongFlag says where the flags of a command are listed.
+// wrongFlag adds a hint to a flag error.
 func wrongFlag(c *cobra.Command, err error) error {
 	return voice.Hint(err, "%s --help lists the flags", c.CommandPath())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
-// maxTyped is the longest line that terminals take; one of that length was cut off.
+// maxTyped is the longest line in bytes that terminals accept; a longer one is cut off to this length.
 const maxTyped = 4095
 
 func newSecret(std stdio) *cobra.Command {
@@ -77,7 +77,7 @@ func newSecretRemove(std stdio) *cobra.Command {
 	}
 }
 
-// withSecrets runs a command over the secrets of its settings.
+// withSecrets runs a command on the secrets of its settings.
 func withSecrets(do func(ctx context.Context, s *settings.Settings, kept secret.Kept, name string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := loadSettings(c, "")
@@ -113,7 +113,7 @@ func typedSecret(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// takenFrom names the plugins whose lines take a secret from another place.
+// takenFrom lists the plugins whose grants read a secret from a different source.
 func takenFrom(s *settings.Settings, name string) (notes []string) {
 	for _, p := range s.Plugins {
 		for _, line := range p.Grants.Secrets() {

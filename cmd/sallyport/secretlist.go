@@ -38,7 +38,7 @@ func newSecretList(std stdio) *cobra.Command {
 	}
 }
 
-// listSecrets prints a line for each secret that a plugin's line wants, and for each that is kept and none wants.
+// listSecrets prints a line for each secret that a grant uses, and for each stored one that none uses.
 func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	spare, err := kept.Names()
 	if err != nil {
@@ -67,7 +67,7 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	return table.Flush()
 }
 
-// stateOfSecret says where the value of a line is, or what to type where there is none.
+// stateOfSecret describes the source of a secret's value, or the command that sets it.
 func stateOfSecret(s *settings.Settings, kept secret.Kept, line grant.Secret) string {
 	home, err := os.UserHomeDir()
 	if err != nil {

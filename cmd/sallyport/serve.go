@@ -24,7 +24,7 @@ import (
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 )
 
-// drain is how long what runs may go on after the host was asked to stop.
+// drain is the time for running calls to finish after the host was asked to stop.
 const drain = 10 * time.Second
 
 func newServe(std stdio) *cobra.Command {
@@ -51,7 +51,7 @@ func newServe(std stdio) *cobra.Command {
 	return c
 }
 
-// optional is the one argument that may be there.
+// optional returns the first argument, "" if there is none.
 func optional(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -65,7 +65,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	if screen, ok := std.err.(*logging.Screen); ok {
-		screen.Detach(s.Bool("log.json")) // a client that does not read it must not stop the host
+		screen.Detach(s.Bool("log.json")) // a client that does not read standard error must not block the host
 	}
 	end := newEnding(ctx)
 	sink, err := logging.OpenFor(s, std.err)
@@ -116,13 +116,13 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return web.serve(ctx, s, server, std)
 	}
 	err = wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
-	if err != nil { // what did not stop yet will not
+	if err != nil { // the connection failed: do not wait for calls
 		end.hurry()
 	}
 	return err
 }
 
-// announceEnd has the log say which calls finish first once ctx is done. The function that it returns waits for that.
+// announceEnd logs the number of running calls once ctx is done. If ctx is done, wait blocks until that is logged.
 func announceEnd(ctx context.Context, log *slog.Logger, server *protocol.Server) (wait func()) {
 	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -143,7 +143,7 @@ func announceEnd(ctx context.Context, log *slog.Logger, server *protocol.Server)
 	}
 }
 
-// siteOf names a plugin folder, by whatever path it is reached.
+// siteOf returns an identity of a plugin folder, independent of the path by which it is reached.
 func siteOf(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -154,8 +154,7 @@ func siteOf(dir string) string {
 	return dir
 }
 
-// stateKeys are the keys that seal the calls which wait for an answer: those of the file that the operator names, or else
-// this host's own.
+// stateKeys returns the keys that seal continuations: those of the configured file, or else the host's own.
 func stateKeys(s *settings.Settings) (*statekeys.File, error) {
 	if file := s.Text("state_keys"); file != "" {
 		return statekeys.Shared(file)
@@ -163,13 +162,13 @@ func stateKeys(s *settings.Settings) (*statekeys.File, error) {
 	return statekeys.Own(s.OwnKeysFile())
 }
 
-// ending is the time that is left once the host was asked to stop, for all that has to end together.
+// ending is the deadline shared by all components that stop together.
 type ending struct {
 	once  sync.Once
 	until time.Time
 }
 
-// newEnding is an ending that begins with the end of ctx, or when somebody asks what is left.
+// newEnding returns an ending that starts when ctx is done, or at the first call of left.
 func newEnding(ctx context.Context) *ending {
 	e := &ending{}
 	context.AfterFunc(ctx, e.begin)
@@ -178,23 +177,23 @@ func newEnding(ctx context.Context) *ending {
 
 func (e *ending) begin() { e.once.Do(func() { e.until = time.Now().Add(drain) }) }
 
-// hurry leaves no time.
+// hurry sets the deadline to now.
 func (e *ending) hurry() {
 	e.begin()
 	e.until = time.Now()
 }
 
-// left is a second at least, which is enough for what is idle.
+// left returns the remaining time, one second at least, which is enough for idle components.
 func (e *ending) left() time.Duration {
 	e.begin()
 	return max(time.Until(e.until), time.Second)
 }
 
-// closeGrace is how long something may take beyond its time, once it was told that this is over.
+// closeGrace is the extra time for a close function after its deadline.
 const closeGrace = time.Second
 
-// closeWithin gives close its own bounded time: the run's context is over by then. What does not end even then is left
-// behind, for the end of the process.
+// closeWithin runs end with its own deadline, since the run's context is done by then. An end that does not return is
+// abandoned until the process exits.
 func closeWithin(d time.Duration, end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
