@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -162,23 +162,23 @@ const maxQuestion = 256 << 10
 // questionParams parses the params of a question, which may be absent, and returns the given members without
 // invisible characters. Other members are removed, because a client that answers automatically could act on them:
 // _meta and task are between host and client.
-func (g *Gate) questionParams(params json.RawMessage, members ...string) (rawjson.Object, error) {
+func (g *Gate) questionParams(params json.RawMessage, members ...string) (jsonraw.Object, error) {
 	if len(params) > maxQuestion {
 		return nil, askErrorf(runtime.KindLimit, "a question is longer than %d bytes", maxQuestion)
 	}
-	if rawjson.IsNull(params) {
+	if jsonraw.IsNull(params) {
 		return nil, nil
 	}
-	o, err := rawjson.ParseObject(params)
+	o, err := jsonraw.ParseObject(params)
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question are not an object: %v", err)
 	}
-	if path, twice := rawjson.AmbiguousKey(params); twice { // a client could read another of the keys
+	if path, twice := jsonraw.AmbiguousKey(params); twice { // a client could read another of the keys
 		return nil, askErrorf(runtime.KindInvalid, "the params of a question have %s twice", cut(path, maxMethod))
 	}
-	o = slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) })
+	o = slices.DeleteFunc(o, func(m jsonraw.Member) bool { return !slices.Contains(members, m.Key) })
 	for i, m := range o {
-		value, removed := clean.JSON(m.Value, nil)
+		value, removed := sanitize.JSON(m.Value, nil)
 		o[i].Value = value
 		g.Cleaned(removed, 0)
 	}
@@ -193,13 +193,13 @@ func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, err
 
 // acceptRoots requires a list of file:// URLs.
 func acceptRoots(_, answer json.RawMessage) (json.RawMessage, error) {
-	list := rawjson.Get(answer, "roots")
+	list := jsonraw.Get(answer, "roots")
 	if len(list) == 0 || list[0] != '[' {
 		return nil, badAnswer("has no roots")
 	}
-	s := rawjson.ScanArray(list)
+	s := jsonraw.ScanArray(list)
 	for s.Next() {
-		if uri, ok := rawjson.String(rawjson.Get(s.Value, "uri")); !ok || !strings.HasPrefix(uri, "file://") {
+		if uri, ok := jsonraw.String(jsonraw.Get(s.Value, "uri")); !ok || !strings.HasPrefix(uri, "file://") {
 			return nil, badAnswer("has a root that is no file:// address")
 		}
 	}
@@ -209,14 +209,14 @@ func acceptRoots(_, answer json.RawMessage) (json.RawMessage, error) {
 // answered returns the given members of an answer. It rejects ambiguous keys, which a case-insensitive guest would
 // confuse.
 func answered(answer json.RawMessage, members ...string) (json.RawMessage, error) {
-	o, err := rawjson.ParseObject(answer)
+	o, err := jsonraw.ParseObject(answer)
 	if err != nil {
 		return nil, badAnswer("is not an object")
 	}
-	if path, twice := rawjson.AmbiguousKey(answer); twice {
+	if path, twice := jsonraw.AmbiguousKey(answer); twice {
 		return nil, badAnswer("has %s twice", cut(path, maxMethod))
 	}
-	return slices.DeleteFunc(o, func(m rawjson.Member) bool { return !slices.Contains(members, m.Key) }).Append(nil), nil
+	return slices.DeleteFunc(o, func(m jsonraw.Member) bool { return !slices.Contains(members, m.Key) }).Append(nil), nil
 }
 
 func badAnswer(format string, args ...any) error {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )

@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
-	"github.com/sallyport-mcp/sallyport/protocol/secretword"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/internal/secretword"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -20,7 +20,7 @@ const (
 	// maxQuestionText limits the message of an elicitation to a readable length, in bytes.
 	maxQuestionText = 4 << 10
 	// maxForm limits a whole form, in bytes.
-	maxForm = form.MaxParams
+	maxForm = elicit.MaxParams
 	// maxFieldsOfForm limits the fields of a form.
 	maxFieldsOfForm = 64
 )
@@ -31,7 +31,7 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	if err != nil {
 		return nil, effect{}, err
 	}
-	message, ok := rawjson.String(o.Get("message"))
+	message, ok := jsonraw.String(o.Get("message"))
 	switch {
 	case len(params) > maxForm:
 		return nil, effect{}, askErrorf(runtime.KindLimit, "an elicitation is longer than %d bytes", maxForm)
@@ -40,7 +40,7 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	case len(message) > maxQuestionText:
 		return nil, effect{}, askErrorf(runtime.KindLimit, "the message of an elicitation is longer than %d bytes", maxQuestionText)
 	}
-	mode, named := rawjson.String(o.Get("mode"))
+	mode, named := jsonraw.String(o.Get("mode"))
 	var e effect
 	switch {
 	case named && mode == "url":
@@ -56,22 +56,22 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 			o.Set("requestedSchema", g.mark(o.Get("requestedSchema")))
 		}
 	}
-	o.Set("mode", rawjson.AppendString(nil, mode))
-	o.Set("message", rawjson.AppendString(nil, g.speaks(inert(message), collapsed)))
+	o.Set("mode", jsonraw.AppendString(nil, mode))
+	o.Set("message", jsonraw.AppendString(nil, g.speaks(inert(message), collapsed)))
 	return o.Append(nil), e, err
 }
 
 // prepareURL checks the URL that the user is to open.
-func (g *Gate) prepareURL(o rawjson.Object) (effect, error) {
-	text, ok := rawjson.String(o.Get("url"))
+func (g *Gate) prepareURL(o jsonraw.Object) (effect, error) {
+	text, ok := jsonraw.String(o.Get("url"))
 	if !ok {
 		return effect{}, askErrorf(runtime.KindInvalid, "an elicitation of mode url needs a url")
 	}
-	u, err := web.ParseURL(text, nil)
+	u, err := egress.ParseURL(text, nil)
 	if err != nil {
 		return effect{}, err
 	}
-	o.Set("url", rawjson.AppendString(nil, u.String())) // canonical, as checked: no client can read it differently
+	o.Set("url", jsonraw.AppendString(nil, u.String())) // canonical, as checked: no client can read it differently
 	return g.sendTo(u), nil
 }
 
@@ -81,17 +81,17 @@ func (g *Gate) sendTo(u *url.URL) effect {
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
 		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
-		inside: func() bool { return g.policy.net.ForeseeShown(u.Hostname(), web.Reach{}) != nil },
+		inside: func() bool { return g.policy.net.ForeseeShown(u.Hostname(), egress.Reach{}) != nil },
 		reach: func(d grant.Decision) *refusal {
-			var address *web.AddressError
+			var address *egress.AddressError
 			if !errors.As(g.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
 				return nil
 			}
 			no := &refusal{reason: g.notReached(address, d)}
 			switch own := g.policy.net.ClassOf(u.Hostname()); {
-			case own == web.Private || own == web.Loopback:
+			case own == egress.Private || own == egress.Loopback:
 				no.line = g.grants.Limits().Elicit(u).Suggest
-			case address.Class == web.Private:
+			case address.Class == egress.Private:
 				no.line = g.grants.Limits().SuggestPrivatePage(u)
 			}
 			return no
@@ -103,18 +103,18 @@ func (g *Gate) sendTo(u *url.URL) effect {
 // because the client, and any model behind it, reads the answer. If a field takes typed text, the message and the
 // form's own texts must not name a secret either.
 func checkForm(message string, asked json.RawMessage) error {
-	if kind, _ := rawjson.String(rawjson.Get(asked, "type")); kind != "object" {
+	if kind, _ := jsonraw.String(jsonraw.Get(asked, "type")); kind != "object" {
 		return askErrorf(runtime.KindInvalid, "requestedSchema is a schema of type object")
 	}
 	for _, key := range []string{"title", "description"} {
-		if text, _ := rawjson.String(rawjson.Get(asked, key)); severalLines(text) {
+		if text, _ := jsonraw.String(jsonraw.Get(asked, key)); severalLines(text) {
 			return askErrorf(runtime.KindInvalid, "the %s of the form has more than one line: say it in the message", key)
 		}
 	}
-	if err := schema.Check(asked); err != nil {
+	if err := jsonschema.Check(asked); err != nil {
 		return askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
 	}
-	fields, err := rawjson.ParseObject(rawjson.Get(asked, "properties"))
+	fields, err := jsonraw.ParseObject(jsonraw.Get(asked, "properties"))
 	if err != nil {
 		return askErrorf(runtime.KindInvalid, "requestedSchema has no properties")
 	}
@@ -128,8 +128,8 @@ func checkForm(message string, asked json.RawMessage) error {
 		}
 		typed = typed || takesText(f.Value)
 	}
-	title, _ := rawjson.String(rawjson.Get(asked, "title"))
-	description, _ := rawjson.String(rawjson.Get(asked, "description"))
+	title, _ := jsonraw.String(jsonraw.Get(asked, "title"))
+	description, _ := jsonraw.String(jsonraw.Get(asked, "description"))
 	if typed && (secretword.In(message) || secretword.In(title) || secretword.In(description)) {
 		return askErrorf(runtime.KindInvalid, "the form looks as if it asks for a secret: send the user to a page with mode url")
 	}
@@ -138,22 +138,22 @@ func checkForm(message string, asked json.RawMessage) error {
 
 // takesText reports whether a field takes typed text or numbers.
 func takesText(field json.RawMessage) bool {
-	switch kind, _ := rawjson.String(rawjson.Get(field, "type")); kind {
+	switch kind, _ := jsonraw.String(jsonraw.Get(field, "type")); kind {
 	case "string", "number", "integer":
-		return rawjson.Get(field, "enum") == nil && rawjson.Get(field, "oneOf") == nil
+		return jsonraw.Get(field, "enum") == nil && jsonraw.Get(field, "oneOf") == nil
 	}
 	return false
 }
 
 func checkField(name string, field json.RawMessage) error {
-	if name == "" || clean.Visible(name) != name {
+	if name == "" || sanitize.Visible(name) != name {
 		return askErrorf(runtime.KindInvalid, "field %q of the form has a name that nobody can read", cut(name, maxMethod))
 	}
-	kind, _ := rawjson.String(rawjson.Get(field, "type"))
+	kind, _ := jsonraw.String(jsonraw.Get(field, "type"))
 	switch kind {
 	case "string", "number", "integer", "boolean":
 	case "array": // choices
-		if items, _ := rawjson.String(rawjson.Get(field, "items", "type")); items != "string" && rawjson.Get(field, "items", "anyOf") == nil {
+		if items, _ := jsonraw.String(jsonraw.Get(field, "items", "type")); items != "string" && jsonraw.Get(field, "items", "anyOf") == nil {
 			return askErrorf(runtime.KindInvalid, "field %q of the form is a list of something else than choices", cut(name, maxMethod))
 		}
 	default:
@@ -161,7 +161,7 @@ func checkField(name string, field json.RawMessage) error {
 	}
 	texts := []string{name}
 	for _, key := range []string{"title", "description", "format", "default"} {
-		text, _ := rawjson.String(rawjson.Get(field, key))
+		text, _ := jsonraw.String(jsonraw.Get(field, key))
 		texts = append(texts, text)
 	}
 	for _, text := range append(choiceTexts(field), texts...) {
@@ -171,7 +171,7 @@ func checkField(name string, field json.RawMessage) error {
 		}
 	}
 	for _, value := range untitled(field) {
-		if text, _ := rawjson.String(value); strings.ReplaceAll(inert(text), "[.]", ".") != text {
+		if text, _ := jsonraw.String(value); strings.ReplaceAll(inert(text), "[.]", ".") != text {
 			return askErrorf(runtime.KindInvalid, "field %q of the form has a choice that is an address: give each choice a title", cut(name, maxMethod))
 		}
 	}
@@ -187,17 +187,17 @@ func checkField(name string, field json.RawMessage) error {
 // choiceTexts returns the texts of a field's choices.
 func choiceTexts(field json.RawMessage) (all []string) {
 	add := func(raw json.RawMessage) {
-		if text, ok := rawjson.String(raw); ok {
+		if text, ok := jsonraw.String(raw); ok {
 			all = append(all, text)
 		}
 	}
-	for _, holder := range []json.RawMessage{field, rawjson.Get(field, "items")} {
+	for _, holder := range []json.RawMessage{field, jsonraw.Get(field, "items")} {
 		for _, list := range []string{"enum", "enumNames", "oneOf", "anyOf"} {
-			for s := rawjson.ScanArray(rawjson.Get(holder, list)); s.Next(); {
+			for s := jsonraw.ScanArray(jsonraw.Get(holder, list)); s.Next(); {
 				add(s.Value)
-				add(rawjson.Get(s.Value, "const"))
-				add(rawjson.Get(s.Value, "title"))
-				add(rawjson.Get(s.Value, "description"))
+				add(jsonraw.Get(s.Value, "const"))
+				add(jsonraw.Get(s.Value, "title"))
+				add(jsonraw.Get(s.Value, "description"))
 			}
 		}
 	}
@@ -206,14 +206,14 @@ func choiceTexts(field json.RawMessage) (all []string) {
 
 // untitled returns the choices of a field that are displayed by value.
 func untitled(field json.RawMessage) (values []json.RawMessage) {
-	for _, holder := range []json.RawMessage{field, rawjson.Get(field, "items")} {
-		if list, err := rawjson.Elements(rawjson.Get(holder, "enum")); err == nil && rawjson.Get(holder, "enumNames") == nil {
+	for _, holder := range []json.RawMessage{field, jsonraw.Get(field, "items")} {
+		if list, err := jsonraw.Elements(jsonraw.Get(holder, "enum")); err == nil && jsonraw.Get(holder, "enumNames") == nil {
 			values = append(values, list...)
 		}
 		for _, key := range []string{"oneOf", "anyOf"} {
-			for s := rawjson.ScanArray(rawjson.Get(holder, key)); s.Next(); {
-				if rawjson.Get(s.Value, "title") == nil {
-					values = append(values, rawjson.Get(s.Value, "const"))
+			for s := jsonraw.ScanArray(jsonraw.Get(holder, key)); s.Next(); {
+				if jsonraw.Get(s.Value, "title") == nil {
+					values = append(values, jsonraw.Get(s.Value, "const"))
 				}
 			}
 		}
@@ -231,12 +231,12 @@ func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := rawjson.ParseObject(answer)
+	o, err := jsonraw.ParseObject(answer)
 	if err != nil {
 		return nil, badAnswer("is not an object")
 	}
-	action, _ := rawjson.String(o.Get("action"))
-	fields := rawjson.Get(asked, "requestedSchema")
+	action, _ := jsonraw.String(o.Get("action"))
+	fields := jsonraw.Get(asked, "requestedSchema")
 	switch {
 	case action == "decline" || action == "cancel":
 		o.Delete("content")
@@ -247,7 +247,7 @@ func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 		o.Delete("content")
 		return o.Append(nil), nil
 	}
-	s, err := schema.Compile(fields, nil)
+	s, err := jsonschema.Compile(fields, nil)
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "requestedSchema: %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -39,7 +39,7 @@ func (g *Gate) mayAskInstead(q runtime.Question) bool {
 	if g.policy.host.forms == nil || q.Method != "elicitation/create" || g.call.Principal == "anonymous" {
 		return false
 	}
-	return rawjson.Get(q.Params, "url") == nil || isLocal(g.call.Principal)
+	return jsonraw.Get(q.Params, "url") == nil || isLocal(g.call.Principal)
 }
 
 // askDesk answers one question with a stored answer, or waits for a new one if the call may wait. Otherwise it
@@ -47,7 +47,7 @@ func (g *Gate) mayAskInstead(q runtime.Question) bool {
 // answer. An error means that the call is over and must not be journaled.
 func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
 	desk := g.policy.host.forms
-	f := form.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
+	f := elicit.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
 	if answer, ok := desk.Take(ctx, f); ok {
 		return runtime.Answer{Result: answer}, nil
 	}
@@ -70,7 +70,7 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 }
 
 // answerCommand returns the command line that answers a form; see command.
-func (g *Gate) answerCommand(f form.Form) string {
+func (g *Gate) answerCommand(f elicit.Form) string {
 	if isLocal(g.call.Principal) {
 		return g.policy.host.forms.Command(f)
 	}
@@ -80,7 +80,7 @@ func (g *Gate) answerCommand(f form.Form) string {
 // notice tells the client why the call waits.
 func (g *Gate) notice(ctx context.Context, text string) {
 	if g.call.Client != nil {
-		params := append(rawjson.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
+		params := append(jsonraw.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
 		g.call.Client.Message(ctx, params)
 	}
 }

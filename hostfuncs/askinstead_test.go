@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -44,19 +44,19 @@ func formsHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store) {
 }
 
 // askingHost is formsHost with each form that is asked.
-func askingHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store, <-chan form.Form) {
+func askingHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store, <-chan elicit.Form) {
 	t.Helper()
-	asked := make(chan form.Form, 10)
+	asked := make(chan elicit.Form, 10)
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
-	h := hostfuncs.NewHost(&hostfuncs.Options{Forms: form.New(form.Options{Store: kept, Wait: wait, Told: func(f form.Form) { asked <- f }})})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Forms: elicit.New(elicit.Options{Store: kept, Wait: wait, Told: func(f elicit.Form) { asked <- f }})})
 	t.Cleanup(h.Close)
 	return h, kept, asked
 }
 
-func waitingForms(t *testing.T, kept *store.Store) []form.Form {
+func waitingForms(t *testing.T, kept *store.Store) []elicit.Form {
 	t.Helper()
-	all, err := form.List(t.Context(), kept)
+	all, err := elicit.List(t.Context(), kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestAskInstead_refuses(t *testing.T) {
 	if _, err := ask(elicits); err == nil || len(waitingForms(t, kept)) != 1 {
 		t.Error("asked again:", waitingForms(t, kept))
 	}
-	if err := form.Reply(t.Context(), kept, all[0].ID, form.Accept, json.RawMessage(`{"name":"Ada"}`)); err != nil {
+	if err := elicit.Reply(t.Context(), kept, all[0].ID, elicit.Accept, json.RawMessage(`{"name":"Ada"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := ask(strings.Replace(elicits, "Who?", "Who else?", 1)); err == nil {
@@ -101,9 +101,9 @@ func TestAskInstead_refuses(t *testing.T) {
 func TestAskInstead_waits(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	for _, tt := range []struct{ action, content, want string }{
-		{form.Accept, `{"name":"Ada"}`, accepted},
-		{form.Decline, ``, `{"action":"decline"}`},
-		{form.Cancel, ``, `{"action":"cancel"}`},
+		{elicit.Accept, `{"name":"Ada"}`, accepted},
+		{elicit.Decline, ``, `{"action":"decline"}`},
+		{elicit.Cancel, ``, `{"action":"cancel"}`},
 	} {
 		j := journal.New()
 		g, client := deafGate(t, h, j, "token:bob")
@@ -117,7 +117,7 @@ func TestAskInstead_waits(t *testing.T) {
 		}()
 		<-asked
 		all := waitingForms(t, kept)
-		if err := form.Reply(t.Context(), kept, all[0].ID, tt.action, json.RawMessage(tt.content)); err != nil {
+		if err := elicit.Reply(t.Context(), kept, all[0].ID, tt.action, json.RawMessage(tt.content)); err != nil {
 			t.Fatal(err)
 		}
 		if answer := <-got; answer != tt.want {
@@ -152,7 +152,7 @@ func TestAskInstead_not(t *testing.T) {
 		{"anonymous", "elicitation/create", elicits},
 		{"token:bob", "elicitation/create", page}, // bob would not be who signs in
 		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`},
-		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"type":"string","enum":["` + strings.Repeat("x", form.MaxParams) + `"]}}}}`},
+		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"type":"string","enum":["` + strings.Repeat("x", elicit.MaxParams) + `"]}}}}`},
 		{"stdio:1", "elicitation/create", `{"mode":"url","message":"Sign in","url":"https://evil.example/"}`},
 	} {
 		if err := ask(tt[0], tt[1], tt[2]); err == nil || len(waitingForms(t, kept)) > 0 {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -78,8 +78,8 @@ func (g *Gate) diverged(err error) error {
 func roundText(round []runtime.Question) []byte {
 	var dst []byte
 	for _, q := range round {
-		dst = append(rawjson.AppendString(dst, q.Method), ' ')
-		dst = append(rawjson.AppendString(dst, q.Key), ' ')
+		dst = append(jsonraw.AppendString(dst, q.Method), ' ')
+		dst = append(jsonraw.AppendString(dst, q.Key), ' ')
 		dst = append(append(dst, q.Params...), '\n')
 	}
 	return dst
@@ -171,7 +171,7 @@ func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessag
 		return a.Result, a.Err
 	}
 	if name == "tools/call" {
-		called, _ := rawjson.String(rawjson.Get(params, "name"))
+		called, _ := jsonraw.String(jsonraw.Get(params, "name"))
 		if err := g.begin(ctx, "the call of "+cut(called, maxMethod), name, params); err != nil {
 			return nil, err
 		}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -25,7 +25,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 		return nil, effect{}, err
 	}
 	messages := o.Get("messages")
-	if s := rawjson.ScanArray(messages); len(messages) == 0 || messages[0] != '[' || !s.Next() {
+	if s := jsonraw.ScanArray(messages); len(messages) == 0 || messages[0] != '[' || !s.Next() {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "a sampling request needs messages")
 	}
 	o.Set("messages", meta.Clean(messages))
@@ -33,10 +33,10 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	if err != nil || tokens <= 0 {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")
 	}
-	if prompt, ok := rawjson.String(o.Get("systemPrompt")); ok {
-		o.Set("systemPrompt", rawjson.AppendString(nil, g.speaks(prompt, asWritten)))
+	if prompt, ok := jsonraw.String(o.Get("systemPrompt")); ok {
+		o.Set("systemPrompt", jsonraw.AppendString(nil, g.speaks(prompt, asWritten)))
 	}
-	o.Set("_meta", rawjson.Object{{Key: "dev.sallyport/plugin", Value: rawjson.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
+	o.Set("_meta", jsonraw.Object{{Key: "dev.sallyport/plugin", Value: jsonraw.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
 	return o.Append(nil), effect{
 		family: "sampling", act: "ask the client's model", decide: (*grant.Set).Sampling,
 		do: func(_ context.Context, d grant.Decision) error { return g.useModel(d, int(tokens)) },
@@ -61,8 +61,8 @@ func (g *Gate) useModel(d grant.Decision, tokens int) error {
 
 // acceptSampling requires {role, content, model}; content is one block or a list.
 func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
-	content := rawjson.Get(answer, "content")
-	if role, _ := rawjson.String(rawjson.Get(answer, "role")); role != "assistant" && role != "user" {
+	content := jsonraw.Get(answer, "content")
+	if role, _ := jsonraw.String(jsonraw.Get(answer, "role")); role != "assistant" && role != "user" {
 		return nil, badAnswer("has no role")
 	}
 	if len(content) == 0 || content[0] != '{' && content[0] != '[' {

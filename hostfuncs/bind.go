@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -30,7 +30,7 @@ func (p *Policy) bound(s *grant.Set, c Call) *grant.Set { return s.Bind(p.values
 func (p *Policy) values(c Call) grant.Call {
 	return grant.Call{
 		Entry: c.Entry, Values: c.Values, Home: p.host.places.Home,
-		URL: func(text string) (*url.URL, error) { return web.ParseURL(text, nil) },
+		URL: func(text string) (*url.URL, error) { return egress.ParseURL(text, nil) },
 	}
 }
 
@@ -85,8 +85,8 @@ func (g *Gate) rootFolders() []string {
 		return nil
 	}
 	var folders []string
-	for s := rawjson.ScanArray(rawjson.Get(answer, "roots")); s.Next(); {
-		uri, _ := rawjson.String(rawjson.Get(s.Value, "uri"))
+	for s := jsonraw.ScanArray(jsonraw.Get(answer, "roots")); s.Next(); {
+		uri, _ := jsonraw.String(jsonraw.Get(s.Value, "uri"))
 		if folder, ok := rootFolder(uri); ok {
 			folders = append(folders, folder)
 			if real, err := filepath.EvalSymlinks(filepath.FromSlash(folder)); err == nil && real != filepath.FromSlash(folder) {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -32,8 +32,8 @@ func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *t
 	if !g.policy.confirms {
 		return "", nil
 	}
-	r, err := web.Parse(params, sent)
-	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !web.Safe(r.Method) {
+	r, err := egress.Parse(params, sent)
+	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !egress.Safe(r.Method) {
 		return "", nil // denied when it is performed
 	}
 	e := g.request(r)
@@ -41,7 +41,7 @@ func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *t
 	if !g.mayConfirm(e, d) {
 		return "", nil
 	}
-	key := binding(e)
+	key := fingerprint(e)
 	known := g.recall("before "+key, func() []byte {
 		if _, ok := g.answered(ctx, e, false); !ok {
 			return nil
@@ -63,7 +63,7 @@ func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes g
 	if g.journal == nil && g.confirm(ctx, e) != nil {
 		return d, nil, false
 	}
-	key := binding(e)
+	key := fingerprint(e)
 	said, known := g.consents.said[key]
 	switch {
 	case !known:
@@ -94,8 +94,8 @@ func (g *Gate) confirm(ctx context.Context, e effect) error {
 	if g.consents.said == nil {
 		g.consents.said = map[string]bool{}
 	}
-	action, _ := rawjson.String(rawjson.Get(a.Result, "action"))
-	g.consents.said[binding(e)] = a.Err == nil && action == "accept"
+	action, _ := jsonraw.String(jsonraw.Get(a.Result, "action"))
+	g.consents.said[fingerprint(e)] = a.Err == nil && action == "accept"
 	return nil
 }
 
@@ -103,9 +103,9 @@ func (g *Gate) confirm(ctx context.Context, e effect) error {
 func (g *Gate) confirmation(e effect) json.RawMessage {
 	act, _ := g.shownTo(e)
 	text := fmt.Sprintf("Sallyport asks: may plugin %s %s", g.policy.plugin.Name, act)
-	return rawjson.Object{
+	return jsonraw.Object{
 		{Key: "mode", Value: json.RawMessage(`"form"`)},
-		{Key: "message", Value: rawjson.AppendString(nil, text+"? Yes is for this one request.")},
+		{Key: "message", Value: jsonraw.AppendString(nil, text+"? Yes is for this one request.")},
 		{Key: "requestedSchema", Value: json.RawMessage(`{"type":"object","properties":{}}`)},
 	}.Append(nil)
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -36,13 +36,13 @@ type Operator interface {
 	// Give returns a taken grant that was not used.
 	Give(ctx context.Context, g store.Grant)
 	// Ask submits a question, and returns it as stored.
-	Ask(ctx context.Context, q store.Question) (store.Question, operator.Verdict)
+	Ask(ctx context.Context, q store.Question) (store.Question, consent.Verdict)
 	// Command returns a command line: Command("allow", id).
 	Command(words ...string) string
 	// Waits reports whether calls wait for the answer.
 	Waits() bool
 	// Wait waits for the answer, and returns Asked when ctx is done first.
-	Wait(ctx context.Context, id string) operator.Verdict
+	Wait(ctx context.Context, id string) consent.Verdict
 }
 
 const (
@@ -101,8 +101,8 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 		return d, r.because(why)
 	}
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
-	if verdict == operator.Asked && g.mayWait(e) {
-		if verdict = g.wait(ctx, e, kept); verdict == operator.Allowed {
+	if verdict == consent.Asked && g.mayWait(e) {
+		if verdict = g.wait(ctx, e, kept); verdict == consent.Allowed {
 			if e.family == string(grant.FS) {
 				return g.stoodFor(ctx, e, r)
 			}
@@ -117,23 +117,23 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 }
 
 // standing returns the denial for the state of the effect's question, with the command to type.
-func (g *Gate) standing(e effect, r *refusal, q store.Question, v operator.Verdict) *refusal {
+func (g *Gate) standing(e effect, r *refusal, q store.Question, v consent.Verdict) *refusal {
 	orLine := ", or the line " + q.Line
 	if e.veiled() {
 		orLine = ""
 	}
 	switch v {
-	case operator.Refused:
+	case consent.Refused:
 		return &refusal{reason: "the operator said no", hint: g.command("revoke", q.ID) + ", which takes that back"}
-	case operator.Asked:
+	case consent.Asked:
 		asked := "; the operator has been asked"
 		if q.Want != "" && q.Want != q.Line {
 			asked += ", and may allow with --want --always all of " + printable(q.Want)
 		}
 		return &refusal{reason: r.reason + asked, hint: g.command("allow", q.ID) + orLine}
-	case operator.Crowded:
+	case consent.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
-	case operator.Full:
+	case consent.Full:
 		r = r.because(fmt.Sprintf("%d questions of all plugins wait or were refused", store.MaxQuestions))
 	default:
 		return r
@@ -158,7 +158,7 @@ func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decisio
 	}
 	for _, a := range g.policy.answers(ctx, g.call.Principal) {
 		d := e.decide(g.grants.With(g.policy.lines(a.Line, g.call)...))
-		if !d.Allowed || a.Once && (a.Binding != binding(e) || take && !g.policy.host.operator.Take(ctx, a.ID)) {
+		if !d.Allowed || a.Once && (a.Binding != fingerprint(e) || take && !g.policy.host.operator.Take(ctx, a.ID)) {
 			continue
 		}
 		if e.inside != nil {
@@ -294,7 +294,7 @@ func (g *Gate) seesAnswers(e effect) bool {
 }
 
 // wait pauses the deadline of the call until there is an answer.
-func (g *Gate) wait(ctx context.Context, e effect, q store.Question) operator.Verdict {
+func (g *Gate) wait(ctx context.Context, e effect, q store.Question) consent.Verdict {
 	text := q.Effect
 	if e.veiled() {
 		text = e.told

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -42,7 +42,7 @@ func newOffice(t *testing.T, wait bool, o hostfuncs.Options, wants []string, lin
 	}
 	f := &office{t: t, answers: stores[1], asked: make(chan store.Question, 100), plugin: hostfuncs.Plugin{
 		Name: "demo", Digest: "sha256:1", Grants: mustSet(t, lines...)}}
-	o.Operator = operator.New(operator.Options{
+	o.Operator = consent.New(consent.Options{
 		Store: stores[0], Wait: wait, Told: func(q store.Question) { f.asked <- q },
 		Now: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
 	})
@@ -224,7 +224,7 @@ func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
 func TestConsent_commandForWhom(t *testing.T) {
 	url := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
-	o := hostfuncs.Options{Operator: operator.New(operator.Options{Store: f.answers, Flags: "--config /srv/secret.yaml --state /srv/state"})}
+	o := hostfuncs.Options{Operator: consent.New(consent.Options{Store: f.answers, Flags: "--config /srv/secret.yaml --state /srv/state"})}
 	host := hostfuncs.NewHost(&o)
 	t.Cleanup(host.Close)
 	for principal, flags := range map[string]string{"stdio:1": " --config /srv/secret.yaml --state /srv/state", "socket:1": " --config /srv/secret.yaml --state /srv/state", "cli": " --config /srv/secret.yaml --state /srv/state", "token:alice": "", "anonymous": " --config /srv/secret.yaml --state /srv/state"} {
@@ -278,7 +278,7 @@ func TestConsent_neverAsked(t *testing.T) {
 	t.Parallel()
 	home := world(t)
 	z := &zone{names: map[string][][]string{"inside.example": {{"10.0.0.7"}}}}
-	f := newOffice(t, false, hostfuncs.Options{Home: home, Web: web.Options{Resolver: z}, Protected: []string{filepath.Join(home, "state")}},
+	f := newOffice(t, false, hostfuncs.Options{Home: home, Web: egress.Options{Resolver: z}, Protected: []string{filepath.Join(home, "state")}},
 		[]string{"net: GET http://**", "net: POST https://a.example/**", "fs: read ~/**"}, "deny: net: GET http://b.example/**")
 	f.plugin.Grants = f.plugin.Grants.Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**", "net: GET http://localhost/**", "net: GET http://[::1]/**", "fs: read ~/**"))
 	for request, why := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 

@@ -3,7 +3,7 @@ package hostfuncs
 import (
 	"errors"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -24,7 +24,7 @@ func asAskError(err error) *runtime.AskError {
 }
 
 // cut shortens text to n bytes, at a character boundary.
-func cut(s string, n int) string { return clean.Cut(s, n) }
+func cut(s string, n int) string { return sanitize.Cut(s, n) }
 
 // printable escapes control and invisible characters, so that guest text stays one visible line in logs and errors.
-func printable(s string) string { return clean.Visible(s) }
+func printable(s string) string { return sanitize.Visible(s) }

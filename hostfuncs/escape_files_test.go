@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // canary is what no guest may ever read, and what must still be there afterwards.
@@ -253,16 +253,16 @@ func (w *escapeWorld) call(t *testing.T, params json.RawMessage, grants []string
 	if err := kept.Close(); err != nil {
 		t.Error(err)
 	}
-	blocks, _ := rawjson.Elements(rawjson.Get(answer, "content"))
+	blocks, _ := jsonraw.Elements(jsonraw.Get(answer, "content"))
 	for _, b := range blocks {
-		text, _ := rawjson.String(rawjson.Get(b, "text"))
+		text, _ := jsonraw.String(jsonraw.Get(b, "text"))
 		said += text + "\n"
 	}
 	if err != nil {
 		said += err.Error()
 	}
 	if err := audit.Read(w.audit, func(l audit.Line) bool {
-		if rawjson.Get(l.Text, "call") != nil {
+		if jsonraw.Get(l.Text, "call") != nil {
 			line = string(l.Text)
 		}
 		return true

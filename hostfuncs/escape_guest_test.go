@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // guestEscapes are cases of testdata/escape/escape.c, which says what each does. Those that are quiet ask for nothing
@@ -65,7 +65,7 @@ func tryGuestEscapes(t *testing.T, row func(name, outcome, why string)) {
 			outcome = "leaked"
 		case changed:
 			outcome = "changed"
-		case rawjson.Get([]byte(line), "call") == nil, !quiet && !strings.Contains(line, `"denials":[`):
+		case jsonraw.Get([]byte(line), "call") == nil, !quiet && !strings.Contains(line, `"denials":[`):
 			outcome = "unrecorded"
 		case !strings.HasPrefix(said, "error "):
 			outcome = "allowed"

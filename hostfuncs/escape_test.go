@@ -17,10 +17,10 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
 // escape is a way out that a guest tries. What it must not reach is looked at from outside: the servers
@@ -275,10 +275,10 @@ func (w *outside) try(t *testing.T, e escape) (outcome, why string) {
 	record := audit.New(dir, audit.Options{})
 	var log strings.Builder
 	h := hostfuncs.NewHost(&hostfuncs.Options{
-		Audit: record, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial, MaxResponse: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Audit: record, Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial, MaxResponse: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, e.grants...)}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(e.args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(e.args)),
 	})
 	var told string
 	var err error

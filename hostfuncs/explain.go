@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Explanation is the gate's decision about one effect, which is not performed.
@@ -41,11 +41,11 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	case verb == "read" || verb == "write" || verb == "list":
 		return g.explainFile(verb, rest)
 	case strings.Contains(rest, "://") && grant.IsMethod(strings.ToUpper(verb)):
-		u, err := web.ParseURL(rest, nil)
+		u, err := egress.ParseURL(rest, nil)
 		if err != nil {
 			return Explanation{}, fmt.Errorf("%s", asAskError(err).Message)
 		}
-		return g.explain(g.request(&web.Request{Method: strings.ToUpper(verb), URL: u})), nil
+		return g.explain(g.request(&egress.Request{Method: strings.ToUpper(verb), URL: u})), nil
 	}
 	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a' or 'list ~/work', or one of %s", act, strings.Join(acts(), ", "))
 }
@@ -82,7 +82,7 @@ func (g *Gate) other(act string) (effect, bool) {
 		return e, true
 	}
 	if text, ok := strings.CutPrefix(act, "send the client's user to "); ok {
-		if u, err := web.ParseURL(text, nil); err == nil {
+		if u, err := egress.ParseURL(text, nil); err == nil {
 			return g.sendTo(u), true
 		}
 	}
@@ -97,12 +97,12 @@ func (g *Gate) explainFile(verb, path string) (Explanation, error) {
 	if !filepath.IsAbs(path) {
 		return Explanation{}, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
 	}
-	op := map[string]tree.Op{"read": tree.Read, "write": tree.Write, "list": tree.List}[verb]
+	op := map[string]jail.Op{"read": jail.Read, "write": jail.Write, "list": jail.List}[verb]
 	l := &looking{files: &files{gate: g, guard: g.policy.host.protected.Load().Guard()}}
 	asked := verb + " " + l.shown(filepath.Clean(path))
 	host, folder := l.lead(op, filepath.Clean(path))
 	x := g.explain(l.effect(op, host))
-	if !x.Allowed && x.Line == "" && op == tree.Read && folder && l.Visible(host, true) {
+	if !x.Allowed && x.Line == "" && op == jail.Read && folder && l.Visible(host, true) {
 		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to what is granted"
 	}
 	if x.Effect != asked {
@@ -118,7 +118,7 @@ type looking struct {
 }
 
 // Allow reports whether the walk may pass.
-func (l *looking) Allow(op tree.Op, path string) error {
+func (l *looking) Allow(op jail.Op, path string) error {
 	if _, refused := l.gate.check(context.Background(), l.effect(op, l.meant(path))); refused != nil {
 		l.refused = path
 		return refused
@@ -128,12 +128,12 @@ func (l *looking) Allow(op tree.Op, path string) error {
 
 // lead resolves a guest path to a host path, through links and /workspace. It returns the denied path if the walk was
 // denied.
-func (l *looking) lead(op tree.Op, path string) (host string, folder bool) {
+func (l *looking) lead(op jail.Op, path string) (host string, folder bool) {
 	mounts := l.gate.mounts()
 	l.absent = l.gate.absent(mounts)
-	t := tree.New(mounts, l)
+	t := jail.New(mounts, l)
 	defer t.Close()
-	at, e := t.Look(tree.GuestPath(path), true, op)
+	at, e := t.Look(jail.GuestPath(path), true, op)
 	switch {
 	case e == wasi.ESUCCESS && at.Host == "": // above all granted folders
 		return path, at.Dir

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -39,9 +39,9 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 	} {
 		w := newOutside(t)
 		w.zone.names["localhost"] = [][]string{{"127.0.0.1"}}
-		h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
+		h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial}})
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, tt.line)})
-		c := hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(`{"page":"` + tt.url + `"}`))}
+		c := hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(`{"page":"` + tt.url + `"}`))}
 		x, err := p.Explain(c, "GET "+tt.url)
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,7 @@ package hostfuncs
 import (
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
 // Ended sets the outcome of the call for its receipt: receipt.OK, receipt.Tool or a kind. Only the first call counts.

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/denylist"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -23,7 +23,7 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 	f := &files{gate: g, guard: g.policy.host.protected.Load().Guard()}
 	mounts := g.mounts()
 	f.absent = g.absent(mounts)
-	t := tree.New(mounts, f)
+	t := jail.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
 		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: g.policy.host.places.Fold,
 		Direct: f.direct, Share: f.share, Moved: f.moved, Lists: f.lists, LinksOut: f.linksOut, Full: f.full,
@@ -54,19 +54,19 @@ func (g *Gate) mountFiles(o *wasi.Options) {
 }
 
 // mounts returns the granted parts of the host's files.
-func (g *Gate) mounts() (mounts []tree.Mount) {
+func (g *Gate) mounts() (mounts []jail.Mount) {
 	places := g.policy.host.places
 	for _, prefix := range g.grants.Prefixes(places) {
-		mounts = append(mounts, tree.Mount{Host: standing(filepath.FromSlash(prefix))})
+		mounts = append(mounts, jail.Mount{Host: standing(filepath.FromSlash(prefix))})
 	}
 	if folder := g.policy.plugin.Workspace; folder != "" && g.grants.Above(filepath.ToSlash(folder), places) {
-		return append(mounts, tree.Mount{Host: folder, Guest: workDir})
+		return append(mounts, jail.Mount{Host: folder, Guest: workDir})
 	}
-	return append(mounts, tree.Mount{Guest: workDir}) // guests that change to it at start find it
+	return append(mounts, jail.Mount{Guest: workDir}) // guests that change to it at start find it
 }
 
 // absent returns the folder of {workspace} if no mount shows it; empty if one does, or there is none.
-func (g *Gate) absent(mounts []tree.Mount) string {
+func (g *Gate) absent(mounts []jail.Mount) string {
 	if last := mounts[len(mounts)-1]; last.Host == "" && !g.grants.Above(workDir, g.policy.host.places) {
 		return g.policy.plugin.Workspace
 	}
@@ -108,7 +108,7 @@ func (f *files) direct(path string) bool {
 
 // lists records that the names in a folder are read. A line for the folder alone shows no names, and reporting it as
 // empty would be false.
-func (f *files) lists(path string) bool { return f.Allow(tree.List, path) == nil }
+func (f *files) lists(path string) bool { return f.Allow(jail.List, path) == nil }
 
 // share returns the limit on writes under one line.
 func (f *files) share(path string) overlay.Share {
@@ -130,9 +130,9 @@ func (f *files) linksOut(path, target string) {
 }
 
 // moved counts the bytes of a closed file.
-func (f *files) moved(op tree.Op, path string, n int64) {
+func (f *files) moved(op jail.Op, path string, n int64) {
 	target := op.String() + " " + f.shown(path)
-	if op == tree.Write {
+	if op == jail.Write {
 		f.gate.count("fs", target, 0, n, 0)
 		return
 	}
@@ -145,7 +145,7 @@ const maxRefused = 256
 // files decides about paths for the tree of one call. Only the guest's goroutine uses it.
 type files struct {
 	gate  *Gate
-	guard *protected.Guard
+	guard *denylist.Guard
 	// hold takes denials instead of the record during a trial check; nil records them.
 	hold func(probe)
 	// refused are the denied effects, possibly with duplicates.
@@ -163,16 +163,16 @@ type files struct {
 
 // probe is one effect on a path.
 type probe struct {
-	op   tree.Op
+	op   jail.Op
 	path string
 }
 
 var (
-	_ tree.Decider = (*files)(nil)
-	_ tree.Viewer  = (*files)(nil)
+	_ jail.Decider = (*files)(nil)
+	_ jail.Viewer  = (*files)(nil)
 )
 
-func grantOp(op tree.Op) grant.Op {
+func grantOp(op jail.Op) grant.Op {
 	if op.Changes() {
 		return grant.Write
 	}
@@ -189,7 +189,7 @@ func (f *files) meant(path string) string {
 }
 
 // Allow checks one effect on a path; the tree then performs it.
-func (f *files) Allow(op tree.Op, path string) error {
+func (f *files) Allow(op jail.Op, path string) error {
 	path = f.meant(path)
 	e := f.effect(op, path)
 	if f.hold != nil {
@@ -206,7 +206,7 @@ func (f *files) Allow(op tree.Op, path string) error {
 }
 
 // effect returns the effect of an operation on a path.
-func (f *files) effect(op tree.Op, path string) effect {
+func (f *files) effect(op jail.Op, path string) effect {
 	act := op.String() + " " + f.shown(path)
 	e := effect{
 		family: "fs", act: act, target: act, told: op.String() + " " + f.shown(f.veil.name(path)),
@@ -221,9 +221,9 @@ func (f *files) effect(op tree.Op, path string) effect {
 		}
 		e.near = func(grant.Decision) string { return "; no workspace is set, so a path has to be whole" }
 	}
-	if op == tree.List { // regardless of names
+	if op == jail.List { // regardless of names
 		e.aside = true
-		e.announced = func(s *grant.Set) grant.Decision { return f.decide(s, tree.Read, filepath.Join(path, "*")) }
+		e.announced = func(s *grant.Set) grant.Decision { return f.decide(s, jail.Read, filepath.Join(path, "*")) }
 	}
 	return e
 }
@@ -261,18 +261,18 @@ func (g *Gate) during() context.Context {
 	return g.until()
 }
 
-func (f *files) decide(s *grant.Set, op tree.Op, path string) grant.Decision {
+func (f *files) decide(s *grant.Set, op jail.Op, path string) grant.Decision {
 	places := f.gate.policy.host.places
 	switch op {
-	case tree.Make:
+	case jail.Make:
 		return s.Folder(path, places)
-	case tree.List:
+	case jail.List:
 		return s.List(path, places)
 	}
 	return s.FS(grantOp(op), path, places)
 }
 
-func (f *files) forbidden(op tree.Op, path string) string {
+func (f *files) forbidden(op jail.Op, path string) string {
 	if op.Changes() && f.gate.call.ReadOnly {
 		return saysReadOnly
 	}
@@ -291,7 +291,7 @@ func (f *files) Leads(path string) bool { return f.gate.policy.host.places.Leads
 
 // temporary reports whether a path is a temporary file of a pending commit, or below one.
 func temporary(path string) bool {
-	const begin = string(filepath.Separator) + landing.Prefix
+	const begin = string(filepath.Separator) + commit.Prefix
 	return strings.Contains(strings.ToLower(path), begin)
 }
 
@@ -310,7 +310,7 @@ func (f *files) Visible(path string, folder bool) bool {
 }
 
 // Writable reports whether the path is currently granted for writing. It records nothing.
-func (f *files) Writable(path string) bool { return f.may(probe{tree.Write, path}) }
+func (f *files) Writable(path string) bool { return f.may(probe{jail.Write, path}) }
 
 // shown returns a path as an operator writes it, with ~ for the home folder.
 func (f *files) shown(path string) string {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 

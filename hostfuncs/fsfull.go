@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
 )
 
 // fullKey identifies a reached limit.

@@ -13,15 +13,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/denylist"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Options configure a Host. The zero value is usable.
@@ -42,7 +42,7 @@ type Options struct {
 	// Flags are the command-line flags that locate the files of this host. Only callers of this machine see them.
 	Flags string
 	// Forms takes the plugins' questions that the client of a call does not support; nil takes none.
-	Forms *form.Desk
+	Forms *elicit.Desk
 	// Store keeps the plugins' keys and values; nil disables kv methods. The host does not close it.
 	Store *store.Store
 	// State is the folder for persistent and pending state; empty is a folder of this user in the system's folder for
@@ -53,7 +53,7 @@ type Options struct {
 	// every path with that prefix. State and the files of secrets are always protected.
 	Protected []string
 	// Web configures outgoing requests.
-	Web web.Options
+	Web egress.Options
 	// Trace selects the trace context that outgoing requests carry; zero is traceparent alone.
 	Trace trace.Upstream
 	// Reached is called for each step of a commit, see landing.Watch; nil is not called.
@@ -75,11 +75,11 @@ type Host struct {
 	operator Operator
 	advise   func(plugin, line string, local bool) string
 	flags    string
-	forms    *form.Desk
+	forms    *elicit.Desk
 	// fullReceipts sends full receipts to all callers.
 	fullReceipts bool
-	protected    atomic.Pointer[protected.Paths]
-	web          web.Options
+	protected    atomic.Pointer[denylist.Paths]
+	web          egress.Options
 	upstream     trace.Upstream
 	seed         []byte
 	reached      func(string)
@@ -176,7 +176,7 @@ func (h *Host) Protect(paths []string) {
 
 // protect requires h.mu.
 func (h *Host) protect() {
-	p := protected.New(slices.Concat(h.given, []string{h.state}, h.secrets))
+	p := denylist.New(slices.Concat(h.given, []string{h.state}, h.secrets))
 	h.protected.Store(&p)
 }
 

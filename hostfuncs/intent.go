@@ -5,8 +5,8 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -71,8 +71,8 @@ func (g *Gate) unnoted(err error) error {
 }
 
 // intended describes the change that a request makes; empty for a safe method.
-func (g *Gate) intended(r *web.Request) string {
-	if web.Safe(r.Method) {
+func (g *Gate) intended(r *egress.Request) string {
+	if egress.Safe(r.Method) {
 		return ""
 	}
 	at := *r.URL
@@ -89,7 +89,7 @@ func (g *Gate) giveBack(ctx context.Context, taken *store.Grant) {
 
 // onTheWay watches one request. begin records its intent before it is sent. recant is for its failure: if no
 // connection was ever available, it withdraws the intent and returns a one-time answer.
-func (g *Gate) onTheWay(ctx context.Context, r *web.Request) (watched context.Context, begin func() error, recant func()) {
+func (g *Gate) onTheWay(ctx context.Context, r *egress.Request) (watched context.Context, begin func() error, recant func()) {
 	what, taken := g.intended(r), g.consents.taken
 	if what == "" && taken == nil {
 		return ctx, func() error { return nil }, func() {}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -79,7 +79,7 @@ func (g *Gate) space() store.Space {
 }
 
 func keyOf(params json.RawMessage) (string, error) {
-	key, ok := rawjson.String(rawjson.Get(params, "key"))
+	key, ok := jsonraw.String(jsonraw.Get(params, "key"))
 	if !ok || key == "" || len(key) > maxKey {
 		return "", askErrorf(runtime.KindInvalid, "key is a text of 1 to %d bytes", maxKey)
 	}
@@ -127,12 +127,12 @@ func (g *Gate) storeError(err error) error {
 }
 
 func (g *Gate) setKey(ctx context.Context, params json.RawMessage, d grant.Decision) (json.RawMessage, error) {
-	value := rawjson.Get(params, "value")
+	value := jsonraw.Get(params, "value")
 	if value == nil || len(value) > maxValue {
 		return nil, askErrorf(runtime.KindInvalid, "value is JSON of at most %d bytes", maxValue)
 	}
 	w := store.Write{Value: slices.Clone(value)}
-	if raw := rawjson.Get(params, "ttlMs"); !rawjson.IsNull(raw) {
+	if raw := jsonraw.Get(params, "ttlMs"); !jsonraw.IsNull(raw) {
 		ms, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil || ms <= 0 || ms > maxTTL.Milliseconds() {
 			return nil, askErrorf(runtime.KindInvalid, "ttlMs is a whole number of milliseconds above zero")
@@ -158,7 +158,7 @@ func (g *Gate) changeKey(ctx context.Context, params json.RawMessage, w store.Wr
 	if before != nil {
 		w.If = before.If
 	}
-	if raw := rawjson.Get(params, "ifVersion"); !rawjson.IsNull(raw) {
+	if raw := jsonraw.Get(params, "ifVersion"); !jsonraw.IsNull(raw) {
 		want, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil {
 			return nil, askErrorf(runtime.KindInvalid, "ifVersion is a version that was answered, or 0 for a key that holds nothing")
@@ -201,10 +201,10 @@ func (g *Gate) keep(w store.Write, before *pendingWrite, d grant.Decision) (json
 
 // listKeys answers {keys: [{key, version}], more}: keys with the prefix, after the given key.
 func (g *Gate) listKeys(ctx context.Context, params json.RawMessage, _ grant.Decision) (json.RawMessage, error) {
-	prefix, _ := rawjson.String(rawjson.Get(params, "prefix"))
-	after, _ := rawjson.String(rawjson.Get(params, "after"))
+	prefix, _ := jsonraw.String(jsonraw.Get(params, "prefix"))
+	after, _ := jsonraw.String(jsonraw.Get(params, "after"))
 	limit := maxKeys
-	if n, err := strconv.Atoi(string(rawjson.Get(params, "limit"))); err == nil && n > 0 {
+	if n, err := strconv.Atoi(string(jsonraw.Get(params, "limit"))); err == nil && n > 0 {
 		limit = min(n, maxKeys)
 	}
 	all, more, err := g.listed(ctx, prefix, after, limit)
@@ -216,7 +216,7 @@ func (g *Gate) listKeys(ctx context.Context, params json.RawMessage, _ grant.Dec
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = rawjson.AppendString(append(out, `{"key":`...), item.Key)
+		out = jsonraw.AppendString(append(out, `{"key":`...), item.Key)
 		out = fmt.Appendf(out, `,"version":%d}`, item.Version)
 	}
 	return fmt.Appendf(out, `],"more":%v}`, more), nil

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -97,7 +97,7 @@ func TestKV_compareAndSwap(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := k.call("p"), k.call("p")
-	version := rawjson.Get(json.RawMessage(ask(t, a, "kv/get", `{"key":"n"}`)), "version")
+	version := jsonraw.Get(json.RawMessage(ask(t, a, "kv/get", `{"key":"n"}`)), "version")
 	for _, g := range []*hostfuncs.Gate{a, b} {
 		if got := ask(t, g, "kv/set", fmt.Sprintf(`{"key":"n","value":1,"ifVersion":%s}`, version)); !strings.HasPrefix(got, `{"version"`) {
 			t.Error(got)
@@ -159,16 +159,16 @@ func TestKV_list(t *testing.T) {
 		`{"after":"b"}`:             " false",
 	} {
 		answer := json.RawMessage(ask(t, g, "kv/list", params))
-		items, err := rawjson.Elements(rawjson.Get(answer, "keys"))
+		items, err := jsonraw.Elements(jsonraw.Get(answer, "keys"))
 		if err != nil {
 			t.Fatalf("%s: %s", params, answer)
 		}
 		var names []string
 		for _, i := range items {
-			name, _ := rawjson.String(rawjson.Get(i, "key"))
+			name, _ := jsonraw.String(jsonraw.Get(i, "key"))
 			names = append(names, name)
 		}
-		if got := strings.Join(names, " ") + " " + string(rawjson.Get(answer, "more")); got != want {
+		if got := strings.Join(names, " ") + " " + string(jsonraw.Get(answer, "more")); got != want {
 			t.Errorf("%s: got %s, want %s", params, got, want)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -17,11 +17,11 @@ const landingFolder = "landing"
 
 // Recover completes or rolls back the unfinished commits of terminated processes.
 func (h *Host) Recover() error {
-	var landed landing.Landed
+	var landed commit.Landed
 	if h.store != nil {
 		landed = (&joint{store: h.store}).Kept
 	}
-	return landing.Recover(filepath.Join(h.state, landingFolder), landed, h.logger)
+	return commit.Recover(filepath.Join(h.state, landingFolder), landed, h.logger)
 }
 
 // Land commits the guest's writes, all or none. It is for a successful call, after the guest's last effect: closing a
@@ -42,7 +42,7 @@ func (g *Gate) Land(ctx context.Context) error {
 	}
 	gates := g.whole()
 	if f := g.policy.host.reached; f != nil {
-		ctx = landing.Watch(ctx, f)
+		ctx = commit.Watch(ctx, f)
 	}
 	err := ctx.Err()
 	if err == nil {
@@ -73,12 +73,12 @@ func (g *Gate) landAll(ctx context.Context, gates []*Gate) error {
 		return err
 	}
 	dir := filepath.Join(g.policy.host.state, landingFolder)
-	var keys landing.Keys
+	var keys commit.Keys
 	if len(kept) > 0 {
 		keys = &joint{ctx: context.WithoutCancel(ctx), store: g.policy.host.store, kept: kept}
 	}
-	if err := landing.LandWith(ctx, dir, set.changes, keys); err != nil {
-		if !errors.Is(err, landing.ErrHalf) {
+	if err := commit.LandWith(ctx, dir, set.changes, keys); err != nil {
+		if !errors.Is(err, commit.ErrHalf) {
 			g.recant(saving)
 		}
 		return err
@@ -96,7 +96,7 @@ type joint struct {
 	kept  []store.Batch
 }
 
-var _ landing.Keys = (*joint)(nil)
+var _ commit.Keys = (*joint)(nil)
 
 // Keep commits the keys.
 func (j *joint) Keep(id string, apply func() error) error {
@@ -169,7 +169,7 @@ func lostWrites() *runtime.EndError {
 
 // changeSet merges the writes of several calls: the later write to a path wins, and folders made by both are merged.
 type changeSet struct {
-	changes  []landing.Change
+	changes  []commit.Change
 	at       map[string]int
 	releases []func()
 }
@@ -192,7 +192,7 @@ func (s *changeSet) collect(gates []*Gate) error {
 	return nil
 }
 
-func (s *changeSet) add(changes []landing.Change, release func()) {
+func (s *changeSet) add(changes []commit.Change, release func()) {
 	s.releases = append(s.releases, release)
 	if s.at == nil {
 		s.at = map[string]int{}
@@ -228,7 +228,7 @@ func (g *Gate) notLanded(err error) error {
 		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: err}
 	}
 	end = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what it wrote could not be saved, and nothing was", Err: err}
-	var at *landing.PathError
+	var at *commit.PathError
 	name := "a file"
 	if errors.As(err, &at) {
 		place := (&files{gate: g}).shown(at.Path)
@@ -239,18 +239,18 @@ func (g *Gate) notLanded(err error) error {
 	}
 	var key *store.ConflictError
 	switch {
-	case errors.Is(err, landing.ErrHalf):
-		end.Kind, end.Message = runtime.KindInternal, landing.ErrHalf.Error()
+	case errors.Is(err, commit.ErrHalf):
+		end.Kind, end.Message = runtime.KindInternal, commit.ErrHalf.Error()
 	case errors.As(err, &key):
 		end.Kind = runtime.KindConflict
 		end.Message = fmt.Sprintf("key %q was changed by another call, and nothing was written", cut(key.Key, maxMethod))
 	case errors.Is(err, store.ErrFull):
 		end.Kind = runtime.KindLimit
 		end.Message = fmt.Sprintf("it keeps more than the %d bytes that it was granted, and nothing was written", g.kept.quota)
-	case errors.Is(err, landing.ErrConflict):
+	case errors.Is(err, commit.ErrConflict):
 		end.Kind = runtime.KindConflict
 		end.Message = fmt.Sprintf("%s was changed by somebody else while the call ran, and nothing was written", name)
-	case errors.Is(err, landing.ErrOwner):
+	case errors.Is(err, commit.ErrOwner):
 		end.Kind = runtime.KindDenied
 		end.Message = fmt.Sprintf("%s belongs to another user, whom a new file would not keep: %s", name, g.inPlace())
 	case errors.Is(err, context.Canceled):

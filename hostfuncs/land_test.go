@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -41,7 +41,7 @@ func TestLand_clientGone(t *testing.T) {
 		if *steps = 0; gone == 0 {
 			cancel()
 		}
-		err := g.Land(landing.Watch(ctx, func(string) {
+		err := g.Land(commit.Watch(ctx, func(string) {
 			if *steps++; *steps == gone {
 				cancel()
 			}
@@ -69,7 +69,7 @@ func TestLand_waitsWithoutTheStore(t *testing.T) {
 	k := &keeper{t, h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "kv: 10B", "fs: write "+dir+"/**")})}
 	first, second := lander(t, k, dir), lander(t, k, dir)
 	var waited, wrote error
-	err := first.Land(landing.Watch(t.Context(), func(step string) {
+	err := first.Land(commit.Watch(t.Context(), func(step string) {
 		if step != "prepared" {
 			return
 		}

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/infer"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // learn records the narrowest line that covers an effect, bound to the call's arguments where they determine the
@@ -35,19 +35,19 @@ func (g *Gate) learn(e effect, allowed bool) {
 // named reports whether the arguments of the call name the target of an effect.
 func (g *Gate) named(e effect) bool {
 	literal := g.suggested(e, e.decide(g.grants.Limits()))
-	places := learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}
-	return literal != "" && len(learn.Lines(literal, places, rawjson.Get(g.call.Params, "arguments"))) > len(learn.Lines(literal, places, nil))
+	places := infer.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}
+	return literal != "" && len(infer.Lines(literal, places, jsonraw.Get(g.call.Params, "arguments"))) > len(infer.Lines(literal, places, nil))
 }
 
 // proposed returns candidate lines for an effect, the narrowest first. The literal target without an argument comes
 // last. Before it come the allowing lines as written, if they vary by call, are limited, or allow a private host.
 func (g *Gate) proposed(e effect, by []allowing, private bool) (lines []string) {
-	arguments := rawjson.Get(g.call.Params, "arguments")
+	arguments := jsonraw.Get(g.call.Params, "arguments")
 	var last []string
 	if e.propose != nil {
-		lines = []string{e.propose(learn.Names(arguments))}
+		lines = []string{e.propose(infer.Names(arguments))}
 	} else if literal := g.suggested(e, e.decide(g.grants.Limits())); literal != "" {
-		lines = learn.Lines(literal, learn.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}, arguments)
+		lines = infer.Lines(literal, infer.Places{Home: g.policy.host.places.Home, Workspace: g.policy.plugin.Workspace}, arguments)
 		lines, last = lines[:len(lines)-1], lines[len(lines)-1:]
 	}
 	for _, a := range by {

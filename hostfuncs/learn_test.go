@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // learning is a call of {"owner": "me"} that fetches each address, and the line of the audit log, and the receipt.
@@ -24,10 +24,10 @@ func learning(t *testing.T, learn bool, lines []string, addresses ...string) (li
 	t.Helper()
 	w, dir := newOutside(t), t.TempDir()
 	record := audit.New(dir, audit.Options{})
-	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record, Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial}})
 	args := `{"owner":"me","key":"plain-value"}`
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: learn, Grants: mustSet(t, lines...)}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
 		Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 	})
 	for _, a := range addresses {
@@ -95,7 +95,7 @@ func TestLearn_otherTools(t *testing.T) {
 		h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record})
 		h.SetCaller(noTools{})
 		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true}).NewGate(hostfuncs.Call{
-			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(`{"owner":"me"}`)),
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(`{"owner":"me"}`)),
 			Params: json.RawMessage(`{"name":"get","arguments":{"owner":"me"}}`),
 		})
 		_, err := g.Ask(t.Context(), "tools/call", json.RawMessage(`{"name":"forge-get","arguments":`+args+`}`), nil)
@@ -126,7 +126,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	w.zone.names["intra.example"] = [][]string{{"10.0.0.1"}}
 	w.zone.names["other.example"], w.zone.names["third.example"] = [][]string{{"10.0.0.2"}}, [][]string{{"10.0.0.3"}}
 	w.zone.names["loop.example"] = [][]string{{"127.0.0.1"}}
-	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Web: web.Options{Resolver: w.zone, Dial: w.wire.dial}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial}})
 	grants := mustSet(t, "net: GET {args.page:url}", "net: GET http://intra.example/** {private: true}", "deny: net: GET http://site.example/no/**").
 		Under(mustSet(t, "net: GET http://**", "net: GET http://127.0.0.1/**", "net: GET http://intra.example/** {private: true}", "net: GET http://other.example/x {private: true}"))
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: grants})
@@ -136,7 +136,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	} {
 		args := `{"page":"` + page + `"}`
 		g := p.NewGate(hostfuncs.Call{
-			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(args)),
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
 			Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 		})
 		_, _ = fetch(t, g, get(page))
@@ -176,7 +176,7 @@ func learntReading(t *testing.T, home, args string, lines []string, read func(wa
 	log := audit.New(dir, audit.Options{})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Home: home, State: filepath.Join(home, "state")})
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: mustSet(t, lines...), Workspace: filepath.Join(home, "work")}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
 		Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 	})
 	read(g.Files())

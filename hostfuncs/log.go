@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -38,9 +38,9 @@ func level(name string) (slog.Level, bool) {
 // message serves notifications/message {level, logger?, data}: it goes to the host's log and the client. Every plugin
 // may log. Messages beyond the call's limit are dropped.
 func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-	name, _ := rawjson.String(rawjson.Get(params, "level"))
+	name, _ := jsonraw.String(jsonraw.Get(params, "level"))
 	l, ok := level(name)
-	data := rawjson.Get(params, "data")
+	data := jsonraw.Get(params, "data")
 	if !ok {
 		return nil, askErrorf(runtime.KindInvalid, "level %q is not one of debug, info, notice, warning, error, critical, "+
 			"alert, emergency", cut(name, maxMethod))
@@ -76,19 +76,19 @@ func (g *Gate) mayLog(n int) bool {
 
 func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.RawMessage) {
 	params, data = g.Redact(params), g.Redact(data)
-	text, ok := rawjson.String(data)
+	text, ok := jsonraw.String(data)
 	if !ok {
 		text = string(data)
 	}
 	var attrs []any
 	name := g.policy.plugin.Name
-	if logger, ok := rawjson.String(rawjson.Get(params, "logger")); ok && logger != "" {
+	if logger, ok := jsonraw.String(jsonraw.Get(params, "logger")); ok && logger != "" {
 		logger = printable(cut(logger, maxMethod))
 		attrs, name = []any{"logger", logger}, name+"/"+logger
 	}
 	g.log(l, printable(cut(text, maxLogLine)), attrs...)
-	if o, err := rawjson.ParseObject(params); err == nil && g.call.Client != nil {
-		o.Set("logger", rawjson.AppendString(nil, name)) // so that no plugin logs as the host or a different plugin
+	if o, err := jsonraw.ParseObject(params); err == nil && g.call.Client != nil {
+		o.Set("logger", jsonraw.AppendString(nil, name)) // so that no plugin logs as the host or a different plugin
 		g.call.Client.Message(ctx, o.Append(nil))
 	}
 }

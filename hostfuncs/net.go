@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -40,21 +40,21 @@ func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Stre
 const idempotencyKey = "Idempotency-Key"
 
 // perform performs a fetch. A non-empty key is its idempotency key, unless the guest has set one.
-func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams, key string) (*web.Response, error) {
+func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams, key string) (*egress.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
-	r, err := web.Parse(params, s)
+	r, err := egress.Parse(params, s)
 	if err != nil {
 		return nil, err
 	}
 	if r.Header.Get(idempotencyKey) == "" {
 		r.Key = key
 	}
-	if g.call.ReadOnly && !web.Safe(r.Method) {
+	if g.call.ReadOnly && !egress.Safe(r.Method) {
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
 	}
-	if g.call.DryRun && !web.Safe(r.Method) {
+	if g.call.DryRun && !egress.Safe(r.Method) {
 		g.learn(g.request(r), true)
 		g.hold(r.Method, r.Method+" "+r.URL.Redacted())
 		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.Method)
@@ -68,12 +68,12 @@ func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.
 	if err != nil {
 		return nil, err // Open closed the body
 	}
-	return fmt.Appendf(head, `,"body":{%q:%d}}`, web.StreamMember, id), nil
+	return fmt.Appendf(head, `,"body":{%q:%d}}`, egress.StreamMember, id), nil
 }
 
 // follow performs a request and its redirects. Each hop is checked separately.
-func (g *Gate) follow(ctx context.Context, r *web.Request) (*web.Response, error) {
-	for range web.MaxRedirects + 1 {
+func (g *Gate) follow(ctx context.Context, r *egress.Request) (*egress.Response, error) {
+	for range egress.MaxRedirects + 1 {
 		res, err := g.hop(ctx, r)
 		if err != nil {
 			return nil, err
@@ -88,11 +88,11 @@ func (g *Gate) follow(ctx context.Context, r *web.Request) (*web.Response, error
 		res.Body.Close()
 		r = next
 	}
-	return nil, askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", web.MaxRedirects, cut(r.URL.String(), maxAct))
+	return nil, askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", egress.MaxRedirects, cut(r.URL.String(), maxAct))
 }
 
 // hop performs one request.
-func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err error) {
+func (g *Gate) hop(ctx context.Context, r *egress.Request) (res *egress.Response, err error) {
 	proxy, err := g.policy.net.Proxy(r.URL)
 	if err != nil {
 		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
@@ -106,7 +106,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 	e.leaves = true
 	e.do = func(ctx context.Context, d grant.Decision) error {
 		res, err = g.send(ctx, r, proxy, d)
-		var address *web.AddressError
+		var address *egress.AddressError
 		if errors.As(err, &address) {
 			found = address.Addr
 			return g.outOfReach(r, address, d)
@@ -118,7 +118,7 @@ func (g *Gate) hop(ctx context.Context, r *web.Request) (res *web.Response, err 
 }
 
 // request returns the effect of a request, without its execution.
-func (g *Gate) request(r *web.Request) effect {
+func (g *Gate) request(r *egress.Request) effect {
 	act := r.Method + " " + r.URL.String()
 	if r.From != "" {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
@@ -129,12 +129,12 @@ func (g *Gate) request(r *web.Request) effect {
 		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
 		reach:  func(d grant.Decision) *refusal { return g.unreached(r, d, netip.Addr{}) },
 		header: r.Header,
-		body:   func() ([]byte, error) { return r.Body.Bytes(web.MaxBody) },
-		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != web.Public },
+		body:   func() ([]byte, error) { return r.Body.Bytes(egress.MaxBody) },
+		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != egress.Public },
 	}
 }
 
-func decideNet(s *grant.Set, r *web.Request) grant.Decision {
+func decideNet(s *grant.Set, r *egress.Request) grant.Decision {
 	if r.Origin != nil {
 		return s.Redirect(r.Method, r.Origin, r.URL)
 	}
@@ -148,15 +148,15 @@ func (g *Gate) nearNet(host string, d grant.Decision) string {
 		return ": its query has servers take another method, which a line has to name"
 	}
 	c := g.policy.net.ClassOf(host)
-	if !d.Wild || c == web.Public {
+	if !d.Wild || c == egress.Public {
 		return ""
 	}
 	return ": " + host + " is a " + string(c) + " address, which a line has to name, with its port"
 }
 
 // send performs one allowed request.
-func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant.Decision) (*web.Response, error) {
-	limit := int64(web.MaxBody)
+func (g *Gate) send(ctx context.Context, r *egress.Request, proxy *url.URL, d grant.Decision) (*egress.Response, error) {
+	limit := int64(egress.MaxBody)
 	if d.Body > 0 {
 		limit = min(limit, d.Body)
 	}
@@ -171,7 +171,7 @@ func (g *Gate) send(ctx context.Context, r *web.Request, proxy *url.URL, d grant
 	ctx, cancel := g.fetchContext(ctx)
 	var put []string // the secrets in it
 	ctx, begin, recant := g.onTheWay(ctx, r)
-	res, err := g.policy.net.Do(ctx, r, data, web.Exchange{
+	res, err := g.policy.net.Do(ctx, r, data, egress.Exchange{
 		Reach: reachOf(d), Proxy: proxy, Searched: g.holdsSecrets(),
 		Prepare: func(out *http.Request) (secret bool, err error) {
 			if r.Key != "" {
@@ -212,7 +212,7 @@ func (g *Gate) holdsSecrets() bool {
 }
 
 // sends counts a request before it is sent, and the secrets in it.
-func (g *Gate) sends(r *web.Request, secrets []string) {
+func (g *Gate) sends(r *egress.Request, secrets []string) {
 	g.count("net", r.Target(), 1, 0, 0)
 	for _, name := range secrets {
 		g.count("secret", name, 1, 0, 0)
@@ -228,8 +228,8 @@ func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
 
 // unreached returns the dialer's denial of an allowed request as far as it is known in advance: for an address as
 // host, or a name with its resolved address in found.
-func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *refusal {
-	var address *web.AddressError
+func (g *Gate) unreached(r *egress.Request, d grant.Decision, found netip.Addr) *refusal {
+	var address *egress.AddressError
 	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), reachOf(d), found), &address) {
 		return nil
 	}
@@ -237,22 +237,22 @@ func (g *Gate) unreached(r *web.Request, d grant.Decision, found netip.Addr) *re
 }
 
 // reachOf returns the address classes that a decision allows.
-func reachOf(d grant.Decision) web.Reach {
-	return web.Reach{Named: d.Named, Private: d.Named && d.Private}
+func reachOf(d grant.Decision) egress.Reach {
+	return egress.Reach{Named: d.Named, Private: d.Named && d.Private}
 }
 
 // outOfReach denies an address, with the line that would allow it where an operator may want to: the host with
 // private: true for a private network, or the address for this machine.
-func (g *Gate) outOfReach(r *web.Request, address *web.AddressError, d grant.Decision) *refusal {
+func (g *Gate) outOfReach(r *egress.Request, address *egress.AddressError, d grant.Decision) *refusal {
 	no := &refusal{reason: g.notReached(address, d)}
 	at := r.URL
 	switch own := g.policy.net.ClassOf(at.Hostname()); {
-	case address.Class == web.Private && own != web.Private:
+	case address.Class == egress.Private && own != egress.Private:
 		no.line = g.grants.Limits().SuggestPrivate(r.Method, at)
 		return no
-	case address.Class == web.Loopback && own != web.Loopback:
+	case address.Class == egress.Loopback && own != egress.Loopback:
 		at = address.At(at)
-	case address.Class != web.Loopback && address.Class != web.Private:
+	case address.Class != egress.Loopback && address.Class != egress.Private:
 		return no
 	}
 	no.line = g.grants.Limits().Net(r.Method, at).Suggest
@@ -260,16 +260,16 @@ func (g *Gate) outOfReach(r *web.Request, address *web.AddressError, d grant.Dec
 }
 
 // notReached returns the reason why a decision does not cover an address.
-func (g *Gate) notReached(address *web.AddressError, d grant.Decision) string {
-	if d.Named && (address.Class == web.Private || g.policy.net.ClassOf(address.Host) == address.Class && address.Class != web.Loopback) {
+func (g *Gate) notReached(address *egress.AddressError, d grant.Decision) string {
+	if d.Named && (address.Class == egress.Private || g.policy.net.ClassOf(address.Host) == address.Class && address.Class != egress.Loopback) {
 		return address.Error() + ", which takes private: true in its line"
 	}
 	return address.Error() + ", which no grant names"
 }
 
 // unsent returns the error for a missing answer. A request that was never sent is removed from the receipt.
-func (g *Gate) unsent(ctx context.Context, r *web.Request, secrets []string, err error) error {
-	var address *web.AddressError
+func (g *Gate) unsent(ctx context.Context, r *egress.Request, secrets []string, err error) error {
+	var address *egress.AddressError
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &address):

@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -415,7 +415,7 @@ func TestFetch_Addresses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
-		g := newGate(t, &hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial}}, tt.grant)
+		g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial}}, tt.grant)
 		a, err := fetch(t, g, get(tt.url))
 		if got := strings.Join(w.dialed, " "); got != tt.dialed {
 			t.Errorf("%s, %s: dialed %q, want %q", tt.grant, tt.url, got, tt.dialed)
@@ -429,7 +429,7 @@ func TestFetch_Addresses(t *testing.T) {
 			t.Errorf("%s, %s: %q, %v", tt.grant, tt.url, a.text, err)
 		}
 	}
-	g := newGate(t, &hostfuncs.Options{Web: web.Options{Resolver: z}}, "net: GET http://**/")
+	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z}}, "net: GET http://**/")
 	_, err := fetch(t, g, get("http://unknown.example/"))
 	wantAsk(t, err, runtime.KindUnavailable, "host unknown.example is not known", "")
 	_, err = fetch(t, g, get("http://nothing.example/"))
@@ -445,7 +445,7 @@ func TestFetch_Rebinding(t *testing.T) {
 	})
 	z := &zone{names: map[string][][]string{"rebind.example": {{"93.184.216.34"}, {"127.0.0.1"}}}}
 	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
-	g := newGate(t, &hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial}}, "net: GET http://rebind.example/**")
+	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial}}, "net: GET http://rebind.example/**")
 	if a, err := fetch(t, g, get("http://rebind.example/")); err != nil || a.text != "ok" {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -465,7 +465,7 @@ func TestFetch_PooledConnections(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
 	z := &zone{names: map[string][][]string{"host.example": {{"10.0.0.1"}}}}
 	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
-	h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial}})
 	defer h.Close()
 	one := h.Plugin(hostfuncs.Plugin{Name: "one", Grants: mustSet(t, "net: GET http://host.example/named {private: true}", "net: GET http://**/**")})
 	two := h.Plugin(hostfuncs.Plugin{Name: "two", Grants: mustSet(t, "net: GET http://**/**")})
@@ -517,7 +517,7 @@ func TestFetch_Gzip(t *testing.T) {
 			z.Close()
 		}
 	})
-	h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{MaxResponse: 4 << 20}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{MaxResponse: 4 << 20}})
 	defer h.Close()
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")}).NewGate(hostfuncs.Call{})
 	defer g.Close()
@@ -665,7 +665,7 @@ func TestFetch_TLS(t *testing.T) {
 	defer s.Close()
 	z := &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}, "other.example": {{"93.184.216.34"}}}}
 	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
-	o := &hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}}
+	o := &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}}
 	g := newGate(t, o, "net: GET https://**/**")
 	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "HTTP/2.0" {
 		t.Errorf("%+v, %v", a, err)
@@ -714,14 +714,14 @@ func FuzzAsk(f *testing.F) {
 	f.Add("notifications/message", `{"level":"info","data":{"a":[1]},"logger":"x"}`)
 	f.Add("notifications/progress", `{"progress":-1e3}`)
 	f.Fuzz(func(t *testing.T, method, params string) {
-		if rawjson.Valid([]byte(params)) != nil {
+		if jsonraw.Valid([]byte(params)) != nil {
 			return
 		}
 		dial := func(context.Context, string, string) (net.Conn, error) {
 			t.Error("something was dialed")
 			return nil, errors.New("no")
 		}
-		h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Dial: dial, Resolver: &zone{}}})
+		h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Dial: dial, Resolver: &zone{}}})
 		defer h.Close()
 		g := h.Plugin(hostfuncs.Plugin{Name: "demo"}).NewGate(hostfuncs.Call{})
 		defer g.Close()

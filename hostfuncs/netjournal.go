@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -78,15 +78,15 @@ func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s run
 
 // changes reports whether a fetch has a method that changes state.
 func changes(params json.RawMessage) bool {
-	method, _ := rawjson.String(rawjson.Get(params, "method"))
+	method, _ := jsonraw.String(jsonraw.Get(params, "method"))
 	return method != "" && !strings.EqualFold(method, http.MethodGet) && !strings.EqualFold(method, http.MethodHead)
 }
 
 // requestName describes a request for people, without its query.
 func requestName(params json.RawMessage) string {
-	method, _ := rawjson.String(rawjson.Get(params, "method"))
-	text, _ := rawjson.String(rawjson.Get(params, "url"))
-	u, err := web.ParseURL(text, nil)
+	method, _ := jsonraw.String(jsonraw.Get(params, "method"))
+	text, _ := jsonraw.String(jsonraw.Get(params, "url"))
+	u, err := egress.ParseURL(text, nil)
 	if err != nil {
 		return "a request"
 	}
@@ -100,7 +100,7 @@ func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
 	if !errors.As(err, &unknown) {
 		return false
 	}
-	r, err := web.Parse(params, nil)
+	r, err := egress.Parse(params, nil)
 	return err == nil && decideNet(g.grants, r).Idempotent
 }
 
@@ -159,11 +159,11 @@ func (t *taken) Take(id uint32) (io.ReadCloser, int64, error) {
 
 // takeBody reads the stream that a fetch names as its body, so that the journal can compare bodies.
 func takeBody(params json.RawMessage, s runtime.Streams) (*taken, error) {
-	id, ok := web.StreamOf(rawjson.Get(params, "body"))
+	id, ok := egress.StreamOf(jsonraw.Get(params, "body"))
 	if !ok {
 		return &taken{Streams: s}, nil
 	}
-	data, err := web.StreamPayload(id, s).Bytes(web.MaxBody)
+	data, err := egress.StreamPayload(id, s).Bytes(egress.MaxBody)
 	if data == nil {
 		data = []byte{}
 	}

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 )
 
 // breaker is a server that acts on each request as a whole, counts it, and then breaks the connection at the place
@@ -198,7 +198,7 @@ func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
 	config.NextProtos = nil
 	z := &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}}}
 	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
-	g := newGate(t, &hostfuncs.Options{Web: web.Options{Resolver: z, Dial: w.dial, TLS: config}}, "net: GET,POST https://example.com/**")
+	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: config}}, "net: GET,POST https://example.com/**")
 	if _, err := fetch(t, g, get("https://example.com/")); err == nil || !strings.Contains(err.Error(), "goes away each time") {
 		t.Errorf("a server that goes away without an end: %v", err)
 	}

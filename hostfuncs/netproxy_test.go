@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -70,7 +70,7 @@ func (p *proxy) serve(conn net.Conn) {
 }
 
 func behind(u *url.URL, z *zone) *hostfuncs.Options {
-	return &hostfuncs.Options{Web: web.Options{Resolver: z, Proxy: func(*url.URL) (*url.URL, error) { return u, nil }}}
+	return &hostfuncs.Options{Web: egress.Options{Resolver: z, Proxy: func(*url.URL) (*url.URL, error) { return u, nil }}}
 }
 
 func TestProxy(t *testing.T) {
@@ -162,7 +162,7 @@ func TestProxy_Errors(t *testing.T) {
 	g = newGate(t, behind(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, z), "net: GET http://public.example/")
 	_, err = fetch(t, g, get("http://public.example/"))
 	wantAsk(t, err, runtime.KindUnavailable, "the proxy gives no way to public.example: it cannot be reached", "")
-	g = newGate(t, &hostfuncs.Options{Web: web.Options{Proxy: func(*url.URL) (*url.URL, error) { return nil, errors.New("bad") }}}, "net: GET http://public.example/")
+	g = newGate(t, &hostfuncs.Options{Web: egress.Options{Proxy: func(*url.URL) (*url.URL, error) { return nil, errors.New("bad") }}}, "net: GET http://public.example/")
 	_, err = fetch(t, g, get("http://public.example/"))
 	wantAsk(t, err, runtime.KindUnavailable, "the proxy settings of the host cannot be read", "")
 }

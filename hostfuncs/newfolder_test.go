@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
 // A call that makes folders, or writes a file below new ones, has done it or was refused, whoever is asked or not; what

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/quota"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 )
 
 // Plugin is the operator's configuration of one plugin.
@@ -52,7 +52,7 @@ type Policy struct {
 	plugin Plugin
 	env    []string
 	asks   bool // it may ask the client
-	net    *web.Client
+	net    *egress.Client
 	vault  *vault.Vault
 	quota  *quota.Quota
 	// secrets are the config values that represent secrets.
@@ -73,7 +73,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: web.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name, h.Secrets()), quota: quota.New(p.Name, p.Limits.used())}
+	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.web), vault: vault.New(h.places.Home, h.seed, p.Name, h.Secrets()), quota: quota.New(p.Name, p.Limits.used())}
 	policy.varies, policy.written = p.Grants.Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/denylist"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -79,7 +79,7 @@ func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errn
 	p.waiting = true
 	defer func() { p.waiting = false }()
 	if host, below := p.inMade(name); o.Create && below {
-		if !p.granted(probe{tree.Write, host}) || !p.build(path.Dir(path.Clean(name))) {
+		if !p.granted(probe{jail.Write, host}) || !p.build(path.Dir(path.Clean(name))) {
 			return nil, wasi.ENOENT
 		}
 	}
@@ -157,7 +157,7 @@ func (p *probes) Mkdir(name string) (e wasi.Errno) {
 	}
 	m := madeFolder{guest: path.Clean(name)}
 	if host, below := p.inMade(name); below {
-		m.wanted = probe{tree.Make, host}
+		m.wanted = probe{jail.Make, host}
 	} else {
 		refused := p.quietly(func() { e = p.Tree.Mkdir(name) })
 		if len(refused) == 0 {
@@ -202,12 +202,12 @@ func (g *Gate) Conclude(err error) error {
 		return nil
 	}
 	var failed *runtime.AskError
-	for _, m := range ends(p.folders(), p.refused(tree.Op.Changes)) {
+	for _, m := range ends(p.folders(), p.refused(jail.Op.Changes)) {
 		if refused := p.files.Allow(m.op, m.path); refused != nil {
 			failed = asAskError(refused)
 		}
 	}
-	for _, l := range ends(p.looks, p.refused(func(tree.Op) bool { return true })) {
+	for _, l := range ends(p.looks, p.refused(func(jail.Op) bool { return true })) {
 		if !p.files.Visible(l.path, true) { // or it led to a path granted since
 			_ = p.files.Allow(l.op, l.path) // records the denial
 		}
@@ -232,7 +232,7 @@ func (p *probes) folders() (all []probe) {
 }
 
 // refused returns the effects that were denied at once, of some operations.
-func (p *probes) refused(which func(tree.Op) bool) (all []probe) {
+func (p *probes) refused(which func(jail.Op) bool) (all []probe) {
 	for _, r := range p.files.refused {
 		if which(r.op) {
 			all = append(all, r)
@@ -245,7 +245,7 @@ func (p *probes) refused(which func(tree.Op) bool) (all []probe) {
 func ends(list, refused []probe) (left []probe) {
 	for i, l := range list {
 		same := func(o probe) bool { return o.path == l.path }
-		leads := func(o probe) bool { return protected.Below(o.path, l.path) }
+		leads := func(o probe) bool { return denylist.Below(o.path, l.path) }
 		deeper := func(o probe) bool { return !same(o) && leads(o) }
 		if !slices.ContainsFunc(list[:i], same) && !slices.ContainsFunc(list, deeper) && !slices.ContainsFunc(refused, leads) {
 			left = append(left, l)

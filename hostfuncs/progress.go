@@ -6,14 +6,14 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // progressed serves notifications/progress {progress, total?, message?}: it goes to the client if its value is
 // greater than all before it in this call, else it is dropped. Every plugin may report progress.
 func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-	value, ok := number(rawjson.Get(params, "progress"))
+	value, ok := number(jsonraw.Get(params, "progress"))
 	if !ok {
 		return nil, askErrorf(runtime.KindInvalid, "progress is a number")
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // question returns the operator's question about an effect that the plugin declared, or that an ask line matches.
@@ -32,7 +32,7 @@ func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why strin
 	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // secret values are neither stored nor shown
 		return q, "", false
 	}
-	if q.Binding = binding(e); q.Binding == "" {
+	if q.Binding = fingerprint(e); q.Binding == "" {
 		return q, "", false
 	}
 	if q.Effect, ok = g.shownTo(e); !ok {
@@ -101,9 +101,9 @@ func (g *Gate) announced(e effect) (Want, bool) {
 	return g.policy.wants[i], true
 }
 
-// binding returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound to
+// fingerprint returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound to
 // it. It is empty if the body cannot be read.
-func binding(e effect) string {
+func fingerprint(e effect) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.header))
 	if e.body != nil {

@@ -71,7 +71,7 @@ func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refus
 	if g.journal == nil || !eachRun(e.family) || !g.policy.consults() {
 		return g.consultNow(ctx, e, d, r)
 	}
-	raw := g.recall(binding(e), func() []byte {
+	raw := g.recall(fingerprint(e), func() []byte {
 		_, no := g.consultNow(ctx, e, d, r)
 		s := said{Line: g.consents.line}
 		if no != nil {

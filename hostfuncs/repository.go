@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree/system"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
 )
 
 // maxHead limits the bytes read of a file HEAD.

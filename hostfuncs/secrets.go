@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -42,7 +42,7 @@ func (p *Policy) configured() map[string]string {
 
 // inject inserts the secrets that lines send to this address into a request, and returns their names; nil means that
 // no line matches. Lines are matched against the guest's request. A missing value is a *refusal.
-func (g *Gate) inject(out *http.Request, r *web.Request, data []byte) (put []string, err error) {
+func (g *Gate) inject(out *http.Request, r *egress.Request, data []byte) (put []string, err error) {
 	lines := g.grants.SecretsFor(r.Method, r.URL)
 	if len(lines) == 0 {
 		return nil, nil
@@ -127,7 +127,7 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 		return data
 	}
 	data = bytes.ReplaceAll(data, []byte(placeholder), []byte(value))
-	web.SetBody(out, data)
+	egress.SetBody(out, data)
 	return data
 }
 
@@ -149,10 +149,10 @@ func (g *Gate) Redact(text []byte) []byte {
 // cleaned returns JSON with all of its strings cleaned, or cleaned text.
 func cleaned(text []byte) []byte {
 	if json.Valid(text) {
-		out, _ := clean.JSON(text, nil)
+		out, _ := sanitize.JSON(text, nil)
 		return out
 	}
-	out, _ := clean.Text(string(text))
+	out, _ := sanitize.Text(string(text))
 	return []byte(out)
 }
 
@@ -212,7 +212,7 @@ func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Str
 
 // revealSecret serves secrets/get {name} → {value}, for lines with reveal only.
 func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-	name, _ := rawjson.String(rawjson.Get(params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
 	var value string
 	err := g.pass(ctx, effect{
 		family: "secret", act: "read the secret " + cut(name, maxMethod), target: "reveal " + cut(name, maxMethod),
@@ -229,7 +229,7 @@ func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runti
 	if err != nil {
 		return nil, err
 	}
-	return rawjson.Object{{Key: "value", Value: rawjson.AppendString(nil, value)}}.Append(nil), nil
+	return jsonraw.Object{{Key: "value", Value: jsonraw.AppendString(nil, value)}}.Append(nil), nil
 }
 
 // revealed decides whether a plugin may read a value. It suggests no line: a plugin must not be able to ask its

@@ -16,8 +16,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -243,7 +243,7 @@ func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
 			raw := []byte(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
 			for _, text := range [][]byte{raw, []byte("it is " + split)} {
 				out := g.Redact(text)
-				if found, _ := clean.Text(string(cleanedForTest(out))); strings.Contains(found, value) || !strings.Contains(found, "[secret:KEY]") {
+				if found, _ := sanitize.Text(string(cleanedForTest(out))); strings.Contains(found, value) || !strings.Contains(found, "[secret:KEY]") {
 					t.Errorf("%q: %s", between, out)
 				}
 			}
@@ -259,7 +259,7 @@ func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
 // cleanedForTest is a text as an answer has it.
 func cleanedForTest(text []byte) []byte {
 	if json.Valid(text) {
-		text, _ = clean.JSON(text, nil)
+		text, _ = sanitize.JSON(text, nil)
 	}
 	return text
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // speaks attributes a text to the plugin, in its first line and in each further line, so that plugin text cannot be
@@ -86,7 +86,7 @@ func withoutHost(word string) string {
 	labels := strings.FieldsFunc(name, func(r rune) bool { return isDot(r) || r == '\\' })
 	last := labels[len(labels)-1]
 	// Some scripts end a sentence with one of these dots, without a following space.
-	if host := web.TopLevel(last) && (isASCII(last) || !strings.ContainsAny(name, dots[1:])); !host && !numbers().MatchString(word) {
+	if host := egress.TopLevel(last) && (isASCII(last) || !strings.ContainsAny(name, dots[1:])); !host && !numbers().MatchString(word) {
 		return word
 	}
 	return strings.Join(labels, "[.]") + tail
@@ -102,23 +102,23 @@ var formats = []string{"email", "uri", "date", "date-time"}
 // mark attributes every visible text of a form to the plugin. A field without a title gets its name as title, since a
 // client would show the name.
 func (g *Gate) mark(form json.RawMessage) json.RawMessage {
-	o, err := rawjson.ParseObject(form)
+	o, err := jsonraw.ParseObject(form)
 	if err != nil {
 		return form // cannot happen: the form was checked
 	}
 	g.markTexts(&o, "title", "description")
-	fields, _ := rawjson.ParseObject(o.Get("properties"))
+	fields, _ := jsonraw.ParseObject(o.Get("properties"))
 	for i, f := range fields {
-		field, _ := rawjson.ParseObject(f.Value)
-		if rawjson.IsNull(field.Get("title")) {
-			field.Set("title", rawjson.AppendString(nil, f.Key))
+		field, _ := jsonraw.ParseObject(f.Value)
+		if jsonraw.IsNull(field.Get("title")) {
+			field.Set("title", jsonraw.AppendString(nil, f.Key))
 		}
 		g.markTexts(&field, "title", "description")
-		if format, ok := rawjson.String(field.Get("format")); field.Get("format") != nil && !(ok && slices.Contains(formats, format)) {
+		if format, ok := jsonraw.String(field.Get("format")); field.Get("format") != nil && !(ok && slices.Contains(formats, format)) {
 			field.Delete("format")
 		}
 		g.markChoices(&field, "oneOf")
-		if items, err := rawjson.ParseObject(field.Get("items")); err == nil {
+		if items, err := jsonraw.ParseObject(field.Get("items")); err == nil {
 			g.markTexts(&items, "title", "description")
 			g.markChoices(&items, "anyOf")
 			field.Set("items", items.Append(nil))
@@ -131,43 +131,43 @@ func (g *Gate) mark(form json.RawMessage) json.RawMessage {
 
 // isLink reports whether a client could show a value as a link.
 func isLink(value json.RawMessage) bool {
-	text, ok := rawjson.String(value)
+	text, ok := jsonraw.String(value)
 	return ok && inert(text) != text
 }
 
-func (g *Gate) markTexts(o *rawjson.Object, members ...string) {
+func (g *Gate) markTexts(o *jsonraw.Object, members ...string) {
 	for _, key := range members {
-		if text, ok := rawjson.String(o.Get(key)); ok {
-			o.Set(key, rawjson.AppendString(nil, g.labels(text)))
+		if text, ok := jsonraw.String(o.Get(key)); ok {
+			o.Set(key, jsonraw.AppendString(nil, g.labels(text)))
 		}
 	}
 }
 
 // markChoices attributes the titles of choices to the plugin. A choice with only a value keeps it, since it is the
 // answer. If a value would be shown as a link, all choices get titles, in the list of the given key.
-func (g *Gate) markChoices(field *rawjson.Object, titled string) {
-	if values, err := rawjson.Elements(field.Get("enum")); err == nil && field.Get("enumNames") == nil && slices.ContainsFunc(values, isLink) {
+func (g *Gate) markChoices(field *jsonraw.Object, titled string) {
+	if values, err := jsonraw.Elements(field.Get("enum")); err == nil && field.Get("enumNames") == nil && slices.ContainsFunc(values, isLink) {
 		for i, value := range values {
-			values[i] = rawjson.Object{{Key: "const", Value: value}}.Append(nil)
+			values[i] = jsonraw.Object{{Key: "const", Value: value}}.Append(nil)
 		}
 		field.Delete("enum")
-		field.Set(titled, rawjson.Array(values))
+		field.Set(titled, jsonraw.Array(values))
 	}
-	if names, err := rawjson.Elements(field.Get("enumNames")); err == nil {
+	if names, err := jsonraw.Elements(field.Get("enumNames")); err == nil {
 		for i, raw := range names {
-			if name, ok := rawjson.String(raw); ok {
-				names[i] = rawjson.AppendString(nil, g.labels(name))
+			if name, ok := jsonraw.String(raw); ok {
+				names[i] = jsonraw.AppendString(nil, g.labels(name))
 			}
 		}
-		field.Set("enumNames", rawjson.Array(names))
+		field.Set("enumNames", jsonraw.Array(names))
 	}
 	for _, key := range []string{"oneOf", "anyOf"} {
-		choices, err := rawjson.Elements(field.Get(key))
+		choices, err := jsonraw.Elements(field.Get(key))
 		if err != nil {
 			continue
 		}
 		for i, raw := range choices {
-			if choice, err := rawjson.ParseObject(raw); err == nil {
+			if choice, err := jsonraw.ParseObject(raw); err == nil {
 				if value := choice.Get("const"); choice.Get("title") == nil && isLink(value) {
 					choice.Set("title", value)
 				}
@@ -175,6 +175,6 @@ func (g *Gate) markChoices(field *rawjson.Object, titled string) {
 				choices[i] = choice.Append(nil)
 			}
 		}
-		field.Set(key, rawjson.Array(choices))
+		field.Set(key, jsonraw.Array(choices))
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -39,7 +39,7 @@ type Nested struct {
 	ReadOnly  bool   // a call above has readOnlyHint
 	Client    Client
 	Chain     *Chain
-	Meta      rawjson.Object // _meta of its params: the trace context; empty if there is none
+	Meta      jsonraw.Object // _meta of its params: the trace context; empty if there is none
 }
 
 // Chain links a nested call to the calls above it. A nil chain is an outermost call.
@@ -104,7 +104,7 @@ func (g *Gate) nest(r receipt.Receipt) {
 // grants and the ceilings of the caller. The granting line binds the tool's arguments.
 func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	caller := g.policy.host.caller.Load()
-	name, ok := rawjson.String(rawjson.Get(params, "name"))
+	name, ok := jsonraw.String(jsonraw.Get(params, "name"))
 	switch {
 	case caller == nil:
 		return nil, askErrorf(runtime.KindUnsupported, "tools/call is not available here")
@@ -113,12 +113,12 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 	case len(params) > maxQuestion:
 		return nil, askErrorf(runtime.KindLimit, "the arguments of a call are longer than %d bytes", maxQuestion)
 	}
-	arguments := rawjson.Get(params, "arguments")
+	arguments := jsonraw.Get(params, "arguments")
 	texts, err := argumentTexts(arguments)
 	if err != nil {
 		return nil, err
 	}
-	if rawjson.IsNull(arguments) {
+	if jsonraw.IsNull(arguments) {
 		arguments = json.RawMessage("{}")
 	}
 	var result json.RawMessage
@@ -147,17 +147,17 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 
 // argumentTexts returns the arguments in the form that lines compare.
 func argumentTexts(raw json.RawMessage) (map[string]string, error) {
-	if rawjson.IsNull(raw) {
+	if jsonraw.IsNull(raw) {
 		return nil, nil
 	}
-	if path, twice := rawjson.AmbiguousKey(raw); twice {
+	if path, twice := jsonraw.AmbiguousKey(raw); twice {
 		return nil, askErrorf(runtime.KindInvalid, "the arguments have %s twice", cut(path, maxMethod))
 	}
-	members, err := rawjson.ParseObject(raw)
+	members, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "arguments are an object")
 	}
-	values := argument.Values(raw)
+	values := binding.Values(raw)
 	texts := make(map[string]string, len(members))
 	for _, m := range members {
 		texts[m.Key] = grant.Structured

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // traced is the position of a call in its client's trace, determined on first use.
@@ -36,4 +36,4 @@ func (t *traced) line(b []byte) []byte {
 	return text(b, `,"span":`, t.own.Span())
 }
 
-func text(b []byte, key, value string) []byte { return rawjson.AppendString(append(b, key...), value) }
+func text(b []byte, key, value string) []byte { return jsonraw.AppendString(append(b, key...), value) }

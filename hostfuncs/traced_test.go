@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const (
@@ -29,7 +29,7 @@ func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfu
 	return g, func() (found string) {
 		g.Close()
 		err := errors.Join(record.Close(), audit.Read(dir, func(l audit.Line) bool {
-			if rawjson.Get(l.Text, "call") != nil {
+			if jsonraw.Get(l.Text, "call") != nil {
 				found = string(l.Text)
 			}
 			return true
@@ -77,7 +77,7 @@ func TestTrace_goesOn(t *testing.T) {
 			t.Errorf("%v: %q", tt.up, seen[0])
 		}
 		line := logged()
-		span, _ := rawjson.String(rawjson.Get([]byte(line), "span"))
+		span, _ := jsonraw.String(jsonraw.Get([]byte(line), "span"))
 		if strings.Contains(tt.params, traceStart) != (span != "") || tt.traced && !strings.Contains(parent, span) || strings.Contains(line, "grete") {
 			t.Errorf("%v: %s", tt.up, line)
 		}

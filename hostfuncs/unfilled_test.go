@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 )
 
 // A refusal of what a line is about, but for a value that has no place in it, names the binding and what is wrong
@@ -37,7 +37,7 @@ func TestRefusal_namesWhatIsNotFilled(t *testing.T) {
 	} {
 		h := hostfuncs.NewHost(nil)
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, c.line)})
-		x, err := p.Explain(hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: argument.Values(json.RawMessage(c.args))}, c.act)
+		x, err := p.Explain(hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(c.args))}, c.act)
 		h.Close()
 		want := strings.TrimSuffix("no grant allows it: "+c.reason, ": ")
 		if err != nil || x.Allowed || x.Reason != want {

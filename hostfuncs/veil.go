@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/protected"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/denylist"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -27,7 +27,7 @@ func (v *veil) name(place string) string {
 		return place
 	}
 	for _, asked := range v.asked {
-		if v.same(asked, place) || protected.Below(asked, place) || protected.Below(place, asked) {
+		if v.same(asked, place) || denylist.Below(asked, place) || denylist.Below(place, asked) {
 			return v.translated(place)
 		}
 	}
@@ -81,7 +81,7 @@ func (v *veil) host(guest string) string {
 	if rest, below := strings.CutPrefix(guest+"/", workDir+"/"); below && folder != "" {
 		return filepath.Join(folder, rest)
 	}
-	return tree.HostPath(guest)
+	return jail.HostPath(guest)
 }
 
 // veiled is a tree whose operations set the requested names.

@@ -3,7 +3,7 @@ package hostfuncs
 import (
 	"fmt"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
 // hold records an effect outside this machine that a dry run held back.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -39,14 +39,14 @@ func asks(method string) bool {
 }
 
 // declared returns the client's capabilities for questions in this request.
-func (r *request) declared() ask.Abilities {
+func (r *request) declared() inputrequest.Abilities {
 	if r.modern {
-		return ask.Declared(r.capabilities)
+		return inputrequest.Declared(r.capabilities)
 	}
 	if c := r.conn.capabilities.Load(); c != nil {
 		return *c
 	}
-	return ask.Abilities{}
+	return inputrequest.Abilities{}
 }
 
 // askLegacy sends one request per question and waits for all answers.
@@ -62,7 +62,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 		}
 		return answers
 	}
-	waits := make([]*ask.Sent, len(round))
+	waits := make([]*inputrequest.Sent, len(round))
 	declared := r.declared()
 	for i, q := range round {
 		if refused := declared.Undeclared(q); refused != nil {
@@ -74,7 +74,7 @@ func (r *request) askLegacy(ctx context.Context, round []runtime.Question) []run
 	for i, w := range waits {
 		if w != nil {
 			answers[i] = w.Wait(ctx)
-			answers[i].Result = ask.Restore(round[i].Params, answers[i].Result, r.conn.session())
+			answers[i].Result = inputrequest.Restore(round[i].Params, answers[i].Result, r.conn.session())
 		}
 	}
 	return answers
@@ -104,13 +104,13 @@ func (c *Conn) awaitReady(ctx context.Context) error {
 
 // fitLegacy returns the params of a question in a legacy session. URL-mode elicitation requires an elicitationId
 // since 2025-11-25.
-func (r *request) fitLegacy(q runtime.Question, declared ask.Abilities) json.RawMessage {
+func (r *request) fitLegacy(q runtime.Question, declared inputrequest.Abilities) json.RawMessage {
 	version := r.conn.session()
 	params := declared.Fit(q, version)
-	o, err := rawjson.ParseObject(params)
+	o, err := jsonraw.ParseObject(params)
 	if err != nil || version < era.V20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
 		return params
 	}
-	o.Set("elicitationId", rawjson.AppendString(nil, r.server.nextCall()))
+	o.Set("elicitationId", jsonraw.AppendString(nil, r.server.nextCall()))
 	return o.Append(nil)
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/once"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -46,7 +46,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		return body, wire, ok
 	}
 	var used *resume.UsedError
-	var asks *once.AsksError
+	var asks *idempotency.AsksError
 	switch {
 	case errors.As(err, &asks):
 		return r.prepared(asks.Result), nil, true
@@ -76,7 +76,7 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 		body, wire = r.ended(&failure.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
 		return body, wire, true
 	}
-	data := rawjson.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)
+	data := jsonraw.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: text, Data: data})
 	return body, wire, true
 }
@@ -91,8 +91,8 @@ func requires(err error) (text string, required json.RawMessage) {
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &guest):
-		required = rawjson.Get(guest.Data, "requiredCapabilities")
-		if !rawjson.IsObject(required) || len(required) > maxRequires {
+		required = jsonraw.Get(guest.Data, "requiredCapabilities")
+		if !jsonraw.IsObject(required) || len(required) > maxRequires {
 			return "", nil
 		}
 		return guest.Message, required

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -20,7 +20,7 @@ func echoCatalog(t testing.TB, schema string) *registry.Registry {
 	t.Cleanup(func() { r.Close(context.Background()) })
 	manifest := `{"name":"echo","tools":[{"name":"echo","description":"echoes","inputSchema":` + schema + `}]}`
 	echo := func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-		text := rawjson.Get(params, "arguments", "text")
+		text := jsonraw.Get(params, "arguments", "text")
 		out := append(make([]byte, 0, len(text)+40), `{"content":[{"type":"text","text":`...)
 		return append(append(out, text...), "}]}"...), nil
 	}

@@ -3,16 +3,16 @@ package protocol
 import (
 	"context"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // bound shortens an answer over the limit. Text is cut and marked. Answers with structured content or data are
 // replaced, as a part of them would be meaningless. The full answer is stored for the caller.
-func (r *request) bound(ctx context.Context, o *rawjson.Object, b answer.Bound) {
+func (r *request) bound(ctx context.Context, o *jsonraw.Object, b answer.Bound) {
 	size := answer.Size(*o)
 	if b.Bytes <= 0 || size <= b.Bytes {
 		return
@@ -28,7 +28,7 @@ func (r *request) bound(ctx context.Context, o *rawjson.Object, b answer.Bound) 
 }
 
 // keepWhole stores an answer for the caller and returns its URI, or "" if it cannot be stored.
-func (r *request) keepWhole(ctx context.Context, o rawjson.Object) string {
+func (r *request) keepWhole(ctx context.Context, o jsonraw.Object) string {
 	if r.conn.opts.Principal == anonymous {
 		return ""
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -27,14 +27,14 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 }
 
 // threshold is the lowest log level that the client requested. stream.Unset means no log messages.
-func (r *request) threshold() stream.Level {
+func (r *request) threshold() notify.Level {
 	if r.modern {
 		return r.level
 	}
-	if l := stream.Level(r.conn.level.Load()); l != stream.Unset {
+	if l := notify.Level(r.conn.level.Load()); l != notify.Unset {
 		return l
 	}
-	return stream.DefaultLevel
+	return notify.DefaultLevel
 }
 
 // Release tells the transport that the connection may close, if it can deliver the answer later.

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // completer runs a completion for the target of a completion/complete reference.
-type completer func(ctx context.Context, c catalogue.Call) (json.RawMessage, error)
+type completer func(ctx context.Context, c catalog.Call) (json.RawMessage, error)
 
 // complete serves completion/complete.
 func complete(ctx context.Context, r *request) ([]byte, error) {
@@ -21,7 +21,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	for _, key := range []string{"name", "value"} {
-		if !rawjson.IsString(rawjson.Get(r.params, "argument", key)) {
+		if !jsonraw.IsString(jsonraw.Get(r.params, "argument", key)) {
 			return nil, jsonrpc.InvalidParams("params.argument.%s must be a string", key)
 		}
 	}
@@ -52,18 +52,18 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 
 // completer finds the target of params.ref. It is nil for a resource without variables.
 func (r *request) completer(ctx context.Context) (ask completer, name string, err error) {
-	ref := rawjson.Get(r.params, "ref")
-	switch kind, _ := rawjson.String(rawjson.Get(ref, "type")); kind {
+	ref := jsonraw.Get(r.params, "ref")
+	switch kind, _ := jsonraw.String(jsonraw.Get(ref, "type")); kind {
 	case "ref/prompt":
-		name, _ = rawjson.String(rawjson.Get(ref, "name"))
-		p, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
+		name, _ = jsonraw.String(jsonraw.Get(ref, "name"))
+		p, _, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Prompt, bool) { return s.Prompt(name) })
 		if !ok {
 			return nil, name, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 		}
 		return p.Complete, name, nil
 	case "ref/resource":
-		name, _ = rawjson.String(rawjson.Get(ref, "uri"))
-		ask, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
+		name, _ = jsonraw.String(jsonraw.Get(ref, "uri"))
+		ask, _, ok := find(ctx, r, func(s *catalog.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
 		if !ok {
 			return nil, name, jsonrpc.InvalidParams("unknown resource: %s", jsonrpc.Clip(name))
 		}
@@ -73,7 +73,7 @@ func (r *request) completer(ctx context.Context) (ask completer, name string, er
 }
 
 // resourceCompleter completes the variables of a template. Plain resources have no completions.
-func resourceCompleter(s *catalogue.Snapshot, uri string) (completer, bool) {
+func resourceCompleter(s *catalog.Snapshot, uri string) (completer, bool) {
 	if t, ok := s.Template(uri); ok {
 		return t.Complete, true
 	}

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -71,14 +71,14 @@ type Conn struct {
 	once    sync.Once
 	readied chan struct{} // closed once, when ready is first set
 	// capabilities are the declared capabilities of the legacy client for questions, nil before initialize.
-	capabilities atomic.Pointer[ask.Abilities]
+	capabilities atomic.Pointer[inputrequest.Abilities]
 	// client is the client's declared name, nil before its first request with one.
 	client atomic.Pointer[string]
 	// level is the log level of the legacy session.
 	level atomic.Int32
 
 	subscriptions subscription.Set
-	desk          ask.Desk // of the legacy session
+	desk          inputrequest.Desk // of the legacy session
 
 	running sync.WaitGroup // requests in flight. Add is called under mu and never after closed is set
 
@@ -103,7 +103,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 		c.desk.Answered(m)
 		return Response{}
 	}
-	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, stream: stream.Stream{Send: send}}
+	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, stream: notify.Stream{Send: send}}
 	handler, refusal := r.accept()
 	if refusal != nil {
 		return r.refuse(refusal)
@@ -128,7 +128,7 @@ func (c *Conn) notified(m *jsonrpc.Message) {
 			c.once.Do(func() { close(c.readied) })
 		}
 	case "notifications/cancelled":
-		c.cancel(rawjson.Get(m.Params, "requestId"))
+		c.cancel(jsonraw.Get(m.Params, "requestId"))
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -109,7 +109,7 @@ func TestResponse_GuestErrorIsPlain(t *testing.T) {
 	old := s.Connect(ConnOptions{})
 	defer old.Close()
 	handle(t, old, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
-	text := func(s string) string { return string(rawjson.AppendString(nil, s)) }
+	text := func(s string) string { return string(jsonraw.AppendString(nil, s)) }
 	for name, e := range map[string]runtime.GuestError{
 		"hidden in the message":    {Code: 7, Message: "visible" + hidden},
 		"hidden in the data":       {Code: 7, Message: "visible", Data: json.RawMessage(`{` + text("k"+hidden) + `:` + text(hidden) + `}`)},

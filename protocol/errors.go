@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -52,7 +52,7 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 }
 
 func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
-	return rawjson.OneLine(jsonrpc.AppendError(nil, r.id, e)), e
+	return jsonraw.OneLine(jsonrpc.AppendError(nil, r.id, e)), e
 }
 
 // ended reports a failure in the form of the method: a tool error goes to the model.
@@ -67,7 +67,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	if r.subject != "" {
 		text = r.subject + ": " + text
 	}
-	o := rawjson.Object{
+	o := jsonraw.Object{
 		{Key: "content", Value: answer.Content(answer.Text(text))},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
@@ -79,7 +79,7 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 	}
 	data := f.Data(r.call)
 	if outside := r.outside(); outside != nil { // effects before the failure, which persist
-		d, _ := rawjson.ParseObject(data)
+		d, _ := jsonraw.ParseObject(data)
 		d.Set("done", outside)
 		data = d.Append(nil)
 	}
@@ -97,7 +97,7 @@ func (r *request) bug(err error) *jsonrpc.Error {
 	r.server.log.Error("internal error", attrs...)
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "internal error"}
 	if r.call != "" {
-		e.Data = rawjson.Object{{Key: "call", Value: rawjson.AppendString(nil, r.call)}}.Append(nil)
+		e.Data = jsonraw.Object{{Key: "call", Value: jsonraw.AppendString(nil, r.call)}}.Append(nil)
 	}
 	return e
 }
@@ -112,12 +112,12 @@ func (r *request) plain(g *runtime.GuestError) {
 	if w, err := r.wishes(); err == nil {
 		most = lower(most, w.MaxBytes).Bytes
 	}
-	g.Message, _ = clean.Text(clean.Cut(g.Message, most))
-	if rawjson.Valid(g.Data) != nil || len(g.Data) > most {
+	g.Message, _ = sanitize.Text(sanitize.Cut(g.Message, most))
+	if jsonraw.Valid(g.Data) != nil || len(g.Data) > most {
 		g.Data = nil
 		return
 	}
-	g.Data, _ = clean.JSON(g.Data, nil)
+	g.Data, _ = sanitize.JSON(g.Data, nil)
 }
 
 // guestError maps the code of a plugin's JSON-RPC error, already cleaned by plain.
@@ -134,8 +134,8 @@ func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 	if r.modern {
 		e.Code = jsonrpc.CodeInvalidParams
 	}
-	if uri := rawjson.Get(r.params, "uri"); uri != nil {
-		e.Data = rawjson.Object{{Key: "uri", Value: uri}}.Append(nil)
+	if uri := jsonraw.Get(r.params, "uri"); uri != nil {
+		e.Data = jsonraw.Object{{Key: "uri", Value: uri}}.Append(nil)
 	}
 	return e
 }
@@ -159,7 +159,7 @@ func (r *request) outside() json.RawMessage {
 	}
 	list := make([]json.RawMessage, len(done))
 	for i, d := range done {
-		list[i] = rawjson.AppendString(nil, d)
+		list[i] = jsonraw.AppendString(nil, d)
 	}
-	return rawjson.Array(list)
+	return jsonraw.Array(list)
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // foldingGuest is what a plugin reads that decodes its request with encoding/json, which does not look at case.
@@ -100,8 +100,8 @@ func TestRequest_oneKeyIsOneKey(t *testing.T) {
 
 // disturbed is an object with members beside its own, in it or in an object in it, that some reader takes for its own.
 func disturbed(random *rand.Rand, raw json.RawMessage) json.RawMessage {
-	o, _ := rawjson.ParseObject(raw)
-	if at := random.IntN(len(o)); rawjson.IsObject(o[at].Value) && o[at].Key != "_meta" && random.IntN(2) == 0 && len(o[at].Value) > 2 {
+	o, _ := jsonraw.ParseObject(raw)
+	if at := random.IntN(len(o)); jsonraw.IsObject(o[at].Value) && o[at].Key != "_meta" && random.IntN(2) == 0 && len(o[at].Value) > 2 {
 		o[at].Value = disturbed(random, o[at].Value)
 		return o.Append(nil)
 	}
@@ -109,10 +109,10 @@ func disturbed(random *rand.Rand, raw json.RawMessage) json.RawMessage {
 	values := []string{`"t-any"`, `"other"`, `7`, `null`, `{"a":"x"}`, `{"name":"t-any","arguments":{}}`, `[]`}
 	for range 1 + random.IntN(2) {
 		key := keys[random.IntN(len(keys))]
-		m := rawjson.Member{Key: respelt(random, key), Value: json.RawMessage(values[random.IntN(len(values))])}
+		m := jsonraw.Member{Key: respelt(random, key), Value: json.RawMessage(values[random.IntN(len(values))])}
 		if o.Get(m.Key) == nil {
 			at := random.IntN(len(o) + 1)
-			o = append(o[:at:at], append(rawjson.Object{m}, o[at:]...)...)
+			o = append(o[:at:at], append(jsonraw.Object{m}, o[at:]...)...)
 		}
 	}
 	return o.Append(nil)

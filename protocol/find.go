@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // Loading is implemented by a Catalog whose plugins may load after its creation.
@@ -20,7 +20,7 @@ const loadingWait = 30 * time.Second
 
 // find looks up an entry in the current catalogue, and again after all plugins are loaded. It returns the view of
 // the last lookup.
-func find[T any](ctx context.Context, r *request, look func(*catalogue.Snapshot) (T, bool)) (T, *listing.View, bool) {
+func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (T, bool)) (T, *listing.View, bool) {
 	s := r.server
 	v := r.current()
 	found, ok := look(v.Snapshot)

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // checkBody holds what every response must be: one line of JSON, the same id, a result or an error.
@@ -23,7 +23,7 @@ func checkBody(t *testing.T, id json.RawMessage, r Response) {
 	if (m.Error != nil) != (r.Err != nil) {
 		t.Fatalf("the body and %v say different things: %s", r.Err, r.Body)
 	}
-	if path, found := rawjson.DuplicateKey(r.Body); found && path == "/result" {
+	if path, found := jsonraw.DuplicateKey(r.Body); found && path == "/result" {
 		t.Fatalf("twice: %s", r.Body)
 	}
 }
@@ -50,7 +50,7 @@ func FuzzHandle(f *testing.F) {
 		defer c.Close()
 		if jsonrpc.IsBatch(data) {
 			handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`)
-			if r := c.HandleBatch(context.Background(), data, nil); r.Body != nil && rawjson.Valid(r.Body) != nil {
+			if r := c.HandleBatch(context.Background(), data, nil); r.Body != nil && jsonraw.Valid(r.Body) != nil {
 				t.Fatalf("%s", r.Body)
 			}
 			return
@@ -90,12 +90,12 @@ func FuzzResult(f *testing.F) {
 		} {
 			r := handle(t, c, request+modern)
 			checkBody(t, json.RawMessage("1"), r)
-			if r.Err == nil && string(rawjson.Get(r.Body, "result", "resultType")) != `"complete"` {
+			if r.Err == nil && string(jsonraw.Get(r.Body, "result", "resultType")) != `"complete"` {
 				t.Fatalf("%s", r.Body)
 			}
 			r = handle(t, c, request+legacy)
 			checkBody(t, json.RawMessage("1"), r)
-			if rawjson.Get(r.Body, "result", "resultType") != nil {
+			if jsonraw.Get(r.Body, "result", "resultType") != nil {
 				t.Fatalf("%s", r.Body)
 			}
 		}

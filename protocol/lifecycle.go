@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 )
 
 // initialize begins a legacy session. A repeated initialize, as bridges send on reconnect, begins a new session on
@@ -20,15 +20,15 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	for _, key := range []string{"capabilities", "clientInfo"} {
-		if v := rawjson.Get(r.params, key); v != nil && !rawjson.IsObject(v) {
+		if v := jsonraw.Get(r.params, key); v != nil && !jsonraw.IsObject(v) {
 			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
-	r.conn.met(rawjson.Get(r.params, "clientInfo"))
+	r.conn.met(jsonraw.Get(r.params, "clientInfo"))
 	version := era.Negotiate(requested)
 	r.conn.ready.Store(false)
-	r.conn.level.Store(int32(stream.Unset))
-	declared := ask.Declared(rawjson.Get(r.params, "capabilities"))
+	r.conn.level.Store(int32(notify.Unset))
+	declared := inputrequest.Declared(jsonraw.Get(r.params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
 	r.conn.subscriptions.Forget()
 	r.conn.forgetTasks()
@@ -45,14 +45,14 @@ func (c *Conn) met(info json.RawMessage) {
 	if c.server.opts.Met == nil || info == nil {
 		return
 	}
-	raw := rawjson.Get(info, "name")
+	raw := jsonraw.Get(info, "name")
 	if known := c.client.Load(); known != nil && *known == string(raw) {
 		return
 	}
 	kept := string(raw)
 	c.client.Store(&kept)
-	if name, ok := rawjson.String(raw); ok && name != "" {
-		c.server.opts.Met(clean.Visible(clean.Cut(name, maxClientName)))
+	if name, ok := jsonraw.String(raw); ok && name != "" {
+		c.server.opts.Met(sanitize.Visible(sanitize.Cut(name, maxClientName)))
 	}
 }
 
@@ -68,7 +68,7 @@ func ping(_ context.Context, r *request) ([]byte, error) {
 
 // setLevel sets the log level of a legacy session.
 func setLevel(_ context.Context, r *request) ([]byte, error) {
-	l, err := stream.ReadLevel(rawjson.Get(r.params, "level"))
+	l, err := notify.ReadLevel(jsonraw.Get(r.params, "level"))
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,9 @@ package protocol
 import (
 	"context"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // current returns the view of the current catalogue.
@@ -18,7 +18,7 @@ func (r *request) current() *listing.View {
 
 // page answers with the requested page of a list.
 func (r *request) page(l *listing.List) ([]byte, error) {
-	result, err := l.Page(rawjson.Get(r.params, "cursor"), r.modern)
+	result, err := l.Page(jsonraw.Get(r.params, "cursor"), r.modern)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Following the cursors gives each entry once, in order, whatever the page size.
@@ -101,7 +101,7 @@ func TestDefinitions_Survive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tools, err := rawjson.Elements(rawjson.Get(list, "tools"))
+		tools, err := jsonraw.Elements(jsonraw.Get(list, "tools"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
 // eras is a set of eras.

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // fault is something that goes wrong at one event.
@@ -207,7 +207,7 @@ type reply struct {
 }
 
 func (r *reply) is(kind string) bool {
-	return !r.lost && string(rawjson.Get(r.body, "result", "resultType")) == `"`+kind+`"`
+	return !r.lost && string(jsonraw.Get(r.body, "result", "resultType")) == `"`+kind+`"`
 }
 
 const (
@@ -320,13 +320,13 @@ func (s *schedule) ask(params string, may bool) reply {
 
 // answers are those to the questions of a result, with its state.
 func (s *schedule) answers(body json.RawMessage) string {
-	state, _ := rawjson.String(rawjson.Get(body, "result", "requestState"))
-	return fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, s.responses(rawjson.Get(body, "result", "inputRequests")))
+	state, _ := jsonraw.String(jsonraw.Get(body, "result", "requestState"))
+	return fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, s.responses(jsonraw.Get(body, "result", "inputRequests")))
 }
 
 func (s *schedule) responses(requests json.RawMessage) string {
-	asked, _ := rawjson.ParseObject(requests)
-	var o rawjson.Object
+	asked, _ := jsonraw.ParseObject(requests)
+	var o jsonraw.Object
 	for _, m := range asked {
 		answer := `{"action":"accept","content":{}}`
 		if s.rng.IntN(8) == 0 {
@@ -357,19 +357,19 @@ func (s *schedule) unhear() {
 
 // follow waits for a task, and answers what it asks.
 func (s *schedule) follow(body json.RawMessage) {
-	id, _ := rawjson.String(rawjson.Get(body, "result", "taskId"))
+	id, _ := jsonraw.String(jsonraw.Get(body, "result", "taskId"))
 	about := fmt.Sprintf(`"taskId":%q`, id)
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		r := s.send(s.pick(), "tasks/get", about)
 		if r.lost {
 			continue
 		}
-		switch status, _ := rawjson.String(rawjson.Get(r.body, "result", "status")); status {
+		switch status, _ := jsonraw.String(jsonraw.Get(r.body, "result", "status")); status {
 		case "working":
 			s.unhear()
 			<-time.After(time.Millisecond)
 		case "input_required":
-			s.send(s.pick(), "tasks/update", about+`,"inputResponses":`+s.responses(rawjson.Get(r.body, "result", "inputRequests")))
+			s.send(s.pick(), "tasks/update", about+`,"inputResponses":`+s.responses(jsonraw.Get(r.body, "result", "inputRequests")))
 		default:
 			s.final = string(r.body)
 			return

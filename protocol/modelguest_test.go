@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -78,12 +78,12 @@ func each(list []step, f func(step)) {
 
 // guest is a plugin that runs the program of its arguments. Its answer says what came of each step.
 func (h *host) guest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	arguments := rawjson.Get(params, "arguments")
+	arguments := jsonraw.Get(params, "arguments")
 	var list []step
-	if err := json.Unmarshal(rawjson.Get(arguments, "steps"), &list); err != nil {
+	if err := json.Unmarshal(jsonraw.Get(arguments, "steps"), &list); err != nil {
 		return nil, err
 	}
-	name, _ := rawjson.String(rawjson.Get(arguments, "dir"))
+	name, _ := jsonraw.String(jsonraw.Get(arguments, "dir"))
 	g := &guest{host: h, gate: runtime.GateFrom(ctx), dir: name}
 	failed, err := g.run(ctx, list)
 	if err != nil {
@@ -187,14 +187,14 @@ func (g *guest) round(ctx context.Context, of []step) (string, error) {
 
 // answer is an answer in a word, with the body of a response.
 func (g *guest) answer(raw json.RawMessage) string {
-	if rawjson.Get(raw, "status") == nil {
-		if content := rawjson.Get(raw, "content"); content != nil {
+	if jsonraw.Get(raw, "status") == nil {
+		if content := jsonraw.Get(raw, "content"); content != nil {
 			return "(" + string(content) + ")"
 		}
 		return "ok"
 	}
 	body := g.open[len(g.open)-1]
-	if id := rawjson.Get(raw, "body", "dev.sallyport/stream"); id != nil {
+	if id := jsonraw.Get(raw, "body", "dev.sallyport/stream"); id != nil {
 		var n int
 		if json.Unmarshal(id, &n) == nil && n >= 0 && n < len(g.open) {
 			body = g.open[n]
@@ -215,8 +215,8 @@ func (g *guest) count(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	n := 0
-	_ = json.Unmarshal(rawjson.Get(raw, "value"), &n) // null is none
-	_, err = g.gate.Ask(ctx, "kv/set", fmt.Appendf(nil, `{"key":%q,"value":%d,"ifVersion":%s}`, g.dir+"/"+id, n+1, rawjson.Get(raw, "version")), g)
+	_ = json.Unmarshal(jsonraw.Get(raw, "value"), &n) // null is none
+	_, err = g.gate.Ask(ctx, "kv/set", fmt.Appendf(nil, `{"key":%q,"value":%d,"ifVersion":%s}`, g.dir+"/"+id, n+1, jsonraw.Get(raw, "version")), g)
 	return "ok", err
 }
 

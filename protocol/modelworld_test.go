@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -97,7 +97,7 @@ func (w *world) open() *host {
 	h := &host{world: w, name: fmt.Sprintf("host-%d-%d", os.Getpid(), w.opened)}
 	state := filepath.Join(w.dir, "state")
 	h.store = store.New(store.Options{Dir: state, Reached: func(step string) error { return h.reached("store " + step) }})
-	h.gates = hostfuncs.NewHost(&hostfuncs.Options{Store: h.store, State: state, Web: web.Options{UserAgent: h.name}, Reached: func(step string) {
+	h.gates = hostfuncs.NewHost(&hostfuncs.Options{Store: h.store, State: state, Web: egress.Options{UserAgent: h.name}, Reached: func(step string) {
 		if h.reached(step) != nil {
 			panic(died{})
 		}

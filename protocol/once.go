@@ -8,26 +8,26 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/once"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // once returns the keeper of calls with an idempotency key.
-func (s *Server) once() *once.Keeper {
-	return &once.Keeper{Store: s.opts.Store, Owner: s.tasks.Book.Owner(), Over: func(ctx context.Context, principal, id string) (over, known bool) {
+func (s *Server) once() *idempotency.Keeper {
+	return &idempotency.Keeper{Store: s.opts.Store, Owner: s.tasks.Book.Owner(), Over: func(ctx context.Context, principal, id string) (over, known bool) {
 		t, err := s.tasks.Book.Get(ctx, principal, id)
 		return err == nil && t.Status.Over(), !errors.Is(err, task.ErrUnknown)
 	}}
 }
 
 // onceCall describes this call, which has an idempotency key.
-func (r *request) onceCall(tool, key string) once.Call {
-	c := once.Call{
-		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: rawjson.Get(r.params, "arguments"),
+func (r *request) onceCall(tool, key string) idempotency.Call {
+	c := idempotency.Call{
+		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: jsonraw.Get(r.params, "arguments"),
 		ID: r.call, Begun: r.claimed, Explain: explain, Log: r.server.log.With("call", r.call),
 	}
 	if r.modern {
@@ -40,12 +40,12 @@ func (r *request) onceCall(tool, key string) once.Call {
 }
 
 // asking returns the input_required result and its expiry.
-func (r *request) asking() (rawjson.Object, time.Time, error) {
+func (r *request) asking() (jsonraw.Object, time.Time, error) {
 	raw, err := r.inputRequest()
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	return o, r.resumption.until, err
 }
 
@@ -53,7 +53,7 @@ func (r *request) asking() (rawjson.Object, time.Time, error) {
 func explain(err error) string {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
-		text, _ := clean.Text(guest.Message)
+		text, _ := sanitize.Text(guest.Message)
 		return text
 	}
 	if f := failure.Of(err); f != nil {
@@ -63,7 +63,7 @@ func explain(err error) string {
 }
 
 // claimed records the request's claim on its idempotency key, or clears it if c is nil.
-func (r *request) claimed(c *once.Claim) {
+func (r *request) claimed(c *idempotency.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.claim = c

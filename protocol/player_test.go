@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -272,7 +272,7 @@ func (p *player) say(msg []byte) {
 	if msg == nil {
 		return
 	}
-	if err := rawjson.Valid(msg); err != nil || bytes.ContainsAny(msg, "\r\n") {
+	if err := jsonraw.Valid(msg); err != nil || bytes.ContainsAny(msg, "\r\n") {
 		p.t.Errorf("not one line of JSON: %s", msg)
 	}
 	p.mu.Lock()

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -44,13 +44,13 @@ func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin str
 	for _, name := range tools {
 		list = append(list, json.RawMessage(`{"name":"`+name+`","description":"added","inputSchema":{"type":"object"}}`))
 	}
-	manifest := rawjson.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: rawjson.Array(list)}}.Append(nil)
+	manifest := jsonraw.Object{{Key: "name", Value: textOf(plugin)}, {Key: "tools", Value: jsonraw.Array(list)}}.Append(nil)
 	if err := r.AddGo(plugin, manifest, serve); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
+func textOf(s string) json.RawMessage { return jsonraw.AppendString(nil, s) }
 
 // obey is a plugin that does what its caller wrote into params._meta:
 //
@@ -63,28 +63,28 @@ func textOf(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
 //
 // Without any of these it says what it was asked.
 func (p *player) obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	meta := rawjson.Get(params, "_meta")
-	notes, _ := rawjson.Elements(rawjson.Get(meta, "notify"))
+	meta := jsonraw.Get(params, "_meta")
+	notes, _ := jsonraw.Elements(jsonraw.Get(meta, "notify"))
 	for _, n := range notes {
 		p.tell(ctx, meta, n)
 	}
-	if ms, err := strconv.Atoi(string(rawjson.Get(meta, "wait"))); err == nil {
+	if ms, err := strconv.Atoi(string(jsonraw.Get(meta, "wait"))); err == nil {
 		select {
 		case <-time.After(time.Duration(ms) * time.Millisecond):
 		case <-ctx.Done():
 			return nil, &runtime.EndError{Kind: runtime.KindCancelled, Message: "cancelled", Err: ctx.Err()}
 		}
 	}
-	if rounds, _ := rawjson.Elements(rawjson.Get(meta, "ask")); rounds != nil {
+	if rounds, _ := jsonraw.Elements(jsonraw.Get(meta, "ask")); rounds != nil {
 		return p.ask(ctx, method, rounds)
 	}
-	if text, ok := rawjson.String(rawjson.Get(meta, "replyText")); ok {
+	if text, ok := jsonraw.String(jsonraw.Get(meta, "replyText")); ok {
 		return json.RawMessage(text), nil
 	}
-	if fail := rawjson.Get(meta, "fail"); fail != nil {
+	if fail := jsonraw.Get(meta, "fail"); fail != nil {
 		return nil, failureOf(fail)
 	}
-	if reply := rawjson.Get(meta, "reply"); reply != nil {
+	if reply := jsonraw.Get(meta, "reply"); reply != nil {
 		return bytes.Clone(reply), nil
 	}
 	return said(method, params), nil
@@ -92,20 +92,20 @@ func (p *player) obey(ctx context.Context, method string, params json.RawMessage
 
 // tell sends one notification of a call, as the gate would.
 func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
-	pair, _ := rawjson.Elements(note)
-	switch name, _ := rawjson.String(pair[0]); name {
+	pair, _ := jsonraw.Elements(note)
+	switch name, _ := jsonraw.String(pair[0]); name {
 	case "notifications/progress":
 		p.client(meta).Progress(ctx, pair[1])
 	case "notifications/message":
 		p.client(meta).Message(ctx, pair[1])
 	case "through the gate":
-		pair, _ := rawjson.Elements(pair[1])
-		method, _ := rawjson.String(pair[0])
+		pair, _ := jsonraw.Elements(pair[1])
+		method, _ := jsonraw.String(pair[0])
 		if _, err := runtime.GateFrom(ctx).Ask(ctx, method, pair[1], nil); err != nil {
 			p.t.Errorf("%s: %v", method, err)
 		}
 	case "denied":
-		message, _ := rawjson.String(pair[1])
+		message, _ := jsonraw.String(pair[1])
 		p.client(meta).(interface{ Denied(*runtime.AskError) }).Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: message, Hint: "net: GET https://example.com/"})
 	default:
 		if _, err := runtime.GateFrom(ctx).Ask(ctx, name, pair[1], nil); err != nil {
@@ -127,7 +127,7 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 			switch {
 			case errors.As(a.Err, &refused) && refused.Requires != nil && len(round) == 1:
 				return nil, &runtime.GuestError{Code: -1, Message: refused.Message,
-					Data: rawjson.Object{{Key: "requiredCapabilities", Value: refused.Requires}}.Append(nil)}
+					Data: jsonraw.Object{{Key: "requiredCapabilities", Value: refused.Requires}}.Append(nil)}
 			case errors.As(a.Err, &refused):
 				told = append(told, refused.Error())
 			case a.Err != nil:
@@ -141,11 +141,11 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 }
 
 // client finds the request that has this _meta: a plugin of this process has no gate.
-func (p *player) client(meta json.RawMessage) catalogue.Client {
+func (p *player) client(meta json.RawMessage) catalog.Client {
 	p.conn.mu.Lock()
 	defer p.conn.mu.Unlock()
 	for _, r := range p.conn.inFlight {
-		if bytes.Equal(rawjson.Get(r.params, "_meta"), meta) {
+		if bytes.Equal(jsonraw.Get(r.params, "_meta"), meta) {
 			return r
 		}
 	}
@@ -154,11 +154,11 @@ func (p *player) client(meta json.RawMessage) catalogue.Client {
 }
 
 func failureOf(fail json.RawMessage) error {
-	message, _ := rawjson.String(rawjson.Get(fail, "message"))
-	if code, err := strconv.Atoi(string(rawjson.Get(fail, "code"))); err == nil {
-		return &runtime.GuestError{Code: code, Message: message, Data: rawjson.Get(fail, "data")}
+	message, _ := jsonraw.String(jsonraw.Get(fail, "message"))
+	if code, err := strconv.Atoi(string(jsonraw.Get(fail, "code"))); err == nil {
+		return &runtime.GuestError{Code: code, Message: message, Data: jsonraw.Get(fail, "data")}
 	}
-	kind, _ := rawjson.String(rawjson.Get(fail, "kind"))
+	kind, _ := jsonraw.String(jsonraw.Get(fail, "kind"))
 	switch kind {
 	case "panic":
 		panic("a bug")
@@ -173,14 +173,14 @@ func failureOf(fail json.RawMessage) error {
 
 // said answers each method in its own shape with what was asked.
 func said(method string, params json.RawMessage) json.RawMessage {
-	asked := textOf(string(rawjson.Get(params, "arguments")))
+	asked := textOf(string(jsonraw.Get(params, "arguments")))
 	switch method {
 	case "tools/call":
 		return json.RawMessage(`{"content":[{"type":"text","text":` + string(asked) + `}]}`)
 	case "prompts/get":
 		return json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":` + string(asked) + `}}]}`)
 	case "resources/read":
-		return json.RawMessage(`{"contents":[{"uri":` + string(rawjson.Get(params, "uri")) + `,"text":"hello"}]}`)
+		return json.RawMessage(`{"contents":[{"uri":` + string(jsonraw.Get(params, "uri")) + `,"text":"hello"}]}`)
 	}
 	return json.RawMessage(`{"completion":{"values":["` + strings.Repeat(`x","`, 120) + `y"]}}`)
 }

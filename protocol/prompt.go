@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // getPrompt serves prompts/get.
@@ -19,11 +19,11 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Prompt, bool) { return s.Prompt(name) })
+	p, _, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Prompt, bool) { return s.Prompt(name) })
 	if !ok {
 		return nil, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 	}
-	if err := checkPromptArguments(p.Definition, rawjson.Get(r.params, "arguments")); err != nil {
+	if err := checkPromptArguments(p.Definition, jsonraw.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
 	call, err := r.forward(name)
@@ -39,16 +39,16 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 
 // checkPromptArguments requires string values and all required arguments of the definition.
 func checkPromptArguments(definition, args json.RawMessage) error {
-	if !rawjson.IsNull(args) && !rawjson.IsObject(args) {
+	if !jsonraw.IsNull(args) && !jsonraw.IsObject(args) {
 		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
 	names := map[string]string{} // declared arguments, by folded name
-	declared := rawjson.ScanArray(rawjson.Get(definition, "arguments"))
+	declared := jsonraw.ScanArray(jsonraw.Get(definition, "arguments"))
 	for declared.Next() {
-		name, _ := rawjson.String(rawjson.Get(declared.Value, "name"))
-		names[rawjson.Fold(name)] = name
-		required := string(rawjson.Get(declared.Value, "required")) == "true"
-		if required && rawjson.Get(args, name) == nil {
+		name, _ := jsonraw.String(jsonraw.Get(declared.Value, "name"))
+		names[jsonraw.Fold(name)] = name
+		required := string(jsonraw.Get(declared.Value, "required")) == "true"
+		if required && jsonraw.Get(args, name) == nil {
 			return jsonrpc.InvalidParams("argument %q is required", name)
 		}
 	}
@@ -57,13 +57,13 @@ func checkPromptArguments(definition, args json.RawMessage) error {
 
 // checkGiven requires string values and the exact spelling of declared names.
 func checkGiven(args json.RawMessage, names map[string]string) error {
-	given := rawjson.ScanObject(args)
+	given := jsonraw.ScanObject(args)
 	for given.Next() {
 		key := given.KeyString()
-		if !rawjson.IsString(given.Value) {
+		if !jsonraw.IsString(given.Value) {
 			return jsonrpc.InvalidParams("argument %q must be a string", jsonrpc.Clip(key))
 		}
-		if name, ok := names[rawjson.Fold(key)]; ok && name != key {
+		if name, ok := names[jsonraw.Fold(key)]; ok && name != key {
 			return jsonrpc.InvalidParams("argument %q is the argument %q in another case", jsonrpc.Clip(key), name)
 		}
 	}

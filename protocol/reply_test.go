@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // What only the operator may see is in the log, with the call id that the client was given.

@@ -7,15 +7,15 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/once"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
+	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // request is the state of one request in the server. It implements the client interfaces of the plugin that serves
@@ -26,10 +26,10 @@ type request struct {
 	id     json.RawMessage
 	method string
 	params json.RawMessage
-	stream stream.Stream // messages before the answer, stopped when the request is abandoned
+	stream notify.Stream // messages before the answer, stopped when the request is abandoned
 
 	modern      bool
-	level       stream.Level // of a modern request
+	level       notify.Level // of a modern request
 	call        string       // call id, "" before a plugin is called
 	subject     string       // tool, prompt or URI, "" before a plugin is called
 	initialized string       // see Response
@@ -43,15 +43,15 @@ type request struct {
 	stop context.CancelFunc
 
 	mu      sync.Mutex
-	claim   *once.Claim      // claim on its idempotency key, while it runs
-	touched []string         // intended effects of this run
-	hints   failure.Hints    // for a failure text
-	receipt *receipt.Receipt // of the call, after its end
+	claim   *idempotency.Claim // claim on its idempotency key, while it runs
+	touched []string           // intended effects of this run
+	hints   failure.Hints      // for a failure text
+	receipt *receipt.Receipt   // of the call, after its end
 }
 
 // accept determines the era, validates the envelope by its rules and finds the handler.
 func (r *request) accept() (method, *jsonrpc.Error) {
-	if rawjson.IsArray(r.params) {
+	if jsonraw.IsArray(r.params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
 	e := era.Read(r.params)
@@ -71,12 +71,12 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 
 // readWishes reads the progress token and the log level of the request.
 func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
-	if e.Token != nil && !rawjson.IsString(e.Token) && !rawjson.IsInteger(e.Token) {
+	if e.Token != nil && !jsonraw.IsString(e.Token) && !jsonraw.IsInteger(e.Token) {
 		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
 	}
 	r.stream.Token = e.Token
 	if r.modern && e.LogLevel != nil {
-		r.level, err = stream.ReadLevel(e.LogLevel)
+		r.level, err = notify.ReadLevel(e.LogLevel)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (r *request) abandon() {
 
 // member returns a required string from params.
 func (r *request) member(key string) (string, error) {
-	s, ok := rawjson.String(rawjson.Get(r.params, key))
+	s, ok := jsonraw.String(jsonraw.Get(r.params, key))
 	if !ok {
 		return "", jsonrpc.InvalidParams("params.%s must be a string", key)
 	}
@@ -157,21 +157,21 @@ func (r *request) member(key string) (string, error) {
 // unambiguous refuses params with duplicate keys, or keys that some parser treats as equal. Otherwise the plugin's
 // parser could see another value than the one validated here.
 func (r *request) unambiguous() error {
-	path, found := rawjson.AmbiguousKey(r.params)
+	path, found := jsonraw.AmbiguousKey(r.params)
 	if !found {
 		return nil
 	}
-	if _, same := rawjson.DuplicateKey(r.params); same {
+	if _, same := jsonraw.DuplicateKey(r.params); same {
 		return jsonrpc.InvalidParams("params hold a key twice: %s", jsonrpc.Clip(path))
 	}
 	return jsonrpc.InvalidParams("params hold a key that readers can take for another one: %s", jsonrpc.Clip(path))
 }
 
 // forward converts the request to a catalogue call about subject.
-func (r *request) forward(subject string) (catalogue.Call, error) {
+func (r *request) forward(subject string) (catalog.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
 	err := r.findSession()
-	call := catalogue.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
+	call := catalog.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
 	if err == nil && r.modern && asks(r.method) {
 		err = r.resume(&call)
 	}

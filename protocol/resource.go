@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // readResource serves resources/read.
@@ -19,7 +19,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if answer.Holds(uri) {
 		return r.readWhole(ctx, uri)
 	}
-	reader, _, ok := find(ctx, r, func(s *catalogue.Snapshot) (catalogue.Reader, bool) { return s.Resource(uri) })
+	reader, _, ok := find(ctx, r, func(s *catalog.Snapshot) (catalog.Reader, bool) { return s.Resource(uri) })
 	if !ok {
 		return nil, r.resourceNotFound("unknown resource")
 	}

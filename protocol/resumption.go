@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -21,11 +21,11 @@ import (
 // request with the answers runs it again.
 type resumption struct {
 	journal   *journal.Journal
-	rounds    ask.Rounds
-	state     *resume.State   // from the request; nil in the first round
-	pending   []ask.Question  // to send now
-	meta      json.RawMessage // of the first request
-	use       *resume.Use     // of the state
+	rounds    inputrequest.Rounds
+	state     *resume.State           // from the request; nil in the first round
+	pending   []inputrequest.Question // to send now
+	meta      json.RawMessage         // of the first request
+	use       *resume.Use             // of the state
 	suspended bool
 	asked     json.RawMessage // cached input_required result
 	until     time.Time       // expiry of the new state
@@ -37,18 +37,18 @@ type resumption struct {
 var errSuspended = &runtime.EndError{Kind: runtime.KindInput, Message: "the call waits for the client's answers", Err: hostfuncs.ErrSuspended}
 
 // resume prepares a modern call: fresh, or continued from its requestState.
-func (r *request) resume(call *catalogue.Call) error {
+func (r *request) resume(call *catalog.Call) error {
 	m := &r.resumption
-	o, err := rawjson.ParseObject(r.params)
+	o, err := jsonraw.ParseObject(r.params)
 	if err != nil {
 		return jsonrpc.InvalidParams("%v", err)
 	}
 	text, given := o.Get("requestState"), o.Get("inputResponses")
-	if m.rounds.Given, err = ask.Responses(given); err != nil {
+	if m.rounds.Given, err = inputrequest.Responses(given); err != nil {
 		return err
 	}
 	m.meta, m.journal = o.Get("_meta"), journal.New()
-	if !rawjson.IsNull(text) {
+	if !jsonraw.IsNull(text) {
 		if err := r.restore(text); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (r *request) resume(call *catalogue.Call) error {
 // restore opens the requestState of a request. If answers are missing, it asks for them again and runs nothing.
 func (r *request) restore(raw json.RawMessage) error {
 	m := &r.resumption
-	text, ok := rawjson.String(raw)
+	text, ok := jsonraw.String(raw)
 	if !ok {
 		return jsonrpc.InvalidParams("params.requestState must be a string")
 	}
@@ -78,7 +78,7 @@ func (r *request) restore(raw json.RawMessage) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
 	m.state, m.rounds.Count, m.meta, r.call, r.minted = s, s.Round, s.Meta, s.Call, s.Session
-	complete := ask.Take(s.Pending, m.rounds.Given)
+	complete := inputrequest.Take(s.Pending, m.rounds.Given)
 	m.rounds.Given = nil
 	if !complete {
 		return r.again()
@@ -118,18 +118,18 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	if s := m.state; s != nil && s.Pending != nil { // the journal has verified that the round is the same
 		list := s.Pending
 		s.Pending = nil
-		return ask.Answers(list, len(round))
+		return inputrequest.Answers(list, len(round))
 	}
 	list, complete, err := r.Round(round)
 	if err != nil {
 		return nil, err
 	}
 	if complete {
-		return ask.Answers(list, len(round))
+		return inputrequest.Answers(list, len(round))
 	}
 	size, room := resume.Size(m.meta, m.journal.Size(), list), r.server.waiting.Room(durable(r.conn.opts.Principal))
 	if size > room {
-		return ask.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
+		return inputrequest.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
 			"the call did too much before it asked: what it was answered has %d bytes, and a question can wait with %d", size, room)}), nil
 	}
 	m.pending, m.suspended = list, true
@@ -155,10 +155,10 @@ func (r *request) inputRequest() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.asked = rawjson.OneLine(rawjson.Object{
+	m.asked = jsonraw.OneLine(jsonraw.Object{
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
-		{Key: "inputRequests", Value: ask.Requests(m.pending).Append(nil)},
-		{Key: "requestState", Value: rawjson.AppendString(nil, text)},
+		{Key: "inputRequests", Value: inputrequest.Requests(m.pending).Append(nil)},
+		{Key: "requestState", Value: jsonraw.AppendString(nil, text)},
 		{Key: "_meta", Value: r.server.form.Meta},
 	}.Append(nil))
 	return m.asked, nil
@@ -207,7 +207,7 @@ func (r *request) taskID() string {
 
 // Round converts a round of plugin questions to questions for the client, with unused keys. complete reports
 // whether all already have answers.
-func (r *request) Round(round []runtime.Question) (list []ask.Question, complete bool, err error) {
+func (r *request) Round(round []runtime.Question) (list []inputrequest.Question, complete bool, err error) {
 	var used []string
 	if r.task != nil { // keys of a task are never reused
 		used = r.task.Asked

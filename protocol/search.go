@@ -3,7 +3,7 @@ package protocol
 import (
 	"context"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 )
 
@@ -13,10 +13,10 @@ func (r *request) searching(ctx context.Context) (body []byte, done bool, err er
 	if !r.server.opts.Search {
 		return nil, false, nil
 	}
-	switch name, _ := rawjson.String(rawjson.Get(r.params, "name")); name {
+	switch name, _ := jsonraw.String(jsonraw.Get(r.params, "name")); name {
 	case search.Find:
 		r.server.awaitWhole(ctx)
-		o, err := r.current().Index.Answer(rawjson.Get(r.params, "arguments"))
+		o, err := r.current().Index.Answer(jsonraw.Get(r.params, "arguments"))
 		if err != nil {
 			return nil, true, err
 		}

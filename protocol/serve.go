@@ -4,17 +4,17 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // runs performs a call.
-type runs func(ctx context.Context, call catalogue.Call) (rawjson.Object, error)
+type runs func(ctx context.Context, call catalog.Call) (jsonraw.Object, error)
 
 // parsed combines a call with the parser of its answer.
-func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), read func(json.RawMessage) (rawjson.Object, error)) runs {
-	return func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) {
+func parsed(ask func(context.Context, catalog.Call) (json.RawMessage, error), read func(json.RawMessage) (jsonraw.Object, error)) runs {
+	return func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) {
 		raw, err := ask(ctx, call)
 		if err != nil {
 			return nil, err
@@ -25,7 +25,7 @@ func parsed(ask func(context.Context, catalogue.Call) (json.RawMessage, error), 
 
 // serve performs a call to a catalogue entry. In the modern era, a call to a plugin with kept state is parked where
 // it asks, and r may continue a parked call.
-func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalogue.Call, run runs) (rawjson.Object, error) {
+func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalog.Call, run runs) (jsonraw.Object, error) {
 	m := &r.resumption
 	p := m.parked
 	switch {
@@ -50,8 +50,8 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 }
 
 // park begins a call that suspends in its instance when it asks.
-func (r *request) park(ctx context.Context, call catalogue.Call, run runs) *parked.Call {
-	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *parked.Call) (_ rawjson.Object, err error) {
+func (r *request) park(ctx context.Context, call catalog.Call, run runs) *parked.Call {
+	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *parked.Call) (_ jsonraw.Object, err error) {
 		defer catch(&err)
 		call.Client, call.Journal = p, nil // it is not replayed, so it has no journal
 		return run(ctx, call)

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 	"github.com/sallyport-mcp/sallyport/protocol/greeting"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
@@ -19,16 +19,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/session"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // Catalog is the source of a Server's entries, implemented by *registry.Registry.
 type Catalog interface {
 	// Snapshot returns the current state, which is immutable. It is called for each request from any goroutine, and
 	// must be cheap.
-	Snapshot() *catalogue.Snapshot
+	Snapshot() *catalog.Snapshot
 	// Watch calls f after each change, one call at a time, until stop is called.
-	Watch(f func(catalogue.Change)) (stop func())
+	Watch(f func(catalog.Change)) (stop func())
 }
 
 // Options configure a Server. The zero value of each field is usable.
@@ -197,7 +197,7 @@ func (s *Server) Calls() (n int) {
 }
 
 // changed notifies all subscribed clients of a catalogue change.
-func (s *Server) changed(ch catalogue.Change) {
+func (s *Server) changed(ch catalog.Change) {
 	s.tasks.News()
 	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.open() {

@@ -1,9 +1,9 @@
 package protocol
 
 import (
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -20,11 +20,11 @@ func (r *request) findSession() error {
 		return nil
 	}
 	r.session = r.conn.opts.Session
-	raw := rawjson.Get(r.params, "_meta", metaSession)
-	if !r.modern || r.task != nil || rawjson.IsNull(raw) {
+	raw := jsonraw.Get(r.params, "_meta", metaSession)
+	if !r.modern || r.task != nil || jsonraw.IsNull(raw) {
 		return nil
 	}
-	name, ok := rawjson.String(raw)
+	name, ok := jsonraw.String(raw)
 	switch {
 	case !ok || name == "":
 		return jsonrpc.InvalidParams("%s is %q, or what an answer to that named", metaSession, newSession)
@@ -33,7 +33,7 @@ func (r *request) findSession() error {
 			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)
 		}
 		r.session = name
-	case asks(r.method) && !rawjson.IsNull(rawjson.Get(r.params, "requestState")):
+	case asks(r.method) && !jsonraw.IsNull(jsonraw.Get(r.params, "requestState")):
 		r.session = newSession // the call already has one
 	default:
 		if r.minted = r.server.sessions.Begin(r.conn.opts.Principal); r.minted == "" {
@@ -45,8 +45,8 @@ func (r *request) findSession() error {
 }
 
 // tellSession adds the handle of a session begun by this request.
-func (r *request) tellSession(o *rawjson.Object) {
+func (r *request) tellSession(o *jsonraw.Object) {
 	if r.minted != "" {
-		meta.Set(o, metaSession, rawjson.AppendString(nil, r.minted))
+		meta.Set(o, metaSession, jsonraw.AppendString(nil, r.minted))
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // getSkill serves skills/get.
@@ -16,7 +16,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 	}
 	for _, skill := range r.current().Snapshot.Skills {
 		if skill.URI == uri {
-			return r.frame(rawjson.Object{{Key: "skill", Value: skill.Entry}}, true), nil
+			return r.frame(jsonraw.Object{{Key: "skill", Value: skill.Entry}}, true), nil
 		}
 	}
 	return nil, jsonrpc.InvalidParams("unknown skill: %s", jsonrpc.Clip(uri))
@@ -35,13 +35,13 @@ func readDirectory(_ context.Context, r *request) ([]byte, error) {
 		}
 		var list []json.RawMessage
 		for _, c := range children {
-			list = append(list, rawjson.Object{
-				{Key: "uri", Value: rawjson.AppendString(nil, c.URI)},
-				{Key: "name", Value: rawjson.AppendString(nil, c.Name)},
-				{Key: "mimeType", Value: rawjson.AppendString(nil, c.MIMEType)},
+			list = append(list, jsonraw.Object{
+				{Key: "uri", Value: jsonraw.AppendString(nil, c.URI)},
+				{Key: "name", Value: jsonraw.AppendString(nil, c.Name)},
+				{Key: "mimeType", Value: jsonraw.AppendString(nil, c.MIMEType)},
 			}.Append(nil))
 		}
-		return r.frame(rawjson.Object{{Key: "resources", Value: rawjson.Array(list)}}, true), nil
+		return r.frame(jsonraw.Object{{Key: "resources", Value: jsonraw.Array(list)}}, true), nil
 	}
 	return nil, jsonrpc.InvalidParams("no directory: %s", jsonrpc.Clip(uri))
 }

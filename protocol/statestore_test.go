@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -41,7 +41,7 @@ func replica(t *testing.T, keys *sealed.Keys, kept *store.Store) func(id int, st
 // stateOf is the requestState of an answer.
 func stateOf(t *testing.T, answer string) string {
 	t.Helper()
-	state, ok := rawjson.String(rawjson.Get(json.RawMessage(answer), "result", "requestState"))
+	state, ok := jsonraw.String(jsonraw.Get(json.RawMessage(answer), "result", "requestState"))
 	if !ok {
 		t.Fatalf("no requestState in %.300s", answer)
 	}

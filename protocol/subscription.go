@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/subscription"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // metaSubscription is the _meta key with the id of the subscriptions/listen request that a message belongs to.
@@ -19,7 +19,7 @@ const listenMethod = "subscriptions/listen"
 // listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
 // the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	wants, honoured, err := subscription.Read(rawjson.Get(r.params, "notifications"), r.server.hasResource)
+	wants, honoured, err := subscription.Read(jsonraw.Get(r.params, "notifications"), r.server.hasResource)
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +37,16 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	defer stop()
-	meta := rawjson.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
+	meta := jsonraw.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
 	r.stream.Tell(jsonrpc.Notification("notifications/subscriptions/acknowledged",
-		rawjson.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: honoured.Append(nil)}}))
+		jsonraw.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: honoured.Append(nil)}}))
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-l.Ended:
 			r.tearDown(meta)
-			return r.frame(rawjson.Object{{Key: "_meta", Value: meta}}, false), nil
+			return r.frame(jsonraw.Object{{Key: "_meta", Value: meta}}, false), nil
 		case <-l.Wake:
 			r.stream.Tell(l.News(meta)...)
 		}
@@ -57,7 +57,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 // the result; over HTTP the stream ends.
 func (r *request) tearDown(meta []byte) {
 	if r.conn.opts.Notify != nil {
-		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", rawjson.Object{
+		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", jsonraw.Object{
 			{Key: "_meta", Value: meta}, {Key: "requestId", Value: r.id}, {Key: "reason", Value: json.RawMessage(`"the server ends the subscription"`)}}))
 	}
 }
@@ -80,7 +80,7 @@ func (s *Server) EndSubscriptions() {
 }
 
 // announce sends the client's notifications for a change.
-func (c *Conn) announce(ch catalogue.Change, owner func(uri string) string) {
+func (c *Conn) announce(ch catalog.Change, owner func(uri string) string) {
 	news := c.subscriptions.Tell(ch, owner)
 	if c.ready.Load() && c.announcesChanges() {
 		for _, m := range news.Messages(nil) {

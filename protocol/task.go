@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/greeting"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // requiresTasks is the capability required for tasks.
@@ -20,7 +20,7 @@ const requiresTasks = `{"extensions":{"` + greeting.Tasks + `":{}}}`
 
 // declaresTasks reports whether the client of this request supports tasks.
 func (r *request) declaresTasks() bool {
-	return rawjson.IsObject(rawjson.Get(r.capabilities, "extensions", greeting.Tasks))
+	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", greeting.Tasks))
 }
 
 func missingTasks() *jsonrpc.Error {
@@ -30,8 +30,8 @@ func missingTasks() *jsonrpc.Error {
 
 // asTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool
 // that asks before it starts its work runs as a call until it has the answers.
-func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, done bool, err error) {
-	support, _ := rawjson.String(rawjson.Get(t.Definition, "execution", "taskSupport"))
+func (r *request) asTask(ctx context.Context, t *catalog.Tool) (body []byte, done bool, err error) {
+	support, _ := jsonraw.String(jsonraw.Get(t.Definition, "execution", "taskSupport"))
 	if !r.modern {
 		return r.asLegacyTask(ctx, t, support)
 	}
@@ -41,7 +41,7 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	if err := r.findSession(); err != nil {
 		return nil, true, err
 	}
-	resumed := !rawjson.IsNull(rawjson.Get(r.params, "requestState"))
+	resumed := !jsonraw.IsNull(jsonraw.Get(r.params, "requestState"))
 	switch {
 	case !r.declaresTasks() && support == "required":
 		return nil, true, missingTasks()
@@ -56,15 +56,15 @@ func (r *request) asTask(ctx context.Context, t *catalogue.Tool) (body []byte, d
 	if err != nil {
 		return nil, true, err
 	}
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, begun.Describe()...)
+	o := append(jsonraw.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, begun.Describe()...)
 	o.Set("_meta", r.server.form.Meta)
 	r.tellSession(&o)
-	return r.prepared(rawjson.OneLine(o.Append(nil))), true, nil
+	return r.prepared(jsonraw.OneLine(o.Append(nil))), true, nil
 }
 
 // openOnce opens a task. If the idempotency key of the call already has one, that task is returned. known is called
 // with its ID before it runs.
-func (r *request) openOnce(ctx context.Context, tool *catalogue.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
+func (r *request) openOnce(ctx context.Context, tool *catalog.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
 	w, err := r.wishes()
 	if err != nil {
 		return task.Task{}, err
@@ -113,11 +113,11 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !r.modern {
-		return r.prepared(rawjson.OneLine(t.DescribeLegacy().Append(nil))), nil
+		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
-	o := append(rawjson.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
+	o := append(jsonraw.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
 	o.Set("_meta", r.server.form.Meta)
-	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
+	return r.prepared(jsonraw.OneLine(o.Append(nil))), nil
 }
 
 // updateTask serves tasks/update with answers to a task's questions. The last answer resumes the task.
@@ -126,7 +126,7 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := ask.Responses(rawjson.Get(r.params, "inputResponses"))
+	given, err := inputrequest.Responses(jsonraw.Get(r.params, "inputResponses"))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, r.taskError(err)
 	}
 	if !r.modern {
-		return r.prepared(rawjson.OneLine(t.DescribeLegacy().Append(nil))), nil
+		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	return r.frame(nil, false), nil
 }

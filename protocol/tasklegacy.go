@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -44,26 +44,26 @@ func (c *Conn) legacyTasks() json.RawMessage {
 }
 
 // asLegacyTask runs a call as a task if the client requested it.
-func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support string) (body []byte, done bool, err error) {
+func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support string) (body []byte, done bool, err error) {
 	if !r.knowsTasks() {
 		return nil, false, nil
 	}
-	wanted, may := rawjson.Get(r.params, "task"), support == "optional" || support == "required"
+	wanted, may := jsonraw.Get(r.params, "task"), support == "optional" || support == "required"
 	switch {
-	case rawjson.IsNull(wanted) && support == "required":
+	case jsonraw.IsNull(wanted) && support == "required":
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + jsonrpc.Clip(t.Name) + " is called as a task: send params.task"}
-	case rawjson.IsNull(wanted):
+	case jsonraw.IsNull(wanted):
 		return nil, false, nil
-	case !rawjson.IsObject(wanted):
+	case !jsonraw.IsObject(wanted):
 		return nil, true, jsonrpc.InvalidParams("params.task must be an object")
 	case !may:
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + jsonrpc.Clip(t.Name) + " cannot be called as a task"}
 	}
-	ttl, err := ttlOf(rawjson.Get(wanted, "ttl"))
+	ttl, err := ttlOf(jsonraw.Get(wanted, "ttl"))
 	if err != nil {
 		return nil, true, err
 	}
-	params, err := rawjson.ParseObject(r.params)
+	params, err := jsonraw.ParseObject(r.params)
 	if err != nil {
 		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
@@ -74,12 +74,12 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalogue.Tool, support s
 	if err != nil {
 		return nil, true, err
 	}
-	return r.prepared(rawjson.OneLine(rawjson.Object{{Key: "task", Value: begun.DescribeLegacy().Append(nil)}}.Append(nil))), true, nil
+	return r.prepared(jsonraw.OneLine(jsonraw.Object{{Key: "task", Value: begun.DescribeLegacy().Append(nil)}}.Append(nil))), true, nil
 }
 
 // ttlOf parses the requested lifetime of a task; 0 means unspecified.
 func ttlOf(raw json.RawMessage) (time.Duration, error) {
-	if rawjson.IsNull(raw) {
+	if jsonraw.IsNull(raw) {
 		return 0, nil
 	}
 	ms, err := strconv.ParseInt(string(raw), 10, 64)
@@ -96,8 +96,8 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 		return nil, r.notFound()
 	}
 	after := ""
-	if raw := rawjson.Get(r.params, "cursor"); raw != nil {
-		cursor, ok := rawjson.String(raw)
+	if raw := jsonraw.Get(r.params, "cursor"); raw != nil {
+		cursor, ok := jsonraw.String(raw)
 		if !ok {
 			return nil, jsonrpc.InvalidParams("params.cursor must be a string")
 		}
@@ -113,11 +113,11 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 	for i := range list {
 		entries[i] = list[i].DescribeLegacy().Append(nil)
 	}
-	o := rawjson.Object{{Key: "tasks", Value: rawjson.Array(entries)}}
+	o := jsonraw.Object{{Key: "tasks", Value: jsonraw.Array(entries)}}
 	if more {
-		o.Set("nextCursor", rawjson.AppendString(nil, list[len(list)-1].ID))
+		o.Set("nextCursor", jsonraw.AppendString(nil, list[len(list)-1].ID))
 	}
-	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
+	return r.prepared(jsonraw.OneLine(o.Append(nil))), nil
 }
 
 // taskResult serves tasks/result. It waits for the end of the task and sends its questions meanwhile.
@@ -152,30 +152,30 @@ func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 	case task.Cancelled:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task was cancelled"}
 	case task.Failed:
-		code, err := strconv.Atoi(string(rawjson.Get(t.Error, "code")))
+		code, err := strconv.Atoi(string(jsonraw.Get(t.Error, "code")))
 		if err != nil {
 			code = jsonrpc.CodeInternal
 		}
-		message, _ := rawjson.String(rawjson.Get(t.Error, "message"))
-		return nil, &jsonrpc.Error{Code: code, Message: message, Data: rawjson.Get(t.Error, "data")}
+		message, _ := jsonraw.String(jsonraw.Get(t.Error, "message"))
+		return nil, &jsonrpc.Error{Code: code, Message: message, Data: jsonraw.Get(t.Error, "data")}
 	}
-	o, err := rawjson.ParseObject(t.Result)
+	o, err := jsonraw.ParseObject(t.Result)
 	if err != nil {
 		return nil, err
 	}
 	o.Delete("resultType")
-	if structured := o.Get("structuredContent"); structured != nil && !rawjson.IsObject(structured) {
+	if structured := o.Get("structuredContent"); structured != nil && !jsonraw.IsObject(structured) {
 		o.Delete("structuredContent") // this revision allows only objects
 	}
-	meta, _ := rawjson.ParseObject(o.Get("_meta"))
+	meta, _ := jsonraw.ParseObject(o.Get("_meta"))
 	meta.Delete(era.MetaServerInfo)
 	meta.Set(relatedTask, relation(t))
 	o.Set("_meta", meta.Append(nil))
-	return r.prepared(rawjson.OneLine(o.Append(nil))), nil
+	return r.prepared(jsonraw.OneLine(o.Append(nil))), nil
 }
 
 func relation(t *task.Task) json.RawMessage {
-	return rawjson.Object{{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)}}.Append(nil)
+	return jsonraw.Object{{Key: "taskId", Value: jsonraw.AppendString(nil, t.ID)}}.Append(nil)
 }
 
 // askForTask sends the questions of a task to its client, unless they are already being asked. If final, no answer
@@ -192,15 +192,15 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		return err
 	}
 	keys := slices.Sorted(maps.Keys(t.Requests))
-	waits := make([]*ask.Sent, 0, len(keys))
+	waits := make([]*inputrequest.Sent, 0, len(keys))
 	defer func() {
 		for _, w := range waits {
 			w.Drop()
 		}
 	}()
 	for _, key := range keys {
-		method, _ := rawjson.String(rawjson.Get(t.Requests[key], "method"))
-		params, _ := rawjson.ParseObject(rawjson.Get(t.Requests[key], "params"))
+		method, _ := jsonraw.String(jsonraw.Get(t.Requests[key], "method"))
+		params, _ := jsonraw.ParseObject(jsonraw.Get(t.Requests[key], "params"))
 		meta.Set(&params, relatedTask, relation(t))
 		w, err := r.conn.desk.Send(method, params.Append(nil), r.stream.Tell)
 		if err != nil {
@@ -217,7 +217,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		case silent && !final:
 			return nil
 		}
-		if answers[keys[i]] = a.Result; a.Err != nil || !rawjson.IsObject(a.Result) {
+		if answers[keys[i]] = a.Result; a.Err != nil || !jsonraw.IsObject(a.Result) {
 			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // never taken as consent
 		}
 	}

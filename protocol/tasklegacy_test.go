@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
@@ -26,7 +26,7 @@ func TestAskForTask_leavesNothing(t *testing.T) {
 	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
 	close(c.readied)
-	r := &request{conn: c, server: h.server, stream: stream.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
+	r := &request{conn: c, server: h.server, stream: notify.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
 	for range 30 { // each would leave two behind
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -6,14 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -30,7 +30,7 @@ type taskMark struct {
 }
 
 // mark returns the sealed mark for a task of this tool.
-func (s *Server) mark(tool *catalogue.Tool) string {
+func (s *Server) mark(tool *catalog.Tool) string {
 	plain, err := json.Marshal(taskMark{s.opts.Site, tool.Terms()})
 	if err != nil {
 		return "" // cannot fail for a string and bytes
@@ -47,7 +47,7 @@ func (s *Server) mayRun(t *task.Task, asked bool) bool {
 	if err != nil || json.Unmarshal(plain, &m) != nil {
 		return false
 	}
-	name, _ := rawjson.String(rawjson.Get(t.Params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(t.Params, "name"))
 	tool, offered := s.catalog.Snapshot().Tool(name)
 	if offered && bytes.Equal(tool.Terms(), m.Terms) {
 		return true
@@ -65,10 +65,10 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	defer s.forget(c)
 	r := &request{
 		conn: c, server: s, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
-		modern: true, task: t, capabilities: rawjson.Get(params, "_meta", era.MetaCapabilities),
+		modern: true, task: t, capabilities: jsonraw.Get(params, "_meta", era.MetaCapabilities),
 		stop: func() {},
 	}
-	r.stream.Token, r.stream.Send = rawjson.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }
+	r.stream.Token, r.stream.Send = jsonraw.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guarded(ctx, callTool)
 	resp := r.respond(ctx, body, err)
@@ -97,10 +97,10 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 	default:
 		return nil, nil, false
 	}
-	data := rawjson.Object{{Key: "kind", Value: rawjson.AppendString(nil, string(runtime.KindUnavailable))}, {Key: "retryable", Value: json.RawMessage(retryable)}}
+	data := jsonraw.Object{{Key: "kind", Value: jsonraw.AppendString(nil, string(runtime.KindUnavailable))}, {Key: "retryable", Value: json.RawMessage(retryable)}}
 	if unknown != nil {
 		data.Set("unknown_outcome", json.RawMessage("true"))
-		data.Set("request", rawjson.AppendString(nil, unknown.What))
+		data.Set("request", jsonraw.AppendString(nil, unknown.What))
 	}
 	if outside := r.outside(); outside != nil {
 		data.Set("done", outside)
@@ -117,11 +117,11 @@ func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runt
 		return nil, err
 	}
 	if complete {
-		return ask.Answers(list, len(round))
+		return inputrequest.Answers(list, len(round))
 	}
 	ctx, resume := runtime.Pause(ctx)
 	defer resume()
-	answers, err := r.server.tasks.Ask(ctx, r.task, ask.Requests(list), r.server.opts.AskTime)
+	answers, err := r.server.tasks.Ask(ctx, r.task, inputrequest.Requests(list), r.server.opts.AskTime)
 	if err != nil {
 		return nil, err
 	}
@@ -130,5 +130,5 @@ func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runt
 			p.Answer = answers[p.Key]
 		}
 	}
-	return ask.Answers(list, len(round))
+	return inputrequest.Answers(list, len(round))
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -70,7 +70,7 @@ func (h *taskHost) until(principal, id, status string) json.RawMessage {
 	h.t.Helper()
 	for range 1000 {
 		answer := h.ask(principal, "tasks/get", fmt.Sprintf(`"taskId":%q`, id), "")
-		if is, _ := rawjson.String(rawjson.Get(answer, "result", "status")); is == status {
+		if is, _ := jsonraw.String(jsonraw.Get(answer, "result", "status")); is == status {
 			return answer
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -89,10 +89,10 @@ func TestTask_waitsForDays(t *testing.T) {
 	open := func() *store.Store { return store.New(store.Options{Dir: dir, Now: clock}) }
 	first := open()
 	h := newTaskHost(t, keys, first, clock)
-	other, _ := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, ""), "result", "taskId"))
+	other, _ := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, ""), "result", "taskId"))
 	h.until("stdio:1", other, "completed") // so that the file is open
 	running := goruntime.NumGoroutine()
-	id, ok := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
+	id, ok := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
 	if !ok {
 		t.Fatal("no task")
 	}
@@ -136,7 +136,7 @@ func TestTask_otherKeys(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	h := newTaskHost(t, sealed.Random(), kept, time.Now)
-	id, _ := rawjson.String(rawjson.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
+	id, _ := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
 	h.until("stdio:1", id, "input_required")
 	if err := h.server.Close(t.Context()); err != nil {
 		t.Fatal(err)

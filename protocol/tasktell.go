@@ -5,28 +5,28 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/stream"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 // wantTasks reads params.notifications.taskIds, drops tasks of other callers, and returns the remaining IDs.
-func (r *request) wantTasks(ctx context.Context, honoured *rawjson.Object) (ids []string, err error) {
-	list := rawjson.Get(r.params, "notifications", "taskIds")
-	if rawjson.IsNull(list) {
+func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids []string, err error) {
+	list := jsonraw.Get(r.params, "notifications", "taskIds")
+	if jsonraw.IsNull(list) {
 		return nil, nil
 	}
 	if !r.declaresTasks() {
 		return nil, missingTasks()
 	}
-	raw, err := rawjson.Elements(list)
+	raw, err := jsonraw.Elements(list)
 	if err != nil || len(raw) > subscription.MaxTopics {
 		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", subscription.MaxTopics)
 	}
 	for _, element := range raw {
-		id, ok := rawjson.String(element)
+		id, ok := jsonraw.String(element)
 		if !ok {
 			return nil, jsonrpc.InvalidParams("params.notifications.taskIds must hold strings")
 		}
@@ -37,7 +37,7 @@ func (r *request) wantTasks(ctx context.Context, honoured *rawjson.Object) (ids 
 			return nil, err
 		}
 	}
-	honoured.Set("taskIds", rawjson.Strings(ids))
+	honoured.Set("taskIds", jsonraw.Strings(ids))
 	return ids, nil
 }
 
@@ -103,7 +103,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	m := c.server.tasks
 	m.Go(func() {
-		r := &request{conn: c, server: c.server, stream: stream.Stream{Send: c.opts.Notify}}
+		r := &request{conn: c, server: c.server, stream: notify.Stream{Send: c.opts.Notify}}
 		if err := r.askForTask(ctx, &t, false); err != nil && ctx.Err() == nil {
 			c.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
 		}

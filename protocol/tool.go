@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
 	"github.com/sallyport-mcp/sallyport/protocol/failure"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/protocol/wish"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -28,7 +28,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, v, ok := find(ctx, r, func(s *catalogue.Snapshot) (*catalogue.Tool, bool) { return s.Tool(name) })
+	t, v, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Tool, bool) { return s.Tool(name) })
 	if !ok {
 		return nil, r.noTool(name)
 	}
@@ -39,7 +39,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkArguments(v, t, rawjson.Get(r.params, "arguments")); err != nil {
+	if err := checkArguments(v, t, jsonraw.Get(r.params, "arguments")); err != nil {
 		return nil, err
 	}
 	w, err := r.wishes()
@@ -56,10 +56,10 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 }
 
 // serveTool calls a tool, at most once if the call has an idempotency key.
-func (r *request) serveTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call, w wish.Wishes) (rawjson.Object, error) {
+func (r *request) serveTool(ctx context.Context, t *catalog.Tool, call catalog.Call, w wish.Wishes) (jsonraw.Object, error) {
 	call.DryRun = w.DryRun
-	run := func() (rawjson.Object, error) {
-		return r.serve(ctx, t, call, func(ctx context.Context, call catalogue.Call) (rawjson.Object, error) { return runTool(ctx, t, call) })
+	run := func() (jsonraw.Object, error) {
+		return r.serve(ctx, t, call, func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) { return runTool(ctx, t, call) })
 	}
 	if w.Once == "" || w.DryRun {
 		return run()
@@ -87,13 +87,13 @@ func lower(operator, client int) answer.Bound {
 }
 
 // runTool runs the tool. Its answer is checked and cleaned before its writes are committed.
-func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o rawjson.Object, err error) {
-	call.Check = func(raw json.RawMessage) (v catalogue.Verdict, err error) {
+func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (o jsonraw.Object, err error) {
+	call.Check = func(raw json.RawMessage) (v catalog.Verdict, err error) {
 		var done answer.Cleaning
 		if o, done, err = answer.Tool(raw, t); err != nil {
 			return v, err
 		}
-		return catalogue.Verdict{Failed: answer.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
+		return catalog.Verdict{Failed: answer.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
 	}
 	_, err = t.Call(ctx, call)
 	return o, err
@@ -101,11 +101,11 @@ func runTool(ctx context.Context, t *catalogue.Tool, call catalogue.Call) (o raw
 
 // checkArguments validates the arguments against the input schema. Invalid arguments are a tool error for the
 // model, not a protocol error.
-func checkArguments(v *listing.View, t *catalogue.Tool, args json.RawMessage) error {
-	if rawjson.IsNull(args) {
+func checkArguments(v *listing.View, t *catalog.Tool, args json.RawMessage) error {
+	if jsonraw.IsNull(args) {
 		args = json.RawMessage("{}")
 	}
-	if !rawjson.IsObject(args) {
+	if !jsonraw.IsObject(args) {
 		return jsonrpc.InvalidParams("params.arguments must be an object")
 	}
 	if v.Free(t) {
@@ -126,7 +126,7 @@ func checkArguments(v *listing.View, t *catalogue.Tool, args json.RawMessage) er
 
 // finishTool completes a checked result. It adds structured content as text for clients that may not support it,
 // and the denied effects of a failed call.
-func (r *request) finishTool(o *rawjson.Object) {
+func (r *request) finishTool(o *jsonraw.Object) {
 	answer.Readable(o, !r.modern)
 	if !answer.Failed(*o) {
 		return

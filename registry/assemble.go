@@ -3,7 +3,7 @@ package registry
 import (
 	"reflect"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // assemble rebuilds the catalogue from files, configuration and code, and swaps it in. Generations that are no longer
@@ -69,11 +69,11 @@ func (r *Registry) current() map[string]*generation {
 // swap publishes the offers of the serving generations and notifies watchers of the changes.
 func (r *Registry) swap(serving []*generation, status []Status) {
 	old := r.shown.Load()
-	offers := make([]*catalogue.Offer, len(serving))
+	offers := make([]*catalog.Offer, len(serving))
 	for i, g := range serving {
 		offers[i] = g.Offer()
 	}
-	next := catalogue.Join(offers, func(plugin, problem string) {
+	next := catalog.Join(offers, func(plugin, problem string) {
 		for i := range status {
 			if status[i].Name == plugin {
 				status[i].Warnings = append(status[i].Warnings, problem)
@@ -81,7 +81,7 @@ func (r *Registry) swap(serving []*generation, status []Status) {
 		}
 	})
 	count(next, status)
-	change := catalogue.Between(old.snapshot, next)
+	change := catalog.Between(old.snapshot, next)
 	next.Generation = old.snapshot.Generation
 	if change.Lists() {
 		next.Generation++

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // folderOf200 holds 200 distinct packed plugins of 3 MB, long settled.
@@ -59,7 +59,7 @@ func BenchmarkGoCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tool, _ := r.Snapshot().Tool("p-t")
-		if _, err := tool.Call(b.Context(), catalogue.Call{ID: "1", Params: params}); err != nil {
+		if _, err := tool.Call(b.Context(), catalog.Call{ID: "1", Params: params}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
@@ -22,7 +22,7 @@ const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"
 
 // addBuiltin publishes the host's own plugin.
 func (r *Registry) addBuiltin() error {
-	members, err := rawjson.ParseObject([]byte(builtinResource))
+	members, err := jsonraw.ParseObject([]byte(builtinResource))
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -30,7 +30,7 @@ func TestExtismFile_ServesItsModule(t *testing.T) {
 	sayer("hello").write(t, dir, "code.wasm")
 	manifestFile(t, dir, "greeter.json", "code.wasm", `}]}`)
 	r := open(t, options(t, dir))
-	if got, err := callText(t, r, "greeter-say", catalogue.Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, r, "greeter-say", catalog.Call{}); err != nil || got != "hello" {
 		t.Fatalf("%q %v", got, err)
 	}
 	if has(r, "code-say") {
@@ -110,20 +110,20 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 	sayer("one").write(t, deep, "p.wasm")
 	path := manifestFile(t, dir, "p.json", "deep/p.wasm", `}]}`)
 	r := open(t, options(t, dir))
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "one" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "one" {
 		t.Fatalf("%q %v", got, err)
 	}
 	before := status(r, "p").Digest
 	sayer("two").write(t, deep, "p.wasm")
 	eventually(t, "the module is replaced", func() bool { return status(r, "p").Digest != before })
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "two" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "two" {
 		t.Errorf("%q %v", got, err)
 	}
 	writeFile(t, dir, "p.json", []byte("no JSON"))
 	eventually(t, "the manifest is broken", func() bool {
 		return strings.Contains(strings.Join(status(r, "p").Warnings, " "), "the old one is")
 	})
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "two" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "two" {
 		t.Errorf("%q %v", got, err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -165,7 +165,7 @@ func TestExtismFile_Refused(t *testing.T) {
 	if err := os.Symlink(far, filepath.Join(dir, "link.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	digest := stamp.Digest(sayer("in").wasm())
+	digest := fileid.Digest(sayer("in").wasm())
 	cases := []struct {
 		name  string
 		text  string
@@ -200,12 +200,12 @@ func TestExtismFile_Refused(t *testing.T) {
 func TestExtismFile_OperatorsWord(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	far := sayer("far").write(t, outside, "far.wasm")
-	digest := strings.TrimPrefix(stamp.Digest(sayer("far").wasm()), "sha256:")
+	digest := strings.TrimPrefix(fileid.Digest(sayer("far").wasm()), "sha256:")
 	writeFile(t, dir, "p.json", []byte(`{"wasm":[{"url":"https://x.example/a.wasm","hash":"`+digest+`"}],"memory":{"max_pages":1}}`))
 	o := options(t, dir)
 	o.Plugins = map[string]Config{"p": {Source: far}}
 	r := open(t, o)
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "far" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "far" {
 		t.Errorf("%q %v", got, err)
 	}
 	writeFile(t, outside, "far.wasm", sayer("changed").wasm())
@@ -223,13 +223,13 @@ func TestExtismFile_ByItsPath(t *testing.T) {
 	path := manifestFile(t, dir, "one.json", "code.wasm", `}],"allowed_hosts":["*.example.com","{a,b}"],"allowed_paths":{"ro:/srv":"/srv"}}`)
 	o := options(t, "")
 	o.Files = []File{{Path: path}}
-	if got, err := callText(t, open(t, o), "one-say", catalogue.Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, open(t, o), "one-say", catalog.Call{}); err != nil || got != "hello" {
 		t.Errorf("%q %v", got, err)
 	}
 	o = options(t, t.TempDir())
 	o.Plugins = map[string]Config{"named": {Source: path}}
 	r := open(t, o)
-	if got, err := callText(t, r, "named-say", catalogue.Call{}); err != nil || got != "hello" {
+	if got, err := callText(t, r, "named-say", catalog.Call{}); err != nil || got != "hello" {
 		t.Errorf("%q %v", got, err)
 	}
 	warnings := strings.Join(status(r, "named").Warnings, "\n")

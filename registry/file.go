@@ -6,17 +6,17 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // file is the state of one plugin file: its serving contents, and the result of loading its newest bytes. Guarded by
 // Registry.mu.
 type file struct {
 	path   string
-	stamp  stamp.Stamp        // of the bytes loaded last
+	stamp  fileid.Stamp       // of the bytes loaded last
 	module *module.Module     // the serving module; nil if there is none
 	err    error              // why the newest bytes do not serve
 	text   *document.Document // the serving document; nil in other files
@@ -81,7 +81,7 @@ func (r *Registry) apply(l loaded) {
 		f.serve(l.module)
 		r.warmUp(l.module)
 	case l.err == nil && f.module != l.module:
-		f.stamp = stamp.Stamp{} // the module was found broken meanwhile: load it again
+		f.stamp = fileid.Stamp{} // the module was found broken meanwhile: load it again
 	case l.err != nil && f.module != nil && !f.module.Ready():
 		f.serve(nil) // its bytes are gone
 	}

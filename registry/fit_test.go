@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -52,7 +52,7 @@ func grantsOf(t testing.TB, lines ...string) *grant.Set {
 
 // Allowed effects end as "unavailable", since nothing resolves; refused ones as "denied".
 func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
-	h := hostfuncs.NewHost(&hostfuncs.Options{Web: web.Options{Resolver: nowhere{}}})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: nowhere{}}})
 	t.Cleanup(h.Close)
 	r := open(t, Options{Host: h, Plugins: map[string]Config{
 		"forge": {Grants: grantsOf(t, "net: GET http://forge.example/repos/{args.owner}/**")},
@@ -64,7 +64,7 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	tool := func(name string) func(string) (json.RawMessage, error) {
 		return func(params string) (json.RawMessage, error) {
 			x, _ := s.Tool(name)
-			return x.Call(t.Context(), catalogue.Call{Params: json.RawMessage(params)})
+			return x.Call(t.Context(), catalog.Call{Params: json.RawMessage(params)})
 		}
 	}
 	prompt, _ := s.Prompt("forge-about")
@@ -81,16 +81,16 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 		{"twice", `{"arguments":{"owner":"me","owner":"you"}}`, tool("forge-get"), "denied"},
 		{"a tool without the argument", `{"arguments":{"owner":"me"}}`, tool("forge-list"), "denied"},
 		{"a prompt", `{"arguments":{"owner":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Get(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
+			return prompt.Get(t.Context(), catalog.Call{Params: json.RawMessage(p)})
 		}, "unavailable"},
 		{"a completion", `{"ref":{"name":"about"},"argument":{"name":"owner","value":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Complete(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
+			return prompt.Complete(t.Context(), catalog.Call{Params: json.RawMessage(p)})
 		}, "denied"},
 		{"a template", `{"uri":"forge://repos/me"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
+			return read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)})
 		}, "unavailable"},
 		{"another URI", `{"uri":"forge://repos/you"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), catalogue.Call{Params: json.RawMessage(p)})
+			return read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)})
 		}, "denied"},
 	} {
 		raw, err := tt.call(tt.params)

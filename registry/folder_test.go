@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	spruntime "github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -63,16 +63,16 @@ func TestFolder_ReplaceDuringACall(t *testing.T) {
 	}
 	done := make(chan answer, 1)
 	go func() {
-		text, err := textOf(tool.Call(context.Background(), catalogue.Call{Client: client}))
+		text, err := textOf(tool.Call(context.Background(), catalog.Call{Client: client}))
 		done <- answer{text, err}
 	}()
 	<-client.reached
 	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
 	eventually(t, "replaced", func() bool { return status(r, "p").Digest != before })
-	if got, err := textOf(tool.Call(t.Context(), catalogue.Call{})); err != nil || got != "new" {
+	if got, err := textOf(tool.Call(t.Context(), catalog.Call{})); err != nil || got != "new" {
 		t.Errorf("an entry of the old catalogue: %q %v", got, err)
 	}
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "new" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "new" {
 		t.Errorf("the new catalogue: %q %v", got, err)
 	}
 	close(client.letGo)
@@ -103,7 +103,7 @@ func TestFolder_ReplaceUnderLoad(t *testing.T) {
 					t.Error("the tool is away")
 					return
 				}
-				if _, err := textOf(tool.Call(context.Background(), catalogue.Call{})); err != nil {
+				if _, err := textOf(tool.Call(context.Background(), catalog.Call{})); err != nil {
 					t.Error(err)
 					return
 				}
@@ -125,7 +125,7 @@ func TestFolder_ReplaceUnderLoad(t *testing.T) {
 	if calls.Load() == 0 {
 		t.Error("no calls")
 	}
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "4" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "4" {
 		t.Errorf("%q %v", got, err)
 	}
 }
@@ -135,7 +135,7 @@ func TestFolder_BrokenReplacement(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("old")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
-	if _, err := callText(t, r, "p-say", catalogue.Call{}); err != nil { // it is compiled
+	if _, err := callText(t, r, "p-say", catalog.Call{}); err != nil { // it is compiled
 		t.Fatal(err)
 	}
 	for name, bad := range map[string][]byte{
@@ -150,13 +150,13 @@ func TestFolder_BrokenReplacement(t *testing.T) {
 		if s.State != StateLoaded || !strings.Contains(s.Error, "the old one does") {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "old" {
+		if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "old" {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
 	}
 	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
 	eventually(t, "mended", func() bool { return status(r, "p").Error == "" })
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "new" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "new" {
 		t.Errorf("%q %v", got, err)
 	}
 }
@@ -246,7 +246,7 @@ func TestFolder_EachFaultIsReported(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if got, err := callText(t, r, "good-say", catalogue.Call{}); err != nil || got != "x" {
+	if got, err := callText(t, r, "good-say", catalog.Call{}); err != nil || got != "x" {
 		t.Errorf("%q %v", got, err)
 	}
 }
@@ -261,7 +261,7 @@ func TestFolder_ManifestOfAModuleThatDoesNotCompile(t *testing.T) {
 		t.Fatal("not listed")
 	}
 	var end *spruntime.EndError
-	if _, err := tool.Call(t.Context(), catalogue.Call{}); !errors.As(err, &end) || end.Kind != spruntime.KindUnavailable || !strings.Contains(end.Message, "nowhere.thing") {
+	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.As(err, &end) || end.Kind != spruntime.KindUnavailable || !strings.Contains(end.Message, "nowhere.thing") {
 		t.Errorf("%v", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
@@ -428,7 +428,7 @@ func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
 	client := newBlocking()
 	done := make(chan error, 1)
 	go func() {
-		_, err := tool.Call(context.Background(), catalogue.Call{Client: client})
+		_, err := tool.Call(context.Background(), catalog.Call{Client: client})
 		done <- err
 	}()
 	<-client.reached

@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -94,7 +94,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	g := &generation{name: p.name, config: c, limits: orDefaults(c.Limits, r.defaults), code: p.code, text: p.text, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
-	o := serving.Options{State: c.State, Limits: g.limits, Publish: catalogue.Plugin{
+	o := serving.Options{State: c.State, Limits: g.limits, Publish: catalog.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
 	}}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -36,7 +36,7 @@ func tools(names ...string) string {
 
 // says is a tool result with one text.
 func says(text string) string {
-	return `{"result":{"content":[{"type":"text","text":` + string(rawjson.AppendString(nil, text)) + `}]}}`
+	return `{"result":{"content":[{"type":"text","text":` + string(jsonraw.AppendString(nil, text)) + `}]}}`
 }
 
 const (

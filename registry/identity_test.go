@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
@@ -114,7 +114,7 @@ func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("it is not listed")
 	}
-	if got, err := textOf(tool.Call(t.Context(), catalogue.Call{ID: "1"})); err == nil || !strings.Contains(err.Error(), `plugin "p" is held: another host has pinned other bytes`) {
+	if got, err := textOf(tool.Call(t.Context(), catalog.Call{ID: "1"})); err == nil || !strings.Contains(err.Error(), `plugin "p" is held: another host has pinned other bytes`) {
 		t.Errorf("%q, %v", got, err)
 	}
 	eventually(t, "it is held", func() bool { return status(r, "p").Waits == digestOf(evil()) && has(r, "p-say") })

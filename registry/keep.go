@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -127,12 +127,12 @@ func (r *Registry) admission(p *plan) func(context.Context) error {
 
 // bytesOf reads the bytes of a module again: from its file, or from the stored copy.
 func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
-	wasm, _, err := stamp.Read(m.Path)
-	if err == nil && stamp.Digest(wasm) == m.Digest {
+	wasm, _, err := fileid.Read(m.Path)
+	if err == nil && fileid.Digest(wasm) == m.Digest {
 		return wasm, nil
 	}
 	if l := r.opts.Lock; l != nil && l.Keeps(m.Digest) {
-		if kept, _, err := stamp.Read(l.KeptFile(m.Digest)); err == nil && stamp.Digest(kept) == m.Digest {
+		if kept, _, err := fileid.Read(l.KeptFile(m.Digest)); err == nil && fileid.Digest(kept) == m.Digest {
 			return kept, nil
 		}
 	}

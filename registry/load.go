@@ -3,10 +3,10 @@ package registry
 import (
 	"context"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -15,7 +15,7 @@ type loaded struct {
 	path   string
 	module *module.Module
 	fresh  bool // the module was made for this result, which holds the reference to it
-	stamp  stamp.Stamp
+	stamp  fileid.Stamp
 	err    error
 	text   *document.Document // of a document, which has no module
 	extism *extismfile.File   // of an Extism manifest, which has no module
@@ -38,12 +38,12 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 	if extismfile.Is(path) {
 		return r.loadExtismFile(path)
 	}
-	st, err := stamp.Of(path)
+	st, err := fileid.Of(path)
 	if err != nil {
-		return loaded{path: path, err: stamp.Plain(err)}
+		return loaded{path: path, err: fileid.Plain(err)}
 	}
 	m, read, err := r.loader().Find(ctx, path, st, before)
-	if read != (stamp.Stamp{}) {
+	if read != (fileid.Stamp{}) {
 		st = read
 	}
 	l := loaded{path: path, stamp: st, module: m, err: err, fresh: m != nil && m != before}
@@ -64,7 +64,7 @@ func (r *Registry) loader() *module.Loader {
 }
 
 // compile reads a module's file again and compiles it, if its bytes are unchanged.
-func (r *Registry) compile(ctx context.Context, m *module.Module, st stamp.Stamp) (*runtime.Module, error) {
+func (r *Registry) compile(ctx context.Context, m *module.Module, st fileid.Stamp) (*runtime.Module, error) {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
 		r.cache.Forget(st)

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -37,26 +37,26 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	lie := guest{manifest: tools("say", "gone"), answer: says("lie")}.wasm()
 	path := guest{manifest: tools("say"), answer: says("truth")}.write(t, dir, "p.wasm")
 	old(t, path)
-	st, err := stamp.Of(path)
+	st, err := fileid.Of(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := cache.Open(o.State, discard())
-	c.PutDigest(st, stamp.Digest(lie))
-	c.PutModule(stamp.Digest(lie), cache.Module{Dialect: "native", Manifest: []byte(tools("say", "gone"))})
+	c.PutDigest(st, fileid.Digest(lie))
+	c.PutModule(fileid.Digest(lie), cache.Module{Dialect: "native", Manifest: []byte(tools("say", "gone"))})
 	c.Flush()
 	r := open(t, o)
 	if !has(r, "p-gone") {
 		t.Fatal("the cache was not asked")
 	}
 	gone, _ := r.Snapshot().Tool("p-gone")
-	if got, err := callText(t, r, "p-say", catalogue.Call{}); err != nil || got != "truth" {
+	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "truth" {
 		t.Errorf("%q %v", got, err)
 	}
-	if has(r, "p-gone") || status(r, "p").Digest == stamp.Digest(lie) {
+	if has(r, "p-gone") || status(r, "p").Digest == fileid.Digest(lie) {
 		t.Errorf("%+v", status(r, "p"))
 	}
-	if _, err := gone.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
+	if _, err := gone.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestModule_FileIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end *runtime.EndError
-	if _, err := tool.Call(t.Context(), catalogue.Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
+	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
 		t.Errorf("%v", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
@@ -107,7 +107,7 @@ func TestDescribe_limits(t *testing.T) {
 	if !ok {
 		t.Fatalf("%+v", r.Plugins())
 	}
-	if _, err := tool.Call(t.Context(), catalogue.Call{ID: "1"}); err == nil {
+	if _, err := tool.Call(t.Context(), catalog.Call{ID: "1"}); err == nil {
 		t.Error("a call had time")
 	}
 	page, err := os.ReadFile(filepath.Join("..", "docs", "plugins.md"))

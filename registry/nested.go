@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -29,11 +29,11 @@ func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMe
 			return nil, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("the arguments of %s do not fit: %v", n.Tool, err)}
 		}
 	}
-	params := rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
+	params := jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
 	if len(n.Meta) > 0 {
 		params.Set("_meta", n.Meta.Append(nil))
 	}
-	return tool.Call(ctx, catalogue.Call{
+	return tool.Call(ctx, catalog.Call{
 		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -34,7 +34,7 @@ func passing(to func(params json.RawMessage) string) serving.Func {
 
 // receipts keeps what a client is told that calls did.
 type receipts struct {
-	catalogue.Client
+	catalog.Client
 	all []receipt.Receipt
 }
 
@@ -86,7 +86,7 @@ func TestNested_UnderBothGrants(t *testing.T) {
 		r := nestedRegistry(t, map[string]Config{"outer": {Grants: tt.outer}, "inner": {Grants: tt.inner}}, tt.ask)
 		tool, _ := r.Snapshot().Tool("outer-go")
 		client := &receipts{}
-		raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{"arguments":{"who":"me"}}`), Client: client})
+		raw, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{"arguments":{"who":"me"}}`), Client: client})
 		if err != nil || !strings.Contains(string(raw), tt.want) {
 			t.Errorf("%s: got %s, %v, want %s", tt.name, raw, err, tt.want)
 		}
@@ -106,7 +106,7 @@ func TestNested_DepthIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool, _ := r.Snapshot().Tool("loop-go")
-	raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{}`)})
+	raw, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{}`)})
 	if err != nil || calls != 9 || !strings.Contains(string(raw), "more than 8 deep") {
 		t.Errorf("%d calls, %s, %v", calls, raw, err)
 	}
@@ -135,7 +135,7 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 	}
 	tool := func(name string) string {
 		tool, _ := r.Snapshot().Tool(name)
-		raw, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{}`)})
+		raw, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestNested_Trace(t *testing.T) {
 	r := open(t, Options{Plugins: map[string]Config{"outer": {Grants: grantsOf(t, "tools: inner-go {any: true}")}}})
 	var seen []json.RawMessage
 	inner := func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-		seen = append(seen, rawjson.Get(params, "_meta"))
+		seen = append(seen, jsonraw.Get(params, "_meta"))
 		return json.RawMessage(`{}`), nil
 	}
 	outer := passing(func(json.RawMessage) string { return `{"name":"inner-go","_meta":{"traceparent":"forged","mine":1}}` })
@@ -168,11 +168,11 @@ func TestNested_Trace(t *testing.T) {
 	}
 	tool, _ := r.Snapshot().Tool("outer-go")
 	for _, meta := range []string{`{"traceparent":"` + given + `","tracestate":"a=1","baggage":"b=2","other":1}`, `{"other":1}`} {
-		if _, err := tool.Call(t.Context(), catalogue.Call{Params: json.RawMessage(`{"_meta":` + meta + `}`)}); err != nil {
+		if _, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{"_meta":` + meta + `}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	parent, _ := rawjson.String(rawjson.Get(seen[0], "traceparent"))
+	parent, _ := jsonraw.String(jsonraw.Get(seen[0], "traceparent"))
 	if !strings.HasPrefix(parent, given[:36]) || parent == given || !strings.HasSuffix(string(seen[0]), `,"tracestate":"a=1","baggage":"b=2"}`) {
 		t.Errorf("the callee sees %s", seen[0])
 	}

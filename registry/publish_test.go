@@ -16,15 +16,15 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // echo answers with its method and params.
 func echo(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	o := rawjson.Object{{Key: "method", Value: rawjson.AppendString(nil, method)}, {Key: "params", Value: params}}
+	o := jsonraw.Object{{Key: "method", Value: jsonraw.AppendString(nil, method)}, {Key: "params", Value: params}}
 	return o.Append(nil), nil
 }
 
@@ -35,7 +35,7 @@ func addGo(t testing.TB, r *Registry, name, manifest string) {
 	}
 }
 
-func toolNames(s *catalogue.Snapshot) []string {
+func toolNames(s *catalog.Snapshot) []string {
 	var names []string
 	for _, t := range s.Tools {
 		names = append(names, t.Name)
@@ -74,18 +74,18 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 		}
 	}
 	hide("do it", "test://a/fixed")
-	if _, err := tool.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
+	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("a hidden tool answers: %v", err)
 	}
-	if _, err := template.Read(t.Context(), catalogue.Call{Params: json.RawMessage(`{"uri":"test://a/7"}`)}); err != nil {
+	if _, err := template.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/7"}`)}); err != nil {
 		t.Error(err)
 	}
 	fixed, ok := r.Snapshot().Resource("test://a/fixed")
 	if !ok {
 		t.Fatal("the template does not match")
 	}
-	for _, x := range []catalogue.Reader{template, fixed} {
-		if _, err := x.Read(t.Context(), catalogue.Call{Params: json.RawMessage(`{"uri":"test://a/fixed"}`)}); !errors.Is(err, catalogue.ErrGone) {
+	for _, x := range []catalog.Reader{template, fixed} {
+		if _, err := x.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/fixed"}`)}); !errors.Is(err, catalog.ErrGone) {
 			t.Errorf("a hidden resource is read through a template: %v", err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	if w := status(r, "p").Warnings; len(w) != 1 || !strings.Contains(w[0], `"nothing"`) {
 		t.Errorf("%q", w)
 	}
-	if _, err := tool.Call(t.Context(), catalogue.Call{}); err != nil {
+	if _, err := tool.Call(t.Context(), catalog.Call{}); err != nil {
 		t.Error("not hidden any more:", err)
 	}
 }
@@ -122,14 +122,14 @@ func TestChange_Updated(t *testing.T) {
 		}
 	}
 	addPlugin()
-	told := make(chan catalogue.Change, 8)
+	told := make(chan catalog.Change, 8)
 	time.Sleep(2 * notify.Delay) // what the start has to tell is told
-	defer r.Watch(func(c catalogue.Change) { told <- c })()
+	defer r.Watch(func(c catalog.Change) { told <- c })()
 	reader, _ := r.Snapshot().Resource("a://x")
-	if _, err := reader.Read(t.Context(), catalogue.Call{}); err != nil {
+	if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := <-told, (catalogue.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
+	if got, want := <-told, (catalog.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	addPlugin()
@@ -155,8 +155,8 @@ func TestDecision5_Visible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan catalogue.Change, 8)
-	defer r.Watch(func(c catalogue.Change) { told <- c })()
+	told := make(chan catalog.Change, 8)
+	defer r.Watch(func(c catalog.Change) { told <- c })()
 	if got := toolNames(r.Snapshot()); !slices.Equal(got, []string{"p-a"}) {
 		t.Fatalf("%q", got)
 	}
@@ -171,7 +171,7 @@ func TestDecision5_Visible(t *testing.T) {
 		{`{"show":["b"],"hide":["b"]}`, []string{"p-a"}}, {`{"show":"b","hide":{}}`, []string{"p-a"}},
 	} {
 		show = c.show
-		if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err != nil {
+		if _, err := tool.Call(t.Context(), catalog.Call{Principal: "alice"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := toolNames(r.Snapshot().For("alice")); !slices.Equal(got, c.want) {
@@ -182,13 +182,13 @@ func TestDecision5_Visible(t *testing.T) {
 		}
 	}
 	show = `{"visible":[]}`
-	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err != nil {
+	if _, err := tool.Call(t.Context(), catalog.Call{Principal: "alice"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "alice"}); err == nil {
+	if _, err := tool.Call(t.Context(), catalog.Call{Principal: "alice"}); err == nil {
 		t.Error("alice calls what is hidden from her")
 	}
-	if _, err := tool.Call(t.Context(), catalogue.Call{Principal: "bob"}); err != nil {
+	if _, err := tool.Call(t.Context(), catalog.Call{Principal: "bob"}); err != nil {
 		t.Errorf("bob is refused what is hidden from alice: %v", err)
 	}
 	if log.Len() != 0 {
@@ -204,8 +204,8 @@ func TestWatch_Coalesces(t *testing.T) {
 		r := open(t, Options{})
 		time.Sleep(time.Second)
 		var mu sync.Mutex
-		var told []catalogue.Change
-		stop := r.Watch(func(c catalogue.Change) {
+		var told []catalog.Change
+		stop := r.Watch(func(c catalog.Change) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, c)
@@ -223,7 +223,7 @@ func TestWatch_Coalesces(t *testing.T) {
 		stop()
 		addGo(t, r, "late", tools("t"))
 		time.Sleep(time.Second)
-		want := []catalogue.Change{{Tools: true, Prompts: true, Updated: map[string]bool{"sallyport://plugins": true}}}
+		want := []catalog.Change{{Tools: true, Prompts: true, Updated: map[string]bool{"sallyport://plugins": true}}}
 		if !reflect.DeepEqual(told, want) {
 			t.Errorf("%+v", told)
 		}
@@ -241,12 +241,12 @@ func TestBuiltin_ListsPlugins(t *testing.T) {
 	if !ok {
 		t.Fatal("not there")
 	}
-	raw, err := reader.Read(t.Context(), catalogue.Call{Params: json.RawMessage(`{"uri":"sallyport://plugins"}`)})
+	raw, err := reader.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"sallyport://plugins"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contents, _ := rawjson.Elements(rawjson.Get(raw, "contents"))
-	text, _ := rawjson.String(rawjson.Get(contents[0], "text"))
+	contents, _ := jsonraw.Elements(jsonraw.Get(raw, "contents"))
+	text, _ := jsonraw.String(jsonraw.Get(contents[0], "text"))
 	want := `{"plugins":[{"name":"broken","file":"broken.wasm","state":"failed","error":"`
 	if !strings.HasPrefix(text, want) || strings.Contains(text, dir) {
 		t.Errorf("%s", text)
@@ -279,7 +279,7 @@ func TestClose_EndsEverything(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := tool.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
+	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("%v", err)
 	}
 	if err := r.AddGo("q", []byte(`{}`), echo); !errors.Is(err, ErrClosed) {

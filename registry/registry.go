@@ -13,14 +13,14 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -69,7 +69,7 @@ type Registry struct {
 	ownHost bool
 	places  grant.Places
 	cache   *cache.Cache
-	buffers stamp.Buffers
+	buffers fileid.Buffers
 	shown   atomic.Pointer[shown]
 	notes   *notify.Notifier
 
@@ -102,7 +102,7 @@ type Registry struct {
 
 // shown is the published state at one moment.
 type shown struct {
-	snapshot *catalogue.Snapshot
+	snapshot *catalog.Snapshot
 	status   []Status
 }
 
@@ -153,7 +153,7 @@ func newRegistry(o Options) (*Registry, error) {
 		r.places.Home = home()
 	}
 	r.host.SetCaller(r)
-	r.shown.Store(&shown{snapshot: &catalogue.Snapshot{}})
+	r.shown.Store(&shown{snapshot: &catalog.Snapshot{}})
 	return r, nil
 }
 
@@ -167,12 +167,12 @@ func home() string {
 }
 
 // Snapshot returns the current catalogue. It takes no lock.
-func (r *Registry) Snapshot() *catalogue.Snapshot { return r.shown.Load().snapshot }
+func (r *Registry) Snapshot() *catalog.Snapshot { return r.shown.Load().snapshot }
 
 // Watch calls f after the catalogue changed. Changes shortly after each other are coalesced. f is called from one
 // goroutine at a time and should return soon. After stop f is not called again, but a call in progress may still
 // finish.
-func (r *Registry) Watch(f func(catalogue.Change)) (stop func()) { return r.notes.Watch(f) }
+func (r *Registry) Watch(f func(catalog.Change)) (stop func()) { return r.notes.Watch(f) }
 
 // Configure replaces the settings of all plugins atomically: new calls use them, running calls keep the old ones. On
 // error nothing changes.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 func newEngine(t testing.TB) *runtime.Engine {
@@ -64,7 +64,7 @@ func open(t testing.TB, o Options) *Registry {
 }
 
 // callText calls a tool and returns the text of its answer.
-func callText(t testing.TB, r *Registry, tool string, c catalogue.Call) (string, error) {
+func callText(t testing.TB, r *Registry, tool string, c catalog.Call) (string, error) {
 	t.Helper()
 	x, ok := r.Snapshot().Tool(tool)
 	if !ok {
@@ -77,11 +77,11 @@ func textOf(raw json.RawMessage, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content, err := rawjson.Elements(rawjson.Get(raw, "content"))
+	content, err := jsonraw.Elements(jsonraw.Get(raw, "content"))
 	if err != nil || len(content) == 0 {
 		return string(raw), nil
 	}
-	text, _ := rawjson.String(rawjson.Get(content[0], "text"))
+	text, _ := jsonraw.String(jsonraw.Get(content[0], "text"))
 	return text, nil
 }
 
@@ -128,7 +128,7 @@ func TestFolderServesWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("hello")}.write(t, dir, "greeter.wasm")
 	r := open(t, options(t, dir))
-	got, err := callText(t, r, "greeter-say", catalogue.Call{ID: "1"})
+	got, err := callText(t, r, "greeter-say", catalog.Call{ID: "1"})
 	if err != nil || got != "hello" {
 		t.Fatalf("%q %v", got, err)
 	}
@@ -157,8 +157,8 @@ func TestFailureCarriesStderr(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), trap: true, stderr: "it went wrong\n"}.write(t, dir, "bad.wasm")
 	r := open(t, options(t, dir))
-	_, err := callText(t, r, "bad-say", catalogue.Call{ID: "7"})
-	var f *catalogue.Failure
+	_, err := callText(t, r, "bad-say", catalog.Call{ID: "7"})
+	var f *catalog.Failure
 	var end *runtime.EndError
 	if !errors.As(err, &f) || !errors.As(err, &end) || end.Kind != runtime.KindTrap {
 		t.Fatalf("%v", err)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
@@ -99,7 +99,7 @@ func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 		case err == nil && lock.Hash(kept.Definitions[name]) == hash:
 			t.Definitions[name] = kept.Definitions[name]
 		default:
-			t.Definitions[name] = rawjson.AppendString(nil, hash)
+			t.Definitions[name] = jsonraw.AppendString(nil, hash)
 		}
 	}
 	return t

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -134,7 +134,7 @@ func (s *Status) describe(g *generation) {
 }
 
 // count sets how many entries each plugin publishes.
-func count(s *catalogue.Snapshot, status []Status) {
+func count(s *catalog.Snapshot, status []Status) {
 	index := map[string]*Status{}
 	for i := range status {
 		if status[i].State == StateLoaded {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // trustText decides which bytes of a document may serve. A document that was never approved serves as it is, even after
@@ -47,8 +47,8 @@ func (r *Registry) approvedText(p *plan, digest string) *document.Document {
 	if !l.Keeps(digest) {
 		return nil
 	}
-	raw, _, err := stamp.Read(l.KeptFile(digest))
-	if err != nil || stamp.Digest(raw) != digest {
+	raw, _, err := fileid.Read(l.KeptFile(digest))
+	if err != nil || fileid.Digest(raw) != digest {
 		return nil
 	}
 	d, err := document.Parse(raw, p.path)
@@ -61,8 +61,8 @@ func (r *Registry) approvedText(p *plan, digest string) *document.Document {
 // agreed returns the terms and the bytes that an approval of a plan's current file covers. They must not be modified.
 func (r *Registry) agreed(p *plan) (t lock.Terms, raw []byte, err error) {
 	if text := p.file.text; text != nil {
-		raw, _, err = stamp.Read(p.path)
-		if err == nil && stamp.Digest(raw) != text.Digest {
+		raw, _, err = fileid.Read(p.path)
+		if err == nil && fileid.Digest(raw) != text.Digest {
 			err = errors.New("the file is being changed: try again")
 		}
 		return text.Terms(), raw, err

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // lockedFolder is a plugin folder with a lock file.
@@ -125,12 +125,12 @@ func (f *lockedFolder) waitsUntilApproved(r *Registry, name, before, after strin
 
 func wantSays(t testing.TB, r *Registry, tool, want string) {
 	t.Helper()
-	if got, err := callText(t, r, tool, catalogue.Call{ID: "1"}); err != nil || got != want {
+	if got, err := callText(t, r, tool, catalog.Call{ID: "1"}); err != nil || got != want {
 		t.Errorf("%s says %q, %v; want %q", tool, got, err, want)
 	}
 }
 
-func digestOf(g guest) string { return stamp.Digest(g.wasm()) }
+func digestOf(g guest) string { return fileid.Digest(g.wasm()) }
 
 func closeNow(t *testing.T, r *Registry) {
 	t.Helper()
@@ -209,7 +209,7 @@ func wantPrompt(t *testing.T, r *Registry, want string) {
 		if len(all) == 0 {
 			return want == ""
 		}
-		raw, err := all[0].Get(t.Context(), catalogue.Call{ID: "1"})
+		raw, err := all[0].Get(t.Context(), catalog.Call{ID: "1"})
 		return err == nil && want != "" && strings.Contains(string(raw), want)
 	})
 }
@@ -404,7 +404,7 @@ func TestTheExactNameHasItInAList(t *testing.T) {
 	for _, o := range []lock.Options{{ReadOnly: true}, {}} {
 		for _, first := range []string{"a-b.wasm", "a_b.wasm"} {
 			f := newLockedFolder(t)
-			later := time.Now().Add(-stamp.SettleTime / 2)
+			later := time.Now().Add(-fileid.SettleTime / 2)
 			for _, name := range []string{"a-b.wasm", "a_b.wasm"} {
 				file := honest().write(t, f.dir, name)
 				at := later

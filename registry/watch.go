@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // firstWait limits how long New waits for files that are being written or have to be run.
@@ -53,7 +53,7 @@ func (r *Registry) touch(path string) {
 	r.mu.Lock()
 	f := r.folder
 	if known := r.files[path]; known != nil {
-		known.stamp = stamp.Stamp{} // force a read
+		known.stamp = fileid.Stamp{} // force a read
 	}
 	r.mu.Unlock()
 	if f != nil {
@@ -100,10 +100,10 @@ func (w watched) Sources() map[string]bool {
 }
 
 // Stamps returns the stamps of all files read.
-func (w watched) Stamps() map[string]stamp.Stamp {
+func (w watched) Stamps() map[string]fileid.Stamp {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
-	stamps := make(map[string]stamp.Stamp, len(w.r.files))
+	stamps := make(map[string]fileid.Stamp, len(w.r.files))
 	for path, f := range w.r.files {
 		stamps[path] = f.stamp
 	}
@@ -111,12 +111,12 @@ func (w watched) Stamps() map[string]stamp.Stamp {
 }
 
 // Stamp returns the stamp of one file.
-func (w watched) Stamp(path string) (stamp.Stamp, bool) {
+func (w watched) Stamp(path string) (fileid.Stamp, bool) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	f := w.r.files[path]
 	if f == nil {
-		return stamp.Stamp{}, false
+		return fileid.Stamp{}, false
 	}
 	return f.stamp, true
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // slowly is a folder with two plugins of which one has to be compiled to be listed, which takes until gate is closed.

@@ -3,7 +3,7 @@ package runtime_test
 import (
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // cleanGuest is an echo in one language. Work is what it does besides, in steps of its own.

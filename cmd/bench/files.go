@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/overlay"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
@@ -40,7 +40,7 @@ func benchFiles(ctx context.Context, o options) ([]row, error) {
 // everything is granted.
 type everything struct{}
 
-func (everything) Allow(tree.Op, string) error { return nil }
+func (everything) Allow(jail.Op, string) error { return nil }
 func (everything) Visible(string, bool) bool   { return true }
 
 func benchFile(ctx context.Context, o options, dir string, size int) ([]row, error) {
@@ -49,7 +49,7 @@ func benchFile(ctx context.Context, o options, dir string, size int) ([]row, err
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return nil, err
 	}
-	lower := tree.New([]tree.Mount{{Host: dir, Guest: "/w"}}, everything{})
+	lower := jail.New([]jail.Mount{{Host: dir, Guest: "/w"}}, everything{})
 	held := overlay.New(lower, overlay.Options{})
 	defer lower.Close()
 	defer held.Close()
@@ -173,7 +173,7 @@ func writePlain(path string, content []byte) error {
 }
 
 func writeOverlay(ctx context.Context, dir, name string, content []byte) error {
-	lower := tree.New([]tree.Mount{{Host: dir, Guest: "/w"}}, everything{})
+	lower := jail.New([]jail.Mount{{Host: dir, Guest: "/w"}}, everything{})
 	held := overlay.New(lower, overlay.Options{Scratch: dir})
 	defer lower.Close()
 	defer held.Close()
@@ -190,5 +190,5 @@ func writeOverlay(ctx context.Context, dir, name string, content []byte) error {
 		return err
 	}
 	defer release()
-	return landing.Land(ctx, filepath.Join(dir, ".landing"), changes)
+	return commit.Land(ctx, filepath.Join(dir, ".landing"), changes)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
 )
 
 // keptSDK is the echo plugin in Extism's own host: one instance, one call at a time.

@@ -24,8 +24,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/extism"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/transport/stdio"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // answering answers like a server: a call with its text, or with wrong.

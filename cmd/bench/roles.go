@@ -13,9 +13,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/transport/stdio"
 )
@@ -92,7 +92,7 @@ const benchManifest = `{"name":"bench","version":"1","tools":[{"name":"echo","de
 
 // echo serves the in-process echo tool.
 func echo(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-	out := append([]byte(`{"content":[{"type":"text","text":`), rawjson.Get(params, "arguments", "text")...)
+	out := append([]byte(`{"content":[{"type":"text","text":`), jsonraw.Get(params, "arguments", "text")...)
 	return append(out, `}]}`...), nil
 }
 

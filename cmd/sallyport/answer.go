@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // allowing is the scope and duration of an answer, from the flags of allow.
@@ -56,11 +56,11 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.always:
 		return store.Answer{Want: a.want}, "always", nil
 	case a.span > 0:
-		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + voice.Span(a.span), nil
+		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + ui.Span(a.span), nil
 	case a.want:
 		return answer, "", errors.New("--want is for longer than once, which is what allow does unless told: add --for 1h or --always")
 	}
-	return store.Answer{Once: true, Expires: now.Add(operator.OnceTime)}, "once", nil
+	return store.Answer{Once: true, Expires: now.Add(consent.OnceTime)}, "once", nil
 }
 
 func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answer, how string) error {
@@ -71,11 +71,11 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 	line := q.Line
 	if answer.Want {
 		if line = q.Want; line == "" {
-			return voice.Hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
+			return ui.Hint(errors.New("a line of your own asks this, and the plugin announced nothing"), "leave --want out")
 		}
 	}
 	shown := line
-	if open := operator.Open(line); open != "" && !answer.Once {
+	if open := consent.Open(line); open != "" && !answer.Once {
 		shown += ", with " + open
 	}
 	if err := agreed(ctx, std, questionText(q, shown), "allow it "+how+"?"); err != nil {
@@ -84,7 +84,7 @@ func allow(ctx context.Context, std stdio, d *desk, id string, answer store.Answ
 	if _, err := d.Allow(ctx, id, answer); err != nil {
 		return d.gone(id, err)
 	}
-	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, voice.Line(line))
+	_, err = fmt.Fprintf(std.out, "allowed %s: %s\n", how, ui.Line(line))
 	return err
 }
 
@@ -108,12 +108,12 @@ Exit code 1: you said no to that, and the question still waits.`,
 			if err := d.Deny(ctx, q.ID, time.Now().Add(span)); err != nil {
 				return d.gone(q.ID, err)
 			}
-			_, err = fmt.Fprintf(std.out, "refused: %s\n%s takes that back\n", voice.Line(q.Effect), voice.Line(d.command("revoke "+q.ID)))
+			_, err = fmt.Fprintf(std.out, "refused: %s\n%s takes that back\n", ui.Line(q.Effect), ui.Line(d.command("revoke "+q.ID)))
 			return err
 		}),
 	}
-	c.Flags().DurationVar(&span, "for", operator.RefusedTime, "do not ask again for this `time`, such as 24h")
-	c.Flags().Lookup("for").DefValue = voice.Span(operator.RefusedTime)
+	c.Flags().DurationVar(&span, "for", consent.RefusedTime, "do not ask again for this `time`, such as 24h")
+	c.Flags().Lookup("for").DefValue = ui.Span(consent.RefusedTime)
 	return c
 }
 
@@ -161,7 +161,7 @@ func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	}
 	for _, g := range grants {
 		if g.ID == id {
-			return fmt.Sprintf("plugin  %s\nmay     %s", voice.Line(g.Plugin), voice.Line(g.Line)), nil
+			return fmt.Sprintf("plugin  %s\nmay     %s", ui.Line(g.Plugin), ui.Line(g.Line)), nil
 		}
 	}
 	q, err := d.Store.Question(ctx, id)
@@ -171,13 +171,13 @@ func (d *desk) answerText(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", d.noAnswer(id, err)
 	}
-	return fmt.Sprintf("plugin   %s\nmay not  %s", voice.Line(q.Plugin), voice.Line(q.Effect)), nil
+	return fmt.Sprintf("plugin   %s\nmay not  %s", ui.Line(q.Plugin), ui.Line(q.Effect)), nil
 }
 
 // noAnswer replaces store.ErrNotFound with an error and a hint that there is no such answer.
 func (d *desk) noAnswer(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return voice.Hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
+		return ui.Hint(fmt.Errorf("no answer %q in %s", id, d.folder), "%s lists them; --state names another folder", d.command("grants"))
 	}
 	return err
 }
@@ -189,8 +189,8 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 		err = store.ErrNotFound
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if _, bad := form.Get(ctx, d.Store, id); bad == nil {
-			return q, voice.Hint(fmt.Errorf("%s is a form, which is answered and allows nothing", id), "%s", d.command("answer "+id))
+		if _, bad := elicit.Get(ctx, d.Store, id); bad == nil {
+			return q, ui.Hint(fmt.Errorf("%s is a form, which is answered and allows nothing", id), "%s", d.command("answer "+id))
 		}
 	}
 	return q, d.gone(id, err)
@@ -199,7 +199,7 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 // gone replaces store.ErrNotFound with an error and a hint that no such question is open.
 func (d *desk) gone(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return voice.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
+		return ui.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
 			d.command("pending"), d.command("grants"))
 	}
 	return err
@@ -207,13 +207,13 @@ func (d *desk) gone(id string, err error) error {
 
 // questionText is the prompt for a question. Plugin text is escaped, on separate lines.
 func questionText(q store.Question, line string) string {
-	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", voice.Line(q.Plugin), voice.Line(q.Digest), voice.Line(q.Effect))
+	text := fmt.Sprintf("plugin    %s (%s)\nwants to  %s\n", ui.Line(q.Plugin), ui.Line(q.Digest), ui.Line(q.Effect))
 	if q.Why != "" {
-		text += "it says   " + voice.Line(q.Why) + "\n"
+		text += "it says   " + ui.Line(q.Why) + "\n"
 	}
-	text += fmt.Sprintf("for       %s, %s", voice.Line(q.Principal), ago(q.Asked))
+	text += fmt.Sprintf("for       %s, %s", ui.Line(q.Principal), ago(q.Asked))
 	if line != "" {
-		text += "\ngrants    " + voice.Line(line)
+		text += "\ngrants    " + ui.Line(line)
 	}
 	return text
 }

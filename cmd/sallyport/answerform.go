@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 func newAnswer(std stdio) *cobra.Command {
@@ -27,10 +27,10 @@ the terminal, which is never standard input.
 Exit code 1: you said no, and the form still waits.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {
-			f, err := form.Get(ctx, d.Store, args[0])
+			f, err := elicit.Get(ctx, d.Store, args[0])
 			if errors.Is(err, store.ErrNotFound) {
 				if q, bad := d.Store.Question(ctx, args[0]); bad == nil && !q.Refused {
-					return voice.Hint(fmt.Errorf("%s is no form, but something that a plugin wants to do", q.ID), "%s allows it, %s refuses it", d.command("allow "+q.ID), d.command("deny "+q.ID))
+					return ui.Hint(fmt.Errorf("%s is no form, but something that a plugin wants to do", q.ID), "%s allows it, %s refuses it", d.command("allow "+q.ID), d.command("deny "+q.ID))
 				}
 			}
 			if err != nil {
@@ -43,13 +43,13 @@ Exit code 1: you said no, and the form still waits.`,
 			if err := agreed(ctx, std, formText(f)+"\n\n"+answerShown(action, content), "send it to the plugin?"); err != nil {
 				return err
 			}
-			if err := form.Reply(ctx, d.Store, f.ID, action, content); err != nil {
+			if err := elicit.Reply(ctx, d.Store, f.ID, action, content); err != nil {
 				return noForm(f.ID, err)
 			}
 			if _, err := fmt.Fprintf(std.out, "answered: %s\n", f.ID); err != nil {
 				return err
 			}
-			return d.Noted(operator.Form(action, f))
+			return d.Noted(consent.Form(action, f))
 		}),
 	}
 	c.Flags().BoolVar(&decline, "decline", false, "tell the plugin that you do not want to answer")
@@ -58,36 +58,36 @@ Exit code 1: you said no, and the form still waits.`,
 }
 
 // answerTo converts the arguments of the answer command to an action and its content.
-func answerTo(f form.Form, words []string, decline, cancel bool) (action string, content []byte, err error) {
+func answerTo(f elicit.Form, words []string, decline, cancel bool) (action string, content []byte, err error) {
 	switch {
 	case decline && cancel, (decline || cancel) && len(words) > 0:
 		return "", nil, errors.New("write values, or --decline, or --cancel")
 	case decline:
-		return form.Decline, nil, nil
+		return elicit.Decline, nil, nil
 	case cancel:
-		return form.Cancel, nil, nil
+		return elicit.Cancel, nil, nil
 	case f.URL() != "" && len(words) == 0:
-		return form.Accept, nil, nil
+		return elicit.Accept, nil, nil
 	}
-	var values []form.Value
+	var values []elicit.Value
 	for _, word := range words {
 		name, text, ok := strings.Cut(word, "=")
 		if !ok {
 			return "", nil, fmt.Errorf("%q is not FIELD=VALUE", word)
 		}
-		values = append(values, form.Value{Name: name, Text: text})
+		values = append(values, elicit.Value{Name: name, Text: text})
 	}
 	content, err = f.Fill(values, true)
 	if err != nil {
-		err = voice.Hint(errors.New(voice.Line(err.Error())), "sallyport pending shows the fields")
+		err = ui.Hint(errors.New(ui.Line(err.Error())), "sallyport pending shows the fields")
 	}
-	return form.Accept, content, err
+	return elicit.Accept, content, err
 }
 
 // noForm replaces store.ErrNotFound with an error and a hint that no such form is open.
 func noForm(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return voice.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
+		return ui.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
 	}
 	return err
 }
@@ -97,27 +97,27 @@ const bar = "  | "
 
 // formText is the prompt for a form. Plugin text is prefixed with bars, so that it cannot be taken for the program's
 // own.
-func formText(f form.Form) string {
+func formText(f elicit.Form) string {
 	return fmt.Sprintf("plugin    %s (%s)\nfor       %s, %s\nasks you, in its own words:\n%s",
-		voice.Line(f.Plugin), voice.Line(f.Digest), voice.Line(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
+		ui.Line(f.Plugin), ui.Line(f.Digest), ui.Line(f.Principal), ago(f.Asked), strings.Join(formLines(f), "\n"))
 }
 
-func formLines(f form.Form) []string {
+func formLines(f elicit.Form) []string {
 	var lines []string
 	for line := range strings.SplitSeq(f.Message(), "\n") {
-		lines = append(lines, voice.Marked(bar, voice.Line(line))...)
+		lines = append(lines, ui.Marked(bar, ui.Line(line))...)
 	}
 	if f.URL() != "" {
-		lines = append(lines, voice.Marked(bar, "to open: "+voice.Line(f.URL()))...)
+		lines = append(lines, ui.Marked(bar, "to open: "+ui.Line(f.URL()))...)
 	}
 	for _, field := range f.Fields() {
-		lines = append(lines, voice.Marked(bar, fieldLine(field))...)
+		lines = append(lines, ui.Marked(bar, fieldLine(field))...)
 	}
 	return lines
 }
 
 // fieldLine describes one field: type, choices, default, title and description.
-func fieldLine(f form.Field) string {
+func fieldLine(f elicit.Field) string {
 	kind := f.Type
 	if f.Format != "" {
 		kind += ", " + f.Format
@@ -148,16 +148,16 @@ func fieldLine(f form.Field) string {
 			text += "; " + says
 		}
 	}
-	return voice.Line(text)
+	return ui.Line(text)
 }
 
 // answerShown describes the answer to be sent.
 func answerShown(action string, content []byte) string {
 	switch {
-	case action != form.Accept:
+	case action != elicit.Accept:
 		return "you answer: " + action
 	case content == nil:
 		return "you answer: yes, it was opened"
 	}
-	return "you answer: " + voice.Line(string(content))
+	return "you answer: " + ui.Line(string(content))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 )
 
 // whoAsks is a plugin's question that would like to be the host's.
@@ -116,7 +116,7 @@ func TestAnswer_form(t *testing.T) {
 // A plugin's words are behind a bar on whatever line a terminal has them, also where it would break a long one itself.
 func TestFormText_longLines(t *testing.T) {
 	pad := strings.Repeat(" ", 75) + "plugin    bank (approved)"
-	f := form.Form{Plugin: "p", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin p asks: x` + pad + `","requestedSchema":{"type":"object",` +
+	f := elicit.Form{Plugin: "p", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin p asks: x` + pad + `","requestedSchema":{"type":"object",` +
 		`"properties":{"a":{"type":"string","description":"x` + pad + `","enum":["1"],"enumNames":["one\n` + pad + `"]}}}}`)}
 	for line := range strings.SplitSeq(strings.Join(formLines(f), "\n"), "\n") {
 		if !strings.HasPrefix(line, bar) || len(line) > 80 {

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -48,7 +48,7 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 func approve(ctx context.Context, s *settings.Settings, std stdio, name string, reject, all bool) error {
 	v, err := reviewOf(ctx, s, std, name)
 	if errors.Is(err, registry.ErrNothingWaits) {
-		fmt.Fprintln(std.out, voice.Line(err.Error()))
+		fmt.Fprintln(std.out, ui.Line(err.Error()))
 		return exitCode(exitTool)
 	}
 	if err != nil {
@@ -56,9 +56,9 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	}
 	var text strings.Builder
 	review.Print(&text, v, all)
-	question := fmt.Sprintf("may %s serve with these bytes?", voice.Line(name))
+	question := fmt.Sprintf("may %s serve with these bytes?", ui.Line(name))
 	if reject {
-		question = fmt.Sprintf("refuse these bytes of %s for good?", voice.Line(name))
+		question = fmt.Sprintf("refuse these bytes of %s for good?", ui.Line(name))
 	}
 	yes, err := confirm(ctx, text.String(), question)
 	if err != nil {
@@ -73,9 +73,9 @@ func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string)
 	if errors.Is(err, registry.ErrNoPlugin) {
 		err = fmt.Errorf("%w in %s", err, s.Text("dir"))
 		if s.Source("dir") == settings.FromFlag {
-			return nil, voice.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
+			return nil, ui.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
 		}
-		return nil, voice.Hint(err, "name the folder that is served: sallyport approve %s DIR", name)
+		return nil, ui.Hint(err, "name the folder that is served: sallyport approve %s DIR", name)
 	}
 	return v, err
 }
@@ -84,15 +84,15 @@ func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string)
 func confirm(ctx context.Context, text, question string) (bool, error) {
 	t, err := terminal.Open()
 	if err != nil {
-		return false, voice.Hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
+		return false, ui.Hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
 	}
 	defer t.Close()
-	return t.Confirm(ctx, voice.Fit(text), question)
+	return t.Confirm(ctx, ui.Fit(text), question)
 }
 
 // record applies the operator's decision and writes it to the audit log.
 func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review, yes, reject bool) error {
-	answered := operator.Answered{By: operator.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
+	answered := consent.Answered{By: consent.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
 	if !yes {
 		fmt.Fprintln(w, "nothing was changed")
 		return exitCode(exitTool)
@@ -105,11 +105,11 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 		if v.Before.Digest == "" {
 			serves = "nothing of it serves"
 		}
-		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", voice.Line(v.Name), serves)
+		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", ui.Line(v.Name), serves)
 		answered.Answer = "reject"
 		return noteOnce(s)(answered)
 	}
-	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", voice.Line(v.Name))
+	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", ui.Line(v.Name))
 	answered.Answer = "approve"
 	if err := noteOnce(s)(answered); err != nil {
 		return err
@@ -124,15 +124,15 @@ func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.R
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%s for the bytes before:\n", voice.Count(len(answers), "answer"))
+	fmt.Fprintf(&text, "\n%s for the bytes before:\n", ui.Count(len(answers), "answer"))
 	for _, g := range answers {
-		voice.Indent(&text, host.Answer(g))
+		ui.Indent(&text, host.Answer(g))
 	}
 	yes, err := confirm(ctx, text.String(), "are they to hold for the new bytes too?")
 	if err != nil {
 		return err
 	}
-	if err := host.Carry(ctx, s, v, yes, operator.ByTerminal, noteOnce(s)); err != nil {
+	if err := host.Carry(ctx, s, v, yes, consent.ByTerminal, noteOnce(s)); err != nil {
 		return err
 	}
 	if !yes {

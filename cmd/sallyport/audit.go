@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 func newAudit(std stdio) *cobra.Command {
@@ -52,15 +52,15 @@ cannot be told.`,
 func verifyAudit(std stdio, dir string) error {
 	r, err := audit.Verify(dir)
 	if err == nil && r.Chains == 0 && len(r.Problems) == 0 {
-		return voice.Hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
+		return ui.Hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
 	}
 	if err != nil {
 		return err
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintln(std.out, voice.Line(p.String()))
+		fmt.Fprintln(std.out, ui.Line(p.String()))
 	}
-	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", voice.Count(int(r.Lines), "line"), voice.Count(r.Chains, "chain"))
+	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", ui.Count(int(r.Lines), "line"), ui.Count(r.Chains, "chain"))
 	if len(r.Problems) == 0 {
 		fmt.Fprintln(std.out, "whole: no line was changed, taken out, moved or cut off")
 	}
@@ -80,12 +80,12 @@ func prove(std stdio, dir, mark string) error {
 	line, err := audit.Proves(dir, mark)
 	switch {
 	case errors.Is(err, audit.ErrNotProven):
-		fmt.Fprintln(std.out, voice.Line(err.Error()))
+		fmt.Fprintln(std.out, ui.Line(err.Error()))
 		return exitCode(exitTool)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n", voice.JSON(line))
+	fmt.Fprintf(std.out, "%s\n", ui.JSON(line))
 	return nil
 }
 
@@ -107,18 +107,18 @@ func newAuditShow(std stdio) *cobra.Command {
 func showCall(std stdio, dir, id string) error {
 	found := false
 	err := audit.Read(dir, func(l audit.Line) bool {
-		if call, _ := rawjson.String(rawjson.Get(l.Text, "call")); call != id {
+		if call, _ := jsonraw.String(jsonraw.Get(l.Text, "call")); call != id {
 			return true
 		}
 		found = true
 		var out bytes.Buffer
 		if json.Indent(&out, l.Text, "", "  ") == nil {
-			fmt.Fprintf(std.out, "%s\n", voice.JSON(out.Bytes()))
+			fmt.Fprintf(std.out, "%s\n", ui.JSON(out.Bytes()))
 		}
 		return true // a call that was continued has a line for each run
 	})
 	if err == nil && !found {
-		return voice.Hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
+		return ui.Hint(fmt.Errorf("no call %q is in the log", id), "sallyport audit tail lists the last calls; a call is written a second later at most")
 	}
 	return err
 }
@@ -152,13 +152,13 @@ const maxTail = 10_000
 func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	var last tail
 	if n < 1 {
-		return voice.Hint(fmt.Errorf("-n %d prints nothing", n), "write how many lines, such as -n 20")
+		return ui.Hint(fmt.Errorf("-n %d prints nothing", n), "write how many lines, such as -n 20")
 	}
 	last.room = min(n, maxTail)
 	err := audit.Read(dir, func(l audit.Line) bool {
-		name, is := rawjson.String(rawjson.Get(l.Text, "plugin"))
+		name, is := jsonraw.String(jsonraw.Get(l.Text, "plugin"))
 		if is && (plugin == "" || name == plugin) {
-			at, _ := rawjson.String(rawjson.Get(l.Text, "at"))
+			at, _ := jsonraw.String(jsonraw.Get(l.Text, "at"))
 			last.add(at, l.Text)
 		}
 		return true
@@ -168,7 +168,7 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 	}
 	for _, l := range last.sorted() {
 		if asJSON {
-			fmt.Fprintf(std.out, "%s\n", voice.JSON(l.text))
+			fmt.Fprintf(std.out, "%s\n", ui.JSON(l.text))
 		} else {
 			printLine(std.out, l.text)
 		}
@@ -179,7 +179,7 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 // nothingIn returns the message for an empty result.
 func nothingIn(dir, plugin string) string {
 	if plugin == "" {
-		return "there are no calls in " + voice.Line(dir)
+		return "there are no calls in " + ui.Line(dir)
 	}
-	return "there are no calls of the plugin " + voice.Line(plugin) + " in " + voice.Line(dir)
+	return "there are no calls of the plugin " + ui.Line(plugin) + " in " + ui.Line(dir)
 }

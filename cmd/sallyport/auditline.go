@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
 // maxShownEffects is the limit of effects and denials printed per call; sallyport audit show prints all.
@@ -33,12 +33,12 @@ type auditLine struct {
 func printLine(w io.Writer, raw json.RawMessage) {
 	var l auditLine
 	if json.Unmarshal(raw, &l) != nil {
-		fmt.Fprintf(w, "%s\n", voice.JSON(raw)) // perhaps of a later version
+		fmt.Fprintf(w, "%s\n", ui.JSON(raw)) // perhaps of a later version
 		return
 	}
 	at := l.At.Local().Format("2006-01-02 15:04:05")
 	if l.Event != "" {
-		fmt.Fprintln(w, voice.Fit(voice.Line(strings.TrimSpace(fmt.Sprintf("%s  %s  %s", at, cmp.Or(l.Plugin, "-"), eventText(l))))))
+		fmt.Fprintln(w, ui.Fit(ui.Line(strings.TrimSpace(fmt.Sprintf("%s  %s  %s", at, cmp.Or(l.Plugin, "-"), eventText(l))))))
 		return
 	}
 	name := l.Plugin
@@ -49,9 +49,9 @@ func printLine(w io.Writer, raw json.RawMessage) {
 	}
 	text := fmt.Sprintf("%s  %s  %s in %.0f ms", at, name, cmp.Or(l.Outcome, "started"), l.Millis)
 	if l.Principal != "" {
-		text += ", for " + voice.Caller(l.Principal)
+		text += ", for " + ui.Caller(l.Principal)
 	}
-	fmt.Fprintln(w, voice.Fit(voice.Line(text+"  "+l.Call)))
+	fmt.Fprintln(w, ui.Fit(ui.Line(text+"  "+l.Call)))
 	var about []string
 	for _, e := range l.Effects {
 		about = append(about, strings.TrimSpace(fmt.Sprintf("%s %s", e.Family, e.Target))+times(e.Count))
@@ -61,10 +61,10 @@ func printLine(w io.Writer, raw json.RawMessage) {
 	}
 	for i, line := range about {
 		if i == maxShownEffects {
-			voice.Indent(w, fmt.Sprintf("and %d more: sallyport audit show %s", len(about)-i, l.Call))
+			ui.Indent(w, fmt.Sprintf("and %d more: sallyport audit show %s", len(about)-i, l.Call))
 			break
 		}
-		voice.Indent(w, line)
+		ui.Indent(w, line)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // A plugin asks the user of a client that cannot be asked: a form opens the console, is filled in there like any form
@@ -82,10 +82,10 @@ func showsForm(t *testing.T, h *house, b *tab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := form.Form{Plugin: evil, Digest: evil, Principal: evil, Params: json.RawMessage(strings.ReplaceAll(
+	f := elicit.Form{Plugin: evil, Digest: evil, Principal: evil, Params: json.RawMessage(strings.ReplaceAll(
 		`{"message":EVIL,"url":EVIL,"requestedSchema":{"type":"object","properties":{EVIL:{"type":"string","title":EVIL,"description":EVIL,"default":EVIL},`+
 			`"pick":{"type":"string","enum":[EVIL],"enumNames":[EVIL],"default":EVIL},"some":{"type":"array","items":{"type":"string","enum":[EVIL]}}}}}`, "EVIL", string(text)))}
-	if _, ok := form.New(form.Options{Store: s}).Ask(t.Context(), f); !ok {
+	if _, ok := elicit.New(elicit.Options{Store: s}).Ask(t.Context(), f); !ok {
 		t.Fatal("not asked")
 	}
 	b.wait(`!!document.querySelector("#forms .words") && document.querySelector("#forms .words").innerText.includes("<img src=x")`)

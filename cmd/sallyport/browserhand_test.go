@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // key presses a key as a hand does.

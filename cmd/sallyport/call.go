@@ -14,12 +14,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -93,8 +93,8 @@ func failure(h *host.Host) error {
 
 // callOnce sends one tools/call through the same server that clients use.
 func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
-	if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
-		return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
+	if _, err := jsonraw.ParseObject([]byte(arguments)); err != nil {
+		return ui.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 	}
 	h, err := p.open(ctx, s, std)
 	if h != nil {
@@ -119,14 +119,14 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 		switch {
 		case r.Err == nil:
 		case r.Err.Code == jsonrpc.CodeMissingCapability && nobody != nil:
-			return voice.Hint(fmt.Errorf("the tool asks you something: %w", nobody), "call it at a terminal, where you can answer")
+			return ui.Hint(fmt.Errorf("the tool asks you something: %w", nobody), "call it at a terminal, where you can answer")
 		case r.Err.Foreign:
-			fmt.Fprintf(std.err, "sallyport: the tool answered error %d: %s\n", r.Err.Code, voice.Lines(r.Err.Message))
+			fmt.Fprintf(std.err, "sallyport: the tool answered error %d: %s\n", r.Err.Code, ui.Lines(r.Err.Message))
 			return exitCode(exitTool)
 		default:
 			return refused(r.Err, p.file, tool, h.Registry.Plugins())
 		}
-		answers, asked, err := askPerson(ctx, person, rawjson.Get(r.Body, "result"))
+		answers, asked, err := askPerson(ctx, person, jsonraw.Get(r.Body, "result"))
 		if err != nil {
 			return err
 		}
@@ -144,11 +144,11 @@ func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) err
 		for _, p := range plugins {
 			for _, warning := range p.Warnings {
 				if strings.HasPrefix(warning, fmt.Sprintf("tool %q is left out: ", tool)) {
-					return errors.New("the plugin's " + voice.Line(warning))
+					return errors.New("the plugin's " + ui.Line(warning))
 				}
 			}
 		}
-		return voice.Hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
+		return ui.Hint(errors.New(e.Message), "sallyport inspect %s lists the tools", file)
 	}
 	return fmt.Errorf("error %d: %s", e.Code, e.Message)
 }
@@ -161,19 +161,19 @@ func callParams(tool, arguments string, asks bool) json.RawMessage {
 		can = `{"elicitation":{"form":{}}}`
 	}
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
-		rawjson.AppendString(nil, tool), arguments, era.Versions()[0])
+		jsonraw.AppendString(nil, tool), arguments, era.Versions()[0])
 	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
 }
 
 // printResult prints the result as indented JSON. A result with isError is exit code 1.
 func printResult(std stdio, response []byte) error {
-	result := rawjson.Get(response, "result")
+	result := jsonraw.Get(response, "result")
 	var out bytes.Buffer
 	if err := json.Indent(&out, result, "", "  "); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n", voice.JSON(out.Bytes()))
-	if bytes.Equal(rawjson.Get(result, "isError"), []byte("true")) {
+	fmt.Fprintf(std.out, "%s\n", ui.JSON(out.Bytes()))
+	if bytes.Equal(jsonraw.Get(result, "isError"), []byte("true")) {
 		return exitCode(exitTool)
 	}
 	return nil
@@ -185,7 +185,7 @@ func grants(lines []string) (*grant.Set, error) {
 	for _, line := range lines {
 		g, err := grant.ParseLine(line)
 		if err != nil {
-			return nil, voice.Hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
+			return nil, ui.Hint(err, "a grant is one line, such as --grant 'net: GET https://api.example.com/**'")
 		}
 		all = append(all, g)
 	}

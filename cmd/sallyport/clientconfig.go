@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
@@ -81,7 +81,7 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 		return clients.Server{}, err
 	}
 	if _, err := os.Stat(s.Text("dir")); err != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "note: there is no folder %s yet: the client is served nothing until it is there\n", voice.Line(s.Text("dir")))
+		fmt.Fprintf(c.ErrOrStderr(), "note: there is no folder %s yet: the client is served nothing until it is there\n", ui.Line(s.Text("dir")))
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -107,10 +107,10 @@ func httpServer(s *settings.Settings) (clients.Server, error) {
 	scheme, addr, path := splitAddress(s.Text("http.addr"))
 	name, port, err := net.SplitHostPort(addr)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || name == "" {
-		return clients.Server{}, voice.Hint(fmt.Errorf("a client cannot reach %q", s.Text("http.addr")), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
+		return clients.Server{}, ui.Hint(fmt.Errorf("a client cannot reach %q", s.Text("http.addr")), "write host and port, such as --http 127.0.0.1:8470, or the whole address")
 	}
 	if local := (&streamable.Options{Addr: addr}); !local.Local() {
-		return clients.Server{}, voice.Hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
+		return clients.Server{}, ui.Hint(fmt.Errorf("%s is not on loopback, where this machine's own token holds", addr),
 			"make a token with sallyport token NAME, and write the entry by hand")
 	}
 	token, err := localToken(s)
@@ -163,7 +163,7 @@ func (e *clientEntry) put(std stdio, server clients.Server) error {
 		fmt.Fprintf(std.out, "%s has the entry already\n", file)
 		return nil
 	case errors.As(err, &taken):
-		return voice.Hint(fmt.Errorf("%s: %w", file, err), "--name %s_2 adds a second entry, --replace changes this one", e.name)
+		return ui.Hint(fmt.Errorf("%s: %w", file, err), "--name %s_2 adds a second entry, --replace changes this one", e.name)
 	case err != nil:
 		return err
 	}
@@ -180,7 +180,7 @@ func (e *clientEntry) takeOut(std stdio) error {
 	}
 	backup, err := e.client.Delete(file, e.name)
 	if errors.Is(err, clients.ErrNoEntry) {
-		return voice.Hint(fmt.Errorf("%s has no entry %q", file, e.name), "--name names another one, --file another file")
+		return ui.Hint(fmt.Errorf("%s has no entry %q", file, e.name), "--name names another one, --file another file")
 	}
 	if err != nil {
 		return err

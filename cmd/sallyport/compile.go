@@ -18,9 +18,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -68,7 +68,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	if len(files) == 0 {
 		return printEmpty(std.out, s.Text("dir"))
 	}
-	if err := private.Folder(s.Text("state")); err != nil {
+	if err := ownerdir.Folder(s.Text("state")); err != nil {
 		return err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
@@ -151,7 +151,7 @@ func (p *progress) tell(file string, err error, took time.Duration) {
 	outcome := took.Round(time.Millisecond).String()
 	if err != nil {
 		p.failed++
-		outcome = "failed: " + voice.Line(err.Error())
+		outcome = "failed: " + ui.Line(err.Error())
 	}
-	fmt.Fprintf(p.out, "%d/%d %s %s\n", p.done, p.of, voice.Line(filepath.Base(file)), outcome)
+	fmt.Fprintf(p.out, "%d/%d %s %s\n", p.done, p.of, ui.Line(filepath.Base(file)), outcome)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
 func newConfig(std stdio) *cobra.Command {
@@ -44,7 +44,7 @@ func loadHost(c *cobra.Command, dir string) (*settings.Settings, error) {
 	}
 	s, broken, err := settings.LoadHost(settings.Options{File: file, Dir: dir, Flags: c.Flags()})
 	if broken != nil {
-		fmt.Fprintln(c.ErrOrStderr(), voice.Fit(voice.Line("warning: the configuration cannot be read, and nothing that it says of plugins is known here: "+broken.Error())))
+		fmt.Fprintln(c.ErrOrStderr(), ui.Fit(ui.Line("warning: the configuration cannot be read, and nothing that it says of plugins is known here: "+broken.Error())))
 	}
 	return s, err
 }
@@ -64,10 +64,10 @@ func printSettings(std stdio, s *settings.Settings) error {
 		fmt.Fprintf(w, "%s\tsets nothing\tvariable\n", name)
 	}
 	if s.Ceiling != nil {
-		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", voice.Count(len(s.Ceiling.Grants()), "line"), s.File)
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", ui.Count(len(s.Ceiling.Grants()), "line"), s.File)
 	}
 	for _, p := range s.Plugins {
-		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, voice.Count(len(p.Grants.Grants()), "grant"), s.File, p.Line)
+		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, ui.Count(len(p.Grants.Grants()), "grant"), s.File, p.Line)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -79,11 +79,11 @@ func printSettings(std stdio, s *settings.Settings) error {
 func printWritten(out io.Writer, s *settings.Settings) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, g := range s.Ceiling.Grants() {
-		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", voice.Line(g.String()), s.File, g.Line)
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", ui.Line(g.String()), s.File, g.Line)
 	}
 	for _, p := range s.Plugins {
 		for _, v := range p.Written {
-			fmt.Fprintf(w, "plugins.%s.%s\t%s\tfile %s:%d\n", p.Name, voice.Line(v.Name), voice.Line(v.Text), s.File, v.Line)
+			fmt.Fprintf(w, "plugins.%s.%s\t%s\tfile %s:%d\n", p.Name, ui.Line(v.Name), ui.Line(v.Text), s.File, v.Line)
 		}
 	}
 	return w.Flush()

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
 func newConsole(std stdio) *cobra.Command {
@@ -51,7 +51,7 @@ func openConsole(ctx context.Context, s *settings.Settings, std stdio, browse bo
 	seen := showAddress(at) == nil
 	opened := browse && browser() != nil && openInBrowser(ctx, s, at) == nil
 	if !seen && !opened {
-		return voice.Hint(errors.New("there is neither a terminal to show the address at nor a desktop to open it on"), "start the command at a terminal")
+		return ui.Hint(errors.New("there is neither a terminal to show the address at nor a desktop to open it on"), "start the command at a terminal")
 	}
 	if opened {
 		fmt.Fprintln(std.out, "the console is open in the browser")

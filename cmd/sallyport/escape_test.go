@@ -14,8 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -264,9 +264,9 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 
 // speaker is a plugin whose one tool says a text; about is what it says of the tool.
 func speaker(about, says string) []byte {
-	manifest := `{"name":"speaker","tools":[{"name":"say","description":` + string(rawjson.AppendString(nil, about)) +
+	manifest := `{"name":"speaker","tools":[{"name":"say","description":` + string(jsonraw.AppendString(nil, about)) +
 		`,"inputSchema":{"type":"object"}}]}`
-	m := describing(`{"result":{"content":[{"type":"text","text":` + string(rawjson.AppendString(nil, says)) + `}]}}`)
+	m := describing(`{"result":{"content":[{"type":"text","text":` + string(jsonraw.AppendString(nil, says)) + `}]}}`)
 	m.Custom("sallyport.manifest", []byte(manifest))
 	return m.Bytes()
 }

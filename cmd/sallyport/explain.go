@@ -11,12 +11,12 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 func newExplain(std stdio) *cobra.Command {
@@ -56,8 +56,8 @@ type explained struct {
 // explain prints the decision on one effect.
 func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
 	if arguments != "" {
-		if _, err := rawjson.ParseObject([]byte(arguments)); err != nil {
-			return voice.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
+		if _, err := jsonraw.ParseObject([]byte(arguments)); err != nil {
+			return ui.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 		}
 	}
 	i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == plugin })
@@ -70,7 +70,7 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	under := func(grants *grant.Set) (hostfuncs.Explanation, error) {
 		policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: grants, Workspace: p.Workspace})
 		return policy.Explain(hostfuncs.Call{
-			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: argument.Values(json.RawMessage(arguments)),
+			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: binding.Values(json.RawMessage(arguments)),
 		}, act)
 	}
 	found, err := under(p.Grants)
@@ -110,11 +110,11 @@ func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plug
 // printExplanation prints the decision; exit code 1 if the effect is not allowed.
 func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 	if a := x.answer; a != nil {
-		how := voice.Until(a.Expires)
+		how := ui.Until(a.Expires)
 		if a.Once {
 			how = "once, " + how
 		}
-		fmt.Fprintf(w, "allowed: %s\n  by the answer %s: %s\n  %s, for %s, as %s\n", voice.Line(x.Effect), a.ID, voice.Line(a.Line), how, voice.Caller(a.Principal), a.Digest)
+		fmt.Fprintf(w, "allowed: %s\n  by the answer %s: %s\n  %s, for %s, as %s\n", ui.Line(x.Effect), a.ID, ui.Line(a.Line), how, ui.Caller(a.Principal), a.Digest)
 		return nil
 	}
 	if !x.listed {
@@ -122,29 +122,29 @@ func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 	}
 	where := ""
 	if x.At > 0 {
-		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, voice.Line(x.Line))
+		where = fmt.Sprintf("  %s:%d: %s\n", s.File, x.At, ui.Line(x.Line))
 		if x.Filled != "" {
-			where += fmt.Sprintf("  in this call: %s\n", voice.Line(x.Filled))
+			where += fmt.Sprintf("  in this call: %s\n", ui.Line(x.Filled))
 		}
 	}
 	if x.Leads != "" {
-		where = fmt.Sprintf("  which is: %s\n", voice.Line(x.Leads)) + where
+		where = fmt.Sprintf("  which is: %s\n", ui.Line(x.Leads)) + where
 	}
 	if x.Allowed {
 		only := ""
 		if x.Reason != "" {
 			only = ": " + x.Reason
 		}
-		fmt.Fprintf(w, "allowed: %s%s\n%s", voice.Line(x.Effect), only, where)
+		fmt.Fprintf(w, "allowed: %s%s\n%s", ui.Line(x.Effect), only, where)
 		return nil
 	}
 	verdict := "refused"
 	if x.Asks {
 		verdict = "asks"
 	}
-	fmt.Fprintf(w, "%s: %s: %s\n%s", verdict, voice.Line(x.Effect), voice.Line(x.Reason), where)
+	fmt.Fprintf(w, "%s: %s: %s\n%s", verdict, ui.Line(x.Effect), ui.Line(x.Reason), where)
 	if x.Hint != "" {
-		fmt.Fprintf(w, "to allow it: %s\n", voice.Line(host.GrantCommand(s, x.plugin, x.Hint, true)))
+		fmt.Fprintf(w, "to allow it: %s\n", ui.Line(host.GrantCommand(s, x.plugin, x.Hint, true)))
 	}
 	if x.open {
 		fmt.Fprintf(w, "lines with {args…} or for: count only with --tool and --args\n")

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
@@ -38,7 +38,7 @@ Exit code 1: you said no, and nothing was changed.`,
 func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line string) error {
 	a, err := s.Add(plugin, line)
 	if err != nil {
-		return voice.Hint(err, "sallyport config prints every line; a grant is one, such as 'fs: read ~/notes/**'")
+		return ui.Hint(err, "sallyport config prints every line; a grant is one, such as 'fs: read ~/notes/**'")
 	}
 	if err := agreed(ctx, std, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
 		return err
@@ -46,8 +46,8 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	if err := a.Write(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, voice.Line(a.Plugin), voice.Line(a.Line))
-	return noteOnce(s)(operator.Answered{By: operator.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: a.Line})
+	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, ui.Line(a.Plugin), ui.Line(a.Line))
+	return noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: a.Line})
 }
 
 // strangerNote returns a note if neither the configuration nor the folder has a plugin of that name, which may be a
@@ -67,14 +67,14 @@ func strangerNote(s *settings.Settings, plugin string) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("note    there is no plugin %s in %s, nor in the configuration\n", plugin, voice.Line(s.Text("dir")))
+	return fmt.Sprintf("note    there is no plugin %s in %s, nor in the configuration\n", plugin, ui.Line(s.Text("dir")))
 }
 
 // additionText is the prompt for a change of the configuration.
 func additionText(a *settings.Addition) string {
-	text := fmt.Sprintf("file    %s\nplugin  %s\nchanges\n", voice.Line(a.File), voice.Line(a.Plugin))
+	text := fmt.Sprintf("file    %s\nplugin  %s\nchanges\n", ui.Line(a.File), ui.Line(a.Plugin))
 	for _, line := range a.Difference {
-		text += "  " + voice.Line(line) + "\n"
+		text += "  " + ui.Line(line) + "\n"
 	}
 	if a.Note != "" {
 		text += "note    " + a.Note + "\n"

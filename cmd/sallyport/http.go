@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
@@ -51,7 +51,7 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	}
 	listener, err := streamable.Listen(o)
 	if errors.Is(err, streamable.ErrNoTokens) {
-		return nil, voice.Hint(err, "%s makes the first token: start again then", tokenCommand(s))
+		return nil, ui.Hint(err, "%s makes the first token: start again then", tokenCommand(s))
 	}
 	if err != nil {
 		return nil, err
@@ -130,14 +130,14 @@ func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
 	case missing && s.Text("http.tokens") == "":
 		return nil, nil
 	case missing:
-		return nil, voice.Hint(fmt.Errorf("http.tokens: there is no file %s", s.TokensFile()), "%s makes it with its first token: start again then", tokenCommand(s))
+		return nil, ui.Hint(fmt.Errorf("http.tokens: there is no file %s", s.TokensFile()), "%s makes it with its first token: start again then", tokenCommand(s))
 	}
 	return tokens, err
 }
 
 // localToken returns the token of programs on this machine, and creates it on first use.
 func localToken(s *settings.Settings) (string, error) {
-	if err := private.Folder(s.Text("state")); err != nil {
+	if err := ownerdir.Folder(s.Text("state")); err != nil {
 		return "", err
 	}
 	token, _, err := auth.Local(s.LocalTokenFile())

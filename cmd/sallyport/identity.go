@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -20,12 +20,12 @@ func identity(s *settings.Settings, name, digest string) (text string, others bo
 	pin, _ := l.Pin(name)
 	switch pin.Digest {
 	case "":
-		return fmt.Sprintf("nothing is pinned under the name %s yet", voice.Line(name)), false
+		return fmt.Sprintf("nothing is pinned under the name %s yet", ui.Line(name)), false
 	case digest:
-		return fmt.Sprintf("pinned: serve has these bytes for %s", voice.Line(name)), false
+		return fmt.Sprintf("pinned: serve has these bytes for %s", ui.Line(name)), false
 	}
 	return fmt.Sprintf("not the bytes that serve has for %s (%.19s, from %s): it holds these, and sallyport approve %s DIR shows the difference",
-		voice.Line(name), pin.Digest, voice.Line(filepath.Join(pin.Folder, pin.File)), voice.Line(name)), true
+		ui.Line(name), pin.Digest, ui.Line(filepath.Join(pin.Folder, pin.File)), ui.Line(name)), true
 }
 
 // warnOfOthers warns on standard error about plugins that serve would not load with these bytes.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 // A host that is killed leaves no word that is not true: what it had called serves on when the file changes, and what
@@ -59,7 +59,7 @@ func TestIdentity_killed(t *testing.T) {
 			if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 || all[0].Name != "effects" {
 				t.Fatalf("%s: %v", out, err)
 			}
-			s, old := all[0], stamp.Digest(before)
+			s, old := all[0], fileid.Digest(before)
 			held := s.State == "loaded" && s.Digest == old && s.Waits != "" && strings.Contains(s.Error, "and the approved ones (")
 			anew := s.State == "loaded" && s.Digest != old && s.Waits == "" && s.Error == ""
 			if !held && (!anew || test.calls || test.closes) {

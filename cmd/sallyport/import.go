@@ -13,9 +13,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/hypermcp"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -60,7 +60,7 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 // importHyperMCP writes the converted configuration to out, and the remarks to standard error.
 func importHyperMCP(std stdio, file, out string, offer func(string) (hypermcp.Offer, error)) error {
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
-		return voice.Hint(fmt.Errorf("%s: TOML is not read", file), "write it as JSON or YAML, with the same keys")
+		return ui.Hint(fmt.Errorf("%s: TOML is not read", file), "write it as JSON or YAML, with the same keys")
 	}
 	root, err := settings.Tree(file)
 	if err != nil {
@@ -77,14 +77,14 @@ func importHyperMCP(std stdio, file, out string, offer func(string) (hypermcp.Of
 	} else if err != nil {
 		return err
 	}
-	if err := writeImported(std.out, out, "# from "+voice.Line(filepath.Base(file))+", by sallyport import hyper-mcp\n"+text); err != nil {
+	if err := writeImported(std.out, out, "# from "+ui.Line(filepath.Base(file))+", by sallyport import hyper-mcp\n"+text); err != nil {
 		return err
 	}
 	for _, r := range remarks {
-		fmt.Fprintf(std.err, "%s:%d: %s\n", voice.Line(file), r.Line, voice.Line(r.Text))
+		fmt.Fprintf(std.err, "%s:%d: %s\n", ui.Line(file), r.Line, ui.Line(r.Text))
 	}
 	if out != "-" {
-		fmt.Fprintf(std.err, "wrote %s; use it with --config %s\n", voice.Line(out), voice.Line(out))
+		fmt.Fprintf(std.err, "wrote %s; use it with --config %s\n", ui.Line(out), ui.Line(out))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func writeImported(w io.Writer, out, text string) (err error) {
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return voice.Hint(fmt.Errorf("%s is there already", out), "name another with --out, or write to standard output with --out -")
+		return ui.Hint(fmt.Errorf("%s is there already", out), "name another with --out, or write to standard output with --out -")
 	}
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func offerOf(m *manifest.Manifest) hypermcp.Offer {
 	}
 	pairs := func(k manifest.Kind) (all [][2]string) {
 		for _, e := range m.Entries(k) {
-			name, _ := rawjson.String(e.Members.Get("name"))
+			name, _ := jsonraw.String(e.Members.Get("name"))
 			all = append(all, [2]string{name, e.ID})
 		}
 		return all

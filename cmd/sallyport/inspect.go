@@ -16,8 +16,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/inspect"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -41,7 +41,7 @@ func newInspect(std stdio) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return voice.WriteJSON(std.out, d)
+				return ui.WriteJSON(std.out, d)
 			}
 			known, _ := identity(s, d.Name, d.Digest)
 			return printDescription(std.out, d, known)
@@ -74,16 +74,16 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 // printDescription prints a description, and the state of its digest.
 func printDescription(w io.Writer, d *inspect.Description, known string) error {
 	m := d.Manifest
-	fmt.Fprintln(w, strings.TrimSpace(voice.Line(cmp.Or(m.Name, d.Name))+" "+voice.Line(m.Version)))
+	fmt.Fprintln(w, strings.TrimSpace(ui.Line(cmp.Or(m.Name, d.Name))+" "+ui.Line(m.Version)))
 	if m.Name != "" && d.Name != m.Name {
-		fmt.Fprintf(w, "called %s by its file's name\n", voice.Line(d.Name))
+		fmt.Fprintf(w, "called %s by its file's name\n", ui.Line(d.Name))
 	}
 	if m.Description != "" {
-		fmt.Fprintln(w, voice.Lines(m.Description))
+		fmt.Fprintln(w, ui.Lines(m.Description))
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", fileForm(d), d.Digest)
 	if known != "" {
-		voice.Indent(w, known)
+		ui.Indent(w, known)
 	}
 	section(w, d, "tools", m.Tools, "name", "description")
 	section(w, d, "resources", m.Resources, "uri", "description")
@@ -94,7 +94,7 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 		fmt.Fprintln(w, "\nimports")
 	}
 	for _, name := range distinct(d.Imports) {
-		fmt.Fprintf(w, "  %s\n", voice.Line(name))
+		fmt.Fprintf(w, "  %s\n", ui.Line(name))
 	}
 	problems(w, m)
 	return nil
@@ -119,7 +119,7 @@ func problems(w io.Writer, m *manifest.Manifest) {
 	}
 	fmt.Fprintln(w, "\nwarnings")
 	for _, p := range all {
-		voice.Indent(w, p)
+		ui.Indent(w, p)
 	}
 }
 
@@ -130,12 +130,12 @@ func section(w io.Writer, d *inspect.Description, title string, entries []json.R
 	}
 	fmt.Fprintf(w, "\n%s\n", title)
 	for _, e := range entries {
-		n, _ := rawjson.String(rawjson.Get(e, name))
-		text, _ := rawjson.String(rawjson.Get(e, about))
+		n, _ := jsonraw.String(jsonraw.Get(e, name))
+		text, _ := jsonraw.String(jsonraw.Get(e, about))
 		first, _, _ := strings.Cut(text, "\n")
-		fmt.Fprintf(w, "  %s%s\n", voice.Line(n), published(d, title, n))
+		fmt.Fprintf(w, "  %s%s\n", ui.Line(n), published(d, title, n))
 		if first != "" {
-			voice.Indent(w, first)
+			ui.Indent(w, first)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func published(d *inspect.Description, title, name string) string {
 	if !ok || public == d.Name+"-"+name || public == name {
 		return ""
 	}
-	return ", published as " + voice.Line(public)
+	return ", published as " + ui.Line(public)
 }
 
 // distinct sorts names and removes duplicates: Go's toolchain imports some functions twice.
@@ -162,25 +162,25 @@ func wants(w io.Writer, entries []json.RawMessage) {
 	}
 	fmt.Fprintln(w, "\nwants (nothing of this is granted by itself)")
 	for _, e := range entries {
-		o, err := rawjson.ParseObject(e)
+		o, err := jsonraw.ParseObject(e)
 		if err != nil {
 			continue
 		}
-		why, _ := rawjson.String(o.Get("why"))
+		why, _ := jsonraw.String(o.Get("why"))
 		o.Delete("why")
 		for _, m := range o {
-			value, plain := rawjson.String(m.Value)
+			value, plain := jsonraw.String(m.Value)
 			if !plain {
 				value = string(m.Value)
 			}
 			if value == "" { // such as elicitation, which has no value
-				fmt.Fprintf(w, "  - %s\n", voice.Line(m.Key))
+				fmt.Fprintf(w, "  - %s\n", ui.Line(m.Key))
 				continue
 			}
-			fmt.Fprintf(w, "  - %s: %s\n", voice.Line(m.Key), voice.Line(value))
+			fmt.Fprintf(w, "  - %s: %s\n", ui.Line(m.Key), ui.Line(value))
 		}
 		if why != "" {
-			voice.Indent(w, "# "+why)
+			ui.Indent(w, "# "+why)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/infer"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
@@ -42,16 +42,16 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 	if err != nil {
 		return err
 	}
-	needs := learn.Merge(l.needs, l.places, l.plugin.Grants)
+	needs := infer.Merge(l.needs, l.places, l.plugin.Grants)
 	if len(needs) == 0 && len(l.never) == 0 {
 		err := fmt.Errorf("no call of plugin %q needed anything that the audit log knows of", plugin)
 		if !l.plugin.Learn {
-			return voice.Hint(err, "write learn: true under the plugin, use it, and run this again")
+			return ui.Hint(err, "write learn: true under the plugin, use it, and run this again")
 		}
 		return err
 	}
 	if len(needs) > 0 {
-		fmt.Fprintf(w, "plugins:\n  %s:\n    grants:\n", voice.Line(plugin))
+		fmt.Fprintf(w, "plugins:\n  %s:\n    grants:\n", ui.Line(plugin))
 	}
 	for _, n := range needs {
 		printNeed(w, n)
@@ -67,30 +67,30 @@ func printLearnt(w io.Writer, s *settings.Settings, plugin string) error {
 func printNever(w io.Writer, l *learnt) {
 	for _, reason := range slices.Sorted(maps.Keys(l.never)) {
 		n := l.never[reason]
-		fmt.Fprintf(w, "# no line is suggested for %s", voice.Line(n.effect))
+		fmt.Fprintf(w, "# no line is suggested for %s", ui.Line(n.effect))
 		if n.more > 0 {
 			fmt.Fprintf(w, ", and %d more", n.more)
 		}
-		fmt.Fprintf(w, ": %s\n", voice.Line(reason))
+		fmt.Fprintf(w, ": %s\n", ui.Line(reason))
 	}
 	if l.others > 0 {
-		fmt.Fprintf(w, "# nor for %s for other reasons: sallyport audit show tells each\n", voice.Count(l.others, "refusal"))
+		fmt.Fprintf(w, "# nor for %s for other reasons: sallyport audit show tells each\n", ui.Count(l.others, "refusal"))
 	}
 }
 
 // printNeed prints a line in YAML. A line that no call needed to succeed is commented out.
-func printNeed(w io.Writer, n learn.Need) {
+func printNeed(w io.Writer, n infer.Need) {
 	mark := ""
 	if n.Spare {
 		mark = "# "
 	}
-	fmt.Fprintf(w, "      # %s\n", voice.Line(reasonFor(n)))
+	fmt.Fprintf(w, "      # %s\n", ui.Line(reasonFor(n)))
 	for i, line := range writtenAs(n.Line) {
 		lead := "- "
 		if i > 0 {
 			lead = "  "
 		}
-		fmt.Fprintf(w, "      %s%s%s\n", mark, lead, voice.Line(line))
+		fmt.Fprintf(w, "      %s%s%s\n", mark, lead, ui.Line(line))
 	}
 }
 
@@ -107,14 +107,14 @@ func writtenAs(line string) []string {
 }
 
 // reasonFor describes the calls that needed a line.
-func reasonFor(n learn.Need) string {
+func reasonFor(n infer.Need) string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		what string
 	}{{n.Used, "used"}, {n.Tried, "tried by a dry run"}, {n.Refused, "refused"}} {
 		if p.n > 0 {
-			parts = append(parts, p.what+" "+voice.Count(p.n, "time"))
+			parts = append(parts, p.what+" "+ui.Count(p.n, "time"))
 		}
 	}
 	text := strings.Join(parts, ", ")

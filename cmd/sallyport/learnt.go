@@ -9,19 +9,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/learn"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/infer"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // learnt collects the audit lines of one plugin's calls.
 type learnt struct {
 	plugin settings.Plugin
 	gates  *hostfuncs.Host
-	places learn.Places
-	needs  []learn.Need
+	places infer.Places
+	needs  []infer.Need
 	never  map[string]*never // by reason
 	others int               // denials whose reasons are over maxReasons
 	lets   map[string]bool   // results of allows, by line and effect
@@ -56,9 +56,9 @@ func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 	}
 	l.gates = host.Gates(s)
 	defer l.gates.Close()
-	l.places = learn.Places{Home: l.gates.Places().Home, Workspace: l.plugin.Workspace}
+	l.places = infer.Places{Home: l.gates.Places().Home, Workspace: l.plugin.Workspace}
 	err := audit.Read(s.AuditFolder(), func(line audit.Line) bool {
-		name, ok := rawjson.String(rawjson.Get(line.Text, "plugin"))
+		name, ok := jsonraw.String(jsonraw.Get(line.Text, "plugin"))
 		var n noted
 		if ok && name == plugin && json.Unmarshal(line.Text, &n) == nil {
 			l.add(n)
@@ -71,9 +71,9 @@ func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 // add adds the needs of a call. A denial counts as a need only if the call was not recorded in full, and if the
 // suggested line would allow it now.
 func (l *learnt) add(n noted) {
-	var needs []learn.Need
+	var needs []infer.Need
 	for _, e := range n.Learnt {
-		needs = append(needs, learn.Need{Line: e.Line, Call: n.Call, Tool: n.Tool, Used: e.Used, Refused: e.Refused, Tried: e.Tried})
+		needs = append(needs, infer.Need{Line: e.Line, Call: n.Call, Tool: n.Tool, Used: e.Used, Refused: e.Refused, Tried: e.Tried})
 	}
 	for _, d := range n.Denials {
 		line := lineIn(d.Hint)
@@ -82,11 +82,11 @@ func (l *learnt) add(n noted) {
 				l.noteNever(d)
 			}
 		} else if len(n.Learnt) == 0 {
-			line = learn.Lines(line, l.places, nil)[0]
-			needs = append(needs, learn.Need{Line: line, Call: n.Call, Tool: n.Tool, Refused: d.Count, Guessed: true})
+			line = infer.Lines(line, l.places, nil)[0]
+			needs = append(needs, infer.Need{Line: line, Call: n.Call, Tool: n.Tool, Refused: d.Count, Guessed: true})
 		}
 	}
-	needs = learn.Needed(needs, l.places)
+	needs = infer.Needed(needs, l.places)
 	for i := range needs {
 		needs[i].Spare = n.Outcome == receipt.OK && needs[i].Used+needs[i].Tried == 0 && strings.HasPrefix(needs[i].Line, "fs: read ")
 	}

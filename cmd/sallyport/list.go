@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -44,7 +44,7 @@ serves them first; until then the list says that its grants wait for them.`,
 				return err
 			}
 			if asJSON {
-				return voice.WriteJSON(std.out, plugins)
+				return ui.WriteJSON(std.out, plugins)
 			}
 			return printStatus(std.out, s.Text("dir"), plugins)
 		},
@@ -80,8 +80,8 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 	var table bytes.Buffer
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, p := range plugins {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", voice.Line(p.Name), p.State, cmp.Or(voice.Line(p.Version), "-"),
-			voice.Count(p.Tools, "tool"), voice.Count(p.Resources, "resource"), voice.Count(p.Prompts, "prompt"))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", ui.Line(p.Name), p.State, cmp.Or(ui.Line(p.Version), "-"),
+			ui.Count(p.Tools, "tool"), ui.Count(p.Resources, "resource"), ui.Count(p.Prompts, "prompt"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -93,19 +93,19 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 		}
 		fmt.Fprint(w, line)
 		if p.Error != "" {
-			voice.Indent(w, p.Error)
+			ui.Indent(w, p.Error)
 		}
 		if text := waitingGrants(p); text != "" {
-			voice.Indent(w, text)
+			ui.Indent(w, text)
 		}
 		if p.Updates != "" {
-			voice.Indent(w, beforehand(p.Updates))
+			ui.Indent(w, beforehand(p.Updates))
 		}
 		if p.Keeps != "" {
-			voice.Indent(w, keeps(p.Keeps))
+			ui.Indent(w, keeps(p.Keeps))
 		}
 		for _, warning := range p.Warnings {
-			voice.Indent(w, "warning: "+warning)
+			ui.Indent(w, "warning: "+warning)
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func waitingGrants(p registry.Status) string {
 	if len(p.Grants) == 0 || p.Pinned || p.State == registry.StateDisabled {
 		return ""
 	}
-	grants := "its " + voice.Count(len(p.Grants), "grant") + " wait"
+	grants := "its " + ui.Count(len(p.Grants), "grant") + " wait"
 	if len(p.Grants) == 1 {
 		grants += "s"
 	}
@@ -150,7 +150,7 @@ func printEmpty(w io.Writer, dir string) error {
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		return voice.Hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
+		return ui.Hint(fmt.Errorf("%s is a file, not a folder", dir), "name the folder it lies in; sallyport inspect looks at one file")
 	}
 	if err == nil {
 		_, err = os.ReadDir(dir)

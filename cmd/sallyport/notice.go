@@ -4,29 +4,29 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // notice formats a notification that precedes the result as one line.
 func notice(msg []byte) string {
-	params := rawjson.Get(msg, "params")
+	params := jsonraw.Get(msg, "params")
 	text := func(key string) string {
-		value := rawjson.Get(params, key)
-		if s, ok := rawjson.String(value); ok {
+		value := jsonraw.Get(params, key)
+		if s, ok := jsonraw.String(value); ok {
 			return s
 		}
 		return string(value)
 	}
-	switch method, _ := rawjson.String(rawjson.Get(msg, "method")); method {
+	switch method, _ := jsonraw.String(jsonraw.Get(msg, "method")); method {
 	case "notifications/progress":
 		line := "progress " + text("progress")
 		if total := text("total"); total != "" {
 			line += " of " + total
 		}
-		return voice.Line(strings.TrimSpace(line + " " + text("message")))
+		return ui.Line(strings.TrimSpace(line + " " + text("message")))
 	case "notifications/message":
-		return voice.Line(fmt.Sprintf("%s: %s", text("level"), text("data")))
+		return ui.Line(fmt.Sprintf("%s: %s", text("level"), text("data")))
 	}
-	return string(voice.JSON(msg))
+	return string(ui.JSON(msg))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -46,10 +46,10 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		return err
 	}
 	for _, p := range d.Manifest.Problems {
-		fmt.Fprintf(std.err, "warning: %s\n", voice.Line(p))
+		fmt.Fprintf(std.err, "warning: %s\n", ui.Line(p))
 	}
 	if d.Packed {
-		fmt.Fprintf(std.out, "%s is packed already\n", voice.Line(file))
+		fmt.Fprintf(std.out, "%s is packed already\n", ui.Line(file))
 		return nil
 	}
 	if file, err = filepath.EvalSymlinks(file); err != nil { // replace the link's target and not the link
@@ -69,10 +69,10 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err := replaceFile(file, packed); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", voice.Line(file),
-		voice.Count(len(d.Manifest.Tools), "tool"), voice.Count(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), voice.Count(len(d.Manifest.Prompts), "prompt"))
+	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", ui.Line(file),
+		ui.Count(len(d.Manifest.Tools), "tool"), ui.Count(len(d.Manifest.Resources)+len(d.Manifest.Templates), "resource"), ui.Count(len(d.Manifest.Prompts), "prompt"))
 	if text, others := identity(s, d.Name, fmt.Sprintf("sha256:%x", sha256.Sum256(packed))); others {
-		fmt.Fprintln(std.out, voice.Fit("its bytes are new, and "+text))
+		fmt.Fprintln(std.out, ui.Fit("its bytes are new, and "+text))
 	}
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // questionsOf opens the store of questions and answers of this state folder, shared by its processes. The caller closes
@@ -35,12 +35,12 @@ func newPending(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			forms, err := form.List(ctx, d.Store)
+			forms, err := elicit.List(ctx, d.Store)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return voice.WriteJSON(std.out, append(questionsJSON(all), formsJSON(forms)...))
+				return ui.WriteJSON(std.out, append(questionsJSON(all), formsJSON(forms)...))
 			}
 			return printQuestions(std.out, d, all, forms)
 		}),
@@ -51,7 +51,7 @@ func newPending(std stdio) *cobra.Command {
 
 // desk holds the state of the commands that show and answer questions.
 type desk struct {
-	*operator.Answers
+	*consent.Answers
 	folder string // the state folder
 	flags  string // settings.Flags
 }
@@ -71,38 +71,38 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 		kept := questionsOf(s)
 		defer kept.Close()
 		return do(c.Context(), &desk{
-			Answers: &operator.Answers{Store: kept, By: operator.ByTerminal, Note: noteOnce(s)},
+			Answers: &consent.Answers{Store: kept, By: consent.ByTerminal, Note: noteOnce(s)},
 			folder:  s.Text("state"), flags: s.Flags(),
 		}, args)
 	}
 }
 
 // noteOnce returns a function that writes one answer as a separate audit chain.
-func noteOnce(s *settings.Settings) func(operator.Answered) error {
-	return func(a operator.Answered) error {
+func noteOnce(s *settings.Settings) func(consent.Answered) error {
+	return func(a consent.Answered) error {
 		log := audit.New(s.AuditFolder(), audit.Options{})
 		_, err := log.Append(a.Members())
 		return errors.Join(err, log.Close())
 	}
 }
 
-func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.Form) error {
+func printQuestions(w io.Writer, d *desk, all []store.Question, forms []elicit.Form) error {
 	for _, q := range all {
-		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s wants to %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
+		fmt.Fprintln(w, ui.Fit(fmt.Sprintf("%s  %s wants to %s", q.ID, ui.Line(q.Plugin), ui.Line(q.Effect))))
 		if q.Why != "" {
-			voice.Indent(w, "it says: "+q.Why)
+			ui.Indent(w, "it says: "+q.Why)
 		}
 		if q.Want != "" && q.Want != q.Line {
-			voice.Indent(w, "it announced "+q.Want+", which --want --always allows")
+			ui.Indent(w, "it announced "+q.Want+", which --want --always allows")
 		}
-		voice.Indent(w, fmt.Sprintf("for %s, %s", voice.Caller(q.Principal), ago(q.Asked)))
+		ui.Indent(w, fmt.Sprintf("for %s, %s", ui.Caller(q.Principal), ago(q.Asked)))
 	}
 	for _, f := range forms {
-		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, voice.Line(f.Plugin), strings.Join(formLines(f), "\n"))
-		voice.Indent(w, fmt.Sprintf("for %s, %s", voice.Caller(f.Principal), ago(f.Asked)))
+		fmt.Fprintf(w, "%s  %s asks you, in its own words:\n%s\n", f.ID, ui.Line(f.Plugin), strings.Join(formLines(f), "\n"))
+		ui.Indent(w, fmt.Sprintf("for %s, %s", ui.Caller(f.Principal), ago(f.Asked)))
 	}
 	if len(all)+len(forms) == 0 {
-		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", voice.Line(d.folder))
+		_, err := fmt.Fprintf(w, "nothing waits for an answer in %s\n", ui.Line(d.folder))
 		return err
 	}
 	how := []string{d.command("console")}
@@ -112,7 +112,7 @@ func printQuestions(w io.Writer, d *desk, all []store.Question, forms []form.For
 	if len(forms) > 0 {
 		how = append(how, d.command("answer ID FIELD=VALUE…"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", voice.Line(strings.Join(how, ", ")))
+	_, err := fmt.Fprintf(w, "\n%s\n", ui.Line(strings.Join(how, ", ")))
 	return err
 }
 
@@ -143,12 +143,12 @@ type questionJSON struct {
 	Asked     time.Time `json:"asked"`
 
 	// Asks and Fields are set for a form, in the plugin's words.
-	Asks   string       `json:"asks,omitempty"`
-	URL    string       `json:"url,omitempty"`
-	Fields []form.Field `json:"fields,omitempty"`
+	Asks   string         `json:"asks,omitempty"`
+	URL    string         `json:"url,omitempty"`
+	Fields []elicit.Field `json:"fields,omitempty"`
 }
 
-func formsJSON(all []form.Form) (out []questionJSON) {
+func formsJSON(all []elicit.Form) (out []questionJSON) {
 	for _, f := range all {
 		out = append(out, questionJSON{
 			ID: f.ID, Plugin: f.Plugin, Digest: f.Digest, Principal: f.Principal, Asked: f.Asked,
@@ -191,21 +191,21 @@ The grants of sallyport.yaml are not among them.`,
 
 func printAnswers(w io.Writer, d *desk, allowed []store.Grant, refused []store.Question) error {
 	for _, g := range allowed {
-		how := voice.Until(g.Expires)
+		how := ui.Until(g.Expires)
 		if g.Once {
 			how = "once, " + how
 		}
-		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may %s", g.ID, voice.Line(g.Plugin), voice.Line(g.Line))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, voice.Caller(g.Principal), g.Digest))
+		fmt.Fprintln(w, ui.Fit(fmt.Sprintf("%s  %s may %s", g.ID, ui.Line(g.Plugin), ui.Line(g.Line))))
+		ui.Indent(w, fmt.Sprintf("%s, for %s, as %s", how, ui.Caller(g.Principal), g.Digest))
 	}
 	for _, q := range refused {
-		fmt.Fprintln(w, voice.Fit(fmt.Sprintf("%s  %s may not %s", q.ID, voice.Line(q.Plugin), voice.Line(q.Effect))))
-		voice.Indent(w, fmt.Sprintf("%s, for %s, as %s", voice.Until(q.Expires), voice.Caller(q.Principal), q.Digest))
+		fmt.Fprintln(w, ui.Fit(fmt.Sprintf("%s  %s may not %s", q.ID, ui.Line(q.Plugin), ui.Line(q.Effect))))
+		ui.Indent(w, fmt.Sprintf("%s, for %s, as %s", ui.Until(q.Expires), ui.Caller(q.Principal), q.Digest))
 	}
 	if len(allowed)+len(refused) == 0 {
-		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", voice.Line(d.folder))
+		_, err := fmt.Fprintf(w, "nothing was answered in %s\n", ui.Line(d.folder))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s takes an answer back\n", voice.Line(d.command("revoke ID")))
+	_, err := fmt.Fprintf(w, "\n%s takes an answer back\n", ui.Line(d.command("revoke ID")))
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
 // The exit codes of every subcommand.
@@ -60,7 +60,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	voice.Complain(w, err)
+	ui.Complain(w, err)
 	return exitError
 }
 
@@ -109,16 +109,16 @@ func noCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if args[0] == "" {
-		return voice.Hint(errors.New("a command is empty"), "%s --help lists the commands", c.CommandPath())
+		return ui.Hint(errors.New("a command is empty"), "%s --help lists the commands", c.CommandPath())
 	}
 	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 4 {
 		c.SuggestionsMinimumDistance = 1 // "dev" is not a typing error of "deny"
 	}
 	far := func(name string) bool { return name[0] != args[0][0] } // "test" is not a typing error of "list"
 	if near := slices.DeleteFunc(c.SuggestionsFor(args[0]), far); len(near) > 0 {
-		return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
+		return ui.Hint(fmt.Errorf("unknown command %q", args[0]), "did you mean %s %s?", c.CommandPath(), near[0])
 	}
-	return voice.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
+	return ui.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
 }
 
 // words returns a check for least to most arguments, whose error shows the command's usage.
@@ -126,9 +126,9 @@ func words(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return voice.Hint(fmt.Errorf("%s is missing", missing(c, len(args))), "%s", c.UseLine())
+			return ui.Hint(fmt.Errorf("%s is missing", missing(c, len(args))), "%s", c.UseLine())
 		case len(args) > most:
-			return voice.Hint(fmt.Errorf("one argument too many: %q", args[most]), "%s", c.UseLine())
+			return ui.Hint(fmt.Errorf("one argument too many: %q", args[most]), "%s", c.UseLine())
 		}
 		return nil
 	}
@@ -144,5 +144,5 @@ func missing(c *cobra.Command, n int) string {
 
 // wrongFlag adds a hint to a flag error.
 func wrongFlag(c *cobra.Command, err error) error {
-	return voice.Hint(err, "%s --help lists the flags", c.CommandPath())
+	return ui.Hint(err, "%s --help lists the flags", c.CommandPath())
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
@@ -45,11 +45,11 @@ owner-only file of the state folder. A variable of that name comes first.`,
 			}
 			where, err := kept.Set(name, value)
 			if err != nil {
-				return fmt.Errorf("the secret %s: %w", voice.Line(name), err)
+				return fmt.Errorf("the secret %s: %w", ui.Line(name), err)
 			}
-			fmt.Fprintf(std.out, "kept %s of %s in %s: hosts that run have it within a minute\n", voice.Count(len(value), "byte"), name, where)
+			fmt.Fprintf(std.out, "kept %s of %s in %s: hosts that run have it within a minute\n", ui.Count(len(value), "byte"), name, where)
 			for _, elsewhere := range takenFrom(s, name) {
-				fmt.Fprintf(std.out, "note: %s\n", voice.Line(elsewhere))
+				fmt.Fprintf(std.out, "note: %s\n", ui.Line(elsewhere))
 			}
 			return nil
 		}),
@@ -62,7 +62,7 @@ func newSecretRemove(std stdio) *cobra.Command {
 		Short: "forget a value; asks you at the terminal",
 		Args:  words(1, 1),
 		RunE: withSecrets(func(ctx context.Context, _ *settings.Settings, kept secret.Kept, name string) error {
-			if err := agreed(ctx, std, "secret  "+voice.Line(name), "forget it?"); err != nil {
+			if err := agreed(ctx, std, "secret  "+ui.Line(name), "forget it?"); err != nil {
 				return err
 			}
 			err := kept.Remove(name)
@@ -70,7 +70,7 @@ func newSecretRemove(std stdio) *cobra.Command {
 				return fmt.Errorf("no secret %q is kept", name)
 			}
 			if err == nil {
-				fmt.Fprintf(std.out, "forgotten: %s\n", voice.Line(name))
+				fmt.Fprintf(std.out, "forgotten: %s\n", ui.Line(name))
 			}
 			return err
 		}),
@@ -84,7 +84,7 @@ func withSecrets(do func(ctx context.Context, s *settings.Settings, kept secret.
 		if err != nil {
 			return err
 		}
-		if err := private.Folder(s.Text("state")); err != nil {
+		if err := ownerdir.Folder(s.Text("state")); err != nil {
 			return err
 		}
 		gates := host.Gates(s)
@@ -100,7 +100,7 @@ func typedSecret(ctx context.Context, name string) (string, error) {
 	}
 	t, err := terminal.Open()
 	if err != nil {
-		return "", voice.Hint(err, "a person types this, at a terminal: nothing else that starts this command can")
+		return "", ui.Hint(err, "a person types this, at a terminal: nothing else that starts this command can")
 	}
 	defer t.Close()
 	value, err := t.Secret(ctx, "the value of "+name+", which is not shown: ")
@@ -108,7 +108,7 @@ func typedSecret(ctx context.Context, name string) (string, error) {
 		return "", errors.New("nothing was typed, and nothing was changed")
 	}
 	if value = strings.TrimSpace(value); len(value) >= maxTyped {
-		return "", voice.Hint(fmt.Errorf("a terminal takes %d bytes of one line at most, and this may have been cut off", maxTyped), "put it into an owner-only file, and write from: file ~/PATH in the line")
+		return "", ui.Hint(fmt.Errorf("a terminal takes %d bytes of one line at most, and this may have been cut off", maxTyped), "put it into an owner-only file, and write from: file ~/PATH in the line")
 	}
 	return value, nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
@@ -28,7 +28,7 @@ func newSecretList(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := private.Folder(s.Text("state")); err != nil {
+			if err := ownerdir.Folder(s.Text("state")); err != nil {
 				return err
 			}
 			gates := host.Gates(s)
@@ -47,7 +47,7 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	rows := 0
 	row := func(name, plugin, state string) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", voice.Line(name), voice.Line(plugin), voice.Line(state))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", ui.Line(name), ui.Line(plugin), ui.Line(state))
 		rows++
 	}
 	for _, p := range s.Plugins {

@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
@@ -82,7 +82,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	web, err := listenHTTP(s, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return voice.Hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
+		return ui.Hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
 	}
 	if err != nil {
 		return err

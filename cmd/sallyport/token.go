@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
@@ -21,12 +21,12 @@ func newToken(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := private.Folder(s.Text("state")); err != nil {
+			if err := ownerdir.Folder(s.Text("state")); err != nil {
 				return err
 			}
 			token, err := auth.Add(s.TokensFile(), args[0])
 			if errors.Is(err, auth.ErrDuplicate) {
-				return voice.Hint(err, "to make it anew, remove its line from %s", s.TokensFile())
+				return ui.Hint(err, "to make it anew, remove its line from %s", s.TokensFile())
 			}
 			if err != nil {
 				return err

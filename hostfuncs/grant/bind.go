@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // Entry is something a plugin offers to be called.
@@ -177,7 +177,7 @@ func (r *netRule) fill(b *binding, v string, read func(string) (*url.URL, error)
 // wellFormed reports whether the host is still one when its labels are filled in.
 func (r *netRule) wellFormed() bool {
 	last := len(r.host) - 1
-	return last < 0 || !r.host[last].bound || len(r.host[last].glob) != 1 || !canonical.IsNumber(r.host[last].glob[0])
+	return last < 0 || !r.host[last].bound || len(r.host[last].glob) != 1 || !urlnorm.IsNumber(r.host[last].glob[0])
 }
 
 // fillURL makes the line one for the address that is the value: its origin and path, with any query.
@@ -188,7 +188,7 @@ func (r *netRule) fillURL(v string, read func(string) (*url.URL, error)) bool {
 			if err != nil {
 				return nil, err
 			}
-			return canonical.URL(u)
+			return urlnorm.URL(u)
 		}
 	}
 	if strings.ContainsFunc(v, unprintable) {

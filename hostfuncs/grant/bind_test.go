@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // call is a request to the tool "get" with these arguments, each with its values.
@@ -378,7 +378,7 @@ func FuzzBind(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, err := canonical.URL(u)
+		c, err := urlnorm.URL(u)
 		for _, l := range lines {
 			if err == nil && mustSet(t, l[0]).Bind(one("x", value)).Net("GET", c).Allowed && !mustSet(t, l[1]).Net("GET", c).Allowed {
 				t.Fatalf("%s with %q covers %s, which %s does not", l[0], value, c, l[1])
@@ -429,7 +429,7 @@ func TestBind_lookAlikes(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/{args.x}")
 	fills := func(v string) bool {
 		u := &url.URL{Scheme: "https", Host: "a.example", Path: "/" + v}
-		u, err := canonical.URL(u)
+		u, err := urlnorm.URL(u)
 		return err == nil && s.Bind(call(map[string][]string{"x": {v}})).Net("GET", u).Allowed
 	}
 	found := 0

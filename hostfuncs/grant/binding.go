@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // form says how much of an address or a path one value may fill.
@@ -97,13 +97,13 @@ const separators = `/\?#@:%`
 // resolvers of names and code pages do.
 func looksLikeSeparator(r rune) bool {
 	return r >= 0x80 && (strings.ContainsRune("\u2044\u2215\u2216\u29F5\u29F8\u29F9\u3002\uFF61", r) ||
-		strings.ContainsAny(canonical.Compatible(string(r)), separators+"."))
+		strings.ContainsAny(urlnorm.Compatible(string(r)), separators+"."))
 }
 
 // labelValue is a value as one label of a host; false if it cannot be one.
 func labelValue(s string) (string, bool) {
 	s = strings.ToLower(s)
-	return s, stepValue(s) && canonical.CheckLabel(s, s) == nil
+	return s, stepValue(s) && urlnorm.CheckLabel(s, s) == nil
 }
 
 // hostValue is a value as a whole host name: its labels; false for addresses and what looks like one.
@@ -111,8 +111,8 @@ func hostValue(s string) ([]string, bool) {
 	if strings.ContainsAny(s, separators) {
 		return nil, false
 	}
-	host, err := canonical.Host(s)
-	if err != nil || canonical.IsAddress(host) {
+	host, err := urlnorm.Host(s)
+	if err != nil || urlnorm.IsAddress(host) {
 		return nil, false
 	}
 	return strings.Split(host, "."), true

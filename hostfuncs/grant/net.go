@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // netRule is what a net line says.
@@ -110,7 +110,7 @@ func (r *netRule) parseAuthority(text string, m marks, line int) error {
 		host, port = text[:i], text[i+1:]
 	}
 	var err error
-	if r.port, err = canonical.Port(r.scheme, port, len(host) < len(text)); err != nil {
+	if r.port, err = urlnorm.Port(r.scheme, port, len(host) < len(text)); err != nil {
 		return failf(line, "%v", err)
 	}
 	if inner, found := strings.CutPrefix(host, "["); found {
@@ -127,7 +127,7 @@ func (r *netRule) parseAuthority(text string, m marks, line int) error {
 
 func (r *netRule) parseHost(host string, m marks, line int) error {
 	if !strings.Contains(host, "*") && !m.in(host) {
-		host, err := canonical.Host(host)
+		host, err := urlnorm.Host(host)
 		if err != nil {
 			return failf(line, "%v", err)
 		}
@@ -140,7 +140,7 @@ func (r *netRule) parseHost(host string, m marks, line int) error {
 	if len(labels) > maxSegments {
 		return failf(line, "the host has more than %d labels", maxSegments)
 	}
-	if labels, ok := m.text(labels, "a"); !ok || canonical.IsNumber(labels[len(labels)-1]) {
+	if labels, ok := m.text(labels, "a"); !ok || urlnorm.IsNumber(labels[len(labels)-1]) {
 		return failf(line, "host %q is not a name: its last label is a number", strings.Join(labels, "."))
 	}
 	if strings.Trim(host, "0123456789.*") == "" && strings.Trim(host, ".*") != "" {
@@ -160,7 +160,7 @@ func (r *netRule) parseHost(host string, m marks, line int) error {
 		if !ok {
 			return failf(line, "** stands alone between dots")
 		}
-		if err := canonical.CheckLabel(strings.ReplaceAll(label, "*", "x"), host); err != nil {
+		if err := urlnorm.CheckLabel(strings.ReplaceAll(label, "*", "x"), host); err != nil {
 			return failf(line, "%v", err)
 		}
 		r.host = append(r.host, s)
@@ -178,7 +178,7 @@ func parseSegment(text string) (segment, bool) {
 
 // hostSteps are the labels of a name; an address is one step.
 func hostSteps(host string) []string {
-	if canonical.IsAddress(host) {
+	if urlnorm.IsAddress(host) {
 		return []string{host}
 	}
 	return strings.Split(host, ".")
@@ -196,14 +196,14 @@ func (r *netRule) parsePath(path string, m marks, line int) error {
 			r.path = append(r.path, s)
 			continue
 		}
-		s, ok := parseSegment(canonical.Path(part))
+		s, ok := parseSegment(urlnorm.Path(part))
 		if !ok {
 			return failf(line, "** stands alone between slashes")
 		}
 		for i := range s.glob {
-			s.glob[i] = canonical.Decode(s.glob[i])
+			s.glob[i] = urlnorm.Decode(s.glob[i])
 		}
-		if s.glob.literal() && !s.any && (canonical.HidesDots(s.glob[0])) {
+		if s.glob.literal() && !s.any && (urlnorm.HidesDots(s.glob[0])) {
 			return failf(line, "segment %q is not allowed: write the path without dot segments", part)
 		}
 		r.path = append(r.path, s)
@@ -243,7 +243,7 @@ func (r *netRule) parseQuery(query string, limited bool, m marks, line int) erro
 }
 
 func decodeForm(s string) string {
-	return canonical.Decode(canonical.Query(strings.ReplaceAll(s, "+", "%20")))
+	return urlnorm.Decode(urlnorm.Query(strings.ReplaceAll(s, "+", "%20")))
 }
 
 // String writes the rule as parseNet reads it.
@@ -252,7 +252,7 @@ func (r *netRule) String() string {
 	if r.url != nil {
 		return strings.Join(r.methods, ",") + " " + r.url.String()
 	}
-	host := canonical.Join(r.scheme, r.hostString(), r.port)
+	host := urlnorm.Join(r.scheme, r.hostString(), r.port)
 	b.WriteString(strings.Join(r.methods, ",") + " " + r.scheme + "://" + host)
 	if path := r.pathString(); host != "**" || path != "/**" { // https://** is the whole web
 		b.WriteString(path)
@@ -312,5 +312,5 @@ func (s segment) format(escape func(string) string) string {
 // escapeSegment writes literal text so that nothing in it separates or is a wildcard.
 func escapeSegment(s string) string {
 	s = strings.ReplaceAll(s, "%", "%25")
-	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(canonical.Path(s))
+	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(urlnorm.Path(s))
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 func mustSet(t testing.TB, lines ...string) *grant.Set {
@@ -26,7 +26,7 @@ func mustURL(t testing.TB, raw string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err == nil {
-		u, err = canonical.URL(u)
+		u, err = urlnorm.URL(u)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
@@ -183,7 +183,7 @@ func FuzzSuggest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if u, err = canonical.URL(u); err != nil {
+		if u, err = urlnorm.URL(u); err != nil {
 			return
 		}
 		if s := grant.NewSet().Net("GET", u).Suggest; s != "" && !mustSet(t, s).Net("GET", u).Allowed {

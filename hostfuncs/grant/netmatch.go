@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // coversNet reports whether the line is about this request. One that denies is also about an address that a server may
@@ -30,7 +30,7 @@ func (r *netRule) coversOrigin(method string, u *url.URL) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
 	}
-	port, _ := canonical.Port(u.Scheme, u.Port(), false)
+	port, _ := urlnorm.Port(u.Scheme, u.Port(), false)
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port && r.coversHost(u.Hostname())
 }
 
@@ -45,8 +45,8 @@ func (r *netRule) deniesPath(u *url.URL) bool {
 	if r.path.match(pathSubject(u)) {
 		return true
 	}
-	bones, readings := r.path.bones(), canonical.Skeletons(u.EscapedPath())
-	return len(readings) >= canonical.MaxReadings || slices.ContainsFunc(readings, func(steps []string) bool {
+	bones, readings := r.path.bones(), urlnorm.Skeletons(u.EscapedPath())
+	return len(readings) >= urlnorm.MaxReadings || slices.ContainsFunc(readings, func(steps []string) bool {
 		last := len(steps) - 1
 		at := bones.reach(subject{steps: steps, bones: true})
 		return at[last+1] || steps[last] == "" && last > 0 && at[last] || r.runs() && slices.Contains(at, true) ||
@@ -71,15 +71,15 @@ func (r *netRule) deniesQuery(u *url.URL) bool {
 	if !r.limited || len(r.query) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(canonical.Params(u.EscapedPath(), u.RawQuery), func(is canonical.Param) bool {
+	return slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(is urlnorm.Param) bool {
 		return slices.ContainsFunc(r.query, func(p param) bool { return p.may(is) })
 	})
 }
 
 // may reports whether a server may take a parameter for the one that a line names.
-func (p *param) may(be canonical.Param) bool {
-	name := canonical.Name(p.key)
-	if !be.Any && !slices.ContainsFunc(be.Names, func(n string) bool { return canonical.Meets(name, n) }) {
+func (p *param) may(be urlnorm.Param) bool {
+	name := urlnorm.Name(p.key)
+	if !be.Any && !slices.ContainsFunc(be.Names, func(n string) bool { return urlnorm.Meets(name, n) }) {
 		return false
 	}
 	if p.value == nil || isStar(p.value) {
@@ -95,7 +95,7 @@ func (d *Decision) misread(method string, u *url.URL) {
 		return
 	}
 	d.Misread = "as servers may read it"
-	if c := cmp.Or(canonical.Unclear(u.EscapedPath()), canonical.Unclear(u.RawQuery)); c != "" {
+	if c := cmp.Or(urlnorm.Unclear(u.EscapedPath()), urlnorm.Unclear(u.RawQuery)); c != "" {
 		d.Misread += ", some of which leave " + c + " out or take it for another character"
 	}
 }
@@ -106,8 +106,8 @@ func (r *netRule) coversAlways(method string, u *url.URL) bool {
 	if !r.covers(method, u) || r.path.literal() {
 		return r.covers(method, u)
 	}
-	readings := canonical.Readings(u.EscapedPath())
-	return len(readings) < canonical.MaxReadings && !slices.ContainsFunc(readings, func(steps []string) bool { return !r.path.match(subject{steps: steps}) })
+	readings := urlnorm.Readings(u.EscapedPath())
+	return len(readings) < urlnorm.MaxReadings && !slices.ContainsFunc(readings, func(steps []string) bool { return !r.path.match(subject{steps: steps}) })
 }
 
 // coversWithin holds the places that an address of the call is cut to.
@@ -120,7 +120,7 @@ func (r *netRule) coversHost(host string) bool {
 	if r.host.spelled() {
 		return r.host.spells(host)
 	}
-	if canonical.IsAddress(host) && !r.host.literal() {
+	if urlnorm.IsAddress(host) && !r.host.literal() {
 		return len(r.host) == 1 && r.host[0].any
 	}
 	return r.host.match(subject{steps: hostSteps(host)})
@@ -129,7 +129,7 @@ func (r *netRule) coversHost(host string) bool {
 func pathSubject(u *url.URL) subject {
 	var t subject
 	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
-		t.steps = append(t.steps, canonical.Decode(s))
+		t.steps = append(t.steps, urlnorm.Decode(s))
 	}
 	t.needs = pathNeed(t.steps)
 	return t
@@ -150,7 +150,7 @@ func pathNeed(steps []string) []need {
 // Those of GET and HEAD they take as they are.
 func (r *netRule) coversQuery(method string, u *url.URL) bool {
 	if !r.limited {
-		return asIs(method) || !slices.ContainsFunc(canonical.Params(u.EscapedPath(), u.RawQuery), func(p canonical.Param) bool { return p.Method })
+		return asIs(method) || !slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(p urlnorm.Param) bool { return p.Method })
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if pair == "" {
@@ -211,7 +211,7 @@ func near(host string) bool {
 
 // wild reports whether lines with stars in their hosts cover the host of an address, and no line names it with its port.
 func (s *Set) wild(method string, u *url.URL) (wild bool) {
-	port, _ := canonical.Port(u.Scheme, u.Port(), false)
+	port, _ := urlnorm.Port(u.Scheme, u.Port(), false)
 	for _, g := range s.all() {
 		if g.Family != Net || g.Deny || !g.net.coversHost(u.Hostname()) {
 			continue
@@ -258,7 +258,7 @@ func suggestNet(method string, u *url.URL) string {
 // ruleFor is the rule that covers one address and no other.
 func ruleFor(method string, u *url.URL) netRule {
 	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: true}
-	r.port, _ = canonical.Port(u.Scheme, u.Port(), false)
+	r.port, _ = urlnorm.Port(u.Scheme, u.Port(), false)
 	r.host = literals(hostSteps(u.Hostname()))
 	r.path = literals(pathSubject(u).steps)
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // glob is the text of one segment or label: literal pieces with a star between each two.
@@ -38,14 +38,14 @@ func (g glob) match(s string) bool {
 func (g glob) bones() glob {
 	out := make(glob, len(g))
 	for i, piece := range g {
-		out[i] = canonical.Skeleton(piece)
+		out[i] = urlnorm.Skeleton(piece)
 	}
 	return out
 }
 
 // meets is match for skeletons.
 func (g glob) meets(s string) bool {
-	return (!isStar(g) || s != "") && canonical.Meets(canonical.Any(g...), s)
+	return (!isStar(g) || s != "") && urlnorm.Meets(urlnorm.Any(g...), s)
 }
 
 // segment is one step of a pattern: a glob, or any number of steps.
@@ -182,7 +182,7 @@ func (p pattern) reach(t subject) []bool {
 // skip passes steps of a skeleton that may be none.
 func (t subject) skip(reach []bool) {
 	for i, s := range t.steps {
-		reach[i+1] = reach[i+1] || t.bones && reach[i] && s != "" && canonical.Meets("", s)
+		reach[i+1] = reach[i+1] || t.bones && reach[i] && s != "" && urlnorm.Meets("", s)
 	}
 }
 

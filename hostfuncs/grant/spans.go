@@ -3,7 +3,7 @@ package grant
 import (
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // Spans reports whether a line that allows covers by itself whatever another one covers, whichever values a call gives
@@ -95,7 +95,7 @@ func (r *netRule) spansHost(o *netRule) bool {
 func (r *netRule) spansQuery(o *netRule) bool {
 	if !r.limited {
 		safe := !slices.ContainsFunc(o.methods, func(m string) bool { return !asIs(m) })
-		return safe || !slices.ContainsFunc(o.query, func(p param) bool { return canonical.Takes(p.key) })
+		return safe || !slices.ContainsFunc(o.query, func(p param) bool { return urlnorm.Takes(p.key) })
 	}
 	return o.limited && !slices.ContainsFunc(o.query, func(q param) bool {
 		return !slices.ContainsFunc(r.query, func(own param) bool { return own.spans(&q) })

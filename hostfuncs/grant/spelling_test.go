@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // canonicalURL is an address as the gate sees it; false if it is refused before any line is asked.
@@ -17,7 +17,7 @@ func canonicalURL(text string) (*url.URL, bool) {
 	if err != nil {
 		return nil, false
 	}
-	u, err = canonical.URL(u)
+	u, err = urlnorm.URL(u)
 	return u, err == nil
 }
 

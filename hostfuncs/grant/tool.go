@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/canonical"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // toolRule is one tool of a tools line.
@@ -175,7 +175,7 @@ func (r *toolRule) covers(name string, args map[string]string) bool {
 func (r *toolRule) denies(name string, args map[string]string) bool {
 	return r.name == name && !slices.ContainsFunc(r.args, func(a toolArg) bool {
 		got, given := args[a.key]
-		return given && got != Structured && !canonical.Same(a.text, got)
+		return given && got != Structured && !urlnorm.Same(a.text, got)
 	})
 }
 

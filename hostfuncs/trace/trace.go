@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Limits of W3C's Trace Context (level 2, section 3.3) and Baggage (section 3.3), in bytes and members.
@@ -67,18 +67,18 @@ func Of(params json.RawMessage) Context {
 	if !bytes.Contains(params, []byte(nameParent)) && !bytes.Contains(params, []byte(nameBaggage)) {
 		return Context{}
 	}
-	return Read(rawjson.Get(params, "_meta"))
+	return Read(jsonraw.Get(params, "_meta"))
 }
 
 // Read reads a _meta, which may be absent.
 func Read(meta json.RawMessage) (c Context) {
-	if parent, ok := rawjson.String(rawjson.Get(meta, nameParent)); ok {
+	if parent, ok := jsonraw.String(jsonraw.Get(meta, nameParent)); ok {
 		c.Parent = canonical(parent)
 	}
-	if state, ok := rawjson.String(rawjson.Get(meta, nameState)); ok && c.Parent != "" && validState(state) {
+	if state, ok := jsonraw.String(jsonraw.Get(meta, nameState)); ok && c.Parent != "" && validState(state) {
 		c.State = state
 	}
-	if baggage, ok := rawjson.String(rawjson.Get(meta, nameBaggage)); ok && validBaggage(baggage) {
+	if baggage, ok := jsonraw.String(jsonraw.Get(meta, nameBaggage)); ok && validBaggage(baggage) {
 		c.Baggage = baggage
 	}
 	return c
@@ -143,10 +143,10 @@ func (c Context) Child() Context {
 }
 
 // Meta are the members of a _meta that say c.
-func (c Context) Meta() (o rawjson.Object) {
+func (c Context) Meta() (o jsonraw.Object) {
 	for _, m := range c.members() {
 		if m[1] != "" {
-			o = append(o, rawjson.Member{Key: m[0], Value: rawjson.AppendString(nil, m[1])})
+			o = append(o, jsonraw.Member{Key: m[0], Value: jsonraw.AppendString(nil, m[1])})
 		}
 	}
 	return o

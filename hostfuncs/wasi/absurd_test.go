@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -16,12 +16,12 @@ import (
 // everything grants all there is in the mounts of a tree.
 type everything struct{}
 
-func (everything) Allow(tree.Op, string) error { return nil }
+func (everything) Allow(jail.Op, string) error { return nil }
 func (everything) Visible(string, bool) bool   { return true }
 func (everything) Writable(string) bool        { return true }
 
-func newTree(t testing.TB, dir string) *tree.Tree {
-	files := tree.New([]tree.Mount{{Host: dir, Guest: "/w"}}, everything{})
+func newTree(t testing.TB, dir string) *jail.Tree {
+	files := jail.New([]jail.Mount{{Host: dir, Guest: "/w"}}, everything{})
 	t.Cleanup(files.Close)
 	return files
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -29,7 +29,7 @@ func TestGoroot(t *testing.T) {
 	for _, pkg := range []string{"os", "io/fs", "path/filepath", "time"} {
 		t.Run(pkg, func(t *testing.T) {
 			guest := goBuild(t, "test", "-c", pkg)
-			files := tree.New([]tree.Mount{{Host: root}, {Host: t.TempDir(), Guest: "/tmp"}}, everything{})
+			files := jail.New([]jail.Mount{{Host: root}, {Host: t.TempDir(), Guest: "/tmp"}}, everything{})
 			defer files.Close()
 			args := []string{pkg + ".test", "-test.short", "-test.v"}
 			var skip []string
@@ -43,7 +43,7 @@ func TestGoroot(t *testing.T) {
 			var out bytes.Buffer
 			err := run(t, guest, runtime.Limits{Memory: 1 << 30, Deadline: 10 * time.Minute}, wasi.Options{
 				Args: args, Tree: files, Stdout: &out, Stderr: &out,
-				Env: []string{"PWD=" + tree.GuestPath(filepath.Join(root, "src", pkg)), "TMPDIR=/tmp", "HOME=/tmp", "GOROOT=" + tree.GuestPath(root)},
+				Env: []string{"PWD=" + jail.GuestPath(filepath.Join(root, "src", pkg)), "TMPDIR=/tmp", "HOME=/tmp", "GOROOT=" + jail.GuestPath(root)},
 			})
 			passed := strings.Count(out.String(), "\n--- PASS")
 			t.Logf("%d tests passed, %d skipped themselves", passed, strings.Count(out.String(), "\n--- SKIP"))

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/tree"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -91,7 +91,7 @@ func exitCode(err error) int {
 func TestGuest_files(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/files")
 	dir := t.TempDir()
-	files := tree.New([]tree.Mount{{Host: dir, Guest: "/workspace"}}, everything{})
+	files := jail.New([]jail.Mount{{Host: dir, Guest: "/workspace"}}, everything{})
 	defer files.Close()
 	var stdout, stderr bytes.Buffer
 	err := run(t, guest, runtime.Limits{Deadline: time.Minute}, wasi.Options{
@@ -170,7 +170,7 @@ func TestGuest_otherToolchains(t *testing.T) {
 				t.Skip(err)
 			}
 			play := func(args ...string) string {
-				files := tree.New([]tree.Mount{{Host: dir, Guest: "/"}}, everything{})
+				files := jail.New([]jail.Mount{{Host: dir, Guest: "/"}}, everything{})
 				defer files.Close()
 				var out bytes.Buffer
 				err := run(t, guest, runtime.Limits{}, wasi.Options{Args: append([]string{"wasi"}, args...), Tree: files, Stdout: &out, Stderr: &out})

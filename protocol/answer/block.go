@@ -4,31 +4,31 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Text returns a text content block.
 func Text(text string) json.RawMessage {
-	return append(rawjson.AppendString([]byte(`{"type":"text","text":`), text), '}')
+	return append(jsonraw.AppendString([]byte(`{"type":"text","text":`), text), '}')
 }
 
 // Content returns a content array of these blocks.
-func Content(blocks ...json.RawMessage) json.RawMessage { return rawjson.Array(blocks) }
+func Content(blocks ...json.RawMessage) json.RawMessage { return jsonraw.Array(blocks) }
 
 // Add appends a block to a result's content.
-func Add(o *rawjson.Object, block json.RawMessage) {
-	blocks, _ := rawjson.Elements(o.Get("content"))
-	o.Set("content", rawjson.Array(append(blocks, block)))
+func Add(o *jsonraw.Object, block json.RawMessage) {
+	blocks, _ := jsonraw.Elements(o.Get("content"))
+	o.Set("content", jsonraw.Array(append(blocks, block)))
 }
 
 // link returns a content block that links to the stored full answer.
 func link(uri string) json.RawMessage {
-	b := rawjson.AppendString([]byte(`{"type":"resource_link","uri":`), uri)
+	b := jsonraw.AppendString([]byte(`{"type":"resource_link","uri":`), uri)
 	return append(b, `,"name":"the whole answer","mimeType":"text/plain"}`...)
 }
 
 // Said returns the text of a result's text blocks, joined by line ends.
-func Said(o rawjson.Object) string {
+func Said(o jsonraw.Object) string {
 	var blocks []struct {
 		Text string `json:"text"`
 	}

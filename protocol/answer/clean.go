@@ -5,52 +5,52 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/icon"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/icon"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // shapeOf returns the parts of a content block excluded from cleaning: the text of an embedded resource. Data is
 // base64 and never changes.
-func shapeOf(block json.RawMessage) *clean.Shape {
-	if string(rawjson.Get(block, "type")) != `"resource"` {
+func shapeOf(block json.RawMessage) *sanitize.Shape {
+	if string(jsonraw.Get(block, "type")) != `"resource"` {
 		return nil
 	}
-	return &clean.Shape{Members: map[string]*clean.Shape{"resource": contents()}}
+	return &sanitize.Shape{Members: map[string]*sanitize.Shape{"resource": contents()}}
 }
 
 // contents returns the clean.Shape of an entry of a resource's contents.
-func contents() *clean.Shape {
-	return &clean.Shape{Members: map[string]*clean.Shape{"text": clean.Leave}}
+func contents() *sanitize.Shape {
+	return &sanitize.Shape{Members: map[string]*sanitize.Shape{"text": sanitize.Leave}}
 }
 
 // cleanEach cleans the elements of a list with their shapes and returns the number of removed characters.
-func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *clean.Shape) (json.RawMessage, int) {
-	if clean.Count(list) == 0 {
+func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *sanitize.Shape) (json.RawMessage, int) {
+	if sanitize.Count(list) == 0 {
 		return list, 0
 	}
-	elements, err := rawjson.Elements(list)
+	elements, err := jsonraw.Elements(list)
 	if err != nil {
 		return list, 0
 	}
 	removed := 0
 	for i, e := range elements {
 		var n int
-		elements[i], n = clean.JSON(e, shape(e))
+		elements[i], n = sanitize.JSON(e, shape(e))
 		removed += n
 	}
 	if removed == 0 {
 		return list, 0
 	}
-	return rawjson.Array(elements), removed
+	return jsonraw.Array(elements), removed
 }
 
 // cleanContent removes invisible characters and disallowed icons from the blocks of a tool answer. It returns the
 // number of removed characters and of invisible characters left in resources.
-func cleanContent(o *rawjson.Object) (removed, hidden int) {
+func cleanContent(o *jsonraw.Object) (removed, hidden int) {
 	content := o.Get("content")
-	all := clean.Count(content)
+	all := sanitize.Count(content)
 	content, removed = cleanEach(content, shapeOf)
 	content, icons := cleanIcons(content, "")
 	if removed+icons > 0 {
@@ -65,7 +65,7 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 	if !bytes.Contains(list, []byte("icons")) && !bytes.Contains(list, []byte(`\u00`)) {
 		return list, 0
 	}
-	elements, err := rawjson.Elements(list)
+	elements, err := jsonraw.Elements(list)
 	if err != nil {
 		return list, 0
 	}
@@ -76,7 +76,7 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 			removed += n
 			continue
 		}
-		o, err := rawjson.ParseObject(e)
+		o, err := jsonraw.ParseObject(e)
 		if err != nil {
 			continue
 		}
@@ -88,12 +88,12 @@ func cleanIcons(list json.RawMessage, below string) (_ json.RawMessage, removed 
 	if removed == 0 {
 		return list, 0
 	}
-	return rawjson.Array(elements), removed
+	return jsonraw.Array(elements), removed
 }
 
 func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
-	kept, removed := icon.Keep(rawjson.Get(block, "icons"), icon.Inside) // a URL could carry data of this call
-	o, err := rawjson.ParseObject(block)
+	kept, removed := icon.Keep(jsonraw.Get(block, "icons"), icon.Inside) // a URL could carry data of this call
+	o, err := jsonraw.ParseObject(block)
 	if removed == 0 || err != nil || o.Get("icons") == nil {
 		return block, 0
 	}
@@ -106,9 +106,9 @@ func withoutIcons(block json.RawMessage) (_ json.RawMessage, removed int) {
 }
 
 // cleanMessages cleans the messages of a prompt like cleanContent.
-func cleanMessages(o *rawjson.Object) {
-	messages, n := cleanEach(o.Get("messages"), func(m json.RawMessage) *clean.Shape {
-		return &clean.Shape{Members: map[string]*clean.Shape{"content": shapeOf(rawjson.Get(m, "content"))}}
+func cleanMessages(o *jsonraw.Object) {
+	messages, n := cleanEach(o.Get("messages"), func(m json.RawMessage) *sanitize.Shape {
+		return &sanitize.Shape{Members: map[string]*sanitize.Shape{"content": shapeOf(jsonraw.Get(m, "content"))}}
 	})
 	messages, icons := cleanIcons(messages, "content")
 	if n+icons > 0 {
@@ -118,8 +118,8 @@ func cleanMessages(o *rawjson.Object) {
 }
 
 // cleanContents cleans the contents of a resource, except their text.
-func cleanContents(o *rawjson.Object) {
-	if list, n := cleanEach(o.Get("contents"), func(json.RawMessage) *clean.Shape { return contents() }); n > 0 {
+func cleanContents(o *jsonraw.Object) {
+	if list, n := cleanEach(o.Get("contents"), func(json.RawMessage) *sanitize.Shape { return contents() }); n > 0 {
 		o.Set("contents", list)
 	}
 	meta.StripBelow(o, "contents")
@@ -148,24 +148,24 @@ var hosts = func() map[string]bool {
 		"resultType", "inputRequests", "inputResponses", "requestState", "task", "tasks", "taskId", "ttl", "pollInterval", "pollIntervalMs",
 		"status", "statusMessage", "createdAt", "lastUpdatedAt", "nextCursor", "jsonrpc", "id", "method", "params", "error", "result",
 	} {
-		names[rawjson.Fold(name)] = true
+		names[jsonraw.Fold(name)] = true
 	}
 	for name := range plugins {
-		names[rawjson.Fold(name)] = true
+		names[jsonraw.Fold(name)] = true
 	}
 	return names
 }()
 
 // ownMembers removes members reserved for the host and cleans those without checks of their own.
-func ownMembers(o *rawjson.Object) (removed int) {
-	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
-		return !plugins[m.Key] && hosts[rawjson.Fold(m.Key)]
+func ownMembers(o *jsonraw.Object) (removed int) {
+	*o = slices.DeleteFunc(*o, func(m jsonraw.Member) bool {
+		return !plugins[m.Key] && hosts[jsonraw.Fold(m.Key)]
 	})
 	for i, m := range *o {
 		if payload(m.Key) {
 			continue
 		}
-		value, n := clean.JSON(m.Value, nil)
+		value, n := sanitize.JSON(m.Value, nil)
 		(*o)[i].Value = value
 		removed += n
 	}
@@ -173,9 +173,9 @@ func ownMembers(o *rawjson.Object) (removed int) {
 }
 
 // cleanNames removes members with invisible characters in their names, and counts these characters.
-func cleanNames(o *rawjson.Object) (removed int) {
-	*o = slices.DeleteFunc(*o, func(m rawjson.Member) bool {
-		_, n := clean.Text(m.Key)
+func cleanNames(o *jsonraw.Object) (removed int) {
+	*o = slices.DeleteFunc(*o, func(m jsonraw.Member) bool {
+		_, n := sanitize.Text(m.Key)
 		removed += n
 		return n > 0
 	})

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // promiseless is a tool without an output schema.
 type promiseless struct{}
 
-func (promiseless) Output() (*schema.Schema, error) { return nil, nil }
+func (promiseless) Output() (*jsonschema.Schema, error) { return nil, nil }
 
 // unseen is a tag and a character that turns the direction, as a plugin would write them.
 const unseen = `\udb40\udc41\u202e`
@@ -33,7 +33,7 @@ func TestTool_cleansByPlace(t *testing.T) {
 				`{"content":[],"@":V}`,
 			} {
 				written := strings.ReplaceAll(strings.ReplaceAll(answer, "@", name), "V", value)
-				if _, twice := rawjson.AmbiguousKey([]byte(written)); twice {
+				if _, twice := jsonraw.AmbiguousKey([]byte(written)); twice {
 					continue // the place has a meaning there
 				}
 				o, done, err := Tool(json.RawMessage(written), promiseless{})
@@ -41,7 +41,7 @@ func TestTool_cleansByPlace(t *testing.T) {
 					continue // is what the resource holds
 				}
 				places++
-				if n := clean.Count(o.Append(nil)); err != nil || n != 0 || done.Removed == 0 && strings.Contains(written, `b"`) {
+				if n := sanitize.Count(o.Append(nil)); err != nil || n != 0 || done.Removed == 0 && strings.Contains(written, `b"`) {
 					t.Errorf("%s\nbecomes %s, %v: %d stay, %d were removed", written, o.Append(nil), err, n, done.Removed)
 				}
 			}

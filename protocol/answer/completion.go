@@ -4,32 +4,32 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // maxCompletions is the specification's limit of values per completion.
 const maxCompletions = 100
 
 // Completion parses the answer to completion/complete. It keeps the first hundred values, cleaned.
-func Completion(raw json.RawMessage) (rawjson.Object, error) {
+func Completion(raw json.RawMessage) (jsonraw.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
 	completion := o.Get("completion")
-	if !rawjson.IsObject(completion) {
+	if !jsonraw.IsObject(completion) {
 		return nil, misshapen("completion must be an object")
 	}
 	values, err := completionValues(completion)
 	if err != nil {
 		return nil, err
 	}
-	c, err := rawjson.ParseObject(completion)
+	c, err := jsonraw.ParseObject(completion)
 	if err != nil {
 		return nil, misshapen("completion: %v", err)
 	}
-	if total := c.Get("total"); !rawjson.IsInteger(total) {
+	if total := c.Get("total"); !jsonraw.IsInteger(total) {
 		c.Delete("total")
 	}
 	if more := string(c.Get("hasMore")); more != "true" && more != "false" {
@@ -39,26 +39,26 @@ func Completion(raw json.RawMessage) (rawjson.Object, error) {
 		cutCompletion(&c, values)
 	}
 	ownMembers(&o)
-	cleaned, _ := clean.JSON(c.Append(nil), nil)
+	cleaned, _ := sanitize.JSON(c.Append(nil), nil)
 	o.Set("completion", cleaned)
 	return o, nil
 }
 
 func completionValues(completion json.RawMessage) ([]json.RawMessage, error) {
-	values, err := rawjson.Elements(rawjson.Get(completion, "values"))
+	values, err := jsonraw.Elements(jsonraw.Get(completion, "values"))
 	if err != nil {
 		return nil, misshapen("completion.values must be an array")
 	}
 	for i, v := range values {
-		if !rawjson.IsString(v) {
+		if !jsonraw.IsString(v) {
 			return nil, misshapen("completion.values[%d] must be a string", i)
 		}
 	}
 	return values, nil
 }
 
-func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
-	c.Set("values", rawjson.Array(values[:maxCompletions]))
+func cutCompletion(c *jsonraw.Object, values []json.RawMessage) {
+	c.Set("values", jsonraw.Array(values[:maxCompletions]))
 	c.Set("hasMore", json.RawMessage("true"))
 	if c.Get("total") == nil {
 		c.Set("total", strconv.AppendInt(nil, int64(len(values)), 10))
@@ -66,6 +66,6 @@ func cutCompletion(c *rawjson.Object, values []json.RawMessage) {
 }
 
 // NoCompletion returns an empty completion.
-func NoCompletion() rawjson.Object {
-	return rawjson.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
+func NoCompletion() jsonraw.Object {
+	return jsonraw.Object{{Key: "completion", Value: json.RawMessage(`{"values":[]}`)}}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // A hundred values pass as they are; of more the first hundred do, and the answer says so.
@@ -30,8 +30,8 @@ func TestCompletion(t *testing.T) {
 			continue
 		}
 		c := o.Get("completion")
-		list, _ := rawjson.Elements(rawjson.Get(c, "values"))
-		total, more := string(rawjson.Get(c, "total")), string(rawjson.Get(c, "hasMore"))
+		list, _ := jsonraw.Elements(jsonraw.Get(c, "values"))
+		total, more := string(jsonraw.Get(c, "total")), string(jsonraw.Get(c, "hasMore"))
 		if len(list) != test.count || total != test.total || more != test.hasMore || string(o.Get("y")) != "2" {
 			t.Errorf("%s: %d values, total %s, hasMore %s", test.name, len(list), total, more)
 		}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Size returns the encoded size of an answer, in bytes.
-func Size(o rawjson.Object) (n int) {
+func Size(o jsonraw.Object) (n int) {
 	for _, m := range o {
 		n += len(m.Key) + len(m.Value) + len(`"":,`)
 	}
@@ -29,14 +29,14 @@ func TooLarge(size int, b Bound) string {
 }
 
 // Divisible reports whether an answer may be cut: it has only text, and no structured content.
-func Divisible(o rawjson.Object) bool {
+func Divisible(o jsonraw.Object) bool {
 	return o.Get("structuredContent") == nil && textOnly(o.Get("content"))
 }
 
 func textOnly(content json.RawMessage) bool {
-	s := rawjson.ScanArray(content)
+	s := jsonraw.ScanArray(content)
 	for s.Next() {
-		if string(rawjson.Get(s.Value, "type")) != `"text"` {
+		if string(jsonraw.Get(s.Value, "type")) != `"text"` {
 			return false
 		}
 	}
@@ -45,15 +45,15 @@ func textOnly(content json.RawMessage) bool {
 
 // Cut shortens a divisible answer to its limit. It adds a notice and, if uri is not empty, a link to the stored
 // full answer.
-func Cut(o *rawjson.Object, b Bound, uri string) {
+func Cut(o *jsonraw.Object, b Bound, uri string) {
 	notice := []json.RawMessage{Text("[cut: " + TooLarge(Size(*o), b) + "]")}
 	o.Set("content", cutBlocks(o.Get("content"), b.Bytes, withLink(notice, uri)))
 }
 
 // Replace replaces an answer that cannot be cut by an error with the reason.
-func Replace(o *rawjson.Object, why, uri string) {
+func Replace(o *jsonraw.Object, why, uri string) {
 	o.Delete("structuredContent")
-	o.Set("content", rawjson.Array(withLink([]json.RawMessage{Text(why)}, uri)))
+	o.Set("content", jsonraw.Array(withLink([]json.RawMessage{Text(why)}, uri)))
 	o.Set("isError", json.RawMessage("true"))
 }
 
@@ -71,20 +71,20 @@ func cutBlocks(content json.RawMessage, limit int, notice []json.RawMessage) jso
 		room -= len(n) + 1
 	}
 	var kept []json.RawMessage
-	s := rawjson.ScanArray(content)
+	s := jsonraw.ScanArray(content)
 	for s.Next() {
 		if len(s.Value)+1 <= room {
 			kept, room = append(kept, s.Value), room-len(s.Value)-1
 			continue
 		}
-		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok {
+		if text, ok := jsonraw.String(jsonraw.Get(s.Value, "text")); ok {
 			if part := fitting(text, room-len(`{"type":"text","text":""},`)); part != "" {
 				kept = append(kept, Text(part))
 			}
 		}
 		break
 	}
-	return rawjson.Array(append(kept, notice...))
+	return jsonraw.Array(append(kept, notice...))
 }
 
 // fitting returns the longest prefix of text with at most n bytes as JSON. It ends at a line end if one is in its
@@ -94,7 +94,7 @@ func fitting(text string, n int) string {
 		return ""
 	}
 	end := min(len(text), n)
-	for end > 0 && len(rawjson.AppendString(nil, text[:boundary(text, end)]))-2 > n {
+	for end > 0 && len(jsonraw.AppendString(nil, text[:boundary(text, end)]))-2 > n {
 		end -= max(1, end/8)
 	}
 	end = boundary(text, end)

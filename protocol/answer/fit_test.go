@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 func TestFit(t *testing.T) {
@@ -19,13 +19,13 @@ func TestFit(t *testing.T) {
 		"": link + "," + sound, era.V20251125: link + "," + sound, era.V20250618: link + "," + sound,
 		era.V20250326: asText + "," + sound, era.V20241105: asText + "," + asResource,
 	} {
-		o, _ := rawjson.ParseObject([]byte(`{"content":[` + link + `,` + sound + `],"x":1}`))
+		o, _ := jsonraw.ParseObject([]byte(`{"content":[` + link + `,` + sound + `],"x":1}`))
 		Fit(&o, version)
 		if got := string(o.Append(nil)); got != `{"content":[`+want+`],"x":1}` {
 			t.Errorf("%s: %s", version, got)
 		}
 	}
-	o, _ := rawjson.ParseObject([]byte(`{"messages":[{"role":"user","content":` + link + `}]}`))
+	o, _ := jsonraw.ParseObject([]byte(`{"messages":[{"role":"user","content":` + link + `}]}`))
 	Fit(&o, era.V20241105)
 	if got := string(o.Append(nil)); got != `{"messages":[{"role":"user","content":`+asText+`}]}` {
 		t.Error(got)
@@ -48,15 +48,15 @@ func TestFit_everyRevision(t *testing.T) {
 			list = append(list, blocks[random.IntN(len(blocks))])
 		}
 		for version, types := range has {
-			o, _ := rawjson.ParseObject([]byte(`{"content":[` + strings.Join(list, ",") + `]}`))
+			o, _ := jsonraw.ParseObject([]byte(`{"content":[` + strings.Join(list, ",") + `]}`))
 			if Divisible(o) {
 				Cut(&o, Bound{Bytes: 10}, "sallyport://results/x")
 			} else if random.IntN(2) == 0 {
 				Replace(&o, "too large", "sallyport://results/x")
 			}
 			Fit(&o, version)
-			for s := rawjson.ScanArray(o.Get("content")); s.Next(); checked++ {
-				kind, _ := rawjson.String(rawjson.Get(s.Value, "type"))
+			for s := jsonraw.ScanArray(o.Get("content")); s.Next(); checked++ {
+				kind, _ := jsonraw.String(jsonraw.Get(s.Value, "type"))
 				if !slices.Contains(types, kind) || checkContent(s.Value) != nil {
 					t.Fatalf("%s gets %s", version, s.Value)
 				}

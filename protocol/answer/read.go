@@ -3,11 +3,11 @@ package answer
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Prompt parses the answer to prompts/get.
-func Prompt(raw json.RawMessage) (rawjson.Object, error) {
+func Prompt(raw json.RawMessage) (jsonraw.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func Prompt(raw json.RawMessage) (rawjson.Object, error) {
 }
 
 // Resource parses the answer to resources/read. The contents of resources are not cleaned.
-func Resource(raw json.RawMessage) (rawjson.Object, error) {
+func Resource(raw json.RawMessage) (jsonraw.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -30,34 +30,34 @@ func misshapen(format string, args ...any) error {
 }
 
 // parse parses an unchecked plugin answer.
-func parse(raw json.RawMessage) (rawjson.Object, error) {
+func parse(raw json.RawMessage) (jsonraw.Object, error) {
 	if len(raw) > MaxResult {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the answer is too large"}
 	}
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return nil, misshapen("it is not a JSON object (%v)", err)
 	}
 	for _, key := range []string{"content", "messages", "contents", "completion"} { // clients parse these in different ways
-		if path, twice := rawjson.AmbiguousKey(o.Get(key)); twice {
-			return nil, misshapen("%s holds a key that readers can take for another one: %s", key, clean.Visible(clean.Cut(path, 64)))
+		if path, twice := jsonraw.AmbiguousKey(o.Get(key)); twice {
+			return nil, misshapen("%s holds a key that readers can take for another one: %s", key, sanitize.Visible(sanitize.Cut(path, 64)))
 		}
 	}
 	return o, nil
 }
 
 // eachObject calls check for each element of the array at key. Elements must be objects.
-func eachObject(o rawjson.Object, key string, check func(e json.RawMessage) error) error {
+func eachObject(o jsonraw.Object, key string, check func(e json.RawMessage) error) error {
 	raw := o.Get(key)
-	if !rawjson.IsArray(raw) {
+	if !jsonraw.IsArray(raw) {
 		return misshapen("%s must be an array", key)
 	}
-	s := rawjson.ScanArray(raw)
+	s := jsonraw.ScanArray(raw)
 	for i := 0; s.Next(); i++ {
 		if i == maxBlocks {
 			return misshapen("%s has more than %d entries", key, maxBlocks)
 		}
-		if !rawjson.IsObject(s.Value) {
+		if !jsonraw.IsObject(s.Value) {
 			return misshapen("%s[%d] must be an object", key, i)
 		}
 		if err := check(s.Value); err != nil {
@@ -73,8 +73,8 @@ func checkContent(block json.RawMessage) error {
 	if err := exactNames(block); err != nil {
 		return err
 	}
-	kind := rawjson.Get(block, "type")
-	if !rawjson.IsString(kind) {
+	kind := jsonraw.Get(block, "type")
+	if !jsonraw.IsString(kind) {
 		return misshapen(".type must be a string")
 	}
 	switch string(kind) {
@@ -88,15 +88,15 @@ func checkContent(block json.RawMessage) error {
 	case `"resource_link"`:
 		return needStrings(block, "uri", "name")
 	case `"resource"`:
-		resource := rawjson.Get(block, "resource")
-		if !rawjson.IsObject(resource) {
+		resource := jsonraw.Get(block, "resource")
+		if !jsonraw.IsObject(resource) {
 			return misshapen(".resource must be an object")
 		}
 		if err := checkContents(resource); err != nil {
 			return misshapen(".resource%s", err)
 		}
 	default:
-		return misshapen(".type %s is none of text, image, audio, resource_link and resource", clean.Visible(clean.Cut(string(kind), 64)))
+		return misshapen(".type %s is none of text, image, audio, resource_link and resource", sanitize.Visible(sanitize.Cut(string(kind), 64)))
 	}
 	return nil
 }
@@ -109,10 +109,10 @@ func checkContents(entry json.RawMessage) error {
 	if err := needStrings(entry, "uri"); err != nil {
 		return err
 	}
-	if !rawjson.IsString(rawjson.Get(entry, "text")) && !rawjson.IsString(rawjson.Get(entry, "blob")) {
+	if !jsonraw.IsString(jsonraw.Get(entry, "text")) && !jsonraw.IsString(jsonraw.Get(entry, "blob")) {
 		return misshapen(" needs text or blob, a string")
 	}
-	if rawjson.IsString(rawjson.Get(entry, "blob")) {
+	if jsonraw.IsString(jsonraw.Get(entry, "blob")) {
 		return needBase64(entry, "blob")
 	}
 	return nil
@@ -120,13 +120,13 @@ func checkContents(entry json.RawMessage) error {
 
 // checkMessage checks one message of a prompt.
 func checkMessage(message json.RawMessage) error {
-	switch string(rawjson.Get(message, "role")) {
+	switch string(jsonraw.Get(message, "role")) {
 	case `"user"`, `"assistant"`:
 	default:
 		return misshapen(".role must be user or assistant")
 	}
-	content := rawjson.Get(message, "content")
-	if !rawjson.IsObject(content) {
+	content := jsonraw.Get(message, "content")
+	if !jsonraw.IsObject(content) {
 		return misshapen(".content must be an object")
 	}
 	if err := checkContent(content); err != nil {
@@ -139,7 +139,7 @@ func checkMessage(message json.RawMessage) error {
 var members = func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range []string{"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "icons", "annotations", "_meta", "resource", "blob"} {
-		all[name], all[rawjson.Fold(name)] = true, false
+		all[name], all[jsonraw.Fold(name)] = true, false
 	}
 	return all
 }()
@@ -147,7 +147,7 @@ var members = func() map[string]bool {
 // exactNames refuses case variants of MCP members. A case-insensitive client would accept such a member, which has
 // not been checked here.
 func exactNames(o json.RawMessage) error {
-	for s := rawjson.ScanObject(o); s.Next(); {
+	for s := jsonraw.ScanObject(o); s.Next(); {
 		if members[string(s.Key)] { // exact match first, as it does not allocate
 			continue
 		}
@@ -155,8 +155,8 @@ func exactNames(o json.RawMessage) error {
 		if members[key] {
 			continue
 		}
-		if _, known := members[rawjson.Fold(key)]; known {
-			return misshapen(" has a member %s, which is one of MCP's in another case", clean.Visible(clean.Cut(key, 64)))
+		if _, known := members[jsonraw.Fold(key)]; known {
+			return misshapen(" has a member %s, which is one of MCP's in another case", sanitize.Visible(sanitize.Cut(key, 64)))
 		}
 	}
 	return nil
@@ -164,8 +164,8 @@ func exactNames(o json.RawMessage) error {
 
 // needBase64 requires the standard base64 alphabet with padding, which all decoders accept.
 func needBase64(o json.RawMessage, key string) error {
-	if raw := rawjson.Get(o, key); !isBase64(raw[1 : len(raw)-1]) {
-		text, _ := rawjson.String(raw) // decoded, as it may have escapes such as \/
+	if raw := jsonraw.Get(o, key); !isBase64(raw[1 : len(raw)-1]) {
+		text, _ := jsonraw.String(raw) // decoded, as it may have escapes such as \/
 		if !isBase64([]byte(text)) {
 			return misshapen(".%s is not base64", key)
 		}
@@ -188,7 +188,7 @@ func isBase64(text []byte) bool {
 
 func needStrings(o json.RawMessage, keys ...string) error {
 	for _, key := range keys {
-		if !rawjson.IsString(rawjson.Get(o, key)) {
+		if !jsonraw.IsString(jsonraw.Get(o, key)) {
 			return misshapen(".%s must be a string", key)
 		}
 	}

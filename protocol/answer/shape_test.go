@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -82,7 +82,7 @@ func TestEachObject(t *testing.T) {
 		`[{"type":"text","text":""},[]]`: "content[1] must be an object",
 		`[{"type":"text"}]`:              "content[0].text must be a string",
 	} {
-		o := rawjson.Object{{Key: "content", Value: json.RawMessage(content)}}
+		o := jsonraw.Object{{Key: "content", Value: json.RawMessage(content)}}
 		got := fmt.Sprint(eachObject(o, "content", checkContent))
 		if want == "" {
 			want = "<nil>"

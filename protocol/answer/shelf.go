@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 )
 
 const (
@@ -29,7 +29,7 @@ type Shelf struct{ Store *store.Store }
 func Holds(uri string) bool { return strings.HasPrefix(uri, shelfURI) }
 
 // Put stores an answer for a principal and returns its URI, or "" without a store.
-func (s Shelf) Put(ctx context.Context, principal string, o rawjson.Object) (uri string, err error) {
+func (s Shelf) Put(ctx context.Context, principal string, o jsonraw.Object) (uri string, err error) {
 	if s.Store == nil {
 		return "", nil
 	}
@@ -44,14 +44,14 @@ func (s Shelf) Put(ctx context.Context, principal string, o rawjson.Object) (uri
 }
 
 // whole returns the text of a divisible answer, or the JSON of any other.
-func whole(o rawjson.Object) []byte {
+func whole(o jsonraw.Object) []byte {
 	if !Divisible(o) {
 		return o.Append(nil)
 	}
 	var parts []string
-	s := rawjson.ScanArray(o.Get("content"))
+	s := jsonraw.ScanArray(o.Get("content"))
 	for s.Next() {
-		text, _ := rawjson.String(rawjson.Get(s.Value, "text"))
+		text, _ := jsonraw.String(jsonraw.Get(s.Value, "text"))
 		parts = append(parts, text)
 	}
 	return []byte(strings.Join(parts, "\n"))
@@ -59,7 +59,7 @@ func whole(o rawjson.Object) []byte {
 
 // Page answers resources/read for a principal's stored answer with one page, starting at the byte given by
 // ?offset=. ok is false if there is no such answer.
-func (s Shelf) Page(ctx context.Context, principal, uri string) (o rawjson.Object, ok bool) {
+func (s Shelf) Page(ctx context.Context, principal, uri string) (o jsonraw.Object, ok bool) {
 	id, offset, ok := parseShelfURI(uri)
 	if !ok || s.Store == nil {
 		return nil, false
@@ -71,16 +71,16 @@ func (s Shelf) Page(ctx context.Context, principal, uri string) (o rawjson.Objec
 	text := string(kept.Data)
 	start := boundary(text, offset)
 	end := boundary(text, min(len(text), start+pageBytes))
-	entry := rawjson.Object{
-		{Key: "uri", Value: rawjson.AppendString(nil, uri)},
+	entry := jsonraw.Object{
+		{Key: "uri", Value: jsonraw.AppendString(nil, uri)},
 		{Key: "mimeType", Value: json.RawMessage(`"text/plain"`)},
-		{Key: "text", Value: rawjson.AppendString(nil, text[start:end])},
+		{Key: "text", Value: jsonraw.AppendString(nil, text[start:end])},
 	}
 	if end < len(text) {
 		next := fmt.Sprintf("%s%s?offset=%d", shelfURI, id, end)
-		meta.Set(&entry, "dev.sallyport/next", rawjson.AppendString(nil, next))
+		meta.Set(&entry, "dev.sallyport/next", jsonraw.AppendString(nil, next))
 	}
-	return rawjson.Object{{Key: "contents", Value: rawjson.Array([]json.RawMessage{entry.Append(nil)})}}, true
+	return jsonraw.Object{{Key: "contents", Value: jsonraw.Array([]json.RawMessage{entry.Append(nil)})}}, true
 }
 
 func parseShelfURI(uri string) (id string, offset int, ok bool) {

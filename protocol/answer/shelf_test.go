@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Page after page gives the whole, no character cut in two, to whom it was kept for.
 func TestShelf(t *testing.T) {
 	s := Shelf{Store: storetest.Open(t, store.Options{Dir: t.TempDir()})}
 	long := strings.Repeat("é", pageBytes) // of two bytes each
-	o := rawjson.Object{{Key: "content", Value: Content(Text("x"+long), Text("end"))}}
+	o := jsonraw.Object{{Key: "content", Value: Content(Text("x"+long), Text("end"))}}
 	uri, err := s.Put(t.Context(), "ada", o)
 	if err != nil || !Holds(uri) {
 		t.Fatal(uri, err)
@@ -26,13 +26,13 @@ func TestShelf(t *testing.T) {
 		if !ok {
 			t.Fatalf("no page at %s", next)
 		}
-		entries, err := rawjson.Elements(page.Get("contents"))
+		entries, err := jsonraw.Elements(page.Get("contents"))
 		if err != nil || len(entries) != 1 {
 			t.Fatal(err)
 		}
-		text, _ := rawjson.String(rawjson.Get(entries[0], "text"))
+		text, _ := jsonraw.String(jsonraw.Get(entries[0], "text"))
 		got.WriteString(text)
-		next, _ = rawjson.String(rawjson.Get(entries[0], "_meta", "dev.sallyport/next"))
+		next, _ = jsonraw.String(jsonraw.Get(entries[0], "_meta", "dev.sallyport/next"))
 	}
 	if got.String() != "x"+long+"\nend" || pages != 3 {
 		t.Errorf("%d bytes in %d pages", got.Len(), pages)
@@ -51,7 +51,7 @@ func TestShelf(t *testing.T) {
 
 // What is no text is kept as JSON.
 func TestShelf_data(t *testing.T) {
-	o := rawjson.Object{{Key: "content", Value: json.RawMessage(`[]`)}, {Key: "structuredContent", Value: json.RawMessage(`{"a":1e400}`)}}
+	o := jsonraw.Object{{Key: "content", Value: json.RawMessage(`[]`)}, {Key: "structuredContent", Value: json.RawMessage(`{"a":1e400}`)}}
 	if got := string(whole(o)); got != `{"content":[],"structuredContent":{"a":1e400}}` {
 		t.Error(got)
 	}

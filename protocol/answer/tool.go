@@ -3,16 +3,16 @@ package answer
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // Promise is the declared output of a tool, implemented by *catalogue.Tool.
 type Promise interface {
 	// Output returns the schema of structured content, nil if there is none.
-	Output() (*schema.Schema, error)
+	Output() (*jsonschema.Schema, error)
 }
 
 // Cleaning counts the invisible characters of an answer.
@@ -22,12 +22,12 @@ type Cleaning struct {
 }
 
 // Tool parses the answer to tools/call and validates its structured content by the declared output schema.
-func Tool(raw json.RawMessage, p Promise) (rawjson.Object, Cleaning, error) {
+func Tool(raw json.RawMessage, p Promise) (jsonraw.Object, Cleaning, error) {
 	o, err := checkTool(raw, p)
 	if err != nil {
 		return nil, Cleaning{}, err
 	}
-	c := Cleaning{Removed: ownMembers(&o), Hidden: clean.Count(o.Get("structuredContent"))}
+	c := Cleaning{Removed: ownMembers(&o), Hidden: sanitize.Count(o.Get("structuredContent"))}
 	removed, hidden := cleanContent(&o)
 	c.Removed, c.Hidden = c.Removed+removed, c.Hidden+hidden
 	meta.Strip(&o)
@@ -35,7 +35,7 @@ func Tool(raw json.RawMessage, p Promise) (rawjson.Object, Cleaning, error) {
 	return o, c, nil
 }
 
-func checkTool(raw json.RawMessage, p Promise) (rawjson.Object, error) {
+func checkTool(raw json.RawMessage, p Promise) (jsonraw.Object, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func checkTool(raw json.RawMessage, p Promise) (rawjson.Object, error) {
 }
 
 // Failed reports whether a result has isError set.
-func Failed(o rawjson.Object) bool { return string(o.Get("isError")) == "true" }
+func Failed(o jsonraw.Object) bool { return string(o.Get("isError")) == "true" }
 
 // checkStructured validates structured content by the declared output schema.
 func checkStructured(p Promise, structured json.RawMessage) error {
@@ -77,12 +77,12 @@ func checkStructured(p Promise, structured json.RawMessage) error {
 
 // Readable adds structured content as text for clients that may not support it. Older clients support only objects;
 // for them other values are removed.
-func Readable(o *rawjson.Object, older bool) {
+func Readable(o *jsonraw.Object, older bool) {
 	structured := o.Get("structuredContent")
 	if structured == nil {
 		return
 	}
-	object := rawjson.IsObject(structured)
+	object := jsonraw.IsObject(structured)
 	if content := o.Get("content"); content == nil || !object && !hasText(content, structured) {
 		Add(o, Text(string(structured)))
 	}
@@ -93,9 +93,9 @@ func Readable(o *rawjson.Object, older bool) {
 
 // hasText reports whether one of the text blocks is exactly this value.
 func hasText(content, value json.RawMessage) bool {
-	s := rawjson.ScanArray(content)
+	s := jsonraw.ScanArray(content)
 	for s.Next() {
-		if text, ok := rawjson.String(rawjson.Get(s.Value, "text")); ok && text == string(value) {
+		if text, ok := jsonraw.String(jsonraw.Get(s.Value, "text")); ok && text == string(value) {
 			return true
 		}
 	}

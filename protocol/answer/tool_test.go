@@ -3,7 +3,7 @@ package answer
 import (
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // What is made of structured content, for clients of each era.
@@ -26,7 +26,7 @@ func TestReadable(t *testing.T) {
 		{"none", `{"content":[]}`, `{"content":[]}`, `{"content":[]}`},
 	} {
 		for _, modern := range []bool{true, false} {
-			o, err := rawjson.ParseObject([]byte(test.result))
+			o, err := jsonraw.ParseObject([]byte(test.result))
 			if err != nil {
 				t.Fatal(err)
 			}

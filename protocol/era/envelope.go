@@ -3,8 +3,8 @@ package era
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // Keys in _meta defined by the modern era: of a request, and the last one of a result.
@@ -31,7 +31,7 @@ type Envelope struct {
 
 // Read scans params._meta once. It validates nothing.
 func Read(params json.RawMessage) (e Envelope) {
-	s := rawjson.ScanObject(rawjson.Get(params, "_meta"))
+	s := jsonraw.ScanObject(jsonraw.Get(params, "_meta"))
 	for s.Next() {
 		switch {
 		case s.KeyIs(MetaVersion):
@@ -64,16 +64,16 @@ func first(old, v json.RawMessage) json.RawMessage {
 // CheckModern validates the _meta of a modern request.
 func (e *Envelope) CheckModern() *jsonrpc.Error {
 	if string(e.version) != `"`+V20260728+`"` { // fast path for the usual spelling
-		if s, ok := rawjson.String(e.version); !ok {
+		if s, ok := jsonraw.String(e.version); !ok {
 			return jsonrpc.InvalidParams("params._meta[%q] must be a string", MetaVersion)
 		} else if s != V20260728 {
 			return unsupported(s)
 		}
 	}
-	if !rawjson.IsObject(e.Capabilities) {
+	if !jsonraw.IsObject(e.Capabilities) {
 		return jsonrpc.InvalidParams("params._meta needs %q, an object", MetaCapabilities)
 	}
-	if e.clientInfo != nil && !rawjson.IsObject(e.clientInfo) {
+	if e.clientInfo != nil && !jsonraw.IsObject(e.clientInfo) {
 		return jsonrpc.InvalidParams("params._meta[%q] must be an object", metaClientInfo)
 	}
 	return nil

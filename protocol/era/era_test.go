@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 func TestIsModern(t *testing.T) {
@@ -25,7 +25,7 @@ func TestIsModern(t *testing.T) {
 		m := jsonrpc.Message{Params: json.RawMessage(params)}
 		got := ""
 		if IsModern(&m) {
-			version, _ := rawjson.String(Read(m.Params).version)
+			version, _ := jsonraw.String(Read(m.Params).version)
 			got = "modern " + version
 		}
 		if got != want {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
 )
 
 // Form formats the results of one server.
@@ -20,7 +20,7 @@ type Form struct {
 
 // NewForm returns the Form of a server with this description.
 func NewForm(info json.RawMessage) Form {
-	return Form{Info: info, Meta: rawjson.Object{{Key: MetaServerInfo, Value: info}}.Append(nil)}
+	return Form{Info: info, Meta: jsonraw.Object{{Key: MetaServerInfo, Value: info}}.Append(nil)}
 }
 
 const (
@@ -38,7 +38,7 @@ func Prepared(id, result json.RawMessage) []byte {
 // Response builds a one-line response from a result object, with one allocation. It sets the members of the modern
 // era, and removes them in the legacy era. cached marks results that require caching members in the modern era. The
 // plugin's ttlMs may set their lifetime, but never share them between callers.
-func (f *Form) Response(id json.RawMessage, o rawjson.Object, modern, cached bool) []byte {
+func (f *Form) Response(id json.RawMessage, o jsonraw.Object, modern, cached bool) []byte {
 	ttl := o.Get("ttlMs")
 	for _, key := range [...]string{"resultType", "ttlMs", "cacheScope"} {
 		o.Delete(key)
@@ -60,7 +60,7 @@ func (f *Form) Response(id json.RawMessage, o rawjson.Object, modern, cached boo
 	if modern {
 		body = f.appendModern(body, o.Get("_meta") == nil, cached, ttl)
 	}
-	return rawjson.OneLine(append(body, '}'))
+	return jsonraw.OneLine(append(body, '}'))
 }
 
 // appendModern adds the modern members to the object at the end of body.
@@ -87,7 +87,7 @@ const maxTTLDigits = 9
 
 // freshFor returns a plugin's ttlMs if it is valid, else 0.
 func freshFor(ttl json.RawMessage) json.RawMessage {
-	if rawjson.IsInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
+	if jsonraw.IsInteger(ttl) && ttl[0] != '-' && len(ttl) <= maxTTLDigits {
 		return ttl
 	}
 	return json.RawMessage("0")
@@ -95,7 +95,7 @@ func freshFor(ttl json.RawMessage) json.RawMessage {
 
 // Cacheable sets the caching members of a modern host result. The scope is always the single caller, as lists may
 // depend on the caller.
-func Cacheable(o *rawjson.Object, ttl time.Duration) {
+func Cacheable(o *jsonraw.Object, ttl time.Duration) {
 	o.Set("ttlMs", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
 	o.Set("cacheScope", json.RawMessage(`"private"`))
 }

@@ -3,8 +3,8 @@ package era
 import (
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // Supported protocol versions, newest first. They compare as strings.
@@ -33,13 +33,13 @@ func Negotiate(requested string) string {
 // IsModern reports whether a request is of the modern era: its params._meta has a protocol version, even an
 // unsupported one.
 func IsModern(m *jsonrpc.Message) bool {
-	return rawjson.Get(m.Params, "_meta", MetaVersion) != nil
+	return jsonraw.Get(m.Params, "_meta", MetaVersion) != nil
 }
 
 func unsupported(requested string) *jsonrpc.Error {
-	data := append([]byte(`{"supported":`), rawjson.Strings(Versions())...)
+	data := append([]byte(`{"supported":`), jsonraw.Strings(Versions())...)
 	data = append(data, `,"requested":`...)
-	data = append(rawjson.AppendString(data, requested), '}')
+	data = append(jsonraw.AppendString(data, requested), '}')
 	return &jsonrpc.Error{
 		Code:    jsonrpc.CodeUnsupportedVersion,
 		Message: "unsupported protocol version",

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -77,15 +77,15 @@ func (f *Failure) retryable() bool {
 
 // Data returns the machine-readable part of a failure. call may be "".
 func (f *Failure) Data(call string) json.RawMessage {
-	o := rawjson.Object{
-		{Key: "kind", Value: rawjson.AppendString(nil, string(f.Kind))},
+	o := jsonraw.Object{
+		{Key: "kind", Value: jsonraw.AppendString(nil, string(f.Kind))},
 		{Key: "retryable", Value: strconv.AppendBool(nil, f.retryable())},
 	}
 	if f.RetryAfterMs > 0 {
 		o.Set("retryAfterMs", strconv.AppendInt(nil, f.RetryAfterMs, 10))
 	}
 	if call != "" {
-		o.Set("call", rawjson.AppendString(nil, call))
+		o.Set("call", jsonraw.AppendString(nil, call))
 	}
 	return o.Append(nil)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -44,7 +44,7 @@ func (h *Hints) Learn(err error) {
 		h.Denied(ask)
 		return
 	}
-	var f *catalogue.Failure
+	var f *catalog.Failure
 	if errors.As(err, &f) {
 		for _, d := range f.Denials {
 			h.Denied(&runtime.AskError{Kind: runtime.KindDenied, Message: d})

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // stderr returns the end of a guest's standard error before its call failed.
 func stderr(err error) string {
-	var f *catalogue.Failure
+	var f *catalog.Failure
 	if errors.As(err, &f) {
 		return f.Stderr
 	}
@@ -27,7 +27,7 @@ func stderr(err error) string {
 // LastWords returns the last lines of a guest's standard error before its call failed, without stack traces, which
 // only reveal guest internals to a client.
 func LastWords(err error) string {
-	text, _ := clean.Text(withoutStack(stderr(err)))
+	text, _ := sanitize.Text(withoutStack(stderr(err)))
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	said := strings.Join(lines[max(0, len(lines)-maxWordLines):], "\n")
 	if len(said) > maxWords {

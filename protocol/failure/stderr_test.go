@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 func TestLastWords(t *testing.T) {
@@ -19,7 +19,7 @@ func TestLastWords(t *testing.T) {
 		{"the last lines", strings.Repeat("x\n", 100) + "end", strings.Repeat("x\n", 7) + "end"},
 		{"the last bytes", strings.Repeat("é", maxWords), strings.Repeat("é", maxWords/2)},
 	} {
-		if got := LastWords(&catalogue.Failure{Stderr: c.in}); got != c.want {
+		if got := LastWords(&catalog.Failure{Stderr: c.in}); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/apps"
+	"github.com/sallyport-mcp/sallyport/internal/apps"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // Extensions of the modern era supported by this host, in addition to package apps.
@@ -23,9 +23,9 @@ const (
 
 // Info returns the description of a server: its name and version.
 func Info(name, version string) json.RawMessage {
-	return rawjson.Object{
-		{Key: "name", Value: rawjson.AppendString(nil, name)},
-		{Key: "version", Value: rawjson.AppendString(nil, version)},
+	return jsonraw.Object{
+		{Key: "name", Value: jsonraw.AppendString(nil, name)},
+		{Key: "version", Value: jsonraw.AppendString(nil, version)},
 	}.Append(nil)
 }
 
@@ -43,8 +43,8 @@ func (s *Server) Initialize(version string, tells bool, tasks json.RawMessage) j
 	if version == era.V20251125 {
 		can.Set("tasks", tasks)
 	}
-	o := rawjson.Object{
-		{Key: "protocolVersion", Value: rawjson.AppendString(nil, version)},
+	o := jsonraw.Object{
+		{Key: "protocolVersion", Value: jsonraw.AppendString(nil, version)},
 		{Key: "capabilities", Value: can.Append(nil)},
 		{Key: "serverInfo", Value: s.Form.Info},
 	}
@@ -55,7 +55,7 @@ func (s *Server) Initialize(version string, tells bool, tasks json.RawMessage) j
 // Discover returns the answer to server/discover. skills and pages report whether the server has skills and tools
 // with pages. Changes are sent by subscriptions/listen.
 func (s *Server) Discover(skills, pages bool) json.RawMessage {
-	extensions := rawjson.Object{{Key: Tasks, Value: json.RawMessage("{}")}}
+	extensions := jsonraw.Object{{Key: Tasks, Value: json.RawMessage("{}")}}
 	if skills {
 		extensions.Set(Skills, json.RawMessage(`{"directoryRead":true}`))
 	}
@@ -64,9 +64,9 @@ func (s *Server) Discover(skills, pages bool) json.RawMessage {
 	}
 	can := capabilities(true)
 	can.Set("extensions", extensions.Append(nil))
-	o := rawjson.Object{
+	o := jsonraw.Object{
 		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
-		{Key: "supportedVersions", Value: rawjson.Strings(era.Versions())},
+		{Key: "supportedVersions", Value: jsonraw.Strings(era.Versions())},
 		{Key: "capabilities", Value: can.Append(nil)},
 	}
 	s.instruct(&o)
@@ -76,17 +76,17 @@ func (s *Server) Discover(skills, pages bool) json.RawMessage {
 }
 
 // instruct adds the instructions, if any.
-func (s *Server) instruct(o *rawjson.Object) {
+func (s *Server) instruct(o *jsonraw.Object) {
 	if s.Instructions != "" {
-		o.Set("instructions", rawjson.AppendString(nil, s.Instructions))
+		o.Set("instructions", jsonraw.AppendString(nil, s.Instructions))
 	}
 }
 
 // capabilities returns the capabilities common to both eras.
-func capabilities(tells bool) rawjson.Object {
+func capabilities(tells bool) jsonraw.Object {
 	empty, told := json.RawMessage("{}"), strconv.FormatBool(tells)
 	list := json.RawMessage(`{"listChanged":` + told + `}`)
-	return rawjson.Object{
+	return jsonraw.Object{
 		{Key: "completions", Value: empty},
 		{Key: "logging", Value: empty},
 		{Key: "prompts", Value: list},

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // What is offered depends on what the client's version knows, and on what is there.
@@ -31,10 +31,10 @@ func TestServer(t *testing.T) {
 		{s.Discover(true, true), []string{"_meta", era.MetaServerInfo}, `{"name":"n","version":"1"}`},
 		{(&Server{Instructions: "do"}).Discover(true, true), []string{"instructions"}, `"do"`},
 	} {
-		if err := rawjson.Valid(test.answer); err != nil {
+		if err := jsonraw.Valid(test.answer); err != nil {
 			t.Fatalf("%s: %v", test.answer, err)
 		}
-		if got := string(rawjson.Get(test.answer, test.path...)); got != test.want {
+		if got := string(jsonraw.Get(test.answer, test.path...)); got != test.want {
 			t.Errorf("%s of %s: %s", test.path, test.answer, got)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // List is one list of the catalogue as ready results: its pages, once for each era.
@@ -43,7 +43,7 @@ func (o *Options) list(key string, e entries) List {
 	return l
 }
 
-func (o *Options) modernPage(p rawjson.Object) json.RawMessage {
+func (o *Options) modernPage(p jsonraw.Object) json.RawMessage {
 	p.Set("resultType", json.RawMessage(`"complete"`))
 	era.Cacheable(&p, o.TTL)
 	p.Set("_meta", o.Meta)
@@ -84,8 +84,8 @@ func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
 }
 
 // page makes the result for one page.
-func page(key string, items []json.RawMessage, next json.RawMessage) rawjson.Object {
-	o := rawjson.Object{{Key: key, Value: rawjson.Array(items)}}
+func page(key string, items []json.RawMessage, next json.RawMessage) jsonraw.Object {
+	o := jsonraw.Object{{Key: key, Value: jsonraw.Array(items)}}
 	if next != nil {
 		o.Set("nextCursor", next)
 	}
@@ -106,10 +106,10 @@ func (l *List) Page(cursor json.RawMessage, modern bool) (json.RawMessage, error
 }
 
 func (l *List) number(cursor json.RawMessage) (int, error) {
-	if rawjson.IsNull(cursor) || string(cursor) == `""` {
+	if jsonraw.IsNull(cursor) || string(cursor) == `""` {
 		return 0, nil
 	}
-	if !rawjson.IsString(cursor) {
+	if !jsonraw.IsString(cursor) {
 		return 0, jsonrpc.InvalidParams("params.cursor must be a string")
 	}
 	n, ok := l.pages[string(cursor)]

@@ -5,17 +5,17 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/apps"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/apps"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/paramheader"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // View is what is made of one snapshot of the catalogue. It never changes.
 type View struct {
-	Snapshot *catalogue.Snapshot
+	Snapshot *catalog.Snapshot
 
 	Tools, Resources, Templates, Prompts, Skills List
 
@@ -24,19 +24,19 @@ type View struct {
 	// Index finds tools by words, with Options.Search.
 	Index *search.Index
 
-	free    map[*catalogue.Tool]bool
+	free    map[*catalog.Tool]bool
 	headers map[string][]paramheader.Param
 }
 
 // Free reports whether a tool's arguments need no check beyond being an object.
-func (v *View) Free(t *catalogue.Tool) bool { return v.free[t] }
+func (v *View) Free(t *catalog.Tool) bool { return v.free[t] }
 
 // Headers returns the arguments of the tool with that public name that come in HTTP headers too, in the order of the
 // schema; nil if there are none or no such tool. The caller must not change it.
 func (v *View) Headers(tool string) []paramheader.Param { return v.headers[tool] }
 
-func (o *Options) view(snap *catalogue.Snapshot) *View {
-	v := &View{Snapshot: snap, free: map[*catalogue.Tool]bool{}, headers: map[string][]paramheader.Param{}}
+func (o *Options) view(snap *catalog.Snapshot) *View {
+	v := &View{Snapshot: snap, free: map[*catalog.Tool]bool{}, headers: map[string][]paramheader.Param{}}
 	var tools, resources, templates, prompts, skills entries
 	for _, t := range snap.Tools {
 		if !o.Search {
@@ -73,11 +73,11 @@ func (o *Options) view(snap *catalogue.Snapshot) *View {
 	return v
 }
 
-func hasPage(t *catalogue.Tool) bool { return apps.HasPage(t.Definition) }
+func hasPage(t *catalog.Tool) bool { return apps.HasPage(t.Definition) }
 
 // learn notes what calls to a tool will want to know.
-func (v *View) learn(t *catalogue.Tool) {
-	input := rawjson.Get(t.Definition, "inputSchema")
+func (v *View) learn(t *catalog.Tool) {
+	input := jsonraw.Get(t.Definition, "inputSchema")
 	if anyObject(input) {
 		v.free[t] = true
 	}
@@ -88,7 +88,7 @@ func (v *View) learn(t *catalogue.Tool) {
 
 // anyObject reports whether a schema accepts every object, as far as that is plain to see.
 func anyObject(schema json.RawMessage) bool {
-	s := rawjson.ScanObject(schema)
+	s := jsonraw.ScanObject(schema)
 	for s.Next() {
 		switch string(s.Key) {
 		case "type":
@@ -115,23 +115,23 @@ func anyObject(schema json.RawMessage) bool {
 type entries struct{ modern, legacy []json.RawMessage }
 
 // add takes in one definition. One that is no object is left out: the catalogue has refused those.
-func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage, older func(rawjson.Object) rawjson.Object) {
-	o, err := rawjson.ParseObject(definition)
+func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage, older func(jsonraw.Object) jsonraw.Object) {
+	o, err := jsonraw.ParseObject(definition)
 	if err != nil {
 		log.Error("definition left out of its list", "name", name, "error", err)
 		return
 	}
 	meta.Strip(&o)
-	e.modern = append(e.modern, rawjson.OneLine(o.Append(nil)))
-	e.legacy = append(e.legacy, rawjson.OneLine(older(o).Append(nil)))
+	e.modern = append(e.modern, jsonraw.OneLine(o.Append(nil)))
+	e.legacy = append(e.legacy, jsonraw.OneLine(older(o).Append(nil)))
 }
 
-func unchanged(o rawjson.Object) rawjson.Object { return o }
+func unchanged(o jsonraw.Object) jsonraw.Object { return o }
 
 // legacyTool leaves out an output schema that older clients take for a broken list: theirs are
 // objects only. See answer.Readable, which leaves out the result's part of it.
-func legacyTool(o rawjson.Object) rawjson.Object {
-	if output := o.Get("outputSchema"); output != nil && string(rawjson.Get(output, "type")) != `"object"` {
+func legacyTool(o jsonraw.Object) jsonraw.Object {
+	if output := o.Get("outputSchema"); output != nil && string(jsonraw.Get(output, "type")) != `"object"` {
 		o.Delete("outputSchema")
 	}
 	return o

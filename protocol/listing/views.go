@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // Options say how lists are made.
@@ -33,12 +33,12 @@ type Views struct {
 
 	newest   atomic.Pointer[View]
 	building sync.Mutex
-	own      map[*catalogue.Snapshot]*View // of callers who see something else than all, of the newest snapshot
-	of       *catalogue.Snapshot
+	own      map[*catalog.Snapshot]*View // of callers who see something else than all, of the newest snapshot
+	of       *catalog.Snapshot
 }
 
 // For returns the view that one caller has.
-func (v *Views) For(c interface{ Snapshot() *catalogue.Snapshot }, principal string) *View {
+func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, principal string) *View {
 	snapshot := c.Snapshot()
 	seen := snapshot.For(principal)
 	if seen == snapshot {
@@ -47,7 +47,7 @@ func (v *Views) For(c interface{ Snapshot() *catalogue.Snapshot }, principal str
 	v.building.Lock()
 	defer v.building.Unlock()
 	if v.of != snapshot {
-		v.own, v.of = map[*catalogue.Snapshot]*View{}, snapshot
+		v.own, v.of = map[*catalog.Snapshot]*View{}, snapshot
 	}
 	view := v.own[seen]
 	if view == nil {
@@ -58,7 +58,7 @@ func (v *Views) For(c interface{ Snapshot() *catalogue.Snapshot }, principal str
 }
 
 // Of returns the view of what a catalogue holds now. Only the first request after a change waits for one to be made.
-func (v *Views) Of(c interface{ Snapshot() *catalogue.Snapshot }) *View {
+func (v *Views) Of(c interface{ Snapshot() *catalog.Snapshot }) *View {
 	snapshot := c.Snapshot()
 	if view := v.newest.Load(); view != nil && view.Snapshot == snapshot {
 		return view

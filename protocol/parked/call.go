@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -15,7 +15,7 @@ import (
 type Request interface {
 	Client
 	// Round begins a round of questions; see ask.Rounds.Next.
-	Round(round []runtime.Question) (list []ask.Question, complete bool, err error)
+	Round(round []runtime.Question) (list []inputrequest.Question, complete bool, err error)
 }
 
 // Call is one call that may wait. To the plugin it is the client.
@@ -27,20 +27,20 @@ type Call struct {
 	current atomic.Pointer[Request] // the newest: it hears what the call says, and gets its answer
 	cancel  context.CancelFunc
 
-	asked   chan []ask.Question // a round for the current request to end with
-	answers chan []ask.Question // what the next one brings
-	done    chan struct{}       // closed when the call is over, and these are set
-	result  rawjson.Object
+	asked   chan []inputrequest.Question // a round for the current request to end with
+	answers chan []inputrequest.Question // what the next one brings
+	done    chan struct{}                // closed when the call is over, and these are set
+	result  jsonraw.Object
 	err     error
 }
 
 var _ hostfuncs.Asker = (*Call)(nil)
 
 // Begin runs a call, which outlives the request that begins it. run must not panic; the call is its client.
-func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *Call) (rawjson.Object, error)) *Call {
+func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *Call) (jsonraw.Object, error)) *Call {
 	c := &Call{
 		lot: l, Handle: rand.Text(),
-		asked: make(chan []ask.Question), answers: make(chan []ask.Question, 1), done: make(chan struct{}),
+		asked: make(chan []inputrequest.Question), answers: make(chan []inputrequest.Question, 1), done: make(chan struct{}),
 	}
 	c.current.Store(&r)
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -53,7 +53,7 @@ func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *C
 }
 
 // Wait returns what came of the call, or the questions with which the current request ends.
-func (c *Call) Wait(ctx context.Context) (result rawjson.Object, asked []ask.Question, err error) {
+func (c *Call) Wait(ctx context.Context) (result jsonraw.Object, asked []inputrequest.Question, err error) {
 	select {
 	case list := <-c.asked:
 		return nil, list, nil
@@ -66,7 +66,7 @@ func (c *Call) Wait(ctx context.Context) (result rawjson.Object, asked []ask.Que
 }
 
 // GoOn gives the call the answers that a request brings, and the request what the call says from now on.
-func (c *Call) GoOn(r Request, answers []ask.Question) {
+func (c *Call) GoOn(r Request, answers []inputrequest.Question) {
 	c.current.Store(&r)
 	c.answers <- answers // there is room: a handle is used once for each question
 }
@@ -78,10 +78,10 @@ func (c *Call) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Ans
 		return nil, err
 	}
 	if complete {
-		return ask.Answers(list, len(round))
+		return inputrequest.Answers(list, len(round))
 	}
 	if !c.lot.add(c) {
-		return ask.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: "too many calls of plugins that keep state wait for answers"}), nil
+		return inputrequest.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: "too many calls of plugins that keep state wait for answers"}), nil
 	}
 	defer c.lot.remove(c)
 	ctx, resume := runtime.Pause(ctx)
@@ -95,7 +95,7 @@ func (c *Call) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Ans
 	}
 	select {
 	case list = <-c.answers:
-		return ask.Answers(list, len(round))
+		return inputrequest.Answers(list, len(round))
 	case <-ctx.Done():
 		return nil, unanswered(ctx)
 	}

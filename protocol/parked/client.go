@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Client hears what a call says.
 type Client interface {
-	catalogue.Client
+	catalog.Client
 	hostfuncs.DenialListener
 	hostfuncs.RetryListener
 	hostfuncs.Releaser

@@ -9,16 +9,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // client is one request: it notes what it hears.
 type client struct {
 	heard  []string
-	rounds ask.Rounds
+	rounds inputrequest.Rounds
 }
 
 func (c *client) hear(what string)                                  { c.heard = append(c.heard, what) }
@@ -31,15 +31,15 @@ func (c *client) Intends(string) error                              { c.hear("in
 func (c *client) Recants(string)                                    { c.hear("recants") }
 func (c *client) Receipt(receipt.Receipt)                           { c.hear("receipt") }
 
-func (c *client) Round(round []runtime.Question) ([]ask.Question, bool, error) {
-	return c.rounds.Next(round, ask.Declared([]byte(`{"roots":{}}`)), nil)
+func (c *client) Round(round []runtime.Question) ([]inputrequest.Question, bool, error) {
+	return c.rounds.Next(round, inputrequest.Declared([]byte(`{"roots":{}}`)), nil)
 }
 
 var question = []runtime.Question{{Method: "roots/list", Key: "r"}}
 
 // asksTwice is a plugin that says something, asks, and so again; its result is what it was told.
-func asksTwice(ctx context.Context, c *Call) (rawjson.Object, error) {
-	var o rawjson.Object
+func asksTwice(ctx context.Context, c *Call) (jsonraw.Object, error) {
+	var o jsonraw.Object
 	for n := range 2 {
 		c.Progress(ctx, fmt.Appendf(nil, "%d", n))
 		answers, err := c.Ask(ctx, question)
@@ -52,7 +52,7 @@ func asksTwice(ctx context.Context, c *Call) (rawjson.Object, error) {
 	return o, nil
 }
 
-func wait(t *testing.T, c *Call) []ask.Question {
+func wait(t *testing.T, c *Call) []inputrequest.Question {
 	t.Helper()
 	_, asked, err := c.Wait(t.Context())
 	if err != nil || len(asked) != 1 {
@@ -123,7 +123,7 @@ func TestLot_bound(t *testing.T) {
 		for range maxParked {
 			wait(t, lot.Begin(t.Context(), &client{}, asksTwice))
 		}
-		c := lot.Begin(t.Context(), &client{}, func(ctx context.Context, c *Call) (rawjson.Object, error) {
+		c := lot.Begin(t.Context(), &client{}, func(ctx context.Context, c *Call) (jsonraw.Object, error) {
 			answers, err := c.Ask(ctx, question)
 			if err != nil {
 				return nil, err

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 

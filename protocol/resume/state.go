@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 )
 
 // State is a call that waits for answers: what its requestState seals.
@@ -17,10 +17,10 @@ type State struct {
 	Expires int64  `json:"exp"`
 	Purpose
 
-	Call    string          `json:"call"`           // the call's id, the same in each round
-	Meta    json.RawMessage `json:"meta,omitempty"` // of the first request, which the plugin saw
-	Round   int             `json:"round"`
-	Pending []ask.Question  `json:"ask"`
+	Call    string                  `json:"call"`           // the call's id, the same in each round
+	Meta    json.RawMessage         `json:"meta,omitempty"` // of the first request, which the plugin saw
+	Round   int                     `json:"round"`
+	Pending []inputrequest.Question `json:"ask"`
 
 	// Kept is the journal's name in the store; "" if it is in the state itself.
 	Kept    string `json:"kept,omitempty"`
@@ -51,7 +51,7 @@ func (p *Purpose) equal(o *Purpose) bool {
 // digest is that of what a request asks for, without what differs from round to round. Order and spelling of JSON do
 // not matter, since clients write their requests anew.
 func digest(params json.RawMessage) []byte {
-	o, _ := rawjson.ParseObject(params)
+	o, _ := jsonraw.ParseObject(params)
 	for _, key := range [...]string{"_meta", "inputResponses", "requestState"} {
 		o.Delete(key)
 	}
@@ -75,7 +75,7 @@ func (s *State) expires() time.Time { return time.Unix(s.Expires, 0) }
 const overhead = 512
 
 // Size is about how large the state of a call will be that asks these questions, in bytes.
-func Size(meta json.RawMessage, journal int, list []ask.Question) int {
+func Size(meta json.RawMessage, journal int, list []inputrequest.Question) int {
 	size := overhead + len(meta) + journal
 	for _, q := range list {
 		size += len(q.Key) + len(q.Method) + len(q.Params) + len(q.Refused) + len(q.Answer) + overhead

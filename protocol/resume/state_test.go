@@ -10,9 +10,9 @@ import (
 	"testing/quick"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
-	"github.com/sallyport-mcp/sallyport/protocol/ask"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
@@ -25,7 +25,7 @@ func keeper(keys *sealed.Keys, s *store.Store) *Keeper {
 func waiting(journal string) *State {
 	return &State{
 		ID: "id", Expires: now.Add(time.Minute).Unix(), Purpose: NewPurpose("ada", "proof", "tools/call", []byte(`{"name":"x","arguments":{"a":1.0,"b":2}}`)),
-		Call: "c-1", Round: 1, Pending: []ask.Question{{Key: "k", Method: "roots/list"}}, Journal: []byte(journal),
+		Call: "c-1", Round: 1, Pending: []inputrequest.Question{{Key: "k", Method: "roots/list"}}, Journal: []byte(journal),
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // The two tools that stand for all others. Their prefix is the host's own, so no plugin's tool has these names.
@@ -41,17 +41,17 @@ func Definitions() []json.RawMessage {
 
 // Unwrap makes the params of a call of Call those of the call that it describes. What else they hold stays.
 func Unwrap(params json.RawMessage) (json.RawMessage, error) {
-	name := rawjson.Get(params, "arguments", "name")
-	if !rawjson.IsString(name) {
+	name := jsonraw.Get(params, "arguments", "name")
+	if !jsonraw.IsString(name) {
 		return nil, jsonrpc.InvalidParams("params.arguments.name must be a string")
 	}
-	o, err := rawjson.ParseObject(params)
+	o, err := jsonraw.ParseObject(params)
 	if err != nil {
 		return nil, jsonrpc.InvalidParams("%v", err)
 	}
 	o.Set("name", name)
-	inner := rawjson.Get(params, "arguments", "arguments")
-	if rawjson.IsNull(inner) {
+	inner := jsonraw.Get(params, "arguments", "arguments")
+	if jsonraw.IsNull(inner) {
 		inner = json.RawMessage("{}")
 	}
 	o.Set("arguments", inner)
@@ -60,34 +60,34 @@ func Unwrap(params json.RawMessage) (json.RawMessage, error) {
 
 // Index is the tools that are searched. It never changes.
 type Index struct {
-	tools []*catalogue.Tool
+	tools []*catalog.Tool
 	words []Tool // as tools
 }
 
 // NewIndex returns an index of these tools.
-func NewIndex(tools []*catalogue.Tool) *Index {
+func NewIndex(tools []*catalog.Tool) *Index {
 	x := &Index{tools: tools, words: make([]Tool, len(tools))}
 	for i, t := range tools {
 		w := &x.words[i]
 		w.Name = t.Name
-		w.Title, _ = rawjson.String(rawjson.Get(t.Definition, "title"))
-		w.Description, _ = rawjson.String(rawjson.Get(t.Definition, "description"))
+		w.Title, _ = jsonraw.String(jsonraw.Get(t.Definition, "title"))
+		w.Description, _ = jsonraw.String(jsonraw.Get(t.Definition, "description"))
 	}
 	return x
 }
 
 // Answer is the result of a call of Find with these arguments: the definitions that fit its query.
-func (x *Index) Answer(arguments json.RawMessage) (rawjson.Object, error) {
-	query, ok := rawjson.String(rawjson.Get(arguments, "query"))
+func (x *Index) Answer(arguments json.RawMessage) (jsonraw.Object, error) {
+	query, ok := jsonraw.String(jsonraw.Get(arguments, "query"))
 	if !ok {
 		return nil, jsonrpc.InvalidParams("params.arguments.query must be a string")
 	}
-	limit, err := strconv.Atoi(cmp.Or(string(rawjson.Get(arguments, "limit")), strconv.Itoa(byDefault)))
+	limit, err := strconv.Atoi(cmp.Or(string(jsonraw.Get(arguments, "limit")), strconv.Itoa(byDefault)))
 	if err != nil || limit < 1 || limit > most {
 		return nil, jsonrpc.InvalidParams("params.arguments.limit must be a whole number from 1 to %d", most)
 	}
 	found := x.find(query, limit)
-	return rawjson.Object{
+	return jsonraw.Object{
 		{Key: "content", Value: answer.Content(answer.Text(string(found)))},
 		{Key: "structuredContent", Value: found},
 	}, nil
@@ -103,10 +103,10 @@ func (x *Index) find(query string, limit int) json.RawMessage {
 		if size += len(definition); size > mostBytes && len(list) > 0 {
 			break
 		}
-		list = append(list, rawjson.OneLine(append(json.RawMessage(nil), definition...)))
+		list = append(list, jsonraw.OneLine(append(json.RawMessage(nil), definition...)))
 	}
-	return rawjson.Object{
-		{Key: "tools", Value: rawjson.Array(list)},
+	return jsonraw.Object{
+		{Key: "tools", Value: jsonraw.Array(list)},
 		{Key: "total", Value: strconv.AppendInt(nil, int64(len(ranked)), 10)},
 	}.Append(nil)
 }

@@ -5,14 +5,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // Read reads the lists and resources of params.notifications, of which there says which exist. honoured is the part of
 // it that will be told.
-func Read(asked json.RawMessage, there func(uri string) bool) (wants Topics, honoured rawjson.Object, err error) {
-	if !rawjson.IsObject(asked) {
+func Read(asked json.RawMessage, there func(uri string) bool) (wants Topics, honoured jsonraw.Object, err error) {
+	if !jsonraw.IsObject(asked) {
 		return wants, nil, jsonrpc.InvalidParams("params.notifications must be an object")
 	}
 	for _, list := range []struct {
@@ -21,7 +21,7 @@ func Read(asked json.RawMessage, there func(uri string) bool) (wants Topics, hon
 	}{
 		{"toolsListChanged", &wants.tools}, {"promptsListChanged", &wants.prompts}, {"resourcesListChanged", &wants.resources},
 	} {
-		switch string(rawjson.Get(asked, list.key)) {
+		switch string(jsonraw.Get(asked, list.key)) {
 		case "", "null", "false":
 		case "true":
 			*list.want = true
@@ -30,25 +30,25 @@ func Read(asked json.RawMessage, there func(uri string) bool) (wants Topics, hon
 			return wants, nil, jsonrpc.InvalidParams("params.notifications.%s must be a boolean", list.key)
 		}
 	}
-	uris := rawjson.Get(asked, "resourceSubscriptions")
-	if rawjson.IsNull(uris) {
+	uris := jsonraw.Get(asked, "resourceSubscriptions")
+	if jsonraw.IsNull(uris) {
 		return wants, honoured, nil
 	}
 	if err := wants.read(uris, there); err != nil {
 		return wants, nil, err
 	}
-	honoured.Set("resourceSubscriptions", rawjson.Strings(slices.Sorted(maps.Keys(wants.uris))))
+	honoured.Set("resourceSubscriptions", jsonraw.Strings(slices.Sorted(maps.Keys(wants.uris))))
 	return wants, honoured, nil
 }
 
 // read adds the URIs of a list.
 func (t *Topics) read(list json.RawMessage, there func(uri string) bool) error {
-	uris, err := rawjson.Elements(list)
+	uris, err := jsonraw.Elements(list)
 	if err != nil || len(uris) > MaxTopics {
 		return jsonrpc.InvalidParams("params.notifications.resourceSubscriptions must be an array of at most %d URIs", MaxTopics)
 	}
 	for _, raw := range uris {
-		uri, ok := rawjson.String(raw)
+		uri, ok := jsonraw.String(raw)
 		if !ok {
 			return jsonrpc.InvalidParams("params.notifications.resourceSubscriptions must hold strings")
 		}

@@ -3,7 +3,7 @@ package subscription
 import (
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -59,7 +59,7 @@ func (s *Set) End() {
 
 // Tell tells all subscriptions of a change, and returns what of it the legacy session hears. owner finds the plugin of
 // a resource.
-func (s *Set) Tell(c catalogue.Change, owner func(uri string) string) (session Topics) {
+func (s *Set) Tell(c catalog.Change, owner func(uri string) string) (session Topics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.open {

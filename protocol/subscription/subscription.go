@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // maxTaskNews is how many changes of tasks wait for one subscription until an older change of the same task is left
@@ -38,7 +38,7 @@ func newSubscription(wants Topics) *Subscription {
 }
 
 // tell gathers what concerns the subscription.
-func (s *Subscription) tell(c catalogue.Change, owner func(string) string) {
+func (s *Subscription) tell(c catalog.Change, owner func(string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news.add(s.wants.in(c, owner))
@@ -74,7 +74,7 @@ func (s *Subscription) News(meta json.RawMessage) [][]byte {
 	s.mu.Unlock()
 	all := news.Messages(meta)
 	for i := range tasks {
-		all = append(all, jsonrpc.Notification("notifications/tasks", append(tasks[i].Detail(), rawjson.Member{Key: "_meta", Value: meta})))
+		all = append(all, jsonrpc.Notification("notifications/tasks", append(tasks[i].Detail(), jsonraw.Member{Key: "_meta", Value: meta})))
 	}
 	return all
 }

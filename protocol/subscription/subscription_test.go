@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 func owner(uri string) string {
@@ -30,8 +30,8 @@ func read(t *testing.T, asked string) (Topics, string) {
 func methods(news [][]byte) string {
 	var all []string
 	for _, m := range news {
-		method, _ := rawjson.String(rawjson.Get(m, "method"))
-		uri, _ := rawjson.String(rawjson.Get(m, "params", "uri"))
+		method, _ := jsonraw.String(jsonraw.Get(m, "method"))
+		uri, _ := jsonraw.String(jsonraw.Get(m, "params", "uri"))
 		all = append(all, strings.TrimPrefix(method, "notifications/")+uri)
 	}
 	return strings.Join(all, " ")
@@ -67,7 +67,7 @@ func TestSet_Tell(t *testing.T) {
 	if err := s.Subscribe("a:2"); err != nil {
 		t.Fatal(err)
 	}
-	for change, session := range map[*catalogue.Change]string{
+	for change, session := range map[*catalog.Change]string{
 		{Tools: true, Prompts: true}:                              "tools/list_changed prompts/list_changed",
 		{Updated: map[string]bool{"a:1": true, "c:1": true}}:      "",
 		{Replaced: map[string]bool{"a": true}, Resources: true}:   "resources/list_changed resources/updateda:2",
@@ -88,7 +88,7 @@ func TestSet_Tell(t *testing.T) {
 	}
 	s.Unsubscribe("a:2")
 	s.Drop(one)
-	news := s.Tell(catalogue.Change{Updated: map[string]bool{"a:1": true, "a:2": true}}, owner)
+	news := s.Tell(catalog.Change{Updated: map[string]bool{"a:1": true, "a:2": true}}, owner)
 	if got := methods(append(news.Messages(nil), one.News(nil)...)); got != "" {
 		t.Errorf("nobody wants to hear %s", got)
 	}
@@ -143,7 +143,7 @@ func TestSet_End(t *testing.T) {
 			one.News(nil)
 			s.Drop(one)
 		})
-		work.Go(func() { s.Tell(catalogue.Change{Tools: true}, owner) })
+		work.Go(func() { s.Tell(catalog.Change{Tools: true}, owner) })
 	}
 	s.End()
 	s.End()

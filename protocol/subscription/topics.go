@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // MaxTopics is how many resources, or tasks, one listener or one legacy session may name: more
@@ -21,7 +21,7 @@ type Topics struct {
 }
 
 // in returns the part of a change that is of these topics. owner finds the plugin of a resource.
-func (t *Topics) in(c catalogue.Change, owner func(uri string) string) Topics {
+func (t *Topics) in(c catalog.Change, owner func(uri string) string) Topics {
 	news := Topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
 	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
 		return news
@@ -51,7 +51,7 @@ func (t *Topics) subscribe(uri string) {
 
 // Messages are the notifications for these topics, with a _meta unless that is nil.
 func (t *Topics) Messages(meta json.RawMessage) (all [][]byte) {
-	say := func(method string, params rawjson.Object) {
+	say := func(method string, params jsonraw.Object) {
 		if meta != nil {
 			params.Set("_meta", meta)
 		}
@@ -66,7 +66,7 @@ func (t *Topics) Messages(meta json.RawMessage) (all [][]byte) {
 		}
 	}
 	for _, uri := range slices.Sorted(maps.Keys(t.uris)) {
-		say("notifications/resources/updated", rawjson.Object{{Key: "uri", Value: rawjson.AppendString(nil, uri)}})
+		say("notifications/resources/updated", jsonraw.Object{{Key: "uri", Value: jsonraw.AppendString(nil, uri)}})
 	}
 	return all
 }

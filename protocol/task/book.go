@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 )
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // Take makes this process the one that runs the task, from where it asked; a kept one stays where it is. It is for

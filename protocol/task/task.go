@@ -20,7 +20,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Status is how a task stands.
@@ -108,15 +108,15 @@ func (t *Task) Answer(given map[string]json.RawMessage) bool {
 
 // Next are the params with which the call goes on: those it began with, where it stopped, and the answers.
 func (t *Task) Next() json.RawMessage {
-	o, err := rawjson.ParseObject(t.Params)
+	o, err := jsonraw.ParseObject(t.Params)
 	if err != nil {
 		return t.Params
 	}
-	var answers rawjson.Object
+	var answers jsonraw.Object
 	for _, key := range slices.Sorted(maps.Keys(t.Answers)) {
-		answers = append(answers, rawjson.Member{Key: key, Value: t.Answers[key]})
+		answers = append(answers, jsonraw.Member{Key: key, Value: t.Answers[key]})
 	}
 	o.Set("inputResponses", answers.Append(nil))
-	o.Set("requestState", rawjson.AppendString(nil, t.State))
+	o.Set("requestState", jsonraw.AppendString(nil, t.State))
 	return o.Append(nil)
 }

@@ -7,39 +7,39 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // poll is how often a client should ask how a task stands.
 const poll = time.Second
 
 // Describe is a task as clients see it.
-func (t *Task) Describe() rawjson.Object {
+func (t *Task) Describe() jsonraw.Object {
 	stamp := func(at time.Time) json.RawMessage {
-		return rawjson.AppendString(nil, at.UTC().Format("2006-01-02T15:04:05.000Z"))
+		return jsonraw.AppendString(nil, at.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
-	o := rawjson.Object{
-		{Key: "taskId", Value: rawjson.AppendString(nil, t.ID)},
-		{Key: "status", Value: rawjson.AppendString(nil, string(t.Status))},
+	o := jsonraw.Object{
+		{Key: "taskId", Value: jsonraw.AppendString(nil, t.ID)},
+		{Key: "status", Value: jsonraw.AppendString(nil, string(t.Status))},
 		{Key: "createdAt", Value: stamp(t.Created)},
 		{Key: "lastUpdatedAt", Value: stamp(t.Updated)},
 		{Key: "ttlMs", Value: strconv.AppendInt(nil, t.TTL.Milliseconds(), 10)},
 		{Key: "pollIntervalMs", Value: strconv.AppendInt(nil, poll.Milliseconds(), 10)},
 	}
 	if t.Message != "" {
-		o.Set("statusMessage", rawjson.AppendString(nil, t.Message))
+		o.Set("statusMessage", jsonraw.AppendString(nil, t.Message))
 	}
 	return o
 }
 
 // Detail is a task with what belongs to its status: what it asks, or what came of it.
-func (t *Task) Detail() rawjson.Object {
+func (t *Task) Detail() jsonraw.Object {
 	o := t.Describe()
 	switch t.Status {
 	case Input:
-		var requests rawjson.Object
+		var requests jsonraw.Object
 		for _, key := range slices.Sorted(maps.Keys(t.Requests)) {
-			requests = append(requests, rawjson.Member{Key: key, Value: t.Requests[key]})
+			requests = append(requests, jsonraw.Member{Key: key, Value: t.Requests[key]})
 		}
 		o.Set("inputRequests", requests.Append(nil))
 	case Completed:
@@ -51,7 +51,7 @@ func (t *Task) Detail() rawjson.Object {
 }
 
 // DescribeLegacy is a task as clients of 2025-11-25 see it: there a tool that says that it failed has failed.
-func (t *Task) DescribeLegacy() rawjson.Object {
+func (t *Task) DescribeLegacy() jsonraw.Object {
 	o := t.Describe()
 	for i := range o {
 		switch o[i].Key {
@@ -60,7 +60,7 @@ func (t *Task) DescribeLegacy() rawjson.Object {
 		case "pollIntervalMs":
 			o[i].Key = "pollInterval"
 		case "status":
-			if t.Status == Completed && string(rawjson.Get(t.Result, "isError")) == "true" {
+			if t.Status == Completed && string(jsonraw.Get(t.Result, "isError")) == "true" {
 				o[i].Value = json.RawMessage(`"failed"`)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store/storetest"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 )
 
 // heard is what a watcher was told.

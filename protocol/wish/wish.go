@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // The keys.
@@ -33,11 +33,11 @@ type Wishes struct {
 
 // Read reads them from the params of a call.
 func Read(params json.RawMessage) (w Wishes, err error) {
-	meta := rawjson.Get(params, "_meta")
-	if !rawjson.IsObject(meta) {
+	meta := jsonraw.Get(params, "_meta")
+	if !jsonraw.IsObject(meta) {
 		return w, nil
 	}
-	if raw := rawjson.Get(meta, MaxBytes); !rawjson.IsNull(raw) {
+	if raw := jsonraw.Get(meta, MaxBytes); !jsonraw.IsNull(raw) {
 		if w.MaxBytes, err = strconv.Atoi(string(raw)); err != nil || w.MaxBytes < minBytes {
 			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", MaxBytes, minBytes)
 		}
@@ -45,8 +45,8 @@ func Read(params json.RawMessage) (w Wishes, err error) {
 	if w.DryRun, err = boolean(meta, dryRun); err != nil {
 		return w, err
 	}
-	if raw := rawjson.Get(meta, Once); !rawjson.IsNull(raw) {
-		key, ok := rawjson.String(raw)
+	if raw := jsonraw.Get(meta, Once); !jsonraw.IsNull(raw) {
+		key, ok := jsonraw.String(raw)
 		if !ok || key == "" || len(key) > maxOnce {
 			return w, jsonrpc.InvalidParams("%s is a text of 1 to %d bytes", Once, maxOnce)
 		}
@@ -56,7 +56,7 @@ func Read(params json.RawMessage) (w Wishes, err error) {
 }
 
 func boolean(meta json.RawMessage, key string) (bool, error) {
-	switch raw := rawjson.Get(meta, key); string(raw) {
+	switch raw := jsonraw.Get(meta, key); string(raw) {
 	case "", "null", "false":
 		return false, nil
 	case "true":

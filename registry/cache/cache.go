@@ -17,9 +17,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 const (
@@ -79,7 +79,7 @@ func Open(dir string, log *slog.Logger) *Cache {
 		return c
 	}
 	for key, digest := range d.Digests {
-		if _, ok := stamp.Hex(digest); ok && len(c.digests) < maxCached {
+		if _, ok := fileid.Hex(digest); ok && len(c.digests) < maxCached {
 			c.digests[key] = digest
 		}
 	}
@@ -89,12 +89,12 @@ func Open(dir string, log *slog.Logger) *Cache {
 func (c *Cache) digestsFile() string { return filepath.Join(c.dir, "digests.json") }
 
 func (c *Cache) moduleFile(digest string) string {
-	digits, _ := stamp.Hex(digest)
+	digits, _ := fileid.Hex(digest)
 	return filepath.Join(c.dir, "manifests", digits+".json")
 }
 
 // Digest returns the digest of the file with this stamp.
-func (c *Cache) Digest(s stamp.Stamp) (string, bool) {
+func (c *Cache) Digest(s fileid.Stamp) (string, bool) {
 	key := s.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *Cache) Digest(s stamp.Stamp) (string, bool) {
 }
 
 // PutDigest stores the digest of the file with this stamp.
-func (c *Cache) PutDigest(s stamp.Stamp, digest string) {
+func (c *Cache) PutDigest(s fileid.Stamp, digest string) {
 	key := s.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *Cache) PutDigest(s stamp.Stamp, digest string) {
 }
 
 // Forget removes an entry that turned out to be wrong.
-func (c *Cache) Forget(s stamp.Stamp) {
+func (c *Cache) Forget(s fileid.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.digests, s.Key())
@@ -144,15 +144,15 @@ func (c *Cache) Module(digest string) (m Module, ok bool) {
 		return Module{}, false
 	}
 	raw, err := readBounded(c.moduleFile(digest), manifest.MaxSize+manifest.MaxDefinition)
-	if err != nil || rawjson.Valid(raw) != nil {
+	if err != nil || jsonraw.Valid(raw) != nil {
 		return Module{}, false
 	}
-	named, _ := rawjson.String(rawjson.Get(raw, "digest"))
-	m.Dialect, _ = rawjson.String(rawjson.Get(raw, "dialect"))
-	m.Manifest = rawjson.Get(raw, "manifest")
-	m.Memory, err = strconv.ParseUint(string(rawjson.Get(raw, "memory")), 10, 64)
-	host, _ := rawjson.String(rawjson.Get(raw, "host"))
-	current := string(rawjson.Get(raw, "version")) == strconv.Itoa(cacheVersion) && host == c.host
+	named, _ := jsonraw.String(jsonraw.Get(raw, "digest"))
+	m.Dialect, _ = jsonraw.String(jsonraw.Get(raw, "dialect"))
+	m.Manifest = jsonraw.Get(raw, "manifest")
+	m.Memory, err = strconv.ParseUint(string(jsonraw.Get(raw, "memory")), 10, 64)
+	host, _ := jsonraw.String(jsonraw.Get(raw, "host"))
+	current := string(jsonraw.Get(raw, "version")) == strconv.Itoa(cacheVersion) && host == c.host
 	return m, err == nil && current && named == digest && m.Dialect != "" && m.Manifest != nil
 }
 

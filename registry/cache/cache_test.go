@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -17,8 +17,8 @@ func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestCache_RemembersAcrossRuns(t *testing.T) {
 	dir := t.TempDir()
 	c := Open(dir, discard())
-	st := stamp.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
-	digest := stamp.Digest([]byte("x"))
+	st := fileid.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
+	digest := fileid.Digest([]byte("x"))
 	c.PutDigest(st, digest)
 	c.PutModule(digest, Module{"native", 65536, []byte(`{"tools":[]}`)})
 	c.Flush()
@@ -41,7 +41,7 @@ func TestCache_RemembersAcrossRuns(t *testing.T) {
 }
 
 func TestCache_IgnoresWhatIsWrong(t *testing.T) {
-	st, digest := stamp.Stamp{Size: 1}, stamp.Digest(nil)
+	st, digest := fileid.Stamp{Size: 1}, fileid.Digest(nil)
 	key := st.Key()
 	for name, content := range map[string]string{
 		"no json": "{", "another version": `{"version":99,"digests":{"` + key + `":"` + digest + `"}}`,
@@ -83,23 +83,23 @@ func TestCache_IsBounded(t *testing.T) {
 	dir := t.TempDir()
 	c := Open(dir, discard())
 	for i := range maxCached + 100 {
-		c.PutDigest(stamp.Stamp{Size: int64(i)}, stamp.Digest(nil))
+		c.PutDigest(fileid.Stamp{Size: int64(i)}, fileid.Digest(nil))
 	}
 	c.Flush()
 	if info, err := os.Stat(c.digestsFile()); err != nil || info.Size() > maxCacheFile {
 		t.Fatalf("%v %v", info, err)
 	}
 	again := Open(dir, discard())
-	again.PutDigest(stamp.Stamp{Size: 1 << 40}, stamp.Digest(nil))
+	again.PutDigest(fileid.Stamp{Size: 1 << 40}, fileid.Digest(nil))
 	again.Flush()
-	if last := Open(dir, discard()); len(last.digests) > maxCached || last.digests[stamp.Stamp{Size: 1 << 40}.Key()] == "" {
+	if last := Open(dir, discard()); len(last.digests) > maxCached || last.digests[fileid.Stamp{Size: 1 << 40}.Key()] == "" {
 		t.Errorf("%d entries", len(last.digests))
 	}
 }
 
 func TestCache_ManifestsAreBounded(t *testing.T) {
 	c := Open(t.TempDir(), discard())
-	newest := stamp.Digest([]byte("newest"))
+	newest := fileid.Digest([]byte("newest"))
 	if err := os.Mkdir(filepath.Join(c.dir, "manifests"), 0o700); err != nil {
 		t.Fatal(err)
 	}

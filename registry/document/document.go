@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/promptfile"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -54,15 +54,15 @@ type Document struct {
 }
 
 // Read reads a document. The stamp is that of the bytes that were read, or of the file if they were not.
-func Read(path string) (*Document, stamp.Stamp, error) {
-	st, err := stamp.Of(path)
+func Read(path string) (*Document, fileid.Stamp, error) {
+	st, err := fileid.Of(path)
 	if err != nil {
-		return nil, st, stamp.Plain(err)
+		return nil, st, fileid.Plain(err)
 	}
 	if st.Size > MaxSize {
 		return nil, st, fmt.Errorf("the file is over %d MiB", MaxSize>>20)
 	}
-	raw, st, err := stamp.Read(path)
+	raw, st, err := fileid.Read(path)
 	if err != nil {
 		return nil, st, err
 	}
@@ -81,7 +81,7 @@ func Parse(raw []byte, path string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{Code: code, Digest: stamp.Digest(raw), texts: map[string][]byte{name: raw}}
+	d := &Document{Code: code, Digest: fileid.Digest(raw), texts: map[string][]byte{name: raw}}
 	if code.Skill != nil {
 		d.texts = code.Skill.Files()
 	}
@@ -94,15 +94,15 @@ func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := plugin(rawjson.Object{
+	code, err := plugin(jsonraw.Object{
 		{Key: "prompts", Value: json.RawMessage("[" + string(prompt.Definition) + "]")},
 	}, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		if method == "completion/complete" {
-			name, _ := rawjson.String(rawjson.Get(params, "argument", "name"))
-			typed, _ := rawjson.String(rawjson.Get(params, "argument", "value"))
+			name, _ := jsonraw.String(jsonraw.Get(params, "argument", "name"))
+			typed, _ := jsonraw.String(jsonraw.Get(params, "argument", "value"))
 			return prompt.Complete(name, typed), nil
 		}
-		result, err := prompt.Get(rawjson.Get(params, "arguments"))
+		result, err := prompt.Get(jsonraw.Get(params, "arguments"))
 		if err != nil {
 			return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 		}
@@ -115,7 +115,7 @@ func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 }
 
 // plugin checks what a document says it has as a guest's manifest is checked.
-func plugin(lists rawjson.Object, serve serving.Func) (*serving.Code, error) {
+func plugin(lists jsonraw.Object, serve serving.Func) (*serving.Code, error) {
 	m, err := manifest.Parse(lists.Append(nil))
 	if err == nil {
 		err = m.Refused()

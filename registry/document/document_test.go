@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -17,16 +17,16 @@ func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(s string) json.RawMessage { return rawjson.AppendString(nil, s) }
-	resource := rawjson.Object{
+	text := func(s string) json.RawMessage { return jsonraw.AppendString(nil, s) }
+	resource := jsonraw.Object{
 		{Key: "uri", Value: text(skill.URI)}, {Key: "name", Value: text(skill.Name)},
 		{Key: "description", Value: text(skill.Description)}, {Key: "mimeType", Value: text("text/markdown")},
 	}
-	template := rawjson.Object{
+	template := jsonraw.Object{
 		{Key: "uriTemplate", Value: text("skill://" + skill.Name + "/{+path}")}, {Key: "name", Value: text(skill.Name)},
 		{Key: "description", Value: text("Files of the skill " + skill.Name + ".")},
 	}
-	p, err := plugin(rawjson.Object{
+	p, err := plugin(jsonraw.Object{
 		{Key: "resources", Value: json.RawMessage("[" + string(resource.Append(nil)) + "]")},
 		{Key: "resourceTemplates", Value: json.RawMessage("[" + string(template.Append(nil)) + "]")},
 	}, func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
@@ -42,7 +42,7 @@ func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 const codeNotFound = -32002
 
 func readSkill(skill *skillfile.Skill, params json.RawMessage) (json.RawMessage, error) {
-	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
+	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
 	f, ok := skill.Read(uri)
 	if !ok {
 		return nil, &runtime.GuestError{Code: codeNotFound, Message: "unknown resource"}

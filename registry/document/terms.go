@@ -7,9 +7,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 )
 
 // maxShown bounds the text that is kept of a document in words, in bytes, for a later look at what changed: beyond it
@@ -26,7 +26,7 @@ func (d *Document) Terms() lock.Terms {
 			shown["text"] = string(data)
 			left -= len(data)
 		} else {
-			shown["digest"], shown["bytes"] = stamp.Digest(data), len(data)
+			shown["digest"], shown["bytes"] = fileid.Digest(data), len(data)
 		}
 		raw, err := json.Marshal(shown)
 		if err != nil {

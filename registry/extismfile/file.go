@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 // File is a manifest that was read, and where its module lies. It is never changed.
@@ -20,15 +20,15 @@ func Is(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json"
 
 // Read reads a manifest at an absolute path. The stamp is that of the bytes that were read, or of the file if they were
 // not.
-func Read(path string) (*File, stamp.Stamp, error) {
-	st, err := stamp.Of(path)
+func Read(path string) (*File, fileid.Stamp, error) {
+	st, err := fileid.Of(path)
 	if err != nil {
-		return nil, st, stamp.Plain(err)
+		return nil, st, fileid.Plain(err)
 	}
 	if st.Size > MaxSize {
 		return nil, st, errTooLarge
 	}
-	raw, st, err := stamp.Read(path)
+	raw, st, err := fileid.Read(path)
 	if err != nil {
 		return nil, st, err
 	}

@@ -21,7 +21,7 @@ import (
 	sdk "github.com/extism/go-sdk"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const (
@@ -56,11 +56,11 @@ func Parse(raw []byte) (*Manifest, error) {
 	if len(raw) > MaxSize {
 		return nil, errTooLarge
 	}
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("this is no Extism manifest: %w", err)
 	}
-	if key, twice := rawjson.DuplicateKey(raw); twice {
+	if key, twice := jsonraw.DuplicateKey(raw); twice {
 		return nil, fmt.Errorf("the manifest has the key %s twice", key)
 	}
 	m := &Manifest{}
@@ -110,8 +110,8 @@ func known() []string {
 
 // checkKeys names members that mean nothing. One that differs by case only would mean something to
 // other hosts, and is refused.
-func (m *Manifest) checkKeys(o rawjson.Object) error {
-	if rawjson.IsNull(o.Get("wasm")) {
+func (m *Manifest) checkKeys(o jsonraw.Object) error {
+	if jsonraw.IsNull(o.Get("wasm")) {
 		return errors.New(`this is no Extism manifest: it has no list "wasm" that names its module`)
 	}
 members:

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, w := range m.Wants {
 			for _, family := range []string{"net", "fs"} {
-				line, ok := rawjson.String(rawjson.Get(w, family))
+				line, ok := jsonraw.String(jsonraw.Get(w, family))
 				if !ok {
 					continue
 				}

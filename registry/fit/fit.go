@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/argument"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -35,7 +35,7 @@ func binds(k manifest.Kind, e manifest.Entry, path []string) error {
 	name := strings.Join(path, ".")
 	switch {
 	case k == manifest.Tool:
-		return argument.InSchema(e.Members.Get("inputSchema"), path)
+		return binding.InSchema(e.Members.Get("inputSchema"), path)
 	case k == manifest.Prompt && hasArgument(e.Members.Get("arguments"), name),
 		k == manifest.Template && slices.Contains(e.Pattern.Names(), name):
 		return nil
@@ -44,9 +44,9 @@ func binds(k manifest.Kind, e manifest.Entry, path []string) error {
 }
 
 func hasArgument(raw json.RawMessage, name string) bool {
-	all, err := rawjson.Elements(raw)
+	all, err := jsonraw.Elements(raw)
 	return err == nil && slices.ContainsFunc(all, func(a json.RawMessage) bool {
-		n, ok := rawjson.String(rawjson.Get(a, "name"))
+		n, ok := jsonraw.String(jsonraw.Get(a, "name"))
 		return ok && n == name
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -50,11 +50,11 @@ func Problems(all []json.RawMessage, m *manifest.Manifest) []string {
 
 // want reads one want as a line of grants.
 func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return hostfuncs.Want{}, errors.New(`it is not an object such as {"net": "GET https://api.example.com/**"}`)
 	}
-	why, _ := rawjson.String(o.Get("why"))
+	why, _ := jsonraw.String(o.Get("why"))
 	o.Delete("why")
 	set, err := grant.Parse([]grant.Node{node("", o.Append(nil), maxWantDepth)})
 	if err != nil {
@@ -80,17 +80,17 @@ func node(key string, raw json.RawMessage, depth int) grant.Node {
 	case depth == 0 || len(raw) == 0:
 	case raw[0] == '{':
 		n.Kind = grant.Map
-		o, _ := rawjson.ParseObject(raw) // it is part of what was parsed
+		o, _ := jsonraw.ParseObject(raw) // it is part of what was parsed
 		for _, m := range o {
 			n.Nodes = append(n.Nodes, node(m.Key, m.Value, depth-1))
 		}
 	case raw[0] == '[':
 		n.Kind = grant.List
-		for s := rawjson.ScanArray(raw); s.Next(); {
+		for s := jsonraw.ScanArray(raw); s.Next(); {
 			n.Nodes = append(n.Nodes, node("", s.Value, depth-1))
 		}
 	case raw[0] == '"':
-		n.Value, _ = rawjson.String(raw)
+		n.Value, _ = jsonraw.String(raw)
 	default:
 		n.Value = string(raw)
 	}

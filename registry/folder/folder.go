@@ -11,7 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 const (
@@ -30,9 +30,9 @@ type Files interface {
 	// not searched for.
 	Sources() map[string]bool
 	// Stamps returns the known files, with the stamp of the bytes loaded last.
-	Stamps() map[string]stamp.Stamp
+	Stamps() map[string]fileid.Stamp
 	// Stamp returns the stamp of one known file.
-	Stamp(path string) (stamp.Stamp, bool)
+	Stamp(path string) (fileid.Stamp, bool)
 	// Found records that a file exists, which may have to settle before it is loaded.
 	Found(path string)
 	// Begin records that a file is being loaded. The returned function loads it, in a separate goroutine.
@@ -48,7 +48,7 @@ type Files interface {
 // Result is the result of loading a file. Either Apply or Discard is called, unless Err is stamp.ErrUnsettled: then the
 // file is loaded again later.
 type Result struct {
-	Stamp   stamp.Stamp
+	Stamp   fileid.Stamp
 	Err     error
 	Apply   func() // called from the Watcher's goroutine
 	Discard func() // called if the Watcher has ended
@@ -86,7 +86,7 @@ type Watcher struct {
 
 // pending is a file that may have changed.
 type pending struct {
-	seen  stamp.Stamp
+	seen  fileid.Stamp
 	since time.Time // when seen was first seen; zero: not yet
 	busy  bool      // being loaded
 	still bool      // not settled yet
@@ -195,7 +195,7 @@ func (f *Watcher) Run() {
 	defer f.closeSystem()
 	poll := time.NewTicker(f.pollEvery())
 	defer poll.Stop()
-	tick := time.NewTicker(stamp.SettleTime / 4)
+	tick := time.NewTicker(fileid.SettleTime / 4)
 	defer tick.Stop()
 	for {
 		var ticks <-chan time.Time

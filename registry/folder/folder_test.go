@@ -15,14 +15,14 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 // record is an owner that reads files.
 type record struct {
 	mu      sync.Mutex
 	sources map[string]bool
-	stamps  map[string]stamp.Stamp
+	stamps  map[string]fileid.Stamp
 	content map[string]string
 	shown   []string      // names that the last Show made visible
 	hold    chan struct{} // nil, or what a look waits for
@@ -35,13 +35,13 @@ func (r *record) Sources() map[string]bool {
 	return maps.Clone(r.sources)
 }
 
-func (r *record) Stamps() map[string]stamp.Stamp {
+func (r *record) Stamps() map[string]fileid.Stamp {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.stamps)
 }
 
-func (r *record) Stamp(path string) (stamp.Stamp, bool) {
+func (r *record) Stamp(path string) (fileid.Stamp, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.stamps[path]
@@ -59,7 +59,7 @@ func (r *record) Begin(path string) func(context.Context) Result {
 		if hold != nil {
 			<-hold
 		}
-		content, st, err := stamp.Read(path)
+		content, st, err := fileid.Read(path)
 		return Result{Stamp: st, Err: err, Discard: func() {}, Apply: func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *record) show() string {
 // start watches a folder until the test ends.
 func start(t *testing.T, dir string, change func(*Watcher)) (*Watcher, *record) {
 	t.Helper()
-	r := &record{sources: map[string]bool{}, stamps: map[string]stamp.Stamp{}, content: map[string]string{}}
+	r := &record{sources: map[string]bool{}, stamps: map[string]fileid.Stamp{}, content: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	w := New(ctx, Options{Dir: dir, Files: r, Go: work.Go, Logger: slog.New(slog.DiscardHandler)})
@@ -225,7 +225,7 @@ func TestWatcher_WaitsForWriters(t *testing.T) {
 		if _, err := f.WriteString("x"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(stamp.SettleTime / 4)
+		time.Sleep(fileid.SettleTime / 4)
 		if got := r.show(); got != "" {
 			t.Errorf("%q is shown while it is written", got)
 		}
@@ -268,7 +268,7 @@ func TestWatcher_Looked(t *testing.T) {
 			case <-stop:
 				stopped <- f.Close()
 				return
-			case <-time.After(stamp.SettleTime / 8):
+			case <-time.After(fileid.SettleTime / 8):
 				_, err = f.WriteString("x")
 			}
 		}

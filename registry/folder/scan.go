@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
 // wanted reports whether plugins are loaded from a path.
@@ -42,7 +42,7 @@ func (f *Watcher) scan() {
 	here := f.list()
 	stamps := f.Files.Stamps()
 	for path := range here {
-		st, err := stamp.Of(path)
+		st, err := fileid.Of(path)
 		if known, ok := stamps[path]; !ok || err != nil || known != st {
 			f.mark(path)
 		}
@@ -114,8 +114,8 @@ func (f *Watcher) due() {
 // check decides about one pending path: removed, unchanged, not settled, or to be loaded.
 func (f *Watcher) check(path string, now time.Time) {
 	p := f.pending[path]
-	st, err := stamp.Of(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, stamp.ErrNotRegular) || err == nil && !f.wanted(path) {
+	st, err := fileid.Of(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fileid.ErrNotRegular) || err == nil && !f.wanted(path) {
 		f.gone(path, p, now)
 		return
 	}
@@ -131,7 +131,7 @@ func (f *Watcher) check(path string, now time.Time) {
 	if p.since.IsZero() || p.seen != st {
 		p.seen, p.since = st, now
 	}
-	if st.Quiet(p.since, now) < stamp.SettleTime {
+	if st.Quiet(p.since, now) < fileid.SettleTime {
 		f.setStill(p, true)
 		return
 	}
@@ -140,10 +140,10 @@ func (f *Watcher) check(path string, now time.Time) {
 
 // gone removes a file that has been missing for stamp.SettleTime: some programs replace a file by removing it first.
 func (f *Watcher) gone(path string, p *pending, now time.Time) {
-	if p.since.IsZero() || p.seen != (stamp.Stamp{}) {
-		p.seen, p.since = stamp.Stamp{}, now
+	if p.since.IsZero() || p.seen != (fileid.Stamp{}) {
+		p.seen, p.since = fileid.Stamp{}, now
 	}
-	if _, known := f.Files.Stamp(path); known && now.Sub(p.since) < stamp.SettleTime {
+	if _, known := f.Files.Stamp(path); known && now.Sub(p.since) < fileid.SettleTime {
 		return
 	}
 	f.Files.Remove(path)
@@ -173,7 +173,7 @@ func (f *Watcher) look(path string, p *pending) {
 func (f *Watcher) finish(l looked) {
 	p := f.pending[l.path]
 	p.busy = false
-	if errors.Is(l.Err, stamp.ErrUnsettled) {
+	if errors.Is(l.Err, fileid.ErrUnsettled) {
 		if l.Stamp != p.seen {
 			p.seen, p.since = l.Stamp, time.Now()
 		}

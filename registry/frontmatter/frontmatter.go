@@ -19,7 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const (
@@ -40,7 +40,7 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Pro
 
 // File is a file in its two parts.
 type File struct {
-	Values rawjson.Object // in the order of the file
+	Values jsonraw.Object // in the order of the file
 	Body   string
 	Line   int // of the file, on which Body begins
 }
@@ -80,7 +80,7 @@ func cut(rest []byte) (head, body []byte, ok bool) {
 }
 
 // parse reads the YAML, with a line in front of it so that its lines are those of the file.
-func parse(head []byte) (rawjson.Object, error) {
+func parse(head []byte) (jsonraw.Object, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(append([]byte{'\n'}, head...), &doc); err != nil {
 		return nil, fmt.Errorf("what is between the dashes is no YAML: %w", err)
@@ -95,7 +95,7 @@ func parse(head []byte) (rawjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rawjson.ParseObject(value)
+	return jsonraw.ParseObject(value)
 }
 
 // encode is a node as JSON.
@@ -130,7 +130,7 @@ func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 }
 
 func mapping(n *yaml.Node, depth int, fail func(string) error) (json.RawMessage, error) {
-	var o rawjson.Object
+	var o jsonraw.Object
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
@@ -143,7 +143,7 @@ func mapping(n *yaml.Node, depth int, fail func(string) error) (json.RawMessage,
 		if err != nil {
 			return nil, err
 		}
-		o = append(o, rawjson.Member{Key: key.Value, Value: v})
+		o = append(o, jsonraw.Member{Key: key.Value, Value: v})
 	}
 	return o.Append(nil), nil
 }
@@ -166,5 +166,5 @@ func scalar(n *yaml.Node, fail func(string) error) (json.RawMessage, error) {
 	case "!!binary":
 		return nil, fail("binary values are not read")
 	}
-	return rawjson.AppendString(nil, n.Value), nil
+	return jsonraw.AppendString(nil, n.Value), nil
 }

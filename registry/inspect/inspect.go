@@ -12,13 +12,13 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/registry/names"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -115,7 +115,7 @@ func describeDocument(path string) (*Description, error) {
 }
 
 func describeModule(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
-	wasm, _, err := stamp.Read(path)
+	wasm, _, err := fileid.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []module.Dialect, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Size: b.Size(), Digest: stamp.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}}
+	d := &Description{Size: b.Size(), Digest: fileid.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}}
 	for _, i := range b.Imports {
 		d.Imports = append(d.Imports, i.Module+"."+i.Name)
 	}

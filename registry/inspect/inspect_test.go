@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -56,7 +56,7 @@ func TestFile_Packed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != stamp.Digest(wasm) || d.Size != len(wasm) {
+	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != fileid.Digest(wasm) || d.Size != len(wasm) {
 		t.Errorf("%+v", d)
 	}
 	if len(d.Manifest.Tools) != 1 || len(d.Manifest.Wants) != 1 || len(d.Manifest.Problems) != 1 || d.Imports[0] != "sallyport.write" {
@@ -89,13 +89,13 @@ func TestFile_ExtismManifest(t *testing.T) {
 	wasm := guest(label, "")
 	path := write(t, "p.wasm", wasm)
 	beside := filepath.Join(filepath.Dir(path), "p.json")
-	for hash, ok := range map[string]bool{strings.TrimPrefix(stamp.Digest(wasm), "sha256:"): true, strings.Repeat("0", 64): false} {
+	for hash, ok := range map[string]bool{strings.TrimPrefix(fileid.Digest(wasm), "sha256:"): true, strings.Repeat("0", 64): false} {
 		raw := fmt.Sprintf(`{"wasm":[{"path":"p.wasm","hash":%q}],"allowed_hosts":["example.com"],"allowed_paths":{"ro:/srv":"/srv"}}`, hash)
 		if err := os.WriteFile(beside, []byte(raw), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		d, err := File(t.Context(), beside, dialects, nil)
-		if ok != (err == nil) || ok && (d.File != beside || d.Digest != stamp.Digest(wasm) || d.Name != "p" || len(d.Manifest.Wants) != 3 ||
+		if ok != (err == nil) || ok && (d.File != beside || d.Digest != fileid.Digest(wasm) || d.Name != "p" || len(d.Manifest.Wants) != 3 ||
 			string(d.Manifest.Wants[2]) != `{"fs":"read /srv/**","why":"allowed_paths names \"ro:/srv\""}`) {
 			t.Errorf("%s: %+v %v", hash, d, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Change is one difference between two versions of a plugin.
@@ -109,7 +109,7 @@ func (a leaf) change(b leaf) Change {
 
 // text returns the contents of a string, and any other value unchanged.
 func (a leaf) text() string {
-	if text, ok := rawjson.String(json.RawMessage(a)); ok {
+	if text, ok := jsonraw.String(json.RawMessage(a)); ok {
 		return text
 	}
 	return string(a)
@@ -126,7 +126,7 @@ func leaves(raw json.RawMessage) map[string]leaf {
 
 func gather(path []string, raw json.RawMessage, found map[string]leaf) {
 	raw = bytes.TrimSpace(raw)
-	if o, err := rawjson.ParseObject(raw); err == nil && len(o) > 0 {
+	if o, err := jsonraw.ParseObject(raw); err == nil && len(o) > 0 {
 		for _, m := range o {
 			gather(append(path, step(m.Key)), m.Value, found)
 		}
@@ -139,7 +139,7 @@ func gather(path []string, raw json.RawMessage, found map[string]leaf) {
 // key.
 func step(key string) string {
 	if key == "" || strings.ContainsAny(key, ".\"") {
-		return string(rawjson.AppendString(nil, key))
+		return string(jsonraw.AppendString(nil, key))
 	}
 	return key
 }

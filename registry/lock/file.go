@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const (
@@ -37,10 +37,10 @@ func Parse(raw []byte) (map[string]Pin, error) {
 	if len(raw) > MaxSize {
 		return nil, errTooLarge
 	}
-	if err := rawjson.Valid(raw); err != nil {
+	if err := jsonraw.Valid(raw); err != nil {
 		return nil, err
 	}
-	if key, found := rawjson.DuplicateKey(raw); found {
+	if key, found := jsonraw.DuplicateKey(raw); found {
 		return nil, fmt.Errorf("the key %s stands there twice", key)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -86,7 +86,7 @@ func (p Pin) check() error {
 		}
 	}
 	for _, w := range p.Wants {
-		if _, err := rawjson.ParseObject(w); err != nil {
+		if _, err := jsonraw.ParseObject(w); err != nil {
 			return fmt.Errorf("a want is no object: %w", err)
 		}
 	}

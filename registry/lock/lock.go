@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 )
 
 // Options configures a Lock.
@@ -213,7 +213,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	if err := os.MkdirAll(dirOf(l.o.File), 0o700); err != nil {
 		return err
 	}
-	unlock, err := landing.LockFile(ctx, l.o.File+".busy")
+	unlock, err := commit.LockFile(ctx, l.o.File+".busy")
 	if err != nil {
 		return err
 	}

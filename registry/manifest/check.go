@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/paramheader"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
-	"github.com/sallyport-mcp/sallyport/protocol/secretword"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/internal/paramheader"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/internal/secretword"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
@@ -31,17 +31,17 @@ func (c *check) read(raw json.RawMessage, idKey string) {
 		c.refuse("is over %d KiB", MaxDefinition>>10)
 		return
 	}
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		c.refuse("%v", err)
 		return
 	}
-	if path, found := rawjson.DuplicateKey(raw); found {
+	if path, found := jsonraw.DuplicateKey(raw); found {
 		c.refuse("has the key %s twice", path)
 		return
 	}
 	c.Members, c.Written = o, raw
-	id, ok := rawjson.String(o.Get(idKey))
+	id, ok := jsonraw.String(o.Get(idKey))
 	if !ok || id == "" || len(id) > maxLocalName || unseen(id) {
 		c.refuse("%s is not a string of 1 to %d bytes without characters that nobody sees", idKey, maxLocalName)
 		return
@@ -55,8 +55,8 @@ func (c *check) run(own func(*check)) {
 		return
 	}
 	for _, key := range []string{"title", "description"} {
-		if raw := c.Members.Get(key); !rawjson.IsNull(raw) {
-			if _, ok := rawjson.String(raw); !ok {
+		if raw := c.Members.Get(key); !jsonraw.IsNull(raw) {
+			if _, ok := jsonraw.String(raw); !ok {
 				c.refuse("%s is not a string", key)
 			}
 		}
@@ -87,7 +87,7 @@ func (c *check) take(key string) bool {
 
 // checkSchema refuses what is too large, too deep or not a schema of its dialect: a tool with it could never be called.
 func (c *check) checkSchema(key string, raw json.RawMessage) {
-	if err := schema.Valid(raw); err != nil {
+	if err := jsonschema.Valid(raw); err != nil {
 		c.refuse("%s: %v", key, err)
 	}
 }
@@ -103,22 +103,22 @@ func (c *check) warn(format string, args ...any) {
 
 // unseen reports whether a name holds characters that nobody sees, or line ends.
 func unseen(name string) bool {
-	_, n := clean.Text(name)
+	_, n := sanitize.Text(name)
 	return n > 0 || strings.ContainsAny(name, "\n\r\t")
 }
 
 func checkTool(c *check) {
 	input := c.Members.Get("inputSchema")
-	if rawjson.IsNull(input) {
+	if jsonraw.IsNull(input) {
 		c.refuse(`inputSchema is missing; a tool without arguments has {"type":"object"}`)
 		return
 	}
-	if kind, _ := rawjson.String(rawjson.Get(input, "type")); kind != "object" {
+	if kind, _ := jsonraw.String(jsonraw.Get(input, "type")); kind != "object" {
 		c.refuse(`inputSchema does not have "type":"object" at its root`)
 		return
 	}
 	c.checkSchema("inputSchema", input)
-	if output := c.Members.Get("outputSchema"); !rawjson.IsNull(output) {
+	if output := c.Members.Get("outputSchema"); !jsonraw.IsNull(output) {
 		c.checkSchema("outputSchema", output)
 	}
 	c.checkObject("annotations")
@@ -139,33 +139,33 @@ func checkTool(c *check) {
 // checkObject refuses a member that is there and no object.
 func (c *check) checkObject(key string) {
 	raw := c.Members.Get(key)
-	if rawjson.IsNull(raw) {
+	if jsonraw.IsNull(raw) {
 		return
 	}
-	if _, err := rawjson.ParseObject(raw); err != nil {
+	if _, err := jsonraw.ParseObject(raw); err != nil {
 		c.refuse("%s is not an object", key)
 	}
 }
 
 func checkPrompt(c *check) {
-	raw := rawjson.Get(c.Written, "arguments") // with the names that are compared
-	if rawjson.IsNull(raw) {
+	raw := jsonraw.Get(c.Written, "arguments") // with the names that are compared
+	if jsonraw.IsNull(raw) {
 		return
 	}
-	arguments, err := rawjson.Elements(raw)
+	arguments, err := jsonraw.Elements(raw)
 	if err != nil {
 		c.refuse("arguments is not an array")
 		return
 	}
 	seen := map[string]bool{}
 	for _, a := range arguments {
-		name, ok := rawjson.String(rawjson.Get(a, "name"))
+		name, ok := jsonraw.String(jsonraw.Get(a, "name"))
 		if !ok || name == "" || seen[name] {
 			c.refuse("arguments need a name each, and no two the same")
 			return
 		}
 		if unseen(name) {
-			c.refuse("argument %s has a name with characters that nobody sees", clean.Visible(name))
+			c.refuse("argument %s has a name with characters that nobody sees", sanitize.Visible(name))
 			return
 		}
 		seen[name] = true
@@ -200,7 +200,7 @@ func checkTemplate(c *check) {
 
 // checkName wants the name that MCP asks of resources and templates.
 func (c *check) checkName() {
-	if name, ok := rawjson.String(c.Members.Get("name")); !ok || name == "" {
+	if name, ok := jsonraw.String(c.Members.Get("name")); !ok || name == "" {
 		c.refuse("name is missing")
 	}
 }

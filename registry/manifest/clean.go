@@ -1,12 +1,12 @@
 package manifest
 
 import (
-	"github.com/sallyport-mcp/sallyport/protocol/apps"
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
-	"github.com/sallyport-mcp/sallyport/protocol/icon"
-	"github.com/sallyport-mcp/sallyport/protocol/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/protocol/schema"
+	"github.com/sallyport-mcp/sallyport/internal/apps"
+	"github.com/sallyport-mcp/sallyport/internal/icon"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // cleanTexts takes out of a definition what nobody sees, wherever it stands. Where that would make a name or a value that
@@ -16,21 +16,21 @@ func (c *check) cleanTexts() {
 		return
 	}
 	for _, key := range []string{"inputSchema", "outputSchema"} {
-		if at, found := schema.Unseen(c.Members.Get(key)); found {
-			c.refuse("%s: %s holds characters that nobody sees, in a name or a value that is compared", key, clean.Visible(clean.Cut(at, 200)))
+		if at, found := jsonschema.Unseen(c.Members.Get(key)); found {
+			c.refuse("%s: %s holds characters that nobody sees, in a name or a value that is compared", key, sanitize.Visible(sanitize.Cut(at, 200)))
 			return
 		}
 	}
 	removed := 0
 	members := c.Members[:0]
 	for _, m := range c.Members {
-		value, n := clean.JSON(m.Value, nil)
+		value, n := sanitize.JSON(m.Value, nil)
 		removed += n
-		if _, n := clean.Text(m.Key); n > 0 {
+		if _, n := sanitize.Text(m.Key); n > 0 {
 			removed += n
 			continue // it could pass for another one
 		}
-		members = append(members, rawjson.Member{Key: m.Key, Value: value})
+		members = append(members, jsonraw.Member{Key: m.Key, Value: value})
 	}
 	if c.Members = members; removed > 0 {
 		c.warn("%d characters that nobody sees were taken out of its texts", removed)
@@ -43,7 +43,7 @@ func (c *check) cleanMeta() {
 	if raw == nil {
 		return
 	}
-	all, err := rawjson.ParseObject(raw)
+	all, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		c.warn("_meta is not an object and was taken out")
 		c.Members.Delete("_meta")

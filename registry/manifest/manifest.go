@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
 
@@ -66,7 +66,7 @@ const (
 // Entry is one checked entry of a list.
 type Entry struct {
 	ID      string          // its local name, URI or template
-	Members rawjson.Object  // its definition
+	Members jsonraw.Object  // its definition
 	Written json.RawMessage // the definition as the plugin wrote it; nil of the host's own
 	Hidden  bool            // not published until the plugin shows it
 	// AsksFirst says of a Tool that it asks its client before it begins what takes long.
@@ -113,7 +113,7 @@ func Parse(raw []byte) (*Manifest, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("manifest: not UTF-8")
 	}
-	o, err := rawjson.ParseObject(raw)
+	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
@@ -126,15 +126,15 @@ func Parse(raw []byte) (*Manifest, error) {
 }
 
 // labels reads the strings that are only shown.
-func (m *Manifest) labels(o rawjson.Object) {
+func (m *Manifest) labels(o jsonraw.Object) {
 	for key, to := range map[string]*string{
 		"name": &m.Name, "version": &m.Version, "description": &m.Description, "state": &m.State,
 	} {
 		raw := o.Get(key)
-		if rawjson.IsNull(raw) {
+		if jsonraw.IsNull(raw) {
 			continue
 		}
-		if s, ok := rawjson.String(raw); ok && len(s) <= maxLabel {
+		if s, ok := jsonraw.String(raw); ok && len(s) <= maxLabel {
 			*to = s
 		} else {
 			m.problem("manifest: %s is not a string of at most %d bytes", key, maxLabel)
@@ -150,7 +150,7 @@ func (m *Manifest) labels(o rawjson.Object) {
 }
 
 // lists reads the entries of each kind.
-func (m *Manifest) lists(o rawjson.Object) error {
+func (m *Manifest) lists(o jsonraw.Object) error {
 	for _, l := range []struct {
 		kind    Kind
 		key, id string
@@ -192,12 +192,12 @@ func (m *Manifest) lists(o rawjson.Object) error {
 }
 
 // list returns the elements of an array member; absent and null are empty.
-func list(o rawjson.Object, key string, most int) ([]json.RawMessage, error) {
+func list(o jsonraw.Object, key string, most int) ([]json.RawMessage, error) {
 	raw := o.Get(key)
-	if rawjson.IsNull(raw) {
+	if jsonraw.IsNull(raw) {
 		return nil, nil
 	}
-	elements, err := rawjson.Elements(raw)
+	elements, err := jsonraw.Elements(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}

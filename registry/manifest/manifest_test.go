@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/clean"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 // tool is a tool definition with one more member.
@@ -280,7 +280,7 @@ func TestParse_cleansByPlace(t *testing.T) {
 		for _, k := range []Kind{Tool, Prompt, Resource, Template} {
 			for _, e := range m.Entries(k) {
 				kinds++
-				if n := clean.Count(e.Members.Append(nil)); n != 0 {
+				if n := sanitize.Count(e.Members.Append(nil)); n != 0 {
 					t.Errorf("%s: %d characters stay in %s", name, n, e.Members.Append(nil))
 				}
 			}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )

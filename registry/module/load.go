@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/stamp"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -27,13 +27,13 @@ type Loader struct {
 	Host     *hostfuncs.Host
 	Dialects []Dialect
 	Cache    *cache.Cache
-	Buffers  *stamp.Buffers // for the bytes of files, while they are looked at
+	Buffers  *fileid.Buffers // for the bytes of files, while they are looked at
 }
 
 // Find returns the module of a file: from what is known of its stamp, or by reading it. If the file
 // holds what before was made of, that is returned, else a new one with a claim that is the caller's.
 // The stamp is that of the bytes; zero if nothing was read.
-func (l *Loader) Find(ctx context.Context, path string, st stamp.Stamp, before *Module) (*Module, stamp.Stamp, error) {
+func (l *Loader) Find(ctx context.Context, path string, st fileid.Stamp, before *Module) (*Module, fileid.Stamp, error) {
 	if digest, ok := l.Cache.Digest(st); ok {
 		if before != nil && before.Digest == digest {
 			return before, st, nil
@@ -48,8 +48,8 @@ func (l *Loader) Find(ctx context.Context, path string, st stamp.Stamp, before *
 		return nil, st, err
 	}
 	defer l.Buffers.Put(wasm)
-	digest := stamp.Digest(wasm)
-	if st.Age(began) > stamp.SettleTime { // else bytes written in the same tick could have the same stamp
+	digest := fileid.Digest(wasm)
+	if st.Age(began) > fileid.SettleTime { // else bytes written in the same tick could have the same stamp
 		l.Cache.PutDigest(st, digest)
 	}
 	if before != nil && before.Digest == digest {

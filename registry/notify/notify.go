@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // Delay is how long changes are collected before watchers are called: a build that writes ten plugins is one change to
@@ -26,8 +26,8 @@ type Notifier struct {
 
 // watcher holds the changes that its function has yet to receive.
 type watcher struct {
-	f       func(catalogue.Change)
-	pending catalogue.Change
+	f       func(catalog.Change)
+	pending catalog.Change
 }
 
 // New returns a notifier; the caller must Close it.
@@ -41,7 +41,7 @@ func New() *Notifier {
 }
 
 // Watch calls f after each change until stop is called; after that only a call in progress may still finish.
-func (n *Notifier) Watch(f func(catalogue.Change)) (stop func()) {
+func (n *Notifier) Watch(f func(catalog.Change)) (stop func()) {
 	w := &watcher{f: f}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,19 +54,19 @@ func (n *Notifier) Watch(f func(catalogue.Change)) (stop func()) {
 }
 
 // Tell adds a change for all watchers.
-func (n *Notifier) Tell(c catalogue.Change) {
+func (n *Notifier) Tell(c catalog.Change) {
 	if c.Any() {
-		n.add(func(catalogue.Change) catalogue.Change { return c })
+		n.add(func(catalog.Change) catalog.Change { return c })
 	}
 }
 
 // Updated adds an update of one resource of a plugin.
 func (n *Notifier) Updated(plugin, uri string) {
-	n.add(func(pending catalogue.Change) catalogue.Change { return pending.Update(plugin, uri) })
+	n.add(func(pending catalog.Change) catalog.Change { return pending.Update(plugin, uri) })
 }
 
 // add merges a change into the pending change of each watcher.
-func (n *Notifier) add(change func(pending catalogue.Change) catalogue.Change) {
+func (n *Notifier) add(change func(pending catalog.Change) catalog.Change) {
 	n.mu.Lock()
 	for w := range n.watchers {
 		w.pending = w.pending.Or(change(w.pending))
@@ -102,7 +102,7 @@ func (n *Notifier) tell() {
 	for w := range n.watchers {
 		if c := w.pending; c.Any() {
 			calls = append(calls, func() { w.f(c) })
-			w.pending = catalogue.Change{}
+			w.pending = catalog.Change{}
 		}
 	}
 	n.mu.Unlock()

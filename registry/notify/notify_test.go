@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // Changes that come together are told together, to those who watch, and of what came since they began to.
@@ -14,25 +14,25 @@ func TestNotifier_Coalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New()
 		defer n.Close()
-		var early, late []catalogue.Change
-		stop := n.Watch(func(c catalogue.Change) { early = append(early, c) })
-		n.Tell(catalogue.Change{Tools: true})
-		n.Tell(catalogue.Change{}) // which is none
+		var early, late []catalog.Change
+		stop := n.Watch(func(c catalog.Change) { early = append(early, c) })
+		n.Tell(catalog.Change{Tools: true})
+		n.Tell(catalog.Change{}) // which is none
 		n.Updated("p", "a://x")
-		defer n.Watch(func(c catalogue.Change) { late = append(late, c) })()
-		n.Tell(catalogue.Change{Prompts: true})
+		defer n.Watch(func(c catalog.Change) { late = append(late, c) })()
+		n.Tell(catalog.Change{Prompts: true})
 		time.Sleep(2 * Delay)
 		n.Updated("p", "a://y")
 		time.Sleep(2 * Delay)
 		stop()
-		n.Tell(catalogue.Change{Resources: true})
+		n.Tell(catalog.Change{Resources: true})
 		time.Sleep(2 * Delay)
 		synctest.Wait()
 		x, y := map[string]bool{"a://x": true}, map[string]bool{"a://y": true}
-		if want := []catalogue.Change{{Tools: true, Prompts: true, Updated: x}, {Updated: y}}; !reflect.DeepEqual(early, want) {
+		if want := []catalog.Change{{Tools: true, Prompts: true, Updated: x}, {Updated: y}}; !reflect.DeepEqual(early, want) {
 			t.Errorf("the early one: %+v, want %+v", early, want)
 		}
-		if want := []catalogue.Change{{Prompts: true}, {Updated: y}, {Resources: true}}; !reflect.DeepEqual(late, want) {
+		if want := []catalog.Change{{Prompts: true}, {Updated: y}, {Resources: true}}; !reflect.DeepEqual(late, want) {
 			t.Errorf("the late one: %+v, want %+v", late, want)
 		}
 	})
@@ -45,13 +45,13 @@ func TestNotifier_StopsWhileItIsTold(t *testing.T) {
 		defer n.Close()
 		told := 0
 		var stop func()
-		stop = n.Watch(func(catalogue.Change) {
+		stop = n.Watch(func(catalog.Change) {
 			told++
 			stop()
 		})
-		n.Tell(catalogue.Change{Tools: true})
+		n.Tell(catalog.Change{Tools: true})
 		time.Sleep(2 * Delay)
-		n.Tell(catalogue.Change{Tools: true})
+		n.Tell(catalog.Change{Tools: true})
 		time.Sleep(2 * Delay)
 		synctest.Wait()
 		if told != 1 {

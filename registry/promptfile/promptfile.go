@@ -29,7 +29,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
@@ -82,25 +82,25 @@ func Parse(raw []byte, name string) (*Prompt, error) {
 }
 
 // head reads the values in front. What is not known here is passed on to clients.
-func (p *Prompt) head(values rawjson.Object) error {
+func (p *Prompt) head(values jsonraw.Object) error {
 	definition := slices.Clone(values)
 	p.unknown("the front", values, "name", "title", "description", "arguments", "icons", "_meta")
 	if raw := values.Get("name"); raw != nil {
-		name, ok := rawjson.String(raw)
+		name, ok := jsonraw.String(raw)
 		if !ok || name == "" {
 			return fmt.Errorf("name must be a text")
 		}
 		p.Name = name
 	}
-	definition.Set("name", rawjson.AppendString(nil, p.Name))
+	definition.Set("name", jsonraw.AppendString(nil, p.Name))
 	for _, key := range []string{"title", "description"} {
 		if raw := values.Get(key); raw != nil {
-			if _, ok := rawjson.String(raw); !ok {
+			if _, ok := jsonraw.String(raw); !ok {
 				return fmt.Errorf("%s must be a text", key)
 			}
 		}
 	}
-	if raw := values.Get("arguments"); !rawjson.IsNull(raw) {
+	if raw := values.Get("arguments"); !jsonraw.IsNull(raw) {
 		shown, err := p.readArguments(raw)
 		if err != nil {
 			return err
@@ -113,33 +113,33 @@ func (p *Prompt) head(values rawjson.Object) error {
 
 // readArguments reads the list of arguments: names, or objects as MCP has them, with values to choose from.
 func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
-	list, err := rawjson.Elements(raw)
+	list, err := jsonraw.Elements(raw)
 	if err != nil {
 		return nil, fmt.Errorf("arguments must be a list")
 	}
 	var shown []string
 	for _, item := range list {
-		if name, ok := rawjson.String(item); ok {
-			item = rawjson.Object{{Key: "name", Value: rawjson.AppendString(nil, name)}}.Append(nil)
+		if name, ok := jsonraw.String(item); ok {
+			item = jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, name)}}.Append(nil)
 		}
-		o, err := rawjson.ParseObject(item)
+		o, err := jsonraw.ParseObject(item)
 		if err != nil {
 			return nil, fmt.Errorf("an argument is a name, or name, description, required and values")
 		}
 		a := argument{required: string(o.Get("required")) == "true"}
-		if a.name, _ = rawjson.String(o.Get("name")); !isName(a.name) {
+		if a.name, _ = jsonraw.String(o.Get("name")); !isName(a.name) {
 			return nil, fmt.Errorf("the argument name %q is not of letters, digits, - and _", a.name)
 		}
 		p.unknown(fmt.Sprintf("the argument %q", a.name), o, "name", "title", "description", "required", "values")
-		if raw := o.Get("required"); !rawjson.IsNull(raw) && !a.required && string(raw) != "false" {
+		if raw := o.Get("required"); !jsonraw.IsNull(raw) && !a.required && string(raw) != "false" {
 			return nil, fmt.Errorf("required of %q must be true or false", a.name)
 		}
-		values, err := rawjson.Elements(o.Get("values"))
-		if err != nil && !rawjson.IsNull(o.Get("values")) {
+		values, err := jsonraw.Elements(o.Get("values"))
+		if err != nil && !jsonraw.IsNull(o.Get("values")) {
 			return nil, fmt.Errorf("the values of %q must be a list", a.name)
 		}
 		for _, v := range values {
-			text, ok := rawjson.String(v)
+			text, ok := jsonraw.String(v)
 			if !ok {
 				text = string(v)
 			}
@@ -153,7 +153,7 @@ func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // unknown notes the keys of an object that are none of those known.
-func (p *Prompt) unknown(where string, o rawjson.Object, known ...string) {
+func (p *Prompt) unknown(where string, o jsonraw.Object, known ...string) {
 	for _, m := range o {
 		if !slices.Contains(known, m.Key) {
 			p.Problems = append(p.Problems, fmt.Sprintf("%s has the unknown key %q; known are %s", where, m.Key, strings.Join(known, ", ")))
@@ -235,11 +235,11 @@ func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 		if err := w.write(m.parts, values); err != nil {
 			return nil, err
 		}
-		text := rawjson.AppendString(nil, strings.Trim(w.out.String(), "\n"))
+		text := jsonraw.AppendString(nil, strings.Trim(w.out.String(), "\n"))
 		messages = append(messages, fmt.Sprintf(`{"role":%q,"content":{"type":"text","text":%s}}`, m.role, text))
 	}
-	o := rawjson.Object{{Key: "messages", Value: json.RawMessage("[" + strings.Join(messages, ",") + "]")}}
-	if d := rawjson.Get(p.Definition, "description"); d != nil {
+	o := jsonraw.Object{{Key: "messages", Value: json.RawMessage("[" + strings.Join(messages, ",") + "]")}}
+	if d := jsonraw.Get(p.Definition, "description"); d != nil {
 		o.Set("description", d)
 	}
 	return o.Append(nil), nil
@@ -249,8 +249,8 @@ func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
 	values := map[string]string{}
 	for _, a := range p.arguments {
-		raw := rawjson.Get(arguments, a.name)
-		text, ok := rawjson.String(raw)
+		raw := jsonraw.Get(arguments, a.name)
+		text, ok := jsonraw.String(raw)
 		switch {
 		case raw == nil && a.required:
 			return nil, fmt.Errorf("the argument %q is missing", a.name)
@@ -274,7 +274,7 @@ func (p *Prompt) Complete(name, typed string) json.RawMessage {
 				if count++; count > 1 {
 					fit = append(fit, ',')
 				}
-				fit = rawjson.AppendString(fit, v)
+				fit = jsonraw.AppendString(fit, v)
 			}
 		}
 	}

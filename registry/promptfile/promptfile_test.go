@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 const review = `---
@@ -152,7 +152,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		raw, err := p.Get(rawjson.Object{{Key: "file", Value: rawjson.AppendString(nil, value)}}.Append(nil))
+		raw, err := p.Get(jsonraw.Object{{Key: "file", Value: jsonraw.AppendString(nil, value)}}.Append(nil))
 		if err == nil && !json.Valid(raw) {
 			t.Errorf("%q: %s", text, raw)
 		}

@@ -3,8 +3,8 @@ package serving
 import (
 	"encoding/json"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -21,7 +21,7 @@ func (g *Generation) changed(principal, method string, params json.RawMessage) {
 		g.updated(params)
 		return
 	}
-	if n, ok := catalogue.ParseListChanged(method, params); ok {
+	if n, ok := catalog.ParseListChanged(method, params); ok {
 		g.choose(principal, n)
 		g.plugin.Relist()
 	}
@@ -30,13 +30,13 @@ func (g *Generation) changed(principal, method string, params json.RawMessage) {
 // updated handles notifications/resources/updated {uri} and notifies the subscribers of the resource. Notifications
 // about resources of other plugins are ignored.
 func (g *Generation) updated(params json.RawMessage) {
-	uri, _ := rawjson.String(rawjson.Get(params, "uri"))
+	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
 	if len(uri) <= manifest.MaxURI && g.plugin.Current() == g && g.offer.Load().Serves(uri) {
 		g.plugin.Updated(uri)
 	}
 }
 
-func (g *Generation) choose(principal string, n catalogue.ListChanged) {
+func (g *Generation) choose(principal string, n catalog.ListChanged) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.chosen = g.chosen.After(principal, n, g.publish.Manifest)

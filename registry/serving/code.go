@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -34,7 +34,7 @@ type codeServer struct {
 }
 
 // serve runs the function with a gate in its context, as a guest has one.
-func (s *codeServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error) {
+func (s *codeServer) serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (s *codeServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Re
 // lazyGate creates the gate of a call on first use: code of this process seldom needs it.
 type lazyGate struct {
 	policy  *hostfuncs.Policy
-	call    catalogue.Call
-	request catalogue.Request
+	call    catalog.Call
+	request catalog.Request
 	changed changedFunc
 
 	mu     sync.Mutex

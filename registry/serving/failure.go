@@ -6,17 +6,17 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // newFailure wraps err with the stderr and the denials of the call's gate, and redacts secrets.
-func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalogue.Failure {
+func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalog.Failure {
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
 		err = &runtime.GuestError{Code: guest.Code, Message: string(gate.Redact([]byte(guest.Message))), Data: gate.Redact(guest.Data)}
 	}
-	f := &catalogue.Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
+	f := &catalog.Failure{Plugin: plugin, CallID: call, Err: err, Stderr: strings.ToValidUTF8(string(gate.Stderr()), "\uFFFD")}
 	gate.Ended(outcome(err))
 	for _, d := range gate.Denials() {
 		f.Denials = append(f.Denials, cmp.Or(d.Told, d.Reason))

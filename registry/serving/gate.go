@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -14,7 +14,7 @@ import (
 const maxChanges = 16
 
 // gateCall converts a call and its request for hostfuncs.
-func gateCall(c catalogue.Call, r catalogue.Request, changed changedFunc) hostfuncs.Call {
+func gateCall(c catalog.Call, r catalog.Request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
 	g := hostfuncs.Call{
 		ID: c.ID, Principal: c.Principal, Method: r.Method, Params: r.Params, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -21,7 +21,7 @@ import (
 // Options configures a Generation.
 type Options struct {
 	// Publish selects the published entries; Chosen and Server are set by the generation.
-	Publish catalogue.Plugin
+	Publish catalog.Plugin
 	// Module serves the calls; if nil, Code does. The generation holds a reference to it until it is drained.
 	Module *module.Module
 	Code   Func
@@ -37,7 +37,7 @@ type Options struct {
 // open; after Retire it is closed when the last of them ends. It is safe for concurrent use.
 type Generation struct {
 	plugin  *Plugin
-	publish catalogue.Plugin
+	publish catalog.Plugin
 	module  *module.Module // nil for code
 	state   runtime.State
 	policy  *hostfuncs.Policy
@@ -47,21 +47,21 @@ type Generation struct {
 	admit    func(ctx context.Context) error
 	admitted atomic.Bool // admit returned nil once
 
-	offer atomic.Pointer[catalogue.Offer] // replaced when the plugin shows or hides entries
+	offer atomic.Pointer[catalog.Offer] // replaced when the plugin shows or hides entries
 
 	mu      sync.Mutex
-	chosen  *catalogue.Choices // the plugin's visible entries, per principal
+	chosen  *catalog.Choices // the plugin's visible entries, per principal
 	calls   int
 	retired bool
 	idle    chan struct{} // closed when retired and no call is running
 }
 
-var _ catalogue.Server = (*Generation)(nil)
+var _ catalog.Server = (*Generation)(nil)
 
 // server runs the requests of one generation.
 type server interface {
 	// serve runs one request. It is safe for concurrent use and is not called after close.
-	serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error)
+	serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error)
 	// close releases the server's resources. No call is in progress. It returns when ctx is done.
 	close(ctx context.Context) error
 }
@@ -98,11 +98,11 @@ func (g *Generation) Publish() {
 	}
 	p := g.publish
 	p.Chosen, p.Server = chosen, g
-	g.offer.Store(catalogue.Publish(p))
+	g.offer.Store(catalog.Publish(p))
 }
 
 // Offer returns the published entries.
-func (g *Generation) Offer() *catalogue.Offer { return g.offer.Load() }
+func (g *Generation) Offer() *catalog.Offer { return g.offer.Load() }
 
 // State returns the lifetime of an instance.
 func (g *Generation) State() runtime.State { return g.state }
@@ -169,7 +169,7 @@ func (g *Generation) Drain(ctx context.Context) error {
 }
 
 // Serve runs one request on this generation, or on its replacement if it is retired.
-func (g *Generation) Serve(ctx context.Context, c catalogue.Call, r catalogue.Request) (json.RawMessage, error) {
+func (g *Generation) Serve(ctx context.Context, c catalog.Call, r catalog.Request) (json.RawMessage, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
@@ -185,7 +185,7 @@ func (g *Generation) Serve(ctx context.Context, c catalogue.Call, r catalogue.Re
 	return g.once(ctx, c, r)
 }
 
-func (g *Generation) once(ctx context.Context, c catalogue.Call, r catalogue.Request) (json.RawMessage, error) {
+func (g *Generation) once(ctx context.Context, c catalog.Call, r catalog.Request) (json.RawMessage, error) {
 	for !g.acquire() {
 		next := g.plugin.Current()
 		if next == nil || next == g {
@@ -225,6 +225,6 @@ func gone(plugin, what string) error {
 	return &runtime.EndError{
 		Kind:    runtime.KindUnavailable,
 		Message: fmt.Sprintf("plugin %q no longer publishes %s", plugin, what),
-		Err:     catalogue.ErrGone,
+		Err:     catalog.ErrGone,
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -32,14 +32,14 @@ func generation(t testing.TB, p *Plugin, code Func) *Generation {
 	host := hostfuncs.NewHost(nil)
 	t.Cleanup(host.Close)
 	return New(p, Options{
-		Publish: catalogue.Plugin{Name: p.Name, Manifest: m}, Code: code, Policy: host.Plugin(hostfuncs.Plugin{Name: p.Name}),
+		Publish: catalog.Plugin{Name: p.Name, Manifest: m}, Code: code, Policy: host.Plugin(hostfuncs.Plugin{Name: p.Name}),
 	})
 }
 
 // tool is a tool that a generation publishes.
-func tool(t testing.TB, g *Generation, name string) *catalogue.Tool {
+func tool(t testing.TB, g *Generation, name string) *catalog.Tool {
 	t.Helper()
-	found, ok := catalogue.Join([]*catalogue.Offer{g.Offer()}, nil).Tool(name)
+	found, ok := catalog.Join([]*catalog.Offer{g.Offer()}, nil).Tool(name)
 	if !ok {
 		t.Fatalf("there is no tool %s", name)
 	}
@@ -67,7 +67,7 @@ func TestGeneration_Replaced(t *testing.T) {
 	x := tool(t, old, "x")
 	first := make(chan string)
 	go func() {
-		answer, err := x.Call(context.Background(), catalogue.Call{})
+		answer, err := x.Call(context.Background(), catalog.Call{})
 		if err != nil {
 			answer = []byte(err.Error())
 		}
@@ -76,7 +76,7 @@ func TestGeneration_Replaced(t *testing.T) {
 	<-begun
 	p.Replace(generation(t, p, says(`"new"`)))
 	old.Retire()
-	if answer, err := x.Call(t.Context(), catalogue.Call{}); err != nil || string(answer) != `"new"` {
+	if answer, err := x.Call(t.Context(), catalog.Call{}); err != nil || string(answer) != `"new"` {
 		t.Errorf("after it was replaced: %s %v", answer, err)
 	}
 	drained := make(chan error)
@@ -95,7 +95,7 @@ func TestGeneration_Replaced(t *testing.T) {
 	}
 	p.Current().Retire()
 	p.Replace(nil)
-	if _, err := x.Call(t.Context(), catalogue.Call{}); !errors.Is(err, catalogue.ErrGone) {
+	if _, err := x.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("after it was removed: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestGeneration_DrainGivesUp(t *testing.T) {
 	p.Replace(g)
 	ended := make(chan error)
 	go func() {
-		_, err := tool(t, g, "x").Call(context.Background(), catalogue.Call{})
+		_, err := tool(t, g, "x").Call(context.Background(), catalog.Call{})
 		ended <- err
 	}()
 	<-begun
@@ -140,19 +140,19 @@ func TestCode_ErrorsHaveAForm(t *testing.T) {
 		{context.DeadlineExceeded, runtime.KindDeadline}, {&runtime.EndError{Kind: runtime.KindLimit}, runtime.KindLimit},
 	} {
 		give = c.err
-		_, err := x.Call(t.Context(), catalogue.Call{ID: "7"})
+		_, err := x.Call(t.Context(), catalog.Call{ID: "7"})
 		var end *runtime.EndError
-		var failure *catalogue.Failure
+		var failure *catalog.Failure
 		if !errors.As(err, &end) || end.Kind != c.kind || !errors.As(err, &failure) || failure.Plugin != "p" || failure.CallID != "7" {
 			t.Errorf("%v became %v", c.err, err)
 		}
 	}
 	give = &runtime.GuestError{Code: -32601}
 	var guest *runtime.GuestError
-	if _, err := x.Call(t.Context(), catalogue.Call{}); !errors.As(err, &guest) {
+	if _, err := x.Call(t.Context(), catalog.Call{}); !errors.As(err, &guest) {
 		t.Errorf("%v", err)
 	}
-	if _, err := x.Call(t.Context(), catalogue.Call{Params: json.RawMessage("[]")}); !errors.As(err, &guest) || guest.Code != -32602 {
+	if _, err := x.Call(t.Context(), catalog.Call{Params: json.RawMessage("[]")}); !errors.As(err, &guest) || guest.Code != -32602 {
 		t.Errorf("%v", err)
 	}
 }
@@ -163,11 +163,11 @@ func TestCheck_EndsTheCall(t *testing.T) {
 	g := generation(t, p, says(`{"content":[]}`))
 	p.Replace(g)
 	wrong := errors.New("wrong")
-	_, err := tool(t, g, "x").Call(t.Context(), catalogue.Call{Check: func(answer json.RawMessage) (catalogue.Verdict, error) {
+	_, err := tool(t, g, "x").Call(t.Context(), catalog.Call{Check: func(answer json.RawMessage) (catalog.Verdict, error) {
 		if string(answer) != `{"content":[]}` {
 			t.Errorf("%s is looked at", answer)
 		}
-		return catalogue.Verdict{}, wrong
+		return catalog.Verdict{}, wrong
 	}})
 	if !errors.Is(err, wrong) {
 		t.Errorf("%v", err)
@@ -190,7 +190,7 @@ func TestChanged_IsBounded(t *testing.T) {
 		return json.RawMessage("{}"), nil
 	})
 	p.Replace(g)
-	if _, err := tool(t, g, "x").Call(t.Context(), catalogue.Call{}); err != nil {
+	if _, err := tool(t, g, "x").Call(t.Context(), catalog.Call{}); err != nil {
 		t.Fatal(err)
 	}
 	if *relisted != maxChanges {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -50,7 +50,7 @@ func stateOf(m *module.Module, wanted runtime.State) runtime.State {
 	return runtime.StateCall
 }
 
-func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.Request, changed changedFunc) (json.RawMessage, error) {
+func (s *moduleServer) serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *moduleServer) serve(ctx context.Context, c catalogue.Call, r catalogue.
 }
 
 // admit admits a call; a patient call waits until it is admitted.
-func (s *moduleServer) admit(ctx context.Context, c catalogue.Call) (release func(), err error) {
+func (s *moduleServer) admit(ctx context.Context, c catalog.Call) (release func(), err error) {
 	for {
 		release, err = s.policy.Admit(c.Principal)
 		var ask *runtime.AskError
@@ -101,7 +101,7 @@ func (s *moduleServer) admit(ctx context.Context, c catalogue.Call) (release fun
 const timeoutMember = "dev.sallyport/timeoutMs"
 
 func shortened(ctx context.Context, params json.RawMessage) (context.Context, context.CancelFunc) {
-	ms, err := strconv.ParseUint(string(rawjson.Get(params, "_meta", timeoutMember)), 10, 31)
+	ms, err := strconv.ParseUint(string(jsonraw.Get(params, "_meta", timeoutMember)), 10, 31)
 	if err != nil {
 		return ctx, func() {}
 	}

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
-	"github.com/sallyport-mcp/sallyport/registry/catalogue"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // settle commits the writes of a call if its answer is a success.
-func settle(ctx context.Context, c catalogue.Call, gate *hostfuncs.Gate, answer json.RawMessage) error {
-	v := catalogue.Verdict{Failed: string(rawjson.Get(answer, "isError")) == "true"}
+func settle(ctx context.Context, c catalog.Call, gate *hostfuncs.Gate, answer json.RawMessage) error {
+	v := catalog.Verdict{Failed: string(jsonraw.Get(answer, "isError")) == "true"}
 	if c.Check != nil {
 		var err error
 		if v, err = c.Check(answer); err != nil {

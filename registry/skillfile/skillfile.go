@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
@@ -161,19 +161,19 @@ func withoutFolder(contents map[string][]byte) map[string][]byte {
 }
 
 // head holds the front of SKILL.md to what the extension asks for.
-func (s *Skill) head(values rawjson.Object) error {
-	s.Name, _ = rawjson.String(values.Get("name"))
+func (s *Skill) head(values jsonraw.Object) error {
+	s.Name, _ = jsonraw.String(values.Get("name"))
 	if s.Name == "" || len(s.Name) > maxName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return errors.New("name must be 1 to 64 lower-case letters, digits and dashes")
 	}
-	if s.Description, _ = rawjson.String(values.Get("description")); s.Description == "" || len(s.Description) > maxDescription {
+	if s.Description, _ = jsonraw.String(values.Get("description")); s.Description == "" || len(s.Description) > maxDescription {
 		return fmt.Errorf("description must be a text of 1 to %d bytes", maxDescription)
 	}
 	return nil
 }
 
 // fill makes what clients see.
-func (s *Skill) fill(contents map[string][]byte, front rawjson.Object) {
+func (s *Skill) fill(contents map[string][]byte, front jsonraw.Object) {
 	var resources []string
 	for name := range contents {
 		s.order = append(s.order, name)
@@ -186,8 +186,8 @@ func (s *Skill) fill(contents map[string][]byte, front rawjson.Object) {
 		resources = append(resources, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%s","size":%d}`, f.URI, hex.EncodeToString(sum[:]), len(f.Data)))
 	}
 	s.URI = s.uri(Entry)
-	s.Entry = rawjson.Object{
-		{Key: "uri", Value: rawjson.AppendString(nil, s.URI)},
+	s.Entry = jsonraw.Object{
+		{Key: "uri", Value: jsonraw.AppendString(nil, s.URI)},
 		{Key: "frontmatter", Value: front.Append(nil)},
 		{Key: "resources", Value: json.RawMessage("[" + strings.Join(resources, ",") + "]")},
 	}.Append(nil)

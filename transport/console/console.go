@@ -31,8 +31,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
@@ -52,7 +52,7 @@ type Options struct {
 	// Store is where questions and answers are.
 	Store *store.Store
 	// Note writes an answer into the audit log; nil notes nothing.
-	Note func(operator.Answered) error
+	Note func(consent.Answered) error
 	// House is what the page shows of hosts and does with them; nil is none.
 	House House
 	// Logger hears of what cannot be told to the page; nil discards.
@@ -62,7 +62,7 @@ type Options struct {
 // Console is the page of one process. It is safe for concurrent use.
 type Console struct {
 	opts  Options
-	desk  operator.Answers
+	desk  consent.Answers
 	token string
 	sum   [sha256.Size]byte // of the token
 
@@ -83,7 +83,7 @@ func New(o Options) *Console {
 	token := rand.Text()
 	return &Console{
 		opts: o, token: token, sum: sha256.Sum256([]byte(token)),
-		desk: operator.Answers{Store: o.Store, By: operator.ByConsole, Note: o.Note},
+		desk: consent.Answers{Store: o.Store, By: consent.ByConsole, Note: o.Note},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
@@ -79,7 +79,7 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(func() { d.store.Close() })
 	c := console.New(console.Options{
 		Store: d.store, Logger: slog.New(slog.NewTextHandler(&d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Note: func(a operator.Answered) error {
+		Note: func(a consent.Answered) error {
 			d.noted = append(d.noted, a.By+" "+a.Answer+" "+a.ID+" "+a.Digest)
 			return nil
 		},

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 )
 
 // A form is shown with its fields, and answered by whoever has the token with what fits it, once.
 func TestForm(t *testing.T) {
 	d := newDesk(t)
-	asking := form.New(form.Options{Store: d.store})
-	f := form.Form{Plugin: "demo", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin demo asks: ` + strings.ReplaceAll(evil, `"`, `\"`) + `","requestedSchema":{
+	asking := elicit.New(elicit.Options{Store: d.store})
+	f := elicit.Form{Plugin: "demo", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin demo asks: ` + strings.ReplaceAll(evil, `"`, `\"`) + `","requestedSchema":{
 		"type":"object","properties":{"name":{"type":"string","maxLength":5},"age":{"type":"integer","default":7}},"required":["name"]}}`)}
 	f, ok := asking.Ask(t.Context(), f)
 	if !ok {
@@ -23,7 +23,7 @@ func TestForm(t *testing.T) {
 	var state struct {
 		Forms []struct {
 			ID, Plugin, Message string
-			Fields              []form.Field
+			Fields              []elicit.Field
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &state); err != nil || len(state.Forms) != 1 || state.Forms[0].Message != f.Message() || len(state.Forms[0].Fields) != 2 {

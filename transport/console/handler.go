@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 //go:embed page/index.html page/console.js page/console.css
@@ -96,9 +96,9 @@ func (c *Console) state(r *http.Request) (any, int, error) {
 		return nil, http.StatusInternalServerError, err
 	}
 	for _, q := range waiting {
-		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, operator.Open(q.Line), q.Want, operator.Open(q.Want), q.Why, q.Asked})
+		s.Questions = append(s.Questions, question{q.ID, q.Plugin, q.Digest, q.Principal, q.Effect, q.Line, consent.Open(q.Line), q.Want, consent.Open(q.Want), q.Why, q.Asked})
 	}
-	forms, err := form.List(r.Context(), c.opts.Store)
+	forms, err := elicit.List(r.Context(), c.opts.Store)
 	if err != nil {
 		return nil, http.StatusInternalServerError, err
 	}
@@ -168,7 +168,7 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 	var a struct {
 		ID, Answer string
 		Want       bool
-		Values     []form.Value
+		Values     []elicit.Value
 	}
 	raw, err := bodyOf(r)
 	if err != nil || json.Unmarshal(raw, &a) != nil {
@@ -182,16 +182,16 @@ func (c *Console) answer(r *http.Request) (any, int, error) {
 	}
 	switch a.Answer {
 	case "once":
-		err = allow(store.Answer{Once: true, Expires: now.Add(operator.OnceTime)})
+		err = allow(store.Answer{Once: true, Expires: now.Add(consent.OnceTime)})
 	case "hour":
 		err = allow(store.Answer{Expires: now.Add(time.Hour)})
 	case "always":
 		err = allow(store.Answer{})
 	case "deny":
-		err = c.desk.Deny(ctx, a.ID, now.Add(operator.RefusedTime))
+		err = c.desk.Deny(ctx, a.ID, now.Add(consent.RefusedTime))
 	case "revoke":
 		err = c.desk.Revoke(ctx, a.ID)
-	case form.Accept, form.Decline, form.Cancel:
+	case elicit.Accept, elicit.Decline, elicit.Cancel:
 		return c.answerForm(ctx, a.ID, a.Answer, a.Values)
 	default:
 		return nil, http.StatusBadRequest, errors.New("an answer is once, hour, always, deny or revoke, or of a form accept, decline or cancel")

@@ -9,9 +9,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // The benchmarks compare Serve with a floor that does no more than it must: a buffered line
@@ -20,7 +20,7 @@ import (
 var prepared = map[string]json.RawMessage{"echo": json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)}
 
 func answerPrepared(m *jsonrpc.Message) []byte {
-	name, _ := rawjson.String(rawjson.Get(m.Params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(m.Params, "name"))
 	return jsonrpc.AppendResult(nil, m.ID, prepared[name])
 }
 

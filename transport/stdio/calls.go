@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // call is one request (or batch) that a goroutine works on. A goroutine uses its call again for
@@ -113,7 +113,7 @@ func (s *calls) room() bool {
 // cancelled acts on notifications/cancelled: the call is told, and its answer will be dropped.
 // The connection is told as well, but it may not know the call yet: it is not asked in order.
 func (s *calls) cancelled(m *jsonrpc.Message) {
-	id := rawjson.Get(m.Params, "requestId")
+	id := jsonraw.Get(m.Params, "requestId")
 	if id == nil {
 		return
 	}

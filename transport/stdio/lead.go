@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // quickCall is the longest call for which a message that already waits may have to stand behind

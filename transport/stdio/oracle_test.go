@@ -10,9 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/transporttest"
@@ -31,7 +31,7 @@ type plugin struct {
 }
 
 func (p *plugin) serve(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-	name, _ := rawjson.String(rawjson.Get(params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
 	switch name {
 	case "talk":
 		for i := range 3 {
@@ -43,7 +43,7 @@ func (p *plugin) serve(ctx context.Context, _ string, params json.RawMessage) (j
 		p.left <- ctx.Err()
 		return nil, ctx.Err()
 	}
-	text := rawjson.Get(params, "arguments", "text")
+	text := jsonraw.Get(params, "arguments", "text")
 	if text == nil {
 		text = json.RawMessage(`""`)
 	}

@@ -9,8 +9,8 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
 const (

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // fake is a connection whose answers the tests control.
@@ -73,10 +73,10 @@ func (f *fake) Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)
 }
 
 func (f *fake) call(ctx context.Context, m *jsonrpc.Message, send func([]byte)) json.RawMessage {
-	name, _ := rawjson.String(rawjson.Get(m.Params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(m.Params, "name"))
 	switch name {
 	case "echo":
-		return rawjson.Get(m.Params, "text")
+		return jsonraw.Get(m.Params, "text")
 	case "talk":
 		for i := range 3 {
 			send(jsonrpc.AppendNotification(nil, "notifications/progress", fmt.Appendf(nil, `{"progress":%d}`, i)))

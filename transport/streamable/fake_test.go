@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // fake is a server whose answers the tests control.
@@ -110,14 +110,14 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 	result := json.RawMessage(`{}`)
 	switch m.Method {
 	case "initialize":
-		v, _ := rawjson.String(rawjson.Get(m.Params, "protocolVersion"))
+		v, _ := jsonraw.String(jsonraw.Get(m.Params, "protocolVersion"))
 		if v == "none" {
 			return c.failed(r, m, jsonrpc.CodeInvalidParams, false)
 		}
 		r.Initialized = v
 	case "ping", "tools/list", "resources/read", "prompts/get":
 	case "tools/call":
-		if code := rawjson.Get(m.Params, "arguments", "code"); code != nil {
+		if code := jsonraw.Get(m.Params, "arguments", "code"); code != nil {
 			var n int
 			json.Unmarshal(code, &n)
 			return c.failed(r, m, n, false)
@@ -125,7 +125,7 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 		if result = c.call(ctx, m, send); result == nil {
 			return r
 		}
-		if name, _ := rawjson.String(rawjson.Get(m.Params, "name")); name == "busy" {
+		if name, _ := jsonraw.String(jsonraw.Get(m.Params, "name")); name == "busy" {
 			r.Busy = 1500 * time.Millisecond
 			return c.failed(r, m, jsonrpc.CodeInternal, false)
 		}
@@ -143,8 +143,8 @@ func (c *fakeConn) failed(r protocol.Response, m *jsonrpc.Message, code int, ref
 }
 
 func (c *fakeConn) call(ctx context.Context, m *jsonrpc.Message, send func([]byte)) json.RawMessage {
-	name, _ := rawjson.String(rawjson.Get(m.Params, "name"))
-	text := rawjson.Get(m.Params, "arguments", "text")
+	name, _ := jsonraw.String(jsonraw.Get(m.Params, "name"))
+	text := jsonraw.Get(m.Params, "arguments", "text")
 	if name == "talk" || string(text) == `"talk"` {
 		for i := range 2 {
 			send(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i))

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 

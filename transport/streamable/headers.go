@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 // header returns the one value of a header, nil if it is absent.
@@ -86,7 +86,7 @@ func (x *exchange) checkName(m *jsonrpc.Message) *refusal {
 	if f != nil {
 		return f
 	}
-	name, present := rawjson.String(rawjson.Get(m.Params, key))
+	name, present := jsonraw.String(jsonraw.Get(m.Params, key))
 	switch {
 	case header == nil && present:
 		return mismatch("the Mcp-Name header is missing")
@@ -105,9 +105,9 @@ func (x *exchange) checkParams(m *jsonrpc.Message) *refusal {
 	if m.Method != "tools/call" {
 		return nil
 	}
-	tool, _ := rawjson.String(rawjson.Get(m.Params, "name"))
+	tool, _ := jsonraw.String(jsonraw.Get(m.Params, "name"))
 	for _, p := range x.h.server.HeaderParams(tool) {
-		if f := x.checkParam(&p, rawjson.Get(m.Params, "arguments")); f != nil {
+		if f := x.checkParam(&p, jsonraw.Get(m.Params, "arguments")); f != nil {
 			return f
 		}
 	}
@@ -120,9 +120,9 @@ func (x *exchange) checkParam(p *protocol.HeaderParam, arguments json.RawMessage
 	if f != nil {
 		return f
 	}
-	value := rawjson.Get(arguments, p.Path...)
+	value := jsonraw.Get(arguments, p.Path...)
 	path := strings.Join(p.Path, ".")
-	switch absent := rawjson.IsNull(value); {
+	switch absent := jsonraw.IsNull(value); {
 	case absent && header != nil:
 		return mismatch("the %s header has a value, and the argument %s has none", name, path)
 	case absent:
@@ -140,7 +140,7 @@ func (x *exchange) checkParam(p *protocol.HeaderParam, arguments json.RawMessage
 func sameValue(header string, value json.RawMessage) bool {
 	switch value[0] {
 	case '"':
-		s, ok := rawjson.String(value)
+		s, ok := jsonraw.String(value)
 		return ok && header == s
 	case 't', 'f':
 		return header == string(value)

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
 // The two endpoints of the transport of 2024-11-05, if Options.LegacySSE is set: one stream for all that

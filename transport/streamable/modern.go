@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 )
 
 const versionHeader = "Mcp-Protocol-Version"
@@ -24,7 +24,7 @@ type versions struct {
 }
 
 func newVersions(all []string) versions {
-	return versions{all, rawjson.Strings(all)}
+	return versions{all, jsonraw.Strings(all)}
 }
 
 func (v *versions) served(version string) bool { return slices.Contains(v.all, version) }
@@ -35,7 +35,7 @@ func (v *versions) unsupported(requested string) *refusal {
 	f.err.Code = jsonrpc.CodeUnsupportedVersion
 	data := append([]byte(`{"supported":`), v.list...)
 	data = append(data, `,"requested":`...)
-	f.err.Data = append(rawjson.AppendString(data, clip(requested)), '}')
+	f.err.Data = append(jsonraw.AppendString(data, clip(requested)), '}')
 	return f
 }
 
@@ -127,11 +127,11 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	if f != nil {
 		return f
 	}
-	raw := rawjson.Get(m.Params, "_meta", era.MetaVersion)
+	raw := jsonraw.Get(m.Params, "_meta", era.MetaVersion)
 	if raw == nil && m.IsNotification() {
 		return nil // the header alone made it modern
 	}
-	version, ok := rawjson.String(raw)
+	version, ok := jsonraw.String(raw)
 	switch {
 	case header == nil:
 		return mismatch("the MCP-Protocol-Version header is missing")
@@ -147,8 +147,8 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 
 // checkCapabilities is here since it comes before the other headers; its meaning is the protocol's.
 func checkCapabilities(m *jsonrpc.Message) *refusal {
-	raw := rawjson.Get(m.Params, "_meta", era.MetaCapabilities)
-	if m.IsRequest() && !rawjson.IsObject(raw) {
+	raw := jsonraw.Get(m.Params, "_meta", era.MetaCapabilities)
+	if m.IsRequest() && !jsonraw.IsObject(raw) {
 		return invalidParams("params._meta needs %q, an object", era.MetaCapabilities)
 	}
 	return nil

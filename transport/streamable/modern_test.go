@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
 )
 
 func TestModern_Statuses(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/transporttest"
 )
@@ -35,11 +35,11 @@ func (p *plugin) serve(ctx context.Context, method string, params json.RawMessag
 	if method == "resources/read" {
 		return json.RawMessage(`{"contents":[{"uri":"test://a/b%20c","text":"hello"}]}`), nil
 	}
-	name, _ := rawjson.String(rawjson.Get(params, "name"))
+	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
 	text := "hello"
 	switch name {
 	case "echo":
-		text, _ = rawjson.String(rawjson.Get(params, "arguments", "text"))
+		text, _ = jsonraw.String(jsonraw.Get(params, "arguments", "text"))
 	case "talk":
 		for i := range 3 {
 			runtime.GateFrom(ctx).Ask(ctx, "notifications/progress", fmt.Appendf(nil, `{"progress":%d}`, i+1), nil)
@@ -50,7 +50,7 @@ func (p *plugin) serve(ctx context.Context, method string, params json.RawMessag
 		p.left <- ctx.Err()
 		return nil, ctx.Err()
 	}
-	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, rawjson.AppendString(nil, text)), nil
+	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, jsonraw.AppendString(nil, text)), nil
 }
 
 // realServer is the protocol over a plugin in this process.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // refusal is a request that is not dispatched: an HTTP status, and the reason as a JSON-RPC error.

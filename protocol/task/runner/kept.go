@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -42,7 +42,7 @@ func (r *Runner) release() {
 
 // Ask has a kept task that runs here wait until it has the answers to all its questions, so long and no longer. Questions
 // and answers are by key.
-func (r *Runner) Ask(ctx context.Context, t *task.Task, questions rawjson.Object, within time.Duration) (map[string]json.RawMessage, error) {
+func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object, within time.Duration) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, runtime.ErrUnanswered)
 	defer cancel()
 	changed := make(chan struct{}, 1)

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
@@ -74,8 +74,8 @@ func (r *Runner) note(t task.Task, o Outcome) {
 
 // settle makes a task what its run came to.
 func settle(t *task.Task, o Outcome) {
-	result := rawjson.Get(o.Body, "result")
-	kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
+	result := jsonraw.Get(o.Body, "result")
+	kind, _ := jsonraw.String(jsonraw.Get(result, "resultType"))
 	switch {
 	case o.Body == nil && t.Kept:
 		t.Lose()
@@ -83,10 +83,10 @@ func settle(t *task.Task, o Outcome) {
 		t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
 		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
 	case o.Err != nil:
-		t.Status, t.Message, t.Error = task.Failed, jsonrpc.Clip(o.Err.Message), rawjson.Get(o.Body, "error")
+		t.Status, t.Message, t.Error = task.Failed, jsonrpc.Clip(o.Err.Message), jsonraw.Get(o.Body, "error")
 	case kind == "input_required":
-		t.State, _ = rawjson.String(rawjson.Get(result, "requestState"))
-		asked, _ := rawjson.ParseObject(rawjson.Get(result, "inputRequests"))
+		t.State, _ = jsonraw.String(jsonraw.Get(result, "requestState"))
+		asked, _ := jsonraw.ParseObject(jsonraw.Get(result, "inputRequests"))
 		t.Ask(byKey(asked))
 	default:
 		t.Status, t.Result = task.Completed, result
@@ -94,7 +94,7 @@ func settle(t *task.Task, o Outcome) {
 }
 
 // byKey are the members of an object.
-func byKey(o rawjson.Object) map[string]json.RawMessage {
+func byKey(o jsonraw.Object) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(o))
 	for _, m := range o {
 		all[m.Key] = m.Value

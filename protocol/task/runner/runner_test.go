@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/journal"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
-	"github.com/sallyport-mcp/sallyport/protocol/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
@@ -107,7 +107,7 @@ func TestRunner_Answer(t *testing.T) {
 // A kept task waits in its run for its answers, and no longer than it may.
 func TestRunner_Ask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		questions := rawjson.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
+		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
 		var r *Runner
 		ready := make(chan struct{})
 		r, begun := begin(t, task.New{Kept: true}, func(ctx context.Context, x *task.Task) Outcome {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/sallyport-mcp/sallyport/protocol/rawjson"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // byHand ends the errors about a file that cannot be edited safely.
@@ -25,11 +25,11 @@ func setEntry(text []byte, section, name string, entry json.RawMessage) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	was, err := rawjson.ParseObject(old)
+	was, err := jsonraw.ParseObject(old)
 	if old == nil || err != nil { // not an object: replace it
 		return setMember(text, []string{section, name}, entry)
 	}
-	now, err := rawjson.ParseObject(entry)
+	now, err := jsonraw.ParseObject(entry)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +126,11 @@ func setMember(text []byte, path []string, value json.RawMessage) ([]byte, error
 // insert adds a member behind the last one of an object.
 func insert(text []byte, v *hujson.Value, depth int, path []string, value json.RawMessage) []byte {
 	for _, name := range slices.Backward(path[1:]) {
-		value = slices.Concat([]byte("{"), rawjson.AppendString(nil, name), []byte(":"), value, []byte("}"))
+		value = slices.Concat([]byte("{"), jsonraw.AppendString(nil, name), []byte(":"), value, []byte("}"))
 	}
 	object := v.Value.(*hujson.Object) // checked by member
 	margin := marginOf(object, depth)
-	line := slices.Concat([]byte("\n"+margin), rawjson.AppendString(nil, path[0]), []byte(": "), indented(value, margin))
+	line := slices.Concat([]byte("\n"+margin), jsonraw.AppendString(nil, path[0]), []byte(": "), indented(value, margin))
 	if len(object.Members) == 0 {
 		at := v.EndOffset - 1
 		return slices.Concat(bytes.TrimRight(text[:at], " \t\r\n"), line, []byte("\n"+strings.Repeat("  ", depth)), text[at:])

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // newOperator returns the handler of questions about effects without a matching grant; nil if the setting ask is off.
@@ -15,19 +15,19 @@ func (h *Host) newOperator() hostfuncs.Operator {
 	if how == "off" {
 		return nil
 	}
-	return operator.New(operator.Options{
+	return consent.New(consent.Options{
 		Store: h.Store, Wait: how == "wait", Logger: h.log, Flags: h.flags, Told: h.tell,
 	})
 }
 
 // newForms returns the handler of plugins' elicitations that the client does not support; nil if the setting
 // elicitation is off.
-func (h *Host) newForms() *form.Desk {
+func (h *Host) newForms() *elicit.Desk {
 	how := h.settings.Text("elicitation")
 	if how == "off" {
 		return nil
 	}
-	return form.New(form.Options{Store: h.Store, Wait: how == "wait", Logger: h.log, Flags: h.flags, Told: func(f form.Form) {
+	return elicit.New(elicit.Options{Store: h.Store, Wait: how == "wait", Logger: h.log, Flags: h.flags, Told: func(f elicit.Form) {
 		h.log.Warn(strings.TrimSpace("a plugin asks you something: sallyport answer "+f.ID+" "+h.flags)+", or "+ConsoleCommand(h.settings), "plugin", f.Plugin)
 	}})
 }

@@ -14,14 +14,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
@@ -201,7 +201,7 @@ func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Consol
 		return nil, ErrNoConsole
 	}
 	if err := console.Check(addr); err != nil {
-		return nil, voice.Hint(err, "console: off has no such page")
+		return nil, ui.Hint(err, "console: off has no such page")
 	}
 	return &seat{settings: s, addr: addr, log: log, make: make}, nil
 }
@@ -212,7 +212,7 @@ func opensConsole(t *seat, person bool) string {
 	if person && t.url != "" {
 		return "the console is on " + t.url
 	}
-	return voice.Line("the console: " + ConsoleCommand(t.settings))
+	return ui.Line("the console: " + ConsoleCommand(t.settings))
 }
 
 // ConsoleCommand returns the command that opens the console of these settings.
@@ -226,12 +226,12 @@ func ConsoleCommand(s *settings.Settings) string {
 // FindConsole returns the console's address with its token. If no other process serves the console, this one does until
 // stop is called, and serving is true.
 func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving bool, stop func(), err error) {
-	if err := private.Folder(s.Text("state")); err != nil {
+	if err := ownerdir.Folder(s.Text("state")); err != nil {
 		return "", false, nil, err
 	}
 	kept := store.New(store.Options{Dir: s.Text("state")})
 	t, err := newSeat(s, log, func() *console.Console {
-		note := func(a operator.Answered) error {
+		note := func(a consent.Answered) error {
 			log := audit.New(s.AuditFolder(), audit.Options{})
 			_, err := log.Append(a.Members())
 			return errors.Join(err, log.Close())
@@ -273,7 +273,7 @@ func awaited(s *settings.Settings) (string, error) {
 }
 
 // note appends an answer to the audit log of this host and syncs it to disk before the answer takes effect.
-func (h *Host) note(a operator.Answered) error {
+func (h *Host) note(a consent.Answered) error {
 	_, err := h.audit.Append(a.Members())
 	return errors.Join(err, h.audit.Sync())
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
 // The process that has just taken the seat says in a moment where it serves: that is waited for, and one that never does

@@ -21,15 +21,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/form"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/web"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -63,7 +63,7 @@ type Host struct {
 // Open starts the engine and the gates, and loads the plugins. The caller must call Close.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	s, log := o.Settings, o.Logger
-	if err := private.Folder(s.Text("state")); err != nil {
+	if err := ownerdir.Folder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
@@ -109,7 +109,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		home = "" // a "~/" in a grant then matches nothing
 	}
 	var asked hostfuncs.Operator
-	var forms *form.Desk
+	var forms *elicit.Desk
 	if files == nil && h.Store != nil {
 		h.flags = s.Flags()
 		asked, forms = h.newOperator(), h.newForms()
@@ -130,7 +130,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		Trace:        upstream,
 
 		Protected: protected(s, files),
-		Web: web.Options{
+		Web: egress.Options{
 			Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 			UserAgent: "sallyport/" + Version(),
 		},

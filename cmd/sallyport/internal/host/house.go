@@ -16,11 +16,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/receipt"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -39,7 +39,7 @@ const (
 type house struct {
 	settings *settings.Settings
 	store    *store.Store
-	note     func(operator.Answered) error
+	note     func(consent.Answered) error
 	latest   *audit.Latest
 
 	reviewing sync.Mutex // loads one folder at a time
@@ -47,7 +47,7 @@ type house struct {
 
 var _ console.House = (*house)(nil)
 
-func newHouse(s *settings.Settings, kept *store.Store, note func(operator.Answered) error) *house {
+func newHouse(s *settings.Settings, kept *store.Store, note func(consent.Answered) error) *house {
 	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.AuditFolder(), shownCalls)}
 }
 
@@ -230,9 +230,9 @@ func (h *house) Decide(ctx context.Context, host, plugin, seen string, said cons
 	if said.Approve {
 		answer = "approve"
 	}
-	err = h.note(operator.Answered{By: operator.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
+	err = h.note(consent.Answered{By: consent.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
 	if said.Approve {
-		err = errors.Join(err, Carry(ctx, s, v, said.Carry, operator.ByConsole, h.note))
+		err = errors.Join(err, Carry(ctx, s, v, said.Carry, consent.ByConsole, h.note))
 	}
 	return err
 }
@@ -270,5 +270,5 @@ func (h *house) Grant(host, plugin, line, seen string) error {
 	} else if err != nil {
 		return err
 	}
-	return h.note(operator.Answered{By: operator.ByConsole, Answer: "grant", Plugin: plugin, What: a.Line})
+	return h.note(consent.Answered{By: consent.ByConsole, Answer: "grant", Plugin: plugin, What: a.Line})
 }

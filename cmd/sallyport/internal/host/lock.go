@@ -3,15 +3,15 @@ package host
 import (
 	"errors"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 // OpenLock opens the lock file of these settings. It creates the state folder.
 func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
-	if err := private.Folder(s.Text("state")); err != nil {
+	if err := ownerdir.Folder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	o.File, o.Keep = s.LockFile(), s.ApprovedFolder()
@@ -19,7 +19,7 @@ func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
 	l, err := lock.Open(o)
 	var broken *lock.FileError
 	if errors.As(err, &broken) {
-		return nil, voice.Hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
+		return nil, ui.Hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
 	}
 	return l, err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/extism"
-	"github.com/sallyport-mcp/sallyport/runtime/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // Functions returns all host functions that a guest may import.

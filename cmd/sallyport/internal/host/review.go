@@ -9,9 +9,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/operator"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/store"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -63,12 +63,12 @@ func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all
 
 // Answer formats one of Answers for a person.
 func Answer(g store.Grant) string {
-	return fmt.Sprintf("%s may %s, %s, for %s", voice.Line(g.Plugin), voice.Line(g.Line), voice.Until(g.Expires), voice.Caller(g.Principal))
+	return fmt.Sprintf("%s may %s, %s, for %s", ui.Line(g.Plugin), ui.Line(g.Line), ui.Until(g.Expires), ui.Caller(g.Principal))
 }
 
 // Carry transfers the Answers of a review to the new digest and notes each, or deletes them. The argument by names the
 // origin of the decision in the audit log.
-func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool, by string, note func(operator.Answered) error) error {
+func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry bool, by string, note func(consent.Answered) error) error {
 	answers, err := Answers(ctx, s, v)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry 
 		return err
 	}
 	for _, g := range answers {
-		err = errors.Join(err, note(operator.Answered{By: by, Answer: "carry", ID: g.ID, Plugin: g.Plugin, Digest: v.After.Digest,
+		err = errors.Join(err, note(consent.Answered{By: by, Answer: "carry", ID: g.ID, Plugin: g.Plugin, Digest: v.After.Digest,
 			Principal: g.Principal, What: g.Line, Until: g.Expires}))
 	}
 	return err

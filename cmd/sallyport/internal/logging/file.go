@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
 // maxLog is the size in bytes at which the log is rotated. One old file is kept, so the total is at most twice this.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
 // New returns a logger that writes to w with hclog, as text or JSON.
@@ -54,7 +54,7 @@ func (h *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 		args = h.append(args, h.group, a)
 		return true
 	})
-	h.sink.Log(hclogLevel(r.Level), voice.Line(r.Message), args...)
+	h.sink.Log(hclogLevel(r.Level), ui.Line(r.Message), args...)
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (h *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
-		return append(args, voice.Line(prefix+a.Key), calm(v.Any()))
+		return append(args, ui.Line(prefix+a.Key), calm(v.Any()))
 	}
 	if a.Key != "" {
 		prefix += a.Key + "."
@@ -77,9 +77,9 @@ func (h *hclogHandler) append(args []any, prefix string, a slog.Attr) []any {
 func calm(v any) any {
 	switch v := v.(type) {
 	case string:
-		return voice.Lines(v)
+		return ui.Lines(v)
 	case error:
-		return voice.Lines(v.Error())
+		return ui.Lines(v.Error())
 	}
 	return v
 }

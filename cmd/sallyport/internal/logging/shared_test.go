@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/filelock"
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
@@ -33,18 +33,18 @@ func (d *difference) printImports(w io.Writer) {
 			}
 		}
 		if len(names) > 0 {
-			fmt.Fprintf(w, "  %s %s\n", sign, voice.Count(len(names), "import"))
-			voice.Indent(w, strings.Join(names, " "))
+			fmt.Fprintf(w, "  %s %s\n", sign, ui.Count(len(names), "import"))
+			ui.Indent(w, strings.Join(names, " "))
 		}
 	}
 }
 
 func (d *difference) printWant(w io.Writer, c lock.Change, most int) {
 	if c.After == "" {
-		fmt.Fprintf(w, "  - want %s\n", voice.Line(d.cut(c.Before, min(most, maxShownGone))))
+		fmt.Fprintf(w, "  - want %s\n", ui.Line(d.cut(c.Before, min(most, maxShownGone))))
 		return
 	}
-	fmt.Fprintf(w, "  + want %s\n", voice.Line(d.cut(c.After, most)))
+	fmt.Fprintf(w, "  + want %s\n", ui.Line(d.cut(c.After, most)))
 }
 
 // printChanged writes the changes of one entry: all weighty ones, and of the rest the first maxShownTail.
@@ -60,7 +60,7 @@ func (d *difference) printChanged(w io.Writer, changes []lock.Change) {
 	}
 	if more := tail - maxShownTail; more > 0 && !d.all {
 		d.counted += more
-		fmt.Fprintf(w, "    %s: and %s of its schemas, which are no texts\n", voice.Line(changes[0].Entry), voice.Count(more, "more value"))
+		fmt.Fprintf(w, "    %s: and %s of its schemas, which are no texts\n", ui.Line(changes[0].Entry), ui.Count(more, "more value"))
 	}
 }
 
@@ -81,14 +81,14 @@ func weighty(c lock.Change) bool {
 func (d *difference) printChange(w io.Writer, c lock.Change) {
 	switch {
 	case c.After == "":
-		fmt.Fprintf(w, "  - %s\n", voice.Line(c.What))
-		voice.Indent(w, d.cut(c.Before, maxShownGone))
+		fmt.Fprintf(w, "  - %s\n", ui.Line(c.What))
+		ui.Indent(w, d.cut(c.Before, maxShownGone))
 	case c.Before == "":
-		fmt.Fprintf(w, "  + %s\n", voice.Line(c.What))
-		voice.Indent(w, d.cut(c.After, maxShownText))
+		fmt.Fprintf(w, "  + %s\n", ui.Line(c.What))
+		ui.Indent(w, d.cut(c.After, maxShownText))
 	default:
-		fmt.Fprintf(w, "    %s\n", voice.Line(c.What))
-		voice.Indent(w, d.words(c.Before, c.After))
+		fmt.Fprintf(w, "    %s\n", ui.Line(c.What))
+		ui.Indent(w, d.words(c.Before, c.After))
 	}
 }
 
@@ -114,7 +114,7 @@ func (d *difference) printAdded(w io.Writer) {
 		if i := slices.IndexFunc(d.of[entry], func(c lock.Change) bool { return c.Path == "description" }); i >= 0 {
 			about = ": " + d.cut(d.of[entry][i].After, maxShownLine)
 		}
-		fmt.Fprintf(w, "  + %s%s\n", voice.Line(entry), voice.Line(about))
+		fmt.Fprintf(w, "  + %s%s\n", ui.Line(entry), ui.Line(about))
 	}
 }
 
@@ -126,7 +126,7 @@ func (d *difference) printGone(w io.Writer) {
 			fmt.Fprintf(w, "  - and %d more: --all prints them\n", len(d.gone)-i)
 			return
 		}
-		fmt.Fprintf(w, "  - %s\n", voice.Line(entry))
+		fmt.Fprintf(w, "  - %s\n", ui.Line(entry))
 	}
 }
 
@@ -141,8 +141,8 @@ func (d *difference) printShort(w io.Writer) {
 			added++
 		}
 	}
-	fmt.Fprintf(w, "\nin short: %s, %s new and %d gone, of its entries %d changed, %d new, %d gone\n", voice.Count(len(d.imports), "other import"),
-		voice.Count(added, "want"), gone, len(d.changed), len(d.added), len(d.gone))
+	fmt.Fprintf(w, "\nin short: %s, %s new and %d gone, of its entries %d changed, %d new, %d gone\n", ui.Count(len(d.imports), "other import"),
+		ui.Count(added, "want"), gone, len(d.changed), len(d.added), len(d.gone))
 	shown := 0
 	for _, c := range d.wants {
 		if c.After != "" && shown < maxShownWant {
@@ -151,14 +151,14 @@ func (d *difference) printShort(w io.Writer) {
 		}
 	}
 	if added > shown {
-		fmt.Fprintf(w, "  + and %s, which stand above\n", voice.Count(added-shown, "more want"))
+		fmt.Fprintf(w, "  + and %s, which stand above\n", ui.Count(added-shown, "more want"))
 	}
 	var hidden []string
 	if n := d.counted + d.inside; n > 0 {
-		hidden = append(hidden, voice.Count(n, "value"))
+		hidden = append(hidden, ui.Count(n, "value"))
 	}
 	if d.long > 0 {
-		hidden = append(hidden, voice.Count(d.long, "character"))
+		hidden = append(hidden, ui.Count(d.long, "character"))
 	}
 	if len(hidden) > 0 {
 		fmt.Fprintf(w, "  not shown are %s: --all prints everything\n", strings.Join(hidden, " and "))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -72,7 +72,7 @@ func (d *difference) file(entry string) {
 func Print(out io.Writer, v *registry.Review, all bool) {
 	d := differenceOf(v, all)
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "%s (%s)\n", voice.Line(v.Name), voice.Line(v.File))
+	fmt.Fprintf(w, "%s (%s)\n", ui.Line(v.Name), ui.Line(v.File))
 	if v.Rejected {
 		fmt.Fprintln(w, "these bytes were rejected before")
 	}

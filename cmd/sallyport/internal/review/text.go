@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
@@ -19,7 +19,7 @@ func (d *difference) cut(text string, most int) string {
 	return string(runes[:most]) + more(len(runes)-most)
 }
 
-func more(n int) string { return fmt.Sprintf(" [… %s]", voice.Count(n, "more character")) }
+func more(n int) string { return fmt.Sprintf(" [… %s]", ui.Count(n, "more character")) }
 
 // words writes two versions of a text as one, with new and removed words marked. New text has its own limit, which
 // removed and unchanged text do not use up.

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/voice"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/landing"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
@@ -40,7 +40,7 @@ type File struct {
 func Shared(path string) (*File, error) {
 	f, err := open(path, false)
 	if err != nil {
-		err = voice.Hint(err, "a key is one line of base64, 32 bytes or more: head -c 32 /dev/urandom | base64")
+		err = ui.Hint(err, "a key is one line of base64, 32 bytes or more: head -c 32 /dev/urandom | base64")
 	}
 	return f, err
 }
@@ -114,7 +114,7 @@ func content(file string) ([]byte, error) {
 		return nil, err
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxFile)
-	case private.OpenToOthers(info.Mode()):
+	case ownerdir.OpenToOthers(info.Mode()):
 		return nil, fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
 	}
 	return os.ReadFile(file)
@@ -156,7 +156,7 @@ func renew(ctx context.Context, file string) error {
 	if !due(file) {
 		return nil
 	}
-	unlock, err := landing.LockFile(ctx, file+".lock")
+	unlock, err := commit.LockFile(ctx, file+".lock")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/private"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
@@ -23,7 +23,7 @@ func TestOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(path); private.OpenToOthers(info.Mode()) {
+	if info, _ := os.Stat(path); ownerdir.OpenToOthers(info.Mode()) {
 		t.Errorf("mode %v", info.Mode())
 	}
 	own(t, path) // which leaves it

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package ownerdir
+
+import "io/fs"
+
+// ours reports true: here access is decided by the access list, which a user's own folder inherits from the profile.
+func ours(fs.FileInfo) bool { return true }
+
+// OpenToOthers reports false: here access is decided by the access list and not by the mode.
+func OpenToOthers(fs.FileMode) bool { return false }

@@ -1,0 +1,30 @@
+package ownerdir
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permission bits say nothing here")
+	}
+	dir := filepath.Join(t.TempDir(), "state")
+	for range 2 { // made, then found
+		if err := Folder(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || OpenToOthers(info.Mode()) {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Folder(dir); err == nil || !strings.Contains(err.Error(), "others can write to it (mode 0777)") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,131 @@
+package consent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+)
+
+// answering is a store and whoever answers there, whose answers are noted.
+func answering(t *testing.T) (*consent.Answers, *[]string) {
+	s := store.New(store.Options{Dir: t.TempDir()})
+	t.Cleanup(func() { s.Close() })
+	var noted []string
+	a := &consent.Answers{Store: s, By: consent.ByTerminal, Note: func(a consent.Answered) error {
+		line := "{" + string(a.Members()) + "}"
+		if !json.Valid([]byte(line)) {
+			t.Error(line)
+		}
+		noted = append(noted, line)
+		return nil
+	}}
+	return a, &noted
+}
+
+// asks puts a question about one line.
+func asks(t *testing.T, a *consent.Answers, id, line, want string) {
+	t.Helper()
+	_, err := a.Store.Ask(t.Context(), store.Question{ID: id, Plugin: "p", Digest: "sha256:1", Principal: "me", Line: line, Want: want,
+		Effect: "do " + id, Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// left are the grants and the questions that there are.
+func left(t *testing.T, a *consent.Answers) string {
+	t.Helper()
+	grants, err := a.Store.Grants(t.Context())
+	questions, other := a.Store.Questions(t.Context())
+	if err = errors.Join(err, other); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, g := range grants {
+		all = append(all, g.ID)
+	}
+	slices.Sort(all)
+	for _, q := range questions {
+		all = append(all, "?"+q.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+// An answer takes the place of what it covers: narrower answers that end no later, and questions.
+func TestAnswers_coverOthers(t *testing.T) {
+	a, _ := answering(t)
+	ctx, soon := t.Context(), time.Now().Add(time.Hour)
+	allow := func(id string, how store.Answer) {
+		t.Helper()
+		if _, err := a.Allow(ctx, id, how); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, line := range []string{"fs: read ~/work/a", "fs: write ~/work/a", "fs: write ~/work/b", "fs: write ~/other", "net: GET https://a.example/"} {
+		asks(t, a, fmt.Sprint("q", i), line, "fs: write ~/work/**")
+	}
+	allow("q0", store.Answer{Once: true, Expires: soon})
+	allow("q3", store.Answer{})
+	if got := left(t, a); got != "q0 q3 ?q1 ?q2 ?q4" {
+		t.Error("unlike ones went:", got)
+	}
+	allow("q1", store.Answer{}) // to write includes to read
+	if got := left(t, a); got != "q1 q3 ?q2 ?q4" {
+		t.Error(got)
+	}
+	allow("q2", store.Answer{Want: true, Expires: soon}) // it ends before the others do
+	if got := left(t, a); got != "q1 q2 q3" {
+		t.Error(got)
+	}
+	asks(t, a, "q5", "fs: write ~/work/c", "fs: write ~/work/**")
+	allow("q5", store.Answer{Want: true})
+	if got := left(t, a); got != "q3 q5" {
+		t.Error(got)
+	}
+}
+
+// Each answer is noted: who, which question, which bytes, until when. One that could not be given is not.
+func TestAnswers_noted(t *testing.T) {
+	a, noted := answering(t)
+	until := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)
+	asks(t, a, "one", `fs: read ~/"x`, "")
+	asks(t, a, "two", "fs: read ~/y", "")
+	_, allowed := a.Allow(t.Context(), "one", store.Answer{Once: true, Expires: until})
+	for i, err := range []error{
+		allowed, a.Deny(t.Context(), "two", until), a.Revoke(t.Context(), "one"), a.Revoke(t.Context(), "two"),
+	} {
+		if err != nil {
+			t.Error(i, err)
+		}
+	}
+	_, again := a.Allow(t.Context(), "one", store.Answer{})
+	for i, err := range []error{again, a.Deny(t.Context(), "none", until), a.Revoke(t.Context(), "one"), a.Revoke(t.Context(), "none")} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Error(i, err)
+		}
+	}
+	who := `"event":"answer","by":"terminal","answer":`
+	about := `,"plugin":"p","digest":"sha256:1","principal":"me","what":`
+	want := []string{
+		`{` + who + `"allow","question":"one"` + about + `"fs: read ~/\"x","once":true,"until":"2040-01-02T03:04:05Z"}`,
+		`{` + who + `"deny","question":"two"` + about + `"do two","until":"2040-01-02T03:04:05Z"}`,
+		`{` + who + `"revoke","question":"one"` + about + `"fs: read ~/\"x"}`,
+		`{` + who + `"revoke","question":"two"` + about + `"do two"}`,
+	}
+	if !slices.Equal(*noted, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(*noted, "\n"), strings.Join(want, "\n"))
+	}
+	a.Note = func(consent.Answered) error { return context.DeadlineExceeded }
+	asks(t, a, "three", "fs: read ~/z", "")
+	if err := a.Deny(t.Context(), "three", until); err == nil || !strings.HasPrefix(err.Error(), "the answer holds, and the audit log has nothing of it") {
+		t.Error(err)
+	}
+}

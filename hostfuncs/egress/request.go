@@ -1,0 +1,101 @@
+package egress
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// Bounds, in bytes, of the parts of a guest's own text that an error repeats.
+const (
+	maxText   = 512
+	maxMethod = 64
+)
+
+// shown is text of others as an error repeats it.
+func shown(s string) string { return sanitize.Visible(sanitize.Cut(s, maxText)) }
+
+// Request is one hop of a fetch: what the guest asked for, or what a redirect made of it.
+type Request struct {
+	Method string
+	URL    *url.URL // canonical
+	Header http.Header
+	Body   *Payload // nil if there is none
+	Key    string   // the host's name for the request, of which a redirect knows nothing; empty if it has none
+	Origin *url.URL // the first URL, if a redirect led here
+	From   string   // the address that redirected here
+	Via    string   // what Target adds to the address, such as " via proxy"
+}
+
+// Target is what a receipt counts a request under: without the path, which may hold values.
+func (r *Request) Target() string { return r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.Via }
+
+// Safe reports whether requests of a method change nothing (RFC 9110, section 9.2.1).
+func Safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The method
+// is GET unless it is said.
+func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {
+	r := &Request{Method: http.MethodGet, Header: http.Header{}}
+	if raw := jsonraw.Get(params, "method"); !jsonraw.IsNull(raw) {
+		method, _ := jsonraw.String(raw)
+		r.Method = strings.ToUpper(method)
+		if !grant.IsMethod(r.Method) {
+			return nil, runtime.AskErrorf(runtime.KindInvalid, "method %q is not allowed", sanitize.Cut(method, maxMethod))
+		}
+	}
+	text, ok := jsonraw.String(jsonraw.Get(params, "url"))
+	if !ok {
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "a fetch needs a url")
+	}
+	var err error
+	if r.URL, err = ParseURL(text, nil); err != nil {
+		return nil, err
+	}
+	if err := r.parseHeader(jsonraw.Get(params, "headers")); err != nil {
+		return nil, err
+	}
+	r.Body, err = parseBody(jsonraw.Get(params, "body"), s)
+	return r, err
+}
+
+// ParseURL reads an address, relative to base if there is one, and makes it canonical. Names of other
+// scripts become their xn-- form before they are looked at.
+func ParseURL(text string, base *url.URL) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "url %q cannot be read", shown(text))
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	if host := u.Hostname(); !isASCII(host) {
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return nil, runtime.AskErrorf(runtime.KindInvalid, "host %q is not a name", shown(host))
+		}
+		port := ""
+		if i := strings.LastIndexByte(u.Host, ':'); i >= 0 {
+			port = u.Host[i:]
+		}
+		u.Host = ascii + port
+	}
+	c, err := urlnorm.URL(u)
+	if err != nil {
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "%s", shown(err.Error()))
+	}
+	return c, nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}

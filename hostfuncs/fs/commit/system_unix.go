@@ -1,0 +1,89 @@
+//go:build unix
+
+package commit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// removesOpen reports whether an open file can be removed.
+const removesOpen = true
+
+// link gives a file a hard link, possibly in another folder. Both folders are held open.
+func link(from *os.Root, name string, to *os.Root, second string) error {
+	if from == to {
+		return from.Link(name, second)
+	}
+	a, err := from.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Close() }()
+	b, err := to.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = b.Close() }()
+	return with(a, func(x int) error {
+		return with(b, func(y int) error { return unix.Linkat(x, name, y, second, 0) })
+	})
+}
+
+func with(f *os.File, do func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var result error
+	if err := conn.Control(func(fd uintptr) { result = do(int(fd)) }); err != nil {
+		return err
+	}
+	return result
+}
+
+// keepOwner gives a new file the owner of the file that it replaces.
+func keepOwner(f *os.File, like fs.FileInfo) error {
+	want, ok := like.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	have, ok := now.Sys().(*syscall.Stat_t)
+	if !ok || have.Uid == want.Uid && have.Gid == want.Gid {
+		return nil
+	}
+	if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
+		return errors.Join(ErrOwner, err)
+	}
+	return nil
+}
+
+func syncFolder(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
+}
+
+// syncDir flushes a folder to disk.
+func syncDir(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return syncFolder(root, ".")
+}

@@ -1,0 +1,60 @@
+package jail_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// anything allows everything.
+type anything struct{}
+
+func (anything) Allow(jail.Op, string) error { return nil }
+
+// An added mount is visible at once. A mount inside it becomes an ordinary folder, which can be moved. Both are
+// closed.
+func TestTree_Add(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a/x", "a/b/f"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guest := jail.GuestPath(dir)
+	files := jail.New([]jail.Mount{{Host: filepath.Join(dir, "a", "b")}}, anything{})
+	sees := func(name string) bool {
+		f, e := files.Open(guest+"/"+name, wasi.OpenOptions{Read: true})
+		if e == wasi.ESUCCESS {
+			f.Close()
+		}
+		return e == wasi.ESUCCESS
+	}
+	if !sees("a/b/f") || sees("a/x") {
+		t.Error("before:", sees("a/b/f"), sees("a/x"))
+	}
+	files.Add(jail.Mount{Host: filepath.Join(dir, "a")})
+	files.Add(jail.Mount{Host: filepath.Join(dir, "a", "b")}) // adds nothing
+	if !sees("a/b/f") || !sees("a/x") {
+		t.Error("after:", sees("a/b/f"), sees("a/x"))
+	}
+	if e := files.Rename(guest+"/a/b", guest+"/a/c"); e != wasi.ESUCCESS || !sees("a/c/f") || sees("a/b/f") {
+		t.Error("moved:", e, sees("a/c/f"), sees("a/b/f"))
+	}
+	files.Close()
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		for _, fd := range open {
+			if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && len(to) >= len(dir) && to[:len(dir)] == dir {
+				t.Error("it stays open:", to)
+			}
+		}
+	}
+}

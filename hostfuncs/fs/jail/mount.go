@@ -1,0 +1,217 @@
+package jail
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
+
+// mount is a Mount in use. Its folder is opened at first use and stays open, so that it is the same folder for the
+// whole call.
+type mount struct {
+	host, guest string
+	root        *os.Root // nil until opened, and while host is no folder
+	real        string   // host without links, once opened: decisions are made on it
+	name        string   // host without links except for its last name, once resolved
+}
+
+// GuestPath returns the default guest path of a host path: the path itself, with C:\x as /c/x.
+func GuestPath(host string) string {
+	vol := filepath.VolumeName(host)
+	rest := filepath.ToSlash(host[len(vol):])
+	if vol != "" {
+		rest = "/" + strings.ToLower(strings.Trim(filepath.ToSlash(strings.TrimSuffix(vol, ":")), "/")) + rest
+	}
+	return cleanGuest(rest)
+}
+
+func cleanGuest(p string) string { return path.Clean("/" + p) }
+
+// HostPath is the inverse of GuestPath. It names paths outside all mounts in denials.
+func HostPath(guest string) string {
+	if drive, rest, _ := strings.Cut(guest[1:], "/"); os.PathSeparator == '\\' && len(drive) == 1 {
+		return strings.ToUpper(drive) + `:\` + filepath.FromSlash(rest)
+	}
+	return filepath.FromSlash(guest)
+}
+
+// open sets m.root if host is a folder now.
+func (m *mount) open() error {
+	if m.root != nil {
+		return nil
+	}
+	st, err := os.Stat(m.host)
+	if err != nil || !st.IsDir() {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(m.host)
+	if err != nil {
+		return err
+	}
+	root, err := openAt(real)
+	if err != nil {
+		return err
+	}
+	m.root, m.real = root, real
+	return nil
+}
+
+// openAt opens the folder at a path without links. The error is raced if a link is on the way by now.
+func openAt(real string) (*os.Root, error) {
+	root, err := os.OpenRoot(real + string(os.PathSeparator) + ".") // the dot keeps a fifo from blocking
+	if err != nil {
+		return nil, err
+	}
+	if err := system.Settled(root, real); err != nil {
+		_ = root.Close()
+		if errors.Is(err, system.ErrMoved) {
+			err = raced
+		}
+		return nil, err
+	}
+	return root, nil
+}
+
+// anchor opens the parent folder of a mount that is no folder: a file, or a path without an object. The returned path
+// is that of the mount without links, except for a dangling last link.
+func (m *mount) anchor() (*os.Root, string, error) {
+	at, err := filepath.EvalSymlinks(m.host)
+	if errors.Is(err, fs.ErrNotExist) {
+		at, err = filepath.EvalSymlinks(filepath.Dir(m.host))
+		at = filepath.Join(at, filepath.Base(m.host))
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	root, err := openAt(filepath.Dir(at))
+	return root, at, err
+}
+
+// site returns the path of the mount's own name, without links on the way to it.
+func (m *mount) site() string {
+	if m.name == "" {
+		m.name = m.host
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(m.host)); err == nil {
+			m.name = filepath.Join(dir, filepath.Base(m.host))
+		}
+	}
+	return m.name
+}
+
+// entry returns the name of a place in the form that package system takes.
+func (p *place) entry() system.Name {
+	n := p.parent()
+	e := system.Name{Folder: n.root, Name: p.name}
+	if m := n.mount; m != nil && m.root != nil {
+		rest, _ := cutPrefix(p.host, m.real)
+		e.Top, e.Path = m.root, filepath.Clean(rest)
+	}
+	return e
+}
+
+func (m *mount) close() {
+	if m.root != nil {
+		_ = m.root.Close()
+		m.root = nil
+	}
+}
+
+// toGuest returns the guest path of a host path, if this mount covers it.
+func (m *mount) toGuest(host string) (string, bool) {
+	for _, base := range []string{m.host, m.real} {
+		if base == "" {
+			continue
+		}
+		if rest, ok := cutPrefix(host, base); ok {
+			return path.Join(m.guest, filepath.ToSlash(rest)), true
+		}
+	}
+	return "", false
+}
+
+func (t *Tree) mountAt(guest string) *mount {
+	for _, m := range t.mounts {
+		if m.guest == guest {
+			return m
+		}
+	}
+	return nil
+}
+
+// leads reports whether a mount is below the guest path, or an empty folder at or below it.
+func (t *Tree) leads(guest string) bool {
+	for _, e := range t.empty {
+		if _, ok := under(e, guest); ok {
+			return true
+		}
+	}
+	for _, m := range t.mounts {
+		if rest, ok := under(m.guest, guest); ok && rest != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// showsMount reports whether the guest may see the target of a mount.
+func (t *Tree) showsMount(m *mount, folder bool) bool {
+	real, err := filepath.EvalSymlinks(m.host)
+	return err == nil && (real == m.host || t.visible(real, folder))
+}
+
+// under returns the rest of a guest path below the folder base.
+func under(guest, base string) (string, bool) {
+	if guest == base {
+		return "", true
+	}
+	return strings.CutPrefix(guest, strings.TrimSuffix(base, "/")+"/")
+}
+
+// toGuest returns the guest path of a host path. The longest mount that covers it applies.
+func (t *Tree) toGuest(host string) (string, bool) {
+	best, found, length := "", false, -1
+	for _, m := range t.mounts {
+		_ = m.open() // resolves its real path
+		if guest, ok := m.toGuest(host); ok && len(m.host) > length {
+			best, found, length = guest, true, len(m.host)
+		}
+	}
+	return best, found
+}
+
+// mountEntries lists the mounts, and the folders on the way to mounts, directly below a guest path.
+func (t *Tree) mountEntries(guest string) []wasi.DirEntry {
+	var out []wasi.DirEntry
+	seen := make(map[string]bool)
+	for _, m := range t.mounts {
+		rest, ok := under(m.guest, guest)
+		name, deeper, onTheWay := strings.Cut(rest, "/")
+		if !ok || name == "" || seen[name] {
+			continue
+		}
+		entry := wasi.DirEntry{Name: name, Type: wasi.TypeDirectory}
+		if !onTheWay && deeper == "" {
+			st, err := os.Stat(m.host)
+			if err != nil || !t.showsMount(m, st.IsDir()) {
+				continue
+			}
+			entry.Type = wasi.FiletypeOf(st.Mode())
+		}
+		seen[name] = true
+		out = append(out, entry)
+	}
+	for _, e := range t.empty {
+		rest, ok := under(e, guest)
+		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !seen[name] {
+			seen[name] = true
+			out = append(out, wasi.DirEntry{Name: name, Type: wasi.TypeDirectory})
+		}
+	}
+	return out
+}

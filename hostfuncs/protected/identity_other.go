@@ -1,6 +1,0 @@
-//go:build !unix && !windows
-
-package protected
-
-// identify knows no second names.
-func identify(string) (id identity, several bool) { return identity{}, false }

@@ -1,0 +1,71 @@
+//go:build unix
+
+package audit_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+)
+
+// fillUp is a process whose files may grow to 10,000 bytes for a while: writes end in the middle of a line, and then fail.
+func fillUp(dir string) error {
+	signal.Ignore(unix.SIGXFSZ)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	failures := 0
+	l := audit.New(dir, audit.Options{Failed: func(error) { failures++ }})
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 10_000, Max: was.Max}); err != nil {
+		return err
+	}
+	lost := 0
+	for i := range 200 {
+		if _, err := l.Append(fmt.Appendf(nil, `"i":%d,"text":"%s"`, i, strings.Repeat("x", 40_000))); errors.Is(err, audit.ErrLost) {
+			lost++
+		}
+		_ = l.Sync()
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	if _, err := l.Append([]byte(`"i":"after"`)); err != nil {
+		return err
+	}
+	fmt.Printf("lost %d, told %d", lost, failures)
+	return l.Close()
+}
+
+// A disk that was full for a while costs the lines that no longer fit into memory, and says how many; all others verify.
+func TestLog_fullDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "AUDIT_TEST_FULL="+dir)
+	out, err := c.CombinedOutput()
+	var lost, told int
+	if _, scan := fmt.Sscanf(string(out), "lost %d, told %d", &lost, &told); err != nil || scan != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	if lost < 50 || lost > 150 || told != 1 {
+		t.Errorf("%s: the memory holds some 104 lines of 200, and one failure is told once", out)
+	}
+	r := verify(t, dir)
+	if len(r.Problems) != 0 || len(r.Open) != 0 || r.Lines != uint64(200-lost+4) { // begin, lost, after, end
+		t.Errorf("%+v, lost %d", r, lost)
+	}
+	raw, err := os.ReadFile(logs(t, dir)[0])
+	if want := fmt.Sprintf(`"event":"lost","lines":%d`, lost); err != nil || !bytes.Contains(raw, []byte(want)) {
+		t.Errorf("no %s, %v", want, err)
+	}
+}

@@ -1,0 +1,208 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+)
+
+const hour = time.Hour
+
+// ask keeps a question about https://a/, as one about its body would be.
+func ask(t *testing.T, s *store.Store, c *storetest.Clock, id, binding string) store.Question {
+	t.Helper()
+	q, err := s.Ask(t.Context(), store.Question{
+		ID: id, Plugin: "p", Digest: "d", Principal: "stdio:1", Line: "net: GET https://a/", Want: "net: GET https://**",
+		Effect: "GET https://a/", Why: "reads it", Binding: binding, Expires: c.Now().Add(hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func wantQuestions(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	if all, err := s.Questions(t.Context()); len(all) != n || err != nil {
+		t.Errorf("%d questions wait, not %d: %+v, %v", len(all), n, all, err)
+	}
+}
+
+func TestAsk_theSameIsOne(t *testing.T) {
+	s, c, _ := open(t)
+	first := ask(t, s, c, "q1", "body 1")
+	if again := ask(t, s, c, "q2", "body 1"); again != first {
+		t.Errorf("%+v, want %+v", again, first)
+	}
+	if other := ask(t, s, c, "q3", "body 2"); other.ID != "q3" {
+		t.Errorf("%+v", other)
+	}
+	if got, err := s.Question(t.Context(), "q1"); got != first || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	wantQuestions(t, s, 2)
+	c.Pass(hour)
+	wantQuestions(t, s, 0)
+	if _, err := s.Question(t.Context(), "q1"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
+		t.Error("answered late:", err)
+	}
+}
+
+func TestAllow_once(t *testing.T) {
+	s, c, _ := open(t)
+	ask(t, s, c, "q1", "body 1")
+	ask(t, s, c, "q2", "body 2")
+	g, err := s.Allow(t.Context(), "q1", store.Answer{Once: true, Expires: c.Now().Add(hour)})
+	if err != nil || g.ID != "q1" || g.Plugin != "p" || g.Digest != "d" || g.Principal != "stdio:1" || g.Line != "net: GET https://a/" ||
+		g.Binding != "body 1" || !g.Once {
+		t.Errorf("%+v, %v", g, err)
+	}
+	wantQuestions(t, s, 1) // the other body is another question
+	if all, err := s.Grants(t.Context()); len(all) != 1 || all[0] != g || err != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
+		t.Error("answered twice:", err)
+	}
+	if taken, err := s.Revoke(t.Context(), "q1"); !taken || err != nil {
+		t.Error(taken, err)
+	}
+	if taken, err := s.Revoke(t.Context(), "q1"); taken || err != nil {
+		t.Error("taken twice:", taken, err)
+	}
+}
+
+func TestAllow_moreThanOnce(t *testing.T) {
+	for _, want := range []bool{false, true} {
+		s, c, _ := open(t)
+		ask(t, s, c, "q1", "body 1")
+		ask(t, s, c, "q2", "body 2")
+		g, err := s.Allow(t.Context(), "q2", store.Answer{Want: want})
+		if err != nil || g.Binding != "" || g.Once || g.Line != map[bool]string{false: "net: GET https://a/", true: "net: GET https://**"}[want] {
+			t.Errorf("%+v, %v", g, err)
+		}
+		wantQuestions(t, s, 0) // both are answered
+		c.Pass(1000 * hour)
+		if all, err := s.Grants(t.Context()); len(all) != 1 || err != nil {
+			t.Errorf("always is not for ever: %+v, %v", all, err)
+		}
+	}
+}
+
+// What the operator's own line asks has no want that could be allowed.
+func TestAllow_noWant(t *testing.T) {
+	s, c, _ := open(t)
+	if _, err := s.Ask(t.Context(), store.Question{ID: "q", Plugin: "p", Expires: c.Now().Add(hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Allow(t.Context(), "q", store.Answer{Want: true}); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	wantQuestions(t, s, 1)
+}
+
+func TestDeny(t *testing.T) {
+	s, c, _ := open(t)
+	ask(t, s, c, "q1", "body 1")
+	ask(t, s, c, "q2", "body 2")
+	if err := s.Deny(t.Context(), "q1", c.Now().Add(2*hour)); err != nil {
+		t.Fatal(err)
+	}
+	wantQuestions(t, s, 0)
+	if again := ask(t, s, c, "q3", "body 3"); again.ID != "q1" || !again.Refused {
+		t.Errorf("asked again: %+v", again)
+	}
+	if err := s.Deny(t.Context(), "q1", time.Time{}); !errors.Is(err, store.ErrNotFound) {
+		t.Error("answered twice:", err)
+	}
+	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
+		t.Error("allowed what was refused:", err)
+	}
+	if all, err := s.Refused(t.Context()); len(all) != 1 || err != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if taken, err := s.Revoke(t.Context(), "q1"); !taken || err != nil {
+		t.Error(taken, err)
+	}
+	if again := ask(t, s, c, "q4", "body 1"); again.ID != "q4" {
+		t.Errorf("%+v", again)
+	}
+	if taken, err := s.Revoke(t.Context(), "q4"); taken || err != nil {
+		t.Error("a question that waits is no answer:", taken, err)
+	}
+}
+
+// A plugin that asks ten thousand questions leaves room for the others, and for itself for other callers.
+func TestAsk_isBounded(t *testing.T) {
+	s, c, _ := open(t)
+	var kept int
+	for i := range 200 {
+		_, err := s.Ask(t.Context(), store.Question{ID: fmt.Sprint(i), Plugin: "loud", Effect: fmt.Sprint(i), Expires: c.Now().Add(hour)})
+		if err == nil {
+			kept++
+		} else if !errors.Is(err, store.ErrFull) {
+			t.Fatal(err)
+		}
+	}
+	if kept != 20 {
+		t.Errorf("%d kept", kept)
+	}
+	for id, q := range map[string]store.Question{"other": {Plugin: "quiet"}, "else": {Plugin: "loud", Principal: "token:b"}, "new": {Plugin: "loud", Digest: "other bytes"}} {
+		q.ID, q.Expires = id, c.Now().Add(hour)
+		if _, err := s.Ask(t.Context(), q); err != nil {
+			t.Error(id, err)
+		}
+	}
+	if _, err := s.Ask(t.Context(), store.Question{ID: "other", Plugin: "third", Expires: c.Now().Add(hour)}); !errors.Is(err, store.ErrExists) {
+		t.Error("two questions of one name:", err)
+	}
+}
+
+// Answers move from some bytes of a plugin to others when a person says so; questions and answers of other bytes go.
+func TestCarry(t *testing.T) {
+	s, _, _ := open(t)
+	ctx := t.Context()
+	ask := func(id, plugin, digest string) {
+		if _, err := s.Ask(ctx, store.Question{ID: id, Plugin: plugin, Digest: digest, Principal: "a", Line: "line " + id, Effect: id, Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow := func(id, plugin, digest string, a store.Answer) {
+		ask(id, plugin, digest)
+		if _, err := s.Allow(ctx, id, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow("1", "p", "old", store.Answer{})
+	allow("2", "p", "old", store.Answer{Once: true})
+	allow("3", "q", "old", store.Answer{})
+	allow("4", "p", "older", store.Answer{})
+	ask("5", "p", "old")
+	ask("6", "p", "new")
+	ask("7", "q", "old")
+	if n, err := s.Carry(ctx, "p", "old", "new"); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := errors.Join(s.Forget(ctx, "p", "new"), s.Prune(ctx, "p", "new")); err != nil {
+		t.Fatal(err)
+	}
+	var left string
+	grants, err := s.Grants(ctx)
+	for _, g := range grants {
+		left += g.ID + g.Plugin + g.Digest + " "
+	}
+	questions, asked := s.Questions(ctx)
+	for _, q := range questions {
+		left += q.ID + " "
+	}
+	if err = errors.Join(err, asked); err != nil || left != "1pnew 3qold 6 7 " {
+		t.Errorf("%s, %v", left, err)
+	}
+}

@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+)
+
+func ids(t *testing.T) func([]store.Record, error) string {
+	return func(all []store.Record, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out string
+		for _, r := range all {
+			out += r.ID + " "
+		}
+		return out
+	}
+}
+
+func TestLabelled(t *testing.T) {
+	s, c, _ := open(t)
+	ctx, list := t.Context(), ids(t)
+	if got := list(s.Labelled(ctx, store.Task, "")); got != "" {
+		t.Error(got)
+	}
+	a := add(t, s, store.Record{ID: "a", Label: "x"})
+	add(t, s, store.Record{ID: "b"})
+	add(t, s, store.Record{ID: "c", Label: "y"})
+	add(t, s, store.Record{ID: "d", Label: "x", Expires: c.Now().Add(time.Second)})
+	if got := list(s.Labelled(ctx, store.Task, "x")) + list(s.Labelled(ctx, store.Task, "")) + list(s.Labelled(ctx, store.Result, "")); got != "a d a d c " {
+		t.Error(got)
+	}
+	a.Label = ""
+	if _, err := s.Replace(ctx, store.Task, a); err != nil {
+		t.Fatal(err)
+	}
+	c.Pass(time.Second)
+	if got := list(s.Labelled(ctx, store.Task, "")); got != "c " {
+		t.Error(got)
+	}
+}
+
+func TestBelow(t *testing.T) {
+	s, _, _ := open(t)
+	ctx, list := t.Context(), ids(t)
+	for _, id := range []string{"a", "a/2", "a/1", "a0", "ab/1", "b/1"} {
+		add(t, s, store.Record{ID: id})
+	}
+	if got := list(s.Below(ctx, store.Task, "a")); got != "a/1 a/2 " {
+		t.Error(got)
+	}
+	if err := s.RemoveBelow(ctx, store.Task, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(s.List(ctx, store.Task, "", "", 0)); got != "a a0 ab/1 b/1 " {
+		t.Error(got)
+	}
+}
+
+// hold is the other process of TestGone: it holds a name until it is killed.
+func hold(dir string) int {
+	s := store.New(store.Options{Dir: dir})
+	if err := s.Hold("other"); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Print("held")
+	var p [1]byte
+	_, _ = os.Stdin.Read(p[:])
+	return 0
+}
+
+func TestGone(t *testing.T) {
+	s, _, dir := open(t)
+	if !s.Gone("nobody") {
+		t.Error("a name that nobody took is held")
+	}
+	if err := s.Hold("mine"); err != nil {
+		t.Fatal(err)
+	}
+	second := store.New(store.Options{Dir: dir})
+	if s.Gone("mine") || second.Gone("mine") {
+		t.Error("a name that is held has gone")
+	}
+	if err := second.Hold("mine"); !errors.Is(err, store.ErrExists) {
+		t.Error("taken twice:", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "STORE_TEST_DIR="+dir, "STORE_TEST_HOLD=1")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Gone("other") {
+		t.Error("a process that runs has gone")
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()  // it was killed
+	for range 2 { // the first look removes its file
+		if !s.Gone("other") {
+			t.Error("a process that was killed is there")
+		}
+	}
+}
+
+// The version moves with each change of another process too, and with nothing else.
+func TestVersion(t *testing.T) {
+	s, _, dir := open(t)
+	second := store.New(store.Options{Dir: dir})
+	defer second.Close()
+	last := int64(0)
+	moved := func(want bool) {
+		t.Helper()
+		now, err := s.Version(t.Context())
+		if err != nil || now != last != want {
+			t.Errorf("version %d after %d, %v", now, last, err)
+		}
+		last = now
+	}
+	moved(false)
+	r, err := second.Add(t.Context(), store.Task, store.Record{ID: "a", Principal: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved(true)
+	moved(false)
+	if _, err := second.Get(t.Context(), store.Task, "a"); err != nil {
+		t.Fatal(err)
+	}
+	moved(false)
+	if _, err := second.Replace(t.Context(), store.Task, r); err != nil {
+		t.Fatal(err)
+	}
+	moved(true)
+}

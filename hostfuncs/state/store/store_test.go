@@ -1,0 +1,380 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+)
+
+func open(t *testing.T) (*store.Store, *storetest.Clock, string) {
+	t.Helper()
+	c, dir := storetest.NewClock(time.UnixMilli(1_700_000_000_000)), filepath.Join(t.TempDir(), "state")
+	return storetest.Open(t, store.Options{Dir: dir, Now: c.Now}), c, dir
+}
+
+func TestStore_readingMakesNothing(t *testing.T) {
+	s, _, dir := open(t)
+	if _, err := s.Get(t.Context(), store.Task, "x"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	if _, err := s.Value(t.Context(), store.Space{}, "x"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	if all, err := s.Grants(t.Context()); len(all) != 0 || err != nil {
+		t.Error(all, err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a folder was made")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Get(t.Context(), store.Task, "x"); !errors.Is(err, store.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestStore_fileIsItsOwnersOnly(t *testing.T) {
+	s, _, dir := open(t)
+	add(t, s, store.Record{ID: "a"})
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", f.Name(), info.Mode())
+		}
+	}
+}
+
+func TestStore_refusesAnotherVersion(t *testing.T) {
+	s, _, dir := open(t)
+	add(t, s, store.Record{ID: "a"})
+	s.Close()
+	file := filepath.Join(dir, "state.db")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[63] = 99 // the low byte of user_version, where SQLite's file format has it
+	for _, end := range []string{"-wal", "-shm"} {
+		os.Remove(file + end)
+	}
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := store.New(store.Options{Dir: dir})
+	defer again.Close()
+	if _, err := again.Get(t.Context(), store.Task, "a"); err == nil || !strings.Contains(err.Error(), "version 99") {
+		t.Error(err)
+	}
+}
+
+func add(t *testing.T, s *store.Store, r store.Record) store.Record {
+	t.Helper()
+	r, err := s.Add(t.Context(), store.Task, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRecord_life(t *testing.T) {
+	s, c, dir := open(t)
+	ctx := t.Context()
+	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Label: "sha256:x", Data: []byte("one"), Expires: c.Now().Add(time.Minute)})
+	if _, err := s.Add(ctx, store.Task, store.Record{ID: "a"}); !errors.Is(err, store.ErrExists) {
+		t.Error("twice:", err)
+	}
+	if _, err := s.Add(ctx, store.Result, store.Record{ID: "a"}); err != nil {
+		t.Error("another kind:", err)
+	}
+	other := store.New(store.Options{Dir: dir, Now: c.Now}) // as another process has it
+	defer other.Close()
+	got, err := other.Get(ctx, store.Task, "a")
+	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
+		!got.Expires.Equal(r.Expires) || got.Version != r.Version || !got.Created.Equal(c.Now()) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got.Data, got.Expires = []byte("two"), c.Now().Add(time.Hour)
+	if _, err := other.Replace(ctx, store.Task, got); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Replace(ctx, store.Task, r); !errors.Is(err, store.ErrConflict) {
+		t.Error("replaced what had changed:", err)
+	}
+	c.Pass(59 * time.Minute)
+	if got, err := s.Get(ctx, store.Task, "a"); err != nil || string(got.Data) != "two" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c.Pass(time.Minute)
+	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Error("expired:", err)
+	}
+	add(t, s, store.Record{ID: "a", Data: []byte("three")})
+	if err := s.Remove(ctx, store.Task, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Error("removed:", err)
+	}
+}
+
+func TestRecord_list(t *testing.T) {
+	s, _, _ := open(t)
+	for i := range 7 {
+		add(t, s, store.Record{ID: fmt.Sprint("id", i), Principal: fmt.Sprint("p", i%2)})
+	}
+	var ids []string
+	for after := ""; ; {
+		page, err := s.List(t.Context(), store.Task, "p0", after, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page {
+			ids, after = append(ids, r.ID), r.ID
+		}
+		if len(page) < 3 {
+			break
+		}
+	}
+	if got := strings.Join(ids, " "); got != "id0 id2 id4 id6" {
+		t.Error(got)
+	}
+	if all, err := s.List(t.Context(), store.Task, "", "", 0); len(all) != 7 || err != nil {
+		t.Error(len(all), err)
+	}
+}
+
+// A principal that has no more room neither fills the disk nor takes anybody else's.
+func TestRecord_bounds(t *testing.T) {
+	s, c, _ := open(t)
+	ctx := t.Context()
+	large := bytes.Repeat([]byte("x"), 20<<20)
+	for i := range 5 {
+		c.Pass(time.Second)
+		if _, err := s.Add(ctx, store.Result, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: large}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Add(ctx, store.Result, store.Record{ID: fmt.Sprint("b", i), Principal: "b", Data: []byte("b")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have := func(principal string) (ids string) {
+		all, err := s.List(ctx, store.Result, principal, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			ids += r.ID + " "
+		}
+		return ids
+	}
+	if got := have("a"); got != "2 3 4 " {
+		t.Errorf("a has %s", got)
+	}
+	if got := have("b"); got != "b0 b1 b2 b3 b4 " {
+		t.Errorf("b has %s", got)
+	}
+	for i := range 3 {
+		_, err := s.Add(ctx, store.Reply, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: append(large, large[:10<<20]...)})
+		if want := i == 2; errors.Is(err, store.ErrFull) != want {
+			t.Error(i, err)
+		}
+	}
+}
+
+// What is over makes room, the oldest first; what goes on does not, and the refusal names the bound.
+func TestRecord_done(t *testing.T) {
+	s, c, _ := open(t)
+	large := bytes.Repeat([]byte("x"), 60<<20)
+	add := func(id, label string) error {
+		c.Pass(time.Second)
+		_, err := s.Add(t.Context(), store.Task, store.Record{ID: id, Principal: "a", Label: label, Data: large})
+		return err
+	}
+	for id, label := range []string{"owner", store.Done, "", store.Done} {
+		if err := add(fmt.Sprint(id), label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := s.Labelled(t.Context(), store.Task, ""); err != nil || len(list) != 1 || list[0].ID != "0" {
+		t.Errorf("%v, %v", list, err)
+	}
+	have := func() (ids string) {
+		all, err := s.List(t.Context(), store.Task, "a", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			ids += r.ID + " "
+		}
+		return ids
+	}
+	if err := add("4", "owner"); err != nil || have() != "0 2 3 4 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+	if err := add("5", "owner"); err != nil || have() != "0 2 4 5 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+	err := add("6", "owner")
+	if !errors.Is(err, store.ErrFull) || err.Error() != "no room left: one caller has 10000 at most, of 256 MiB in all" || have() != "0 2 4 5 " {
+		t.Errorf("%v, there are %s", err, have())
+	}
+}
+
+func TestKV(t *testing.T) {
+	s, c, _ := open(t)
+	ctx, sp := t.Context(), store.Space{Plugin: "p", Principal: "a"}
+	set := func(w ...store.Write) error { return s.Commit(ctx, sp, 100, w, nil) }
+	value := func(sp store.Space, key string) string {
+		item, err := s.Value(ctx, sp, key)
+		if errors.Is(err, store.ErrNotFound) {
+			return "-"
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(item.Value)
+	}
+	absent, wrong := int64(0), int64(12345)
+	if err := set(store.Write{Key: "k", Value: []byte("1"), If: &absent}, store.Write{Key: "l", Value: []byte("2"), Expires: c.Now().Add(time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []store.Write{{Key: "k", Value: []byte("x"), If: &absent}, {Key: "k", Delete: true, If: &wrong}, {Key: "none", If: &wrong}} {
+		err := set(store.Write{Key: "first", Value: []byte("x")}, w)
+		var conflict *store.ConflictError
+		if !errors.As(err, &conflict) || conflict.Key != w.Key || !errors.Is(err, store.ErrConflict) {
+			t.Error(err)
+		}
+	}
+	if got := value(sp, "first") + value(sp, "k") + value(sp, "l") + value(store.Space{Plugin: "p", Principal: "b"}, "k"); got != "-12-" {
+		t.Errorf("got %s", got)
+	}
+	item, err := s.Value(ctx, sp, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set(store.Write{Key: "k", Value: []byte("3"), If: &item.Version}); err != nil {
+		t.Error(err)
+	}
+	if err := set(store.Write{Key: "big", Value: make([]byte, 96)}); !errors.Is(err, store.ErrFull) || value(sp, "big") != "-" {
+		t.Error("over the quota:", err)
+	}
+	failed := errors.New("failed")
+	if err := s.Commit(ctx, sp, 100, []store.Write{{Key: "k", Value: []byte("4")}}, func() error { return failed }); !errors.Is(err, failed) || value(sp, "k") != "3" {
+		t.Error("kept although what comes with it failed:", err)
+	}
+	c.Pass(time.Second)
+	if got := value(sp, "l"); got != "-" {
+		t.Errorf("expired: %s", got)
+	}
+	if err := set(store.Write{Key: "big", Value: make([]byte, 95)}); err != nil {
+		t.Error("an expired key counts:", err)
+	}
+}
+
+func TestKV_keys(t *testing.T) {
+	s, _, _ := open(t)
+	ctx, sp := t.Context(), store.Space{Plugin: "p"}
+	var writes []store.Write
+	for _, k := range []string{"a/1", "a/2", "a/3", "a%", "b", "A/1", "ä/1"} {
+		writes = append(writes, store.Write{Key: k, Value: []byte("v")})
+	}
+	if err := s.Commit(ctx, sp, 1<<20, writes, nil); err != nil {
+		t.Fatal(err)
+	}
+	list := func(prefix, after string, n int) (keys string) {
+		items, err := s.Keys(ctx, sp, prefix, after, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			keys += i.Key + " "
+		}
+		return keys
+	}
+	for _, c := range []struct {
+		prefix, after string
+		n             int
+		want          string
+	}{{"a/", "", 2, "a/1 a/2 "}, {"a/", "a/2", 2, "a/3 "}, {"a%", "", 9, "a% "}, {"ä", "", 9, "ä/1 "}, {"", "", 99, "A/1 a% a/1 a/2 a/3 b ä/1 "}} {
+		if got := list(c.prefix, c.after, c.n); got != c.want {
+			t.Errorf("%q after %q: got %s", c.prefix, c.after, got)
+		}
+	}
+}
+
+// TestMain is the other process of TestStore_processes.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" && os.Getenv("STORE_TEST_HOLD") != "" {
+		os.Exit(hold(dir))
+	} else if dir != "" {
+		os.Exit(count(dir))
+	}
+	os.Exit(m.Run())
+}
+
+// rounds is how often each process counts.
+const rounds = 25
+
+// count adds to one key, again whenever another process was faster.
+func count(dir string) int {
+	s := store.New(store.Options{Dir: dir})
+	defer s.Close()
+	sp := store.Space{Plugin: "p"}
+	for done := 0; done < rounds; {
+		item, err := s.Value(context.Background(), sp, "n")
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			fmt.Println(err)
+			return 1
+		}
+		err = s.Commit(context.Background(), sp, 1<<20, []store.Write{{Key: "n", Value: append(item.Value, '.'), If: &item.Version}}, nil)
+		switch {
+		case err == nil:
+			done++
+		case !errors.Is(err, store.ErrConflict):
+			fmt.Println(err)
+			return 1
+		}
+	}
+	return 0
+}
+
+// Four processes that begin at once share the file and lose no change.
+func TestStore_processes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	var work sync.WaitGroup
+	for range 4 {
+		work.Go(func() {
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	work.Wait()
+	s := store.New(store.Options{Dir: dir})
+	defer s.Close()
+	item, err := s.Value(t.Context(), store.Space{Plugin: "p"}, "n")
+	if err != nil || len(item.Value) != 4*rounds {
+		t.Errorf("%d, %v", len(item.Value), err)
+	}
+}

@@ -1,0 +1,42 @@
+package fileid
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Files of all sizes are read into memory of others, and what one reader has is not another's.
+func TestBuffers(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for i, size := range []int{0, 1, 100, 4096, 70_000, 3} {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, bytes.Repeat([]byte{byte('a' + i)}, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	var b Buffers
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				for i, path := range files {
+					content, st, err := b.Read(path)
+					if err != nil || int64(len(content)) != st.Size || len(bytes.Trim(content, string(rune('a'+i)))) != 0 {
+						t.Errorf("%d: %d bytes, %+v, %v", i, len(content), st, err)
+					}
+					b.Put(content)
+				}
+				if _, _, err := b.Read(filepath.Join(dir, "none")); err == nil {
+					t.Error("a file that is not there was read")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

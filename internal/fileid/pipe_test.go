@@ -1,0 +1,21 @@
+//go:build unix
+
+package fileid
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A named pipe in the place of a plugin is refused, and not waited at.
+func TestRead_RefusesPipes(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "plugin.wasm")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(pipe); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package filelock_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
+)
+
+// TestMain is the other process of TestTry: it holds the lock until its input ends.
+func TestMain(m *testing.M) {
+	path := os.Getenv("LOCK_TEST_FILE")
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		os.Exit(1)
+	}
+	if free, err := filelock.Try(f); !free || err != nil {
+		os.Exit(1)
+	}
+	_, _ = os.Stdout.WriteString("held")
+	var p [1]byte
+	_, _ = os.Stdin.Read(p[:]) // until it is killed
+	os.Exit(0)
+}
+
+func try(t *testing.T, path string) (bool, *os.File) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := filelock.Try(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return free, f
+}
+
+// A lock is free when its file is closed, and when its process was killed.
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	free, first := try(t, path)
+	again, second := try(t, path)
+	if !free || again {
+		t.Errorf("first %v, again %v", free, again)
+	}
+	first.Close()
+	second.Close()
+
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "LOCK_TEST_FILE="+path)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held [4]byte
+	if _, err := out.Read(held[:]); err != nil {
+		t.Fatal(err)
+	}
+	if free, f := try(t, path); free {
+		t.Error("the lock of another process is free")
+	} else {
+		f.Close()
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // it was killed
+	free, f := try(t, path)
+	defer f.Close()
+	if !free {
+		t.Error("the lock of a process that was killed is held")
+	}
+}

@@ -1,0 +1,109 @@
+package jsonraw
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// scanString reads the string whose opening quote is b[i].
+func scanString(b []byte, i int) (int, problem) {
+	for i++; ; {
+		if i = skipPlain(b, i); i >= len(b) {
+			return i, endOfInput
+		}
+		c := b[i]
+		if c == '"' {
+			return i + 1, fine
+		}
+		switch {
+		case c == '\\':
+			n := escapeLen(b[i:])
+			if n == 0 {
+				return i, badEscape
+			}
+			i += n
+		case c < ' ':
+			return i, badCharacter
+		default:
+			_, n := utf8.DecodeRune(b[i:])
+			if n == 1 {
+				return i, badUTF8
+			}
+			i += n
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// skipPlain passes over printable ASCII other than quote and backslash, in long texts 32 bytes at a time.
+func skipPlain(b []byte, i int) int {
+	for i+32 <= len(b) {
+		p := b[i : i+32]
+		if (special(p)|special(p[8:])|special(p[16:])|special(p[24:]))&highs != 0 {
+			break
+		}
+		i += 32
+	}
+	for i+8 <= len(b) {
+		if found := special(b[i:]) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+		i += 8
+	}
+	for i < len(b) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// special tests eight bytes at a time for what skipPlain stops at: x-ones sets the high bit of each byte
+// that was zero, so subtracting after an exclusive or finds a wanted byte. A borrow may set bits above the
+// first find, never below, so the lowest of the highs is the place.
+func special(b []byte) uint64 {
+	w := binary.LittleEndian.Uint64(b)
+	quote, slash := w^(ones*'"'), w^(ones*'\\')
+	return w | (w - ones*' ') | (quote - ones) | (slash - ones)
+}
+
+// escapeLen is the length of the escape at the beginning of b, or 0 if it is not one.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(b[2:]); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

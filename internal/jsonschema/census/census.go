@@ -1,0 +1,244 @@
+// Package census goes once through a JSON Schema before anything is made of it: how large it is, how deep, how many
+// subschemas it has, which dialect, and whether a reference leads out of the document.
+//
+//	c, err := census.Take(raw) // "/properties/a: external reference \"https://…\" is not loaded"
+//
+// Schemas come from strangers. What the census lets through can be given to a library that trusts its input; it may
+// still be no valid schema.
+//
+// This package is not promised to others; it may change with any version.
+package census
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+)
+
+// BaseURL is what a schema without an $id is called. Nothing can be loaded from there.
+const BaseURL = "schema:///"
+
+// Problem says which part of a schema cannot be used, and why.
+type Problem struct {
+	Pointer string // JSON Pointer into the schema; "" is the whole
+	Text    string
+}
+
+// Error is the pointer and the text.
+func (p *Problem) Error() string { return p.Pointer + ": " + p.Text }
+
+// Census is what was found in a schema.
+type Census struct {
+	Root    any      // the schema, decoded with numbers as json.Number; no count in it is over 2^31-1
+	IDs     []string // JSON Pointers of the schemas that have an $id
+	Anchors []string // of those that have a $dynamicAnchor
+
+	path       []string // where the walk is
+	err        error    // the first problem; the walk ends there
+	subschemas int
+	bases      map[string]bool // the URL of the document and of each $id in it
+	refs       []reference
+}
+
+// Take decodes a schema and looks at all of it. The error is a *Problem, or a *rawjson.SyntaxError in the chain if raw is
+// not JSON.
+func Take(raw json.RawMessage) (*Census, error) {
+	if len(raw) > maxBytes {
+		return nil, &Problem{"", fmt.Sprintf("%d bytes, but at most %d are allowed", len(raw), maxBytes)}
+	}
+	if err := jsonraw.Valid(raw); err != nil {
+		return nil, err
+	}
+	c := &Census{bases: map[string]bool{BaseURL: true}}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&c.Root); err != nil {
+		return nil, err
+	}
+	base, _ := url.Parse(BaseURL)
+	c.data(c.Root)
+	c.schema(c.Root, base, 1)
+	c.references()
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c, nil
+}
+
+// reference is a $ref and the URL it leads to.
+type reference struct{ pointer, text, target string }
+
+func (c *Census) pointer() string {
+	var p strings.Builder
+	for _, key := range c.path {
+		p.WriteByte('/')
+		p.WriteString(jsonraw.EscapePointer(key))
+	}
+	return p.String()
+}
+
+func (c *Census) refuse(format string, args ...any) {
+	if c.err == nil {
+		c.err = &Problem{c.pointer(), fmt.Sprintf(format, args...)}
+	}
+}
+
+// in runs f with key added to the path.
+func (c *Census) in(key string, f func()) {
+	if c.err != nil {
+		return
+	}
+	c.path = append(c.path, key)
+	f()
+	c.path = c.path[:len(c.path)-1]
+}
+
+// schema walks a schema that is the depth-th on its way.
+func (c *Census) schema(v any, base *url.URL, depth int) {
+	if c.subschemas++; c.subschemas > maxSubschemas {
+		c.refuse("more than %d subschemas", maxSubschemas)
+	}
+	if depth > MaxDepth {
+		c.refuse("subschemas nested deeper than %d", MaxDepth)
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		if _, ok := v.(bool); !ok && depth == 1 {
+			c.refuse("a schema must be an object or a boolean")
+		}
+		return
+	}
+	base = c.identity(o, base, depth)
+	for _, key := range keys(o) {
+		c.in(key, func() { c.keyword(o, key, base, depth+1) })
+	}
+}
+
+// identity reads what names a schema. It returns the base of the references in it.
+func (c *Census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
+	id := c.id(o)
+	if id != "" {
+		c.IDs = append(c.IDs, c.pointer())
+		if len(c.IDs) > maxResources {
+			c.refuse("more than %d schemas with an $id", maxResources)
+		}
+	}
+	if stringIn(o, "$dynamicAnchor") != "" {
+		c.Anchors = append(c.Anchors, c.pointer())
+	}
+	if dialect := stringIn(o, "$schema"); dialect != "" && (id != "" || depth == 1) && !isDialect(dialect) {
+		c.refuse("unknown dialect %q", dialect)
+	}
+	if resolved, err := base.Parse(id); id != "" && err == nil {
+		base = resolved
+		c.bases[withoutFragment(base)] = true
+	}
+	return base
+}
+
+// id is what the schema o calls itself. In draft-04 the keyword has no dollar; in the others an
+// id without one is somebody's annotation.
+func (c *Census) id(o map[string]any) string {
+	if id := stringIn(o, "$id"); id != "" {
+		return id
+	}
+	root, _ := c.Root.(map[string]any)
+	if strings.Contains(stringIn(root, "$schema")+stringIn(o, "$schema"), "draft-04") {
+		return stringIn(o, "id")
+	}
+	return ""
+}
+
+// keyword walks what stands behind one keyword.
+func (c *Census) keyword(o map[string]any, key string, base *url.URL, depth int) {
+	v := o[key]
+	switch keywords[key] {
+	case oneSchema:
+		c.schema(v, base, depth)
+	case schemaList:
+		c.list(v, base, depth)
+	case schemaOrArr:
+		if _, ok := v.([]any); ok {
+			c.list(v, base, depth)
+		} else {
+			c.schema(v, base, depth)
+		}
+	case schemaMap:
+		c.members(v, base, depth)
+	case counted:
+		if n, ok := v.(json.Number); ok {
+			o[key] = cutCount(n)
+		}
+	default:
+		c.reference(key, v, base)
+	}
+}
+
+func (c *Census) list(v any, base *url.URL, depth int) {
+	items, _ := v.([]any)
+	for i, item := range items {
+		c.in(strconv.Itoa(i), func() { c.schema(item, base, depth) })
+	}
+}
+
+// members walks an object of schemas. In one of dependencies arrays may stand among them.
+func (c *Census) members(v any, base *url.URL, depth int) {
+	o, _ := v.(map[string]any)
+	for _, key := range keys(o) {
+		if _, ok := o[key].([]any); !ok {
+			c.in(key, func() { c.schema(o[key], base, depth) })
+		}
+	}
+}
+
+func (c *Census) reference(key string, v any, base *url.URL) {
+	text, ok := v.(string)
+	if !ok || key != "$ref" && key != "$dynamicRef" && key != "$recursiveRef" {
+		return
+	}
+	target, err := base.Parse(text)
+	if err != nil {
+		c.refuse("%q is no reference", sanitize.Cut(text, maxShown))
+		return
+	}
+	c.refs = append(c.refs, reference{c.pointer(), text, withoutFragment(target)})
+}
+
+// references refuses those that lead outside, now that all names are known.
+func (c *Census) references() {
+	for _, r := range c.refs {
+		if c.err == nil && !c.bases[r.target] && !isDialectPart(r.target) {
+			c.err = &Problem{r.pointer, fmt.Sprintf("external reference %q is not loaded", sanitize.Cut(r.text, maxShown))}
+		}
+	}
+}
+
+// maxShown is how many bytes of a text an error repeats.
+const maxShown = 64
+
+func withoutFragment(u *url.URL) string {
+	text, _, _ := strings.Cut(u.String(), "#")
+	return text
+}
+
+func stringIn(o map[string]any, key string) string {
+	s, _ := o[key].(string)
+	return s
+}
+
+// keys are in order, so that of several problems the same is reported each time.
+func keys(o map[string]any) []string {
+	list := make([]string, 0, len(o))
+	for key := range o {
+		list = append(list, key)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,87 @@
+package census
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+)
+
+// Unseen finds what in a schema is a name or is compared with values, and holds characters that nobody sees: names of
+// properties, patterns, enum, const, required names and references. It goes by the places that keywords have in a schema,
+// not by their names: a property called "enum" is a property. at is the JSON Pointer of the first; its depth is bounded, and
+// a deeper schema is refused by Take.
+func Unseen(schema json.RawMessage) (at string, found bool) {
+	if sanitize.Count(schema) == 0 {
+		return "", false
+	}
+	var u unseen
+	u.schema(schema, "", 0)
+	return u.at, u.found
+}
+
+type unseen struct {
+	at    string
+	found bool
+}
+
+// compared are the keywords whose values are not only read.
+func compared(key string) bool {
+	switch key {
+	case "enum", "const", "pattern", "required", "dependentRequired", "format", "type",
+		"$ref", "$dynamicRef", "$recursiveRef", "$id", "id", "$anchor", "$dynamicAnchor", "$schema", "x-mcp-header":
+		return true
+	}
+	return false
+}
+
+func (u *unseen) note(at string, raw []byte) {
+	if !u.found && sanitize.Count(raw) > 0 {
+		u.at, u.found = at, true
+	}
+}
+
+// schema walks a schema. Where there is none, a text of a person's follows.
+func (u *unseen) schema(raw json.RawMessage, at string, depth int) {
+	if u.found || depth > MaxDepth || !jsonraw.IsObject(raw) {
+		return
+	}
+	for s := jsonraw.ScanObject(raw); s.Next(); {
+		key, value := s.KeyString(), s.Value
+		below := at + "/" + jsonraw.EscapePointer(key)
+		switch position := keywords[key]; {
+		case compared(key):
+			u.note(below, value)
+		case position == schemaMap:
+			u.members(value, below, depth)
+		case position == schemaList || position == schemaOrArr && jsonraw.IsArray(value):
+			u.list(value, below, depth)
+		case position == oneSchema || position == schemaOrArr:
+			u.schema(value, below, depth+1)
+		}
+	}
+}
+
+// members walks an object of schemas, whose names are those of properties or definitions.
+func (u *unseen) members(raw json.RawMessage, at string, depth int) {
+	if !jsonraw.IsObject(raw) {
+		return
+	}
+	for s := jsonraw.ScanObject(raw); s.Next(); {
+		key := s.KeyString()
+		below := at + "/" + jsonraw.EscapePointer(key)
+		u.note(below, jsonraw.AppendString(nil, key))
+		if jsonraw.IsArray(s.Value) { // of dependencies
+			u.note(below, s.Value)
+		}
+		u.schema(s.Value, below, depth+1)
+	}
+}
+
+func (u *unseen) list(raw json.RawMessage, at string, depth int) {
+	s := jsonraw.ScanArray(raw)
+	for i := 0; s.Next(); i++ {
+		u.schema(s.Value, at+"/"+strconv.Itoa(i), depth+1)
+	}
+}

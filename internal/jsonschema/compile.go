@@ -1,0 +1,196 @@
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema/census"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+)
+
+// Options of Compile. Nil is the zero value.
+type Options struct {
+	// Warn hears of what in the schema is not enforced. Nil means that nobody listens.
+	Warn func(msg string)
+	// Exact refuses a member that is a property's in another case: a reader that does not look at case would take it for
+	// the property, unchecked.
+	Exact bool
+}
+
+// Schema is a compiled schema. It does not change, and any number of goroutines may use it.
+type Schema struct {
+	root    *rule
+	dynamic bool      // some rule is found through the dynamic scope
+	idle    sync.Pool // evaluators without work, for their memory
+}
+
+// Check looks at a schema without compiling it: size, depth, number of subschemas, dialect, and
+// references that leave the document. What it lets through may still fail to compile. The error
+// is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+func Check(raw json.RawMessage) error {
+	_, err := check(raw)
+	return err
+}
+
+// Unseen finds a name in a schema, or a value that is compared, which holds characters that nobody sees. at is the JSON
+// Pointer of the first.
+func Unseen(raw json.RawMessage) (at string, found bool) { return census.Unseen(raw) }
+
+// check returns the decoded schema, made safe for the library.
+func check(raw json.RawMessage) (*census.Census, error) {
+	c, err := census.Take(raw)
+	if p := (*census.Problem)(nil); errors.As(err, &p) {
+		return nil, &SchemaError{p.Pointer, p.Text}
+	} else if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return c, nil
+}
+
+// Compile prepares a schema for validation. It never loads anything, and takes a bounded
+// number of steps on any input. The error is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
+	c, err := check(raw)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	return compileChecked(raw, c, o)
+}
+
+func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schema, err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // the library's, on a stranger's input
+			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
+		}
+	}()
+	compiler := newCompiler(o, maxCompiled)
+	if err := compiler.AddResource(census.BaseURL, c.Root); err != nil {
+		return nil, compileError(raw, c, err)
+	}
+	root, err := compiler.Compile(census.BaseURL)
+	if err != nil {
+		return nil, compileError(raw, c, err)
+	}
+	t := translator{rules: map[*jsonschema.Schema]*rule{}, exact: o.Exact, marks: asksMarks(raw)}
+	s = &Schema{root: t.rule(root)}
+	t.finish()
+	if s.dynamic = t.dynamic; s.dynamic {
+		t.scopes(compiler, c)
+	}
+	return s, nil
+}
+
+// asksMarks reports whether a schema may hold unevaluatedProperties or unevaluatedItems, maybe written with escapes.
+func asksMarks(raw []byte) bool {
+	return bytes.Contains(raw, []byte("unevaluated")) || bytes.Contains(raw, []byte(`\u`))
+}
+
+func newCompiler(o *Options, steps int) *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	p := &patterns{warn: o.Warn, known: map[string]*pattern{}}
+	c.UseRegexpEngine(p.compile)
+	c.RegisterVocabulary(counter(steps))
+	c.AssertVocabs()
+	return c
+}
+
+// noLoader refuses all documents. The library asks it for all but its own meta-schemas.
+type noLoader struct{}
+
+// Load refuses.
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("external reference %q is not loaded", sanitize.Cut(url, maxShown))
+}
+
+// counter is a vocabulary without keywords. The library compiles it into each subschema, and
+// so gives an opportunity to count them and to end the compilation.
+func counter(steps int) *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL: census.BaseURL + "counter",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			if steps--; steps < 0 {
+				return nil, errors.New("takes too many steps to compile")
+			}
+			return nil, nil
+		},
+	}
+}
+
+// compileError puts the library's errors into one sentence.
+func compileError(raw json.RawMessage, c *census.Census, err error) error {
+	if invalid := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &invalid) {
+		if err := metaError(raw, c); err != nil {
+			return err
+		}
+		return &SchemaError{"", "is no valid schema"}
+	}
+	if load := (*jsonschema.LoadURLError)(nil); errors.As(err, &load) {
+		return &SchemaError{"", load.Err.Error()}
+	}
+	text := strings.ReplaceAll(err.Error(), census.BaseURL, "")
+	return &SchemaError{"", strings.Join(strings.Fields(text), " ")}
+}
+
+// Valid is Check and whether the schema is one of its dialect, so that what it lets through compiles. It costs little
+// where nothing in the schema refers to something else.
+func Valid(raw json.RawMessage) error {
+	c, err := check(raw)
+	if err != nil {
+		return err
+	}
+	if err := metaError(raw, c); err != nil {
+		return err
+	}
+	for _, key := range [...]string{`"$ref`, `"$dyn`, `"$rec`, `"$anchor`, `"$id`, `"id`, `\u`} {
+		if bytes.Contains(raw, []byte(key)) {
+			_, err := compileChecked(raw, c, &Options{})
+			return err
+		}
+	}
+	return nil
+}
+
+// metaError says what is wrong with a schema that is none, in the words of our own evaluator. It is nil if the dialect's own
+// schema takes it.
+func metaError(raw json.RawMessage, c *census.Census) error {
+	dialect := "https://json-schema.org/draft/2020-12/schema"
+	if o, ok := c.Root.(map[string]any); ok {
+		if name, ok := o["$schema"].(string); ok && name != "" {
+			dialect = strings.TrimSuffix(name, "#")
+		}
+	}
+	meta, err := metaSchema(dialect)
+	if err != nil {
+		return err
+	}
+	if invalid := (*ValidationError)(nil); errors.As(meta.Validate(raw), &invalid) {
+		return &SchemaError{invalid.Pointer, "is no valid schema: " + invalid.Message}
+	}
+	return nil
+}
+
+// metaSchemas are those of the dialects, compiled once.
+var metaSchemas sync.Map
+
+func metaSchema(dialect string) (*Schema, error) {
+	if known, ok := metaSchemas.Load(dialect); ok {
+		return known.(*Schema), nil
+	}
+	s, err := Compile(json.RawMessage(`{"$ref":`+string(jsonraw.AppendString(nil, dialect))+`}`), nil)
+	if err == nil { // there are as many as the census knows
+		metaSchemas.Store(dialect, s)
+	}
+	return s, err
+}

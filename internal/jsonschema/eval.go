@@ -1,0 +1,293 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
+)
+
+// Validate checks a value against the schema. The error is a *ValidationError: of what does not
+// fit the first in the order of the document, mostly, with the faults of other members; or that the
+// value is no JSON, is too large, or takes more work than is allowed.
+func (s *Schema) Validate(raw json.RawMessage) error {
+	if err := jsonraw.Valid(raw); err != nil {
+		return &ValidationError{Message: fmt.Sprintf("is not valid: %v", err)}
+	}
+	e, _ := s.idle.Get().(*evaluator)
+	if e == nil {
+		e = &evaluator{}
+	}
+	defer s.release(e)
+	return e.run(s, raw)
+}
+
+// evaluator runs rules over one indexed value, within a budget.
+type evaluator struct {
+	index
+	path    []value     // the members on the way to the value at hand
+	scope   []*resource // the dynamic scope, kept only if the schema asks
+	dynamic bool
+	quiet   bool // only whether, not why
+	err     *ValidationError
+	rank    rank               // of err
+	faults  []*ValidationError // of members of objects, those before err
+	alone   bool               // one fault is enough
+
+	depth   int
+	work    int              // what is left
+	stopped *ValidationError // why the evaluation is over before its end
+}
+
+// keptValues is how large an index may be to be kept for the next validation.
+const keptValues = 4096
+
+// release keeps e for the next validation, unless it has grown large.
+func (s *Schema) release(e *evaluator) {
+	if cap(e.values) <= keptValues && cap(e.open) <= keptValues {
+		e.raw, e.err, e.stopped, e.faults = nil, nil, nil, nil
+		s.idle.Put(e)
+	}
+}
+
+func (e *evaluator) run(s *Schema, raw []byte) error {
+	root, err := e.build(raw)
+	if err != nil {
+		return &ValidationError{Message: "has " + err.Error()}
+	}
+	e.path, e.scope, e.dynamic, e.quiet, e.err = e.path[:0], e.scope[:0], s.dynamic, false, nil
+	e.faults, e.alone = nil, false
+	e.depth, e.work, e.stopped = 0, maxWork, nil
+	ok := e.check(s.root, root, nil)
+	switch {
+	case e.stopped != nil:
+		return e.stopped
+	case !ok && e.err == nil:
+		return &ValidationError{Message: "does not fit the schema"}
+	case !ok:
+		return e.all()
+	}
+	return nil
+}
+
+// maxFaults is how many faults of a value are named: as many as a person or a model mends at once.
+const maxFaults = 8
+
+// goesOn notes the fault of a member, and reports whether the others are looked at too.
+func (e *evaluator) goesOn() bool {
+	if e.quiet || e.alone || e.stopped != nil || e.err == nil {
+		return false
+	}
+	e.note(e.err)
+	return len(e.faults) < maxFaults
+}
+
+// note keeps a fault, which comes up again from each object that holds the member.
+func (e *evaluator) note(fault *ValidationError) {
+	if !slices.Contains(e.faults, fault) && len(e.faults) < maxFaults {
+		e.faults = append(e.faults, fault)
+	}
+}
+
+// all is the first fault with the others.
+func (e *evaluator) all() error {
+	e.note(e.err)
+	first := *e.faults[0]
+	first.Also = append([]*ValidationError(nil), e.faults[1:]...)
+	return &first
+}
+
+// below checks a member against a rule.
+func (e *evaluator) below(r *rule, m value) bool {
+	e.path = append(e.path, m)
+	ok := e.check(r, m, nil)
+	e.path = e.path[:len(e.path)-1]
+	return ok
+}
+
+// item checks the i-th element against a rule.
+func (e *evaluator) item(r *rule, m value, i int) bool {
+	m.keyStart, m.keyEnd = 0, uint32(i)
+	return e.below(r, m)
+}
+
+// silently is check without a reason, for rules whose failure may be no failure of the whole.
+func (e *evaluator) silently(r *rule, v value, m marks) bool {
+	before := e.quiet
+	e.quiet = true
+	ok := e.check(r, v, m)
+	e.quiet = before
+	return ok
+}
+
+// check reports whether v fits r, and notes in m which members were evaluated. If it does not,
+// what was noted is void.
+func (e *evaluator) check(r *rule, v value, m marks) bool {
+	if r.never {
+		return e.fail("is not allowed")
+	}
+	if e.depth++; e.depth > maxDescent {
+		return e.stopAll("nests too deep, or the schema refers to itself without end")
+	}
+	if e.dynamic && r.resource != nil {
+		e.scope = append(e.scope, r.resource)
+	}
+	ok := e.spend(1) && e.checkSelf(r, v) && e.checkAll(r, v, m)
+	if e.dynamic && r.resource != nil {
+		e.scope = e.scope[:len(e.scope)-1]
+	}
+	e.depth--
+	return ok
+}
+
+// checkSelf looks at what concerns the value alone.
+func (e *evaluator) checkSelf(r *rule, v value) bool {
+	if r.typed && !e.hasType(r.types, v) {
+		return e.failAs(rankType, "want %v, but got %v", r.types, v.kind)
+	}
+	if r.constant != nil && !e.isOneOf(r.constant, v) {
+		return e.failAs(rankConst, "want %s, but got %s", r.constant.text, shown(e.of(v)))
+	}
+	if r.options != nil && !e.isOneOf(r.options, v) {
+		return e.failAs(rankConst, "want %s, but got %s", r.options.text, shown(e.of(v)))
+	}
+	switch {
+	case v.kind == kindString && r.text != nil:
+		return e.checkText(r.text, v)
+	case v.kind == kindNumber && r.number != nil:
+		return e.checkNumber(r.number, v)
+	}
+	return true
+}
+
+func (e *evaluator) hasType(types kind, v value) bool {
+	if types&v.kind != 0 {
+		return true
+	}
+	return v.kind == kindNumber && types&kindInteger != 0 && e.isInteger(v)
+}
+
+func (e *evaluator) isInteger(v value) bool {
+	raw := e.of(v)
+	for _, c := range raw {
+		if c == '.' || c|' ' == 'e' {
+			return e.spend(len(raw)/workBytes) && decimal.Parse(raw).IsInteger()
+		}
+	}
+	return true
+}
+
+const (
+	// workBytes is how many bytes of text are worth a step, and keyBytes how many of an array or an object that is compared.
+	workBytes = 32
+	keyBytes  = 4
+	// quickWork is how many members are worth a step that are only counted.
+	quickWork = 8
+)
+
+// keyWork is what appendKey costs.
+func keyWork(v value) int {
+	if v.kind == kindArray || v.kind == kindObject {
+		return int(v.end-v.start) / keyBytes
+	}
+	return int(v.end-v.start) / workBytes
+}
+
+func (e *evaluator) isOneOf(o *options, v value) bool {
+	if !e.spend(keyWork(v)) {
+		return false
+	}
+	var room [128]byte
+	_, ok := o.keys[string(e.appendKey(room[:0], v))]
+	return ok
+}
+
+// checkAll looks at what concerns members and other rules. $ref and the like come first: in the
+// drafts where they stand alone the rest is nil.
+func (e *evaluator) checkAll(r *rule, v value, outer marks) bool {
+	m := outer
+	if r.leftFields != nil && v.kind == kindObject || r.leftItems != nil && v.kind == kindArray {
+		m = e.newMarks(v)
+	}
+	if !e.checkRefs(r, v, m) {
+		return false
+	}
+	if v.kind == kindObject && r.object != nil && !e.checkObject(r.object, v, m) ||
+		v.kind == kindArray && r.array != nil && !e.checkArray(r.array, v, m) {
+		return false
+	}
+	if r.combined && !e.checkCombined(r, v, m) {
+		return false
+	}
+	return e.checkLeft(r, v, m, outer)
+}
+
+func (e *evaluator) checkRefs(r *rule, v value, m marks) bool {
+	if r.ref != nil && !e.check(r.ref, v, m) {
+		return false
+	}
+	if r.recursive != nil && !e.check(e.resolveRecursive(r.recursive), v, m) {
+		return false
+	}
+	return r.dynamic == nil || e.check(e.resolveDynamic(r.dynamic), v, m)
+}
+
+// resolveRecursive is where a $recursiveRef leads: if its target is the root of a resource with
+// $recursiveAnchor, the outermost such resource.
+func (e *evaluator) resolveRecursive(target *rule) *rule {
+	if target.resource == nil || !target.resource.recursive || target.resource.root != target {
+		return target
+	}
+	for i, r := range e.scope {
+		if r.recursive {
+			e.spend(i / quickWork)
+			return r.root
+		}
+	}
+	e.spend(len(e.scope) / quickWork)
+	return target
+}
+
+// resolveDynamic is where a $dynamicRef leads: if its target has the $dynamicAnchor, the
+// outermost resource that has it too.
+func (e *evaluator) resolveDynamic(d *dynamicRef) *rule {
+	if d.anchor == "" || d.target.anchor != d.anchor {
+		return d.target
+	}
+	for i, r := range e.scope {
+		if target := r.anchors[d.anchor]; target != nil {
+			e.spend(i)
+			return target
+		}
+	}
+	e.spend(len(e.scope))
+	return d.target
+}
+
+// checkLeft checks the members that no other rule has evaluated.
+func (e *evaluator) checkLeft(r *rule, v value, m, outer marks) bool {
+	left := r.leftFields
+	if v.kind == kindArray {
+		left = r.leftItems
+	} else if v.kind != kindObject {
+		return true
+	}
+	if left == nil {
+		return true
+	}
+	if !e.spend(int(v.n) / quickWork) {
+		return false
+	}
+	for i, member := range e.members(v) {
+		if m.has(i) {
+			continue
+		}
+		if v.kind == kindArray && !e.item(left, member, i) || v.kind == kindObject && !e.field(left, member) {
+			return false
+		}
+	}
+	outer.setAll(int(v.n))
+	return true
+}

@@ -1,0 +1,142 @@
+package jsonschema
+
+import (
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema/census"
+)
+
+func (e *evaluator) checkCombined(r *rule, v value, m marks) bool {
+	for _, sub := range r.allOf {
+		if !e.check(sub, v, m) {
+			return false
+		}
+	}
+	if r.anyOf != nil && !e.checkAny(r.anyOf, v, m) || r.oneOf != nil && !e.checkOne(r.oneOf, v, m) {
+		return false
+	}
+	if r.not != nil && e.silently(r.not, v, nil) {
+		return e.fail("has a form that is excluded")
+	}
+	if r.when != nil && !e.checkWhen(r, v, m) {
+		return false
+	}
+	return e.stopped == nil
+}
+
+// attempt checks one of several forms, and notes what it evaluated only if it fits.
+func (e *evaluator) attempt(r *rule, v value, m marks) bool {
+	if m == nil {
+		return e.silently(r, v, nil)
+	}
+	own := e.newMarks(v)
+	if !e.silently(r, v, own) {
+		return false
+	}
+	m.add(own)
+	return true
+}
+
+// checkAny wants one form that fits; if notes are taken, it has to look at the others too.
+func (e *evaluator) checkAny(forms []*rule, v value, m marks) bool {
+	found := false
+	for _, form := range forms {
+		if e.attempt(form, v, m) {
+			if found = true; m == nil {
+				break
+			}
+		}
+		if e.stopped != nil {
+			return false
+		}
+	}
+	return found || e.explain(forms, v)
+}
+
+func (e *evaluator) checkOne(forms []*rule, v value, m marks) bool {
+	found := 0
+	for _, form := range forms {
+		if e.attempt(form, v, m) {
+			found++
+		}
+		if e.stopped != nil {
+			return false
+		}
+		if found > 1 {
+			return e.fail("fits more than one of the %d forms, of which it must fit one", len(forms))
+		}
+	}
+	return found == 1 || e.explain(forms, v)
+}
+
+func (e *evaluator) checkWhen(r *rule, v value, m marks) bool {
+	branch := r.then
+	if !e.attempt(r.when, v, m) {
+		branch = r.otherwise
+	}
+	return e.stopped == nil && (branch == nil || e.check(branch, v, m))
+}
+
+// maxExplained is how many forms are tried again to find the best reason.
+const maxExplained = 16
+
+// explain fails with the reason of the form that came nearest: the one that was refused deepest
+// inside the value, where a wrong type or a wrong constant counts little. If several came
+// equally near, they are summed up.
+func (e *evaluator) explain(forms []*rule, v value) bool {
+	if e.quiet {
+		return false
+	}
+	before := e.alone
+	e.alone = true // of each form the fault that shows how near it came
+	defer func() { e.alone = before }()
+	var best *ValidationError
+	var types kind
+	score, tied := -1, false
+	for _, form := range forms[:min(len(forms), maxExplained)] {
+		e.err = nil
+		if e.check(form, v, nil) || e.err == nil {
+			continue
+		}
+		types |= wantedType(form, e.hasType, v)
+		switch s := e.score(e.err); {
+		case s > score:
+			best, score, tied = e.err, s, false
+		case s == score:
+			tied = true
+		}
+	}
+	e.err = best
+	if best != nil && !tied {
+		return false
+	}
+	if score == 0 && types != 0 {
+		return e.failAs(rankType, "want %v, but got %v", types, v.kind)
+	}
+	return e.fail("fits none of the %d forms that are allowed", len(forms))
+}
+
+// wantedType is the types of a form that does not take the type of v.
+func wantedType(form *rule, has func(kind, value) bool, v value) kind {
+	for hops := 0; form.ref != nil && !form.typed && hops < census.MaxDepth; hops++ {
+		form = form.ref
+	}
+	if form.typed && !has(form.types, v) {
+		return form.types
+	}
+	return 0
+}
+
+// score tells how near a form came that failed with err.
+func (e *evaluator) score(err *ValidationError) int {
+	depth := strings.Count(err.Pointer, "/") - len(e.path)
+	switch {
+	case e.rank == rankType && depth == 0:
+		return 0
+	case e.rank == rankConst:
+		return 1
+	case e.rank == rankType:
+		return 2 * depth
+	}
+	return 2*depth + 2
+}

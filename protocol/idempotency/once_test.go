@@ -1,0 +1,246 @@
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+)
+
+func keeper(t *testing.T, over ...string) *Keeper {
+	t.Helper()
+	return &Keeper{Store: storetest.Open(t, store.Options{Dir: t.TempDir()}), Owner: "here", Over: func(_ context.Context, _, id string) (bool, bool) {
+		return slices.Contains(over, id), id != "unknown"
+	}}
+}
+
+func call(principal, arguments, task string) Call {
+	return Call{
+		Principal: principal, Tool: "t", Key: "k", Arguments: json.RawMessage(arguments), Task: task,
+		Ends: time.Now().Add(time.Hour), Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// said is what a call with a key comes to, whose run answers with text.
+func said(t *testing.T, k *Keeper, c Call, text string) string {
+	t.Helper()
+	o, err := k.Do(t.Context(), c, func() (jsonraw.Object, error) {
+		return jsonraw.Object{{Key: "said", Value: jsonraw.AppendString(nil, text)}}, nil
+	})
+	return string(o.Append(nil)) + fmt.Sprint(err)
+}
+
+// The first answer is that of all who have the key, and the arguments.
+func TestKeeper_Do(t *testing.T) {
+	k := keeper(t)
+	for _, test := range []struct{ principal, arguments, text, want string }{
+		{"ada", `{"a":1}`, "one", `{"said":"one"}<nil>`},
+		{"ada", `{"a":1}`, "two", `{"said":"one","_meta":{"dev.sallyport/repeated":true}}<nil>`},
+		{"ada", `{"a":2}`, "three", `{}the idempotency key was used with other arguments (-32602)`},
+		{"eve", `{"a":2}`, "four", `{"said":"four"}<nil>`},
+	} {
+		if got := said(t, k, call(test.principal, test.arguments, ""), test.text); got != test.want {
+			t.Errorf("%s: %s", test.text, got)
+		}
+	}
+}
+
+// A call that fails before it has begun to change anything frees its key, and while one runs no other does.
+func TestKeeper_frees(t *testing.T) {
+	k := keeper(t)
+	c := call("ada", `{}`, "")
+	for _, failed := range []func() (jsonraw.Object, error){
+		func() (jsonraw.Object, error) { return nil, errors.New("no") },
+		func() (jsonraw.Object, error) {
+			return jsonraw.Object{{Key: "isError", Value: json.RawMessage("true")}}, nil
+		},
+		func() (jsonraw.Object, error) {
+			if got := said(t, k, c, "inner"); !strings.Contains(got, "a call with this idempotency key is running") {
+				t.Errorf("beside one that runs: %s", got)
+			}
+			return nil, errors.New("no")
+		},
+	} {
+		if o, err := k.Do(t.Context(), c, failed); err == nil && o == nil {
+			t.Error("the failure is lost")
+		}
+	}
+	if got := said(t, k, c, "at last"); got != `{"said":"at last"}<nil>` {
+		t.Error(got)
+	}
+}
+
+// A key whose call has begun to change something is never free again, however the call ends: who comes with it is told.
+func TestKeeper_touched(t *testing.T) {
+	dir := t.TempDir()
+	until := time.Now().Add(time.Hour)
+	for name, test := range map[string]struct {
+		end  func() (jsonraw.Object, error)
+		want string
+	}{
+		"fails": {func() (jsonraw.Object, error) { return nil, errors.New("no") }, "a call with this idempotency key failed: no; it had begun this"},
+		"says no": {func() (jsonraw.Object, error) {
+			return jsonraw.Object{{Key: "isError", Value: json.RawMessage("true")}}, nil
+		}, `{"isError":true,"_meta":{"dev.sallyport/repeated":true}}<nil>`},
+		"asks": {func() (jsonraw.Object, error) { return nil, hostfuncs.ErrSuspended }, `{}a call with this idempotency key waits for answers`},
+		"was never answered": {func() (jsonraw.Object, error) {
+			until = time.Now().Add(-time.Hour)
+			return nil, hostfuncs.ErrSuspended
+		}, "waited for answers that never came; it had begun this"},
+		"panics": {func() (jsonraw.Object, error) { panic("bug") }, "failed: the host failed; it had begun this"},
+	} {
+		for _, touched := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, touched), func(t *testing.T) {
+				until = time.Now().Add(time.Hour)
+				k := &Keeper{Store: storetest.Open(t, store.Options{Dir: dir}), Owner: "here"}
+				c := call("ada", `{"b":1,"a":2}`, "")
+				c.Key, c.ID = fmt.Sprint(name, touched), "c1"
+				c.Asked = func() (jsonraw.Object, time.Time, error) {
+					return jsonraw.Object{{Key: "ask", Value: json.RawMessage("1")}}, until, nil
+				}
+				var claim *Claim
+				c.Begun = func(began *Claim) { claim = began }
+				func() {
+					defer func() { _ = recover() }()
+					_, _ = k.Do(t.Context(), c, func() (jsonraw.Object, error) {
+						if err := claim.Intends("GET x"); err != nil {
+							t.Error(err)
+						}
+						claim.Recants("GET x")
+						if !touched {
+							return test.end()
+						}
+						if err := claim.Intends("POST x"); err != nil {
+							t.Error(err)
+						}
+						return test.end()
+					})
+				}()
+				c.Arguments, c.ID = json.RawMessage(`{ "a": 2, "b": 1 }`), "c2"
+				got := said(t, k, c, "again")
+				if want := test.want; touched && !strings.Contains(got, want) || !touched && name != "asks" && got != `{"said":"again"}<nil>` {
+					t.Errorf("got %s\nwant %s", got, want)
+				}
+				if strings.Contains(got, "begun") && !strings.Contains(got, "POST x; a new call needs a new key") {
+					t.Error(got)
+				}
+			})
+		}
+	}
+}
+
+// A process that is killed frees the keys of its calls that had begun to change nothing, and of no other.
+func TestKeeper_killed(t *testing.T) {
+	dir := t.TempDir()
+	for _, touched := range []bool{true, false} {
+		gone := store.New(store.Options{Dir: dir})
+		first := &Keeper{Store: gone, Owner: fmt.Sprint("first", touched)}
+		c := call("ada", `{}`, "")
+		c.Key = fmt.Sprint(touched)
+		claim, _, err := first.claim(t.Context(), &c)
+		if err == nil && touched {
+			err = claim.Intends("POST x")
+		}
+		second := &Keeper{Store: storetest.Open(t, store.Options{Dir: dir}), Owner: fmt.Sprint("second", touched)}
+		if got := said(t, second, c, "beside"); err != nil || !strings.Contains(got, "is running") {
+			t.Errorf("%v, %s", err, got)
+		}
+		if err := gone.Close(); err != nil { // which is what its end looks like to others
+			t.Fatal(err)
+		}
+		got, want := said(t, second, c, "later"), `{"said":"later"}<nil>`
+		if touched {
+			want = "was interrupted, and its outcome is not known; it had begun this, which is not done again: POST x;"
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("touched %v: %s", touched, got)
+		}
+	}
+}
+
+// Of calls that come at once with one key, and are to be tasks, one becomes one.
+func TestKeeper_Reserve(t *testing.T) {
+	k := keeper(t)
+	var known sync.Map
+	var names [16]string
+	var work sync.WaitGroup
+	for i := range names {
+		work.Go(func() {
+			own := fmt.Sprint("task", i)
+			id, _, err := k.Reserve(t.Context(), call("ada", `{}`, own), func(id string) bool {
+				_, ok := known.Load(id)
+				return ok
+			})
+			if names[i] = id; err != nil {
+				t.Error(err)
+			}
+			if id == own {
+				known.Store(id, true)
+			}
+		})
+	}
+	work.Wait()
+	if all := slices.Compact(names[:]); len(all) != 1 {
+		t.Errorf("%q", all)
+	}
+}
+
+// A task holds its key until it is over, and its later runs have it too.
+func TestKeeper_tasks(t *testing.T) {
+	k := keeper(t, "gone")
+	suspend := func() (jsonraw.Object, error) { return nil, hostfuncs.ErrSuspended }
+	for _, task := range []string{"gone", "goes-on", "goes-on"} {
+		if _, err := k.Do(t.Context(), call("ada", `{}`, task), suspend); !errors.Is(err, hostfuncs.ErrSuspended) {
+			t.Fatalf("%s: %v", task, err)
+		}
+	}
+	if got := said(t, k, call("ada", `{}`, "other"), ""); !strings.Contains(got, "is running") {
+		t.Errorf("another task: %s", got)
+	}
+	reserve := func(arguments string) (string, error) {
+		id, _, err := k.Reserve(t.Context(), call("ada", arguments, "new"), func(string) bool { return true })
+		return id, err
+	}
+	if id, err := reserve(`{}`); id != "goes-on" || err != nil {
+		t.Errorf("the task is %q, %v", id, err)
+	}
+	if id, err := reserve(`{"a":1}`); id != "" || err == nil {
+		t.Errorf("with other arguments the task is %q, %v", id, err)
+	}
+	for range 2 { // the second is a run of a task that was killed with its answer
+		if got := said(t, k, call("ada", `{}`, "goes-on"), "done"); got != `{"said":"done"}<nil>` {
+			t.Error(got)
+		}
+	}
+}
+
+// Of many at once one runs.
+func TestKeeper_hammer(t *testing.T) {
+	k := keeper(t)
+	var runs atomic.Int32
+	var work sync.WaitGroup
+	for range 16 {
+		work.Go(func() {
+			_, _ = k.Do(t.Context(), call("ada", `{}`, ""), func() (jsonraw.Object, error) {
+				runs.Add(1)
+				return jsonraw.Object{}, nil
+			})
+		})
+	}
+	work.Wait()
+	if n := runs.Load(); n != 1 {
+		t.Errorf("%d runs", n)
+	}
+}

@@ -1,0 +1,99 @@
+package inputrequest
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// What a client did not declare it is not asked, and what it would have to declare says so itself.
+func TestAbilities(t *testing.T) {
+	url := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"url"}`)}
+	form := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"form"}`)}
+	model := runtime.Question{Method: "sampling/createMessage"}
+	tools := runtime.Question{Method: "sampling/createMessage", Params: json.RawMessage(`{"tools":[]}`)}
+	roots := runtime.Question{Method: "roots/list"}
+	all := []runtime.Question{url, form, model, tools, roots}
+	for declared, may := range map[string][]runtime.Question{
+		``:                               nil,
+		`{"elicitation":{}}`:             {form},
+		`{"elicitation":{"url":{}}}`:     {url},
+		`{"elicitation":{"form":{}}}`:    {form},
+		`{"sampling":{}}`:                {model},
+		`{"sampling":{"tools":{}}}`:      {model, tools},
+		`{"roots":{"listChanged":true}}`: {roots},
+		`{"roots":true,"sampling":[]}`:   nil,
+		`{"elicitation":{"url":{},"form":{}},"roots":{},"sampling":{"tools":{},"context":{}}}`: all,
+	} {
+		a := Declared(json.RawMessage(declared))
+		for _, q := range all {
+			refused := a.Undeclared(q)
+			if want := slices.ContainsFunc(may, func(m runtime.Question) bool { return m.Method == q.Method && string(m.Params) == string(q.Params) }); want != (refused == nil) {
+				t.Errorf("%s, %s %s: %v", declared, q.Method, q.Params, refused)
+			} else if refused != nil && string(q.Params) != string(tools.Params) && Declared(refused.Requires).Undeclared(q) != nil {
+				t.Errorf("%s does not do for %s %s", refused.Requires, q.Method, q.Params)
+			}
+		}
+		if again := Declared(a.Object()); again.form != a.form || again.url != a.url || again.sampling != a.sampling || again.roots != a.roots {
+			t.Errorf("%s becomes %s", declared, a.Object())
+		}
+	}
+}
+
+// Each question of a call has a key of its own, the plugin's if it may be shown; and a call asks so often and no more.
+func TestRounds(t *testing.T) {
+	client := Declared(json.RawMessage(`{"roots":{}}`))
+	r := Rounds{Given: jsonraw.Object{{Key: "k", Value: json.RawMessage(`{}`)}}}
+	round := []runtime.Question{{Method: "roots/list", Key: "new"}, {Method: "roots/list", Key: "old"}, {Method: "roots/list", Key: "new"},
+		{Method: "roots/list", Key: "a b"}, {Method: "roots/list", Key: strings.Repeat("x", maxKey+1)}, {Method: "sampling/createMessage", Key: "s"}, {Method: "roots/list", Key: "k"}}
+	list, complete, err := r.Next(round, client, []string{"old", "ask-1-2"})
+	if err != nil || complete || len(list) != len(round) {
+		t.Fatal(list, complete, err)
+	}
+	keys := map[string]bool{"old": true, "ask-1-2": true}
+	for _, q := range list {
+		if keys[q.Key] || !validKey(q.Key) {
+			t.Errorf("the key %q is used twice, or cannot be shown", q.Key)
+		}
+		keys[q.Key] = true
+	}
+	if list[0].Key != "new" || list[6].Open() || list[5].Open() {
+		t.Errorf("%+v", list)
+	}
+	if n := len(Requests(list)); n != 5 {
+		t.Errorf("%d requests", n)
+	}
+	given, err := Responses(json.RawMessage(`{"new":{"a":1}}`))
+	if err != nil || Take(list, given) {
+		t.Errorf("%v, or all is answered", err)
+	}
+	answers, err := Answers(list, len(round))
+	var refused *runtime.AskError
+	if err != nil || string(answers[0].Result) != `{"a":1}` || !errors.As(answers[5].Err, &refused) || refused.Kind != runtime.KindUnsupported {
+		t.Errorf("%+v, %v", answers, err)
+	}
+	if _, err := Answers(list, 1); err == nil {
+		t.Error("answers of another round")
+	}
+	for r.Count < MaxRounds {
+		if _, _, err := r.Next(round[:1], client, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := r.Next(round[:1], client, nil); err == nil {
+		t.Error("it asks without end")
+	}
+}
+
+func TestResponses(t *testing.T) {
+	for text, want := range map[string]bool{``: true, `null`: true, `{}`: true, `{"a":{}}`: true, `[]`: false, `{"a":1}`: false, `{"a":{},"a":{}}`: false} {
+		if _, err := Responses(json.RawMessage(text)); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package notify
+
+import (
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+)
+
+// Level is the severity of a log message, least first.
+type Level int32
+
+const (
+	Unset Level = iota // the client said nothing
+	Debug
+	Info
+	Notice
+	Warning
+	Error
+	Critical
+	Alert
+	Emergency
+)
+
+// DefaultLevel holds in a legacy session that never called logging/setLevel; the specification
+// leaves the choice to us. A modern request without a level gets no messages at all.
+const DefaultLevel = Info
+
+// parseLevel reads the name of a level (RFC 5424). It returns Unset for anything else.
+func parseLevel(raw json.RawMessage) Level {
+	switch string(raw) {
+	case `"debug"`:
+		return Debug
+	case `"info"`:
+		return Info
+	case `"notice"`:
+		return Notice
+	case `"warning"`:
+		return Warning
+	case `"error"`:
+		return Error
+	case `"critical"`:
+		return Critical
+	case `"alert"`:
+		return Alert
+	case `"emergency"`:
+		return Emergency
+	}
+	return Unset
+}
+
+// ReadLevel is parseLevel for a client's word, which must be a level.
+func ReadLevel(raw json.RawMessage) (Level, *jsonrpc.Error) {
+	l := parseLevel(raw)
+	if l == Unset {
+		name, _ := jsonraw.String(raw)
+		return l, jsonrpc.InvalidParams("unknown log level %q", name)
+	}
+	return l, nil
+}

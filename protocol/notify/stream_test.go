@@ -1,0 +1,102 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+)
+
+// listener is a stream that a test reads.
+func listener(got *[]string) *Stream {
+	return &Stream{Token: []byte(`"p"`), Send: func(msg []byte) { *got = append(*got, string(msg)) }}
+}
+
+func progress(r *Stream, n int) {
+	r.Progress(fmt.Appendf(nil, `{"progress":%d}`, n))
+}
+
+// A plugin that reports without end slows nobody down, and its last value arrives.
+func TestProgress_Rate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		r := listener(&got)
+		for i := range 10_000 {
+			progress(r, i)
+		}
+		if len(got) != notifyBurst {
+			t.Errorf("%d at once", len(got))
+		}
+		time.Sleep(time.Second)
+		for i := range 10_000 {
+			progress(r, 10_000+i)
+		}
+		if n := len(got) - notifyBurst; n != notifyPerSecond {
+			t.Errorf("%d a second later", n)
+		}
+		r.Finish()
+		if last := got[len(got)-1]; !strings.Contains(last, `"progress":19999,`) {
+			t.Errorf("the last one is %s", last)
+		}
+	})
+}
+
+func TestMessage_Rate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		r := listener(&got)
+		for range 10_000 {
+			r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
+		}
+		if len(got) != notifyBurst {
+			t.Errorf("%d at once", len(got))
+		}
+	})
+}
+
+// Nothing follows the result, and nothing follows a cancellation.
+func TestStream_Ends(t *testing.T) {
+	var got []string
+	r := listener(&got)
+	r.Finish()
+	progress(r, 1)
+	r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
+	r = listener(&got)
+	r.Stop()
+	progress(r, 1)
+	r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
+	r.Finish()
+	if len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// What a plugin sends may be anything.
+func TestStream_Hostile(t *testing.T) {
+	var got []string
+	r := listener(&got)
+	for _, params := range []string{
+		``, `null`, `[]`, `{`, `{}`, `{"progress":null}`, `{"progress":"1"}`, `{"progress":1e999}`, `{"progress":1,"progress":2}`,
+		`{"progress":1,"message":"` + strings.Repeat("x", maxNotification) + `"}`,
+	} {
+		r.Progress([]byte(params))
+	}
+	for _, params := range []string{
+		``, `null`, `[]`, `{`, `{}`, `{"level":"info"}`, `{"level":7,"data":1}`, `{"level":"loud","data":1}`, `{"data":1}`,
+		`{"level":"info","data":"` + strings.Repeat("x", maxNotification) + `"}`, "{\"level\":\"info\",\"data\":\"\xff\"}",
+	} {
+		r.Message([]byte(params), DefaultLevel)
+	}
+	r.Finish()
+	if len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	r = listener(&got)
+	r.Message([]byte("{\n\"level\":\r\n\"info\",\"data\":1}"), DefaultLevel)
+	if len(got) != 1 || strings.ContainsAny(got[0], "\r\n") || jsonraw.Valid([]byte(got[0])) != nil {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,79 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+)
+
+// Client is the calling client, as a running call can reach it.
+type Client = hostfuncs.Client
+
+// Call is one request of a client.
+type Call struct {
+	ID        string          // identifies the call in logs; empty generates one
+	Principal string          // the calling principal
+	Session   string          // its kept instance serves the call under runtime.StateSession; empty uses a separate instance
+	Params    json.RawMessage // as the client sent it, with public names; nil is {}
+	Client    Client          // nil if there is no client to ask or notify
+	// Check inspects the answer before the call's writes are committed; an error ends the call. Nil accepts any answer
+	// and treats one with isError as failed.
+	Check func(answer json.RawMessage) (Verdict, error)
+	// Chain holds the calls above a nested call; nil for a call by a client.
+	Chain *hostfuncs.Chain
+	// DryRun holds back all lasting effects.
+	DryRun bool
+	// ReadOnly denies all changes, even to a tool without readOnlyHint: the calling tool is read-only.
+	ReadOnly bool
+	// Journal records the host's answers for a replay of this call, or replays them; nil if the call is never replayed.
+	// A journal recorded under a different digest or different grants is refused with journal.ErrOther.
+	Journal *journal.Journal
+	// Patient has the call wait for its turn however long the queue is.
+	Patient bool
+}
+
+// Verdict is the result of Call.Check.
+type Verdict struct {
+	Failed  bool // the tool reported a failure: its writes are dropped
+	Removed int  // characters removed from the answer
+	Hidden  int  // characters of that kind in its data, left in place
+}
+
+// Request is a call with the plugin's local name in place of the public one.
+type Request struct {
+	ReadOnly bool // the tool declares readOnlyHint, which is enforced
+	Method   string
+	Kind     manifest.Kind
+	Entry    string // must still be published: a local name, a URI or a template
+	URI      string // the URI matched by a template; "" otherwise
+	Params   json.RawMessage
+	Values   func(path []string) []string // looks up argument values; nil if there are none
+}
+
+// What returns the description of the entry for messages to the caller.
+func (r Request) What() string {
+	if r.URI != "" {
+		return r.URI
+	}
+	return fmt.Sprintf("the %s %q", r.Kind, r.Entry)
+}
+
+// Server answers the requests of one plugin. Equal servers are the same version of it.
+type Server interface {
+	// Serve runs one request and returns the plugin's result unchanged. It is safe for concurrent use. The requested
+	// entry may have been unpublished since the Snapshot was taken.
+	Serve(ctx context.Context, c Call, r Request) (json.RawMessage, error)
+	// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if
+	// it were the first.
+	Keeps(session string) bool
+	// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
+	Limit() int
+	// Digest returns the digest of the plugin file; empty for a plugin built into this process.
+	Digest() string
+	// Terms returns a value that is unique to the plugin, its grants and its configuration.
+	Terms() []byte
+}

@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// What a plugin says of its lists is joined with what it said before; names that it does not have show nothing, and what
+// names nothing changes nothing.
+func TestChoice_After(t *testing.T) {
+	p := plugin(t, "p", `{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},
+{"name":"c","inputSchema":{"type":"object"},"hidden":true}],"prompts":[{"name":"ask"}]}`)
+	for _, step := range []struct {
+		params string
+		want   []string
+	}{
+		{`{}`, []string{"p-a", "p-b"}},
+		{`{"show":["c","nothing"],"hide":["a"]}`, []string{"p-b", "p-c"}},
+		{`{"show":["a"]}`, []string{"p-a", "p-b", "p-c"}},
+		{`{"visible":["c","nothing"]}`, []string{"p-c"}},
+		{`{"visible":7}`, []string{"p-c"}},
+		{`{"hide":["c"]}`, nil},
+	} {
+		older := p
+		was, _ := joined(t, older)
+		if n, ok := ParseListChanged("notifications/tools/list_changed", json.RawMessage(step.params)); ok {
+			p.Chosen = p.Chosen.After("alice", n, p.Manifest)
+		}
+		s, _ := joined(t, p)
+		own, others := s.For("alice"), s.For("bob")
+		if got := toolNames(own); !slices.Equal(got, step.want) || len(own.Prompts) != 1 || own != s.For("alice") {
+			t.Errorf("%s: %q and %d prompts, want %q", step.params, got, len(own.Prompts), step.want)
+		}
+		if got := toolNames(others); !slices.Equal(got, []string{"p-a", "p-b"}) || len(others.Prompts) != 1 {
+			t.Errorf("%s: another caller sees %q", step.params, got)
+		}
+		if _, shown := own.Tool("p-c"); shown != slices.Contains(step.want, "p-c") {
+			t.Errorf("%s: p-c is found: %v", step.params, shown)
+		}
+		if is, _ := joined(t, older); !slices.Equal(toolNames(is.For("alice")), toolNames(was.For("alice"))) {
+			t.Errorf("%s changed the choice before it to %q", step.params, toolNames(is))
+		}
+	}
+}

@@ -1,0 +1,21 @@
+// Package catalog computes the tools, prompts, resources and templates that clients see, under names unique to one
+// plugin.
+//
+//	manifest ──▶ Publish ──▶ Offer ──┐
+//	manifest ──▶ Publish ──▶ Offer ──┼──▶ Join ──▶ Snapshot ──▶ Tool.Call ──▶ Server
+//	manifest ──▶ Publish ──▶ Offer ──┘
+//
+// Publish selects the entries that one plugin offers, from the operator's publish and hide lines, the plugin's own
+// visibility and the approved definitions. Join merges the offers of all plugins; an entry claimed by two plugins is
+// withheld from both, independent of load order. A Snapshot is immutable and is read without locks:
+//
+//	offer := catalogue.Publish(catalogue.Plugin{Name: "time", Manifest: m, Prefix: true, Server: server})
+//	s := catalogue.Join([]*catalogue.Offer{offer}, tell)
+//	tool, ok := s.Tool("time-now")
+//	result, err := tool.Call(ctx, catalogue.Call{ID: "1", Params: params})
+//
+// Calls are executed by the plugin's Server. This package maps public names to the plugin's local names and leaves the
+// rest of a request unchanged.
+//
+// This package is internal to the program: its API may change with any version.
+package catalog

@@ -1,0 +1,172 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
+)
+
+// Tool is one published tool.
+type Tool struct {
+	Name       string          // public: unique in a Snapshot
+	Local      string          // the plugin's own name of it
+	Plugin     string          // the plugin's name
+	Definition json.RawMessage // as in the manifest, with the public name
+	AsksFirst  bool            // asks the client for consent before an expensive operation
+
+	readOnly      bool            // declares readOnlyHint, which is enforced
+	local         json.RawMessage // Local as JSON
+	server        Server
+	audience      *audience
+	input, output func() (*jsonschema.Schema, error)
+}
+
+func newTool(name, local string, definition json.RawMessage, p *Plugin) *Tool {
+	t := &Tool{Name: name, Local: local, Plugin: p.Name, Definition: definition, server: p.Server}
+	t.readOnly = string(jsonraw.Get(definition, "annotations", "readOnlyHint")) == "true"
+	t.local = jsonraw.AppendString(nil, local)
+	log := p.Logger
+	t.input = sync.OnceValues(func() (*jsonschema.Schema, error) { return t.compile("inputSchema", log) })
+	t.output = sync.OnceValues(func() (*jsonschema.Schema, error) { return t.compile("outputSchema", log) })
+	return t
+}
+
+// Input returns the schema of the tool's arguments, compiled on first use.
+func (t *Tool) Input() (*jsonschema.Schema, error) { return t.input() }
+
+// Output returns the schema of the tool's structured content, compiled on first use; nil if the tool has none.
+func (t *Tool) Output() (*jsonschema.Schema, error) { return t.output() }
+
+// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
+func (t *Tool) Limit() int { return t.server.Limit() }
+
+// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if it
+// were the first.
+func (t *Tool) Keeps(session string) bool { return t.server.Keeps(session) }
+
+// Digest returns the digest of the plugin file; empty for a plugin built into this process.
+func (t *Tool) Digest() string { return t.server.Digest() }
+
+// Terms returns a value that is unique to the tool's plugin, its grants and its configuration.
+func (t *Tool) Terms() []byte { return t.server.Terms() }
+
+func (t *Tool) compile(key string, log *slog.Logger) (*jsonschema.Schema, error) {
+	raw := jsonraw.Get(t.Definition, key)
+	if jsonraw.IsNull(raw) {
+		return nil, nil
+	}
+	return jsonschema.Compile(raw, &jsonschema.Options{Exact: key == "inputSchema", Warn: func(msg string) {
+		log.Warn("schema is not enforced in full", "plugin", t.Plugin, "tool", t.Local, "schema", key, "reason", msg)
+	}})
+}
+
+// Call runs the tool and returns the plugin's result unchanged. It is safe for concurrent use. The error is a *Failure
+// that wraps a *runtime.EndError or *runtime.GuestError.
+func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := namedParams(c.Params, t.local)
+	if err != nil {
+		return nil, err
+	}
+	return t.server.Serve(ctx, c, Request{Method: "tools/call", Kind: manifest.Tool, Entry: t.Local, Params: params, Values: arguments(params), ReadOnly: t.readOnly})
+}
+
+// Prompt is one published prompt.
+type Prompt struct {
+	Name       string          // public: unique in a Snapshot
+	Local      string          // the plugin's own name of it
+	Plugin     string          // the plugin's name
+	Definition json.RawMessage // as in the manifest, with the public name
+
+	local    json.RawMessage // Local as JSON
+	server   Server
+	audience *audience
+}
+
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
+func (p *Prompt) Keeps(session string) bool { return p.server.Keeps(session) }
+
+// Get requests the prompt's messages from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
+func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := namedParams(c.Params, p.local)
+	if err != nil {
+		return nil, err
+	}
+	return p.server.Serve(ctx, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
+}
+
+// Complete requests completions for one of the prompt's arguments: completion/complete with a ref/prompt. Errors are
+// those of Tool.Call.
+func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := completionParams(c.Params, p.local)
+	if err != nil {
+		return nil, err
+	}
+	return p.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
+}
+
+// Resource is one published resource.
+type Resource struct {
+	URI        string
+	Plugin     string          // the plugin's name
+	Definition json.RawMessage // as in the manifest
+
+	server   Server
+	audience *audience
+}
+
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
+func (r *Resource) Keeps(session string) bool { return r.server.Keeps(session) }
+
+// Read requests the resource's contents from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
+func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := readParams(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return r.server.Serve(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
+}
+
+// Template is a published family of resources.
+type Template struct {
+	URITemplate string          // RFC 6570
+	Plugin      string          // the plugin's name
+	Definition  json.RawMessage // as in the manifest
+
+	pattern  *uritemplate.Template
+	server   Server
+	audience *audience
+}
+
+// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
+func (t *Template) Keeps(session string) bool { return t.server.Keeps(session) }
+
+// Read requests the contents of params.uri, which matches the template. It is safe for concurrent use; errors are those
+// of Tool.Call.
+func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := readParams(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
+	return t.server.Serve(ctx, c, Request{
+		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: params,
+		Values: binding.Named(t.pattern.Values(uri)),
+	})
+}
+
+// Complete requests completions for one of the template's variables: completion/complete with a ref/resource. Errors
+// are those of Tool.Call.
+func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
+	params, err := completionParams(c.Params, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
+}

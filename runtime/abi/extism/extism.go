@@ -1,0 +1,82 @@
+package extism
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Recognises reports whether a module uses this ABI: it has an import from the kernel.
+func Recognises(b *wasmbin.Binary) bool { return b.ImportsModule(Module) }
+
+// HostFuncs returns all imports of Extism plugins, except for WASI.
+func HostFuncs() []runtime.HostFunc {
+	funcs := append(kernelFuncs(), envFuncs()...)
+	funcs = append(funcs, httpFuncs()...)
+	funcs = append(funcs, userFuncs()...)
+	return append(funcs, abortFunc())
+}
+
+// dialect keeps no state of a call, except for pooled memory.
+type dialect struct{ arenas arenas }
+
+// New returns the Extism dialect.
+func New() runtime.Dialect { return &dialect{} }
+
+// Name returns the dialect's name.
+func (*dialect) Name() string { return "extism" }
+
+// codeMethodNotFound is the JSON-RPC code for a method that the plugin does not serve.
+const codeMethodNotFound = -32601
+
+var (
+	_ runtime.Starter = (*dialect)(nil)
+	_ runtime.Warmer  = (*dialect)(nil)
+)
+
+// Start runs the initialization of the guest's language runtime.
+func (*dialect) Start(ctx context.Context, in *runtime.Instance) error {
+	return newSession(in).start(ctx)
+}
+
+// WarmUp returns a request for the plugin's description.
+func (*dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+
+// Serve passes one request to the exports that serve it.
+func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	s := &session{in: in, call: &call{arena: d.arenas.get(in.Limits().Memory)}}
+	defer d.arenas.put(s.call.arena)
+	if in.HasExport("call") && in.HasExport("describe") {
+		return serveV1(ctx, s, req)
+	}
+	return serveV2(ctx, s, req)
+}
+
+func noMethod(method string) error {
+	return &runtime.GuestError{Code: codeMethodNotFound, Message: "the plugin does not serve " + method}
+}
+
+// object calls an export and parses its output as a JSON object.
+func (s *session) object(ctx context.Context, export string, input ...[]byte) (out []byte, o jsonraw.Object, err error) {
+	if out, err = s.invoke(ctx, export, input...); err != nil {
+		return nil, nil, err
+	}
+	if len(out) == 0 {
+		return nil, nil, guestFault("the guest's %q gave no output", export)
+	}
+	if o, err = jsonraw.ParseObject(out); err != nil {
+		return nil, nil, guestFault("the output of the guest's %q is not a JSON object: %v", export, err)
+	}
+	return out, o, nil
+}
+
+// orEmpty returns params, or {} if they are null.
+func orEmpty(params json.RawMessage) json.RawMessage {
+	if jsonraw.IsNull(params) {
+		return json.RawMessage("{}")
+	}
+	return params
+}

@@ -1,0 +1,71 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Module is the import module name of the host functions.
+const Module = "sallyport"
+
+// handler is the one function that a guest exports.
+const handler = "mcp_handle"
+
+// Recognises reports whether a module uses this ABI: it exports mcp_handle.
+func Recognises(b *wasmbin.Binary) bool { return b.HasExport(handler) }
+
+// dialect is stateless.
+type dialect struct{}
+
+var _ runtime.Warmer = dialect{}
+
+// New returns the native dialect.
+func New() runtime.Dialect { return dialect{} }
+
+// Name returns the dialect's name.
+func (dialect) Name() string { return "native" }
+
+// WarmUp returns a request for the plugin's description.
+func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+
+// Serve writes the request to stream 0, calls the guest, and returns the result that it wrote to stream 1.
+func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	if err := in.Check(handler, []runtime.ValueType{runtime.I32}, []runtime.ValueType{runtime.I32}); err != nil {
+		return nil, err
+	}
+	request := appendRequest(make([]byte, 0, len(req.Method)+len(req.Params)+envelope), req)
+	if len(request) > math.MaxInt32 {
+		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the request is too large for a guest"}
+	}
+	c := newCall(request, in.Limits().Output)
+	defer c.closeAll()
+	in.Attach(c)
+	code, err := in.Call(ctx, handler, uint64(len(request)))
+	if err != nil {
+		return nil, err
+	}
+	if code := uint32(code); code != 0 {
+		return nil, &runtime.EndError{Kind: runtime.KindGuest, Code: code,
+			Message: fmt.Sprintf("the guest ended the call with error %d", code)}
+	}
+	return c.answer()
+}
+
+// envelope estimates the bytes of a request beside its method and params.
+const envelope = 32
+
+func appendRequest(dst []byte, req runtime.Request) []byte {
+	dst = append(dst, `{"method":`...)
+	dst = jsonraw.AppendString(dst, req.Method)
+	if req.Params != nil {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, req.Params...)
+	}
+	return append(dst, '}')
+}
