@@ -1,13 +1,11 @@
-// Package codecache keeps a folder of compiled machine code fit to be run: it belongs to us, nobody else can write to it,
-// and it stays small. What lies in it is run outside any sandbox.
+// Package codecache manages a folder of compiled machine code: it verifies that only the current user owns it and can
+// write to it, and bounds its size. Its files run outside any sandbox.
 //
-//	<dir>/wazero-…/…    an entry for each module, which the engine reads and writes
-//	<dir>/known/<mark>  a module that was compiled in another process
+//	<dir>/wazero-…/…    an entry for each module, read and written by the engine
+//	<dir>/known/<mark>  a module that was compiled in a separate process
 //
-// Any number of processes may use one folder at once: entries are written aside and renamed, and one that is gone is made
-// again.
-//
-// This package is not promised to others; it may change with any version.
+// Any number of processes may use one folder concurrently: entries are written to temporary files and renamed, and a
+// missing entry is created again.
 package codecache
 
 import (
@@ -20,10 +18,11 @@ import (
 // known is the folder of marks.
 const known = "known"
 
-// Folder is a cache of compiled modules.
+// Folder is the path of a cache of compiled modules.
 type Folder string
 
-// Open makes a folder, with mode 0700, or makes sure that one belongs to us and nobody else can write to it.
+// Open creates a folder with mode 0700, or verifies that an existing one is owned by the current user and not writable
+// by others.
 func Open(dir string) (Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cache folder: %w", err)
@@ -40,8 +39,7 @@ func Open(dir string) (Folder, error) {
 	return Folder(dir), restrict(dir, info)
 }
 
-// restrict takes the right to read from others. If they had the right to write, what is in the
-// folder cannot be trusted.
+// restrict removes the permissions of others. If others could write, the contents are untrusted, and it fails.
 func restrict(dir string, info fs.FileInfo) error {
 	if !hasFileModes || info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -56,12 +54,12 @@ func restrict(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// entries lists what the engine wrote.
+// entries lists the files written by the engine.
 func (f Folder) entries() ([]string, error) {
 	return filepath.Glob(filepath.Join(string(f), "wazero-*", "*"))
 }
 
-// Empty removes every entry. A process that is reading one goes on reading it.
+// Empty removes every entry. Processes with an open entry can continue to read it.
 func (f Folder) Empty() error {
 	entries, err := f.entries()
 	for _, e := range entries {
@@ -72,13 +70,14 @@ func (f Folder) Empty() error {
 	return err
 }
 
-// Known reports whether a module was marked as compiled elsewhere: then it is in the cache, or has gone from there since.
+// Known reports whether a module was marked as compiled by a separate process. It is in the cache, unless it was
+// removed since.
 func (f Folder) Known(mark string) bool {
 	_, err := os.Lstat(filepath.Join(string(f), known, mark))
 	return err == nil
 }
 
-// Mark notes that a module was compiled elsewhere.
+// Mark records that a module was compiled by a separate process.
 func (f Folder) Mark(mark string) error {
 	if err := os.MkdirAll(filepath.Join(string(f), known), 0o700); err != nil {
 		return err

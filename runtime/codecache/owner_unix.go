@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// hasFileModes tells whether permission bits say who may write.
+// hasFileModes reports whether permission bits control write access.
 const hasFileModes = true
 
 func ownedByUs(info fs.FileInfo) bool {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// staleTemporary is when a file that was not renamed to an entry belongs to nobody any more.
+// staleTemporary is the age at which a temporary file counts as abandoned.
 const staleTemporary = time.Hour
 
 // entry is one file of the cache.
@@ -19,8 +19,8 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// Trim removes the oldest entries when there are more than so many bytes, until a quarter is free, and what was left half
-// done. Other processes may do the same at once.
+// Trim removes abandoned temporary files and, if the entries exceed max bytes, the oldest ones until a quarter of max
+// is free. Other processes may trim concurrently.
 func (f Folder) Trim(max int64) error {
 	all, size, err := f.whole()
 	if err != nil || size <= max {
@@ -41,13 +41,13 @@ func (f Folder) Trim(max int64) error {
 	return nil
 }
 
-// whole lists the entries and how many bytes they have, and removes those that nobody finishes any more.
+// whole lists the entries and their total size in bytes, and removes abandoned temporary files.
 func (f Folder) whole() (all []entry, size int64, err error) {
 	paths, err := f.entries()
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		switch {
-		case err != nil: // gone already
+		case err != nil: // already removed
 		case strings.HasSuffix(path, ".tmp") && time.Since(info.ModTime()) > staleTemporary:
 			_ = os.Remove(path)
 		default:

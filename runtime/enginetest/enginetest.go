@@ -1,9 +1,9 @@
-// Package enginetest says what an instance must do, as tests: for any dialect, in every way that instances are made
-// clean. A dialect's own test is one call of Run.
+// Package enginetest is a conformance test for instances: it runs with any dialect, in every way to reset memories.
+// The test of a dialect is one call of Run.
 //
-// The guest is a machine that does what it is told, order by order, and tells what it finds, so that calls can be
-// made of random orders. A call in a clean instance must then be told from a call in one made from nothing by no
-// result, no byte of memory, no global and no unit of fuel, whatever came before it.
+// The guest is an interpreter (machine) of opcodes that it gets from the host, and reports its observations, so that
+// calls can be made of random opcodes. Results, memory, globals and fuel of a call in a reset instance must then equal
+// those in a new one, whatever the earlier calls did.
 package enginetest
 
 import (
@@ -21,42 +21,43 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// Subject is a dialect to be tested.
+// Subject is a dialect under test.
 type Subject struct {
 	Dialect runtime.Dialect
-	Host    []runtime.HostFunc // what its guests import
-	// Begin adds the imports of a guest to a module. finish, called when all functions are there, adds what
-	// serves the request by calling work, a function () -> (), and then answers anything.
+	Host    []runtime.HostFunc // the imports of its guests
+	// Begin adds the imports of a guest to a module. finish, called after all functions are added, adds the handler,
+	// which serves a request by calling work, a function () -> (), and then returns any result.
 	Begin func(m *w.Module) (finish func(work uint32))
-	// Request is one that the guest serves.
+	// Request is a request that the guest serves.
 	Request runtime.Request
 }
 
 const hostModule = "enginetest"
 
-// call is one call of the machine, and what came of it. It is the call's gate.
+// call is one call of the machine with its outcome. It is the call's gate.
 type call struct {
 	orders  []int64
 	reports []int64
-	memory  [sha256.Size]byte // at the end of the orders
+	memory  [sha256.Size]byte // digest of the memory after the last order
 	size    uint32
 	fuel    uint64
-	end     runtime.Kind // "" is an answer
+	end     runtime.Kind // "" if the call returned a result
 }
 
 func (*call) Ask(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
 	return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nothing is here"}
 }
 
-// Used takes down the fuel.
+// Used records the fuel.
 func (c *call) Used(u runtime.Usage) { c.fuel = u.Fuel }
 
-// String is what a call can be compared by.
+// String returns a form for comparison.
 func (c *call) String() string {
 	return fmt.Sprintf("ended %q, %d bytes of memory %x, fuel %d, reports %v", c.end, c.size, c.memory[:4], c.fuel, c.reports)
 }
 
-// hostFuncs are what the machine asks for orders and reports to. Outside of a call there are no orders.
+// hostFuncs returns the functions by which the machine fetches orders and reports values. Outside of a call there are
+// no orders.
 func hostFuncs() []runtime.HostFunc {
 	return []runtime.HostFunc{
 		{Module: hostModule, Name: "next", Results: []byte{runtime.I64}, Call: func(ctx context.Context, mem runtime.Memory, stack []uint64) {
@@ -80,10 +81,10 @@ func hostFuncs() []runtime.HostFunc {
 	}
 }
 
-// limits leave the machine room to grow by six pages.
+// limits allow the machine to grow by six pages.
 var limits = runtime.Limits{Memory: 8 << 16, Deadline: 20 * time.Second}
 
-// bench is an engine with the machine.
+// bench is an engine with a compiled machine.
 type bench struct {
 	*testing.T
 	s      Subject
@@ -117,7 +118,7 @@ func (b *bench) pool(state runtime.State, l runtime.Limits) *runtime.Pool {
 	return p
 }
 
-// tell makes a call of these orders.
+// tell makes a call with these orders.
 func (b *bench) tell(p *runtime.Pool, session string, orders ...int64) *call {
 	b.Helper()
 	c := &call{orders: orders}
@@ -147,19 +148,19 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// look reports all that there is.
+// look reports all observable state.
 func look() []int64 {
 	return []int64{order(opSize, 0, 0), order(opGlobals, 0, 0), order(opLoad, 40, 0), order(opLoad, 44, 0),
 		order(opLoad, 70_000, 0), order(opLoad, 131_068, 0), order(opIndirect, 0, 0), order(opIndirect, 0, 1)}
 }
 
-// secret leaves something wherever a guest can.
+// secret writes to every kind of state.
 func secret() []int64 {
 	return []int64{order(opGrow, 0, 6), order(opTouch, 0, 0x5ec2e7), order(opSetGlobals, 0, 0x5ec2e7), order(opInit, 300_000, 0),
 		order(opFill, 524_288-5000, 0xee), order(opCopy, 1000, 300_000)}
 }
 
-// nothingLeft: a guest that hid a secret everywhere finds none of it.
+// nothingLeft checks that no state of an earlier call is observable.
 func nothingLeft(b *bench) {
 	p := b.pool(runtime.StateCall, limits)
 	want := b.tell(p, "", look()...)
@@ -173,7 +174,7 @@ func nothingLeft(b *bench) {
 		if got := b.tell(p, "", look()...); got.String() != want.String() {
 			b.Errorf("after a secret was hidden:\n got %v\nwant %v", got, want)
 		}
-		// What is grown again is zero, and beyond the end there is nothing.
+		// Memory that is grown again is zero, and accesses out of bounds trap.
 		grown := b.tell(p, "", order(opGrow, 0, 6), order(opLoad, 300_000, 0), order(opLoad, 524_284, 0))
 		if grown.end != "" || !slices.Equal(grown.reports, []int64{2, 0, 0}) {
 			b.Errorf("grown anew: %v", grown)
@@ -184,7 +185,7 @@ func nothingLeft(b *bench) {
 	}
 }
 
-// random makes orders, most of which do no harm.
+// random returns random orders, most of which are harmless.
 func random(r *rand.Rand) []int64 {
 	all := make([]int64, 1+r.IntN(12))
 	for i := range all {
@@ -198,17 +199,17 @@ func random(r *rand.Rand) []int64 {
 		case r.IntN(150) == 0:
 			op = opTrap + r.IntN(2)
 		case r.IntN(50) == 0:
-			at = uint32(r.IntN(600_000)) // perhaps outside
+			at = uint32(r.IntN(600_000)) // may be out of bounds
 		}
 		all[i] = order(op, at, v)
 	}
 	return append(all, look()...)
 }
 
-// asGoodAsNew: random calls, in instances that were made clean and in ones made from nothing.
+// asGoodAsNew compares random calls in reset instances and in new ones.
 func asGoodAsNew(b *bench) {
 	used, fresh := b.pool(runtime.StateCall, limits), b.pool(runtime.StateFresh, limits)
-	start := b.tell(fresh, "").fuel - b.tell(used, "").fuel // what starting takes
+	start := b.tell(fresh, "").fuel - b.tell(used, "").fuel // fuel of the start
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := 300
@@ -225,7 +226,7 @@ func asGoodAsNew(b *bench) {
 	}
 }
 
-// broken: after a guest broke, in whatever way, the next call finds a clean instance.
+// broken checks that the next call after a failure of any kind gets a clean instance.
 func broken(b *bench) {
 	p := b.pool(runtime.StateCall, limits)
 	want := b.tell(p, "", look()...).String()
@@ -246,7 +247,7 @@ func broken(b *bench) {
 	}
 }
 
-// states: what is kept is kept for whom it is meant, and for nobody else, until the guest breaks.
+// states checks that kept state is visible in its own session only, until the guest fails.
 func states(b *bench) {
 	load := order(opLoad, 100, 0)
 	see := func(p *runtime.Pool, session string, want int64) {
@@ -278,7 +279,7 @@ func states(b *bench) {
 	}
 }
 
-// tables: a module that changes its table is as clean as any other.
+// tables checks that a module that changes its table is reset too.
 func tables(b *bench) {
 	p := b.pool(runtime.StateCall, limits)
 	want := b.tell(p, "", look()...)

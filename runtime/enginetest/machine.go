@@ -4,8 +4,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// What the machine can be told to do: the number's low byte, with an address in the next three and a value in the upper
-// half.
+// The opcodes of the machine: the low byte of an order, with an address in the next three bytes and a value in the
+// upper half.
 const (
 	opEnd = iota
 	opStore
@@ -22,7 +22,7 @@ const (
 	opTouch
 	opIndirect
 	opForever
-	opSetTable // in a machine that changes its table
+	opSetTable // only in a machine that changes its table
 	ops
 )
 
@@ -30,7 +30,7 @@ func order(op int, address, value uint32) int64 {
 	return int64(op) | int64(address&0xffffff)<<8 | int64(value)<<32
 }
 
-// Some more instructions.
+// Instructions that package wasmtest lacks.
 var (
 	i32Eq          = []byte{0x46}
 	i32LtU         = []byte{0x49}
@@ -52,9 +52,9 @@ var (
 	address, value = w.Code(w.LocalGet(1)), w.Code(w.LocalGet(2))
 )
 
-// machine makes a guest that does what it is told: each request calls work, which asks the host for orders until
+// machine returns a guest that interprets orders: each request calls work, which fetches orders from the host until
 // there are none. It has memory, globals of every type, a table, a passive segment, and start-up code of both kinds.
-// One whose table changes cannot be made clean in place.
+// With table it supports opSetTable.
 func machine(begin func(m *w.Module) (finish func(work uint32)), table bool) *w.Module {
 	m := new(w.Module)
 	finish := begin(m)
@@ -114,7 +114,7 @@ func machine(begin func(m *w.Module) (finish func(work uint32)), table bool) *w.
 		on(opInit, address, w.I32Const(0), w.I32Const(28), memoryInit(passive)),
 		on(opTrap, w.Unreachable),
 		on(opRecurse, w.Call(recurse)),
-		// Every 256 bytes of all the memory there is.
+		// Every 256 bytes of the whole memory.
 		on(opTouch, w.I32Const(0), w.LocalSet(4), w.LoopVoid,
 			w.LocalGet(4), value, w.I32Store(0),
 			w.LocalGet(4), w.I32Const(256), w.I32Add, w.LocalSet(4),

@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// Way is how a memory is restored.
+// Way is the method of restoring a memory.
 type Way int
 
-// The ways, the one to be preferred last.
+// The ways, from least to most preferred.
 const (
 	Copy Way = iota
 	Map
 	Scan
 )
 
-// String is the way in one word.
+// String returns the way in one word.
 func (w Way) String() string { return [...]string{"copy", "map", "scan"}[w] }
 
-// Ways returns the ways that work on this system, the best one last.
+// Ways returns the ways available on this system, from least to most preferred.
 func Ways() []Way {
 	ways := []Way{Copy}
 	if mapping {
@@ -30,17 +30,17 @@ func Ways() []Way {
 	return ways
 }
 
-// Image is what memories begin with. It never changes and is safe for concurrent use.
+// Image is the initial contents of memories. It is immutable and safe for concurrent use.
 type Image struct {
 	size uint64
 	way  Way
-	file file         // the contents, where memories are mappings
-	copy []byte       // and where they are not
+	file file         // the contents, if memories are mappings
+	copy []byte       // the contents, if memories are copies
 	refs atomic.Int32 // the owner and each memory
 }
 
-// New keeps a copy of the contents, whose length is a multiple of a WebAssembly page. The way is a wish: where
-// the system refuses what it needs, memories are copies.
+// New returns an image with a copy of the contents, whose length must be a multiple of a WebAssembly page. If the
+// system does not support the way, the image falls back to Copy.
 func New(contents []byte, way Way) *Image {
 	i := &Image{size: uint64(len(contents)), way: way}
 	i.refs.Store(1)
@@ -55,13 +55,13 @@ func New(contents []byte, way Way) *Image {
 	return i
 }
 
-// Size is the length of the contents in bytes.
+// Size returns the length of the contents in bytes.
 func (i *Image) Size() uint64 { return i.size }
 
-// Way is how memories of the image are restored.
+// Way returns the method of restoring memories of the image.
 func (i *Image) Way() Way { return i.way }
 
-// Memory makes a memory that may grow to limit bytes. It must be freed, and stays valid when the image is closed.
+// Memory returns a memory that may grow to limit bytes. The caller must free it; it stays valid after Close.
 func (i *Image) Memory(limit uint64) *Memory {
 	limit = max(limit, i.size)
 	i.refs.Add(1)
@@ -75,7 +75,7 @@ func (i *Image) Memory(limit uint64) *Memory {
 	return m
 }
 
-// read copies the contents.
+// read copies the contents into p.
 func (i *Image) read(p []byte) {
 	if i.copy != nil || i.size == 0 {
 		copy(p, i.copy)
@@ -84,7 +84,8 @@ func (i *Image) read(p []byte) {
 	i.file.read(p)
 }
 
-// Close ends the owner's use: no memory is made after it. The contents go with the last memory.
+// Close releases the owner's reference: Memory must not be called afterwards. The contents are released with the last
+// memory.
 func (i *Image) Close() {
 	if i.refs.Add(-1) == 0 {
 		i.file.close()

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping tells whether memories can be mappings of their image.
+// mapping reports whether memories can be mappings of their image.
 const mapping = true
 
-// file holds the contents of an image, sealed: nobody can change them any more. It is mapped for reading too, since
-// that is where pages are copied from. The zero file is empty.
+// file holds the contents of an image in a sealed memory file, which is immutable. It is also mapped for reading, as
+// the source of page copies. The zero file is empty.
 type file struct {
-	fd   int // 0 if there is none
+	fd   int // 0 if the file is empty
 	view []byte
 }
 
-// chunk is what is written at once: what is zero stays a hole.
+// chunk is the unit of writing, in bytes: zero chunks stay holes.
 const chunk = 64 << 10
 
 func newFile(contents []byte) (f file, err error) {
@@ -52,7 +52,7 @@ func newFile(contents []byte) (f file, err error) {
 	return file{fd, view}, err
 }
 
-// fill writes what is not zero.
+// fill writes the chunks that are not zero.
 func fill(fd int, contents []byte) error {
 	zero := make([]byte, chunk)
 	for at := 0; at < len(contents); at += chunk {
@@ -70,17 +70,17 @@ func fill(fd int, contents []byte) error {
 
 func (f file) read(p []byte) { copy(p, f.view) }
 
-// readAt copies the contents from an offset.
+// readAt fills p with the contents from an offset; false means that they are too short.
 func (f file) readAt(p []byte, from int) bool { return copy(p, f.view[from:]) == len(p) }
 
 func (f file) close() {
 	if f.fd != 0 {
 		_ = unix.Munmap(f.view)
-		_ = unix.Close(f.fd) // the mappings that were made of it stay
+		_ = unix.Close(f.fd) // existing mappings of it stay valid
 	}
 }
 
-// reserve maps limit bytes, the first size of which show the file.
+// reserve maps limit bytes, the first size of which map the file.
 func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 	const rw, private = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_NORESERVE
 	limit = max(roundUp(limit), chunk)
@@ -93,7 +93,7 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 		_, err = unix.MmapPtr(f.fd, 0, p, uintptr(size), rw, private|unix.MAP_FIXED)
 	}
 	if err == nil {
-		err = smallPages(buf) // of both mappings
+		err = smallPages(buf) // for both mappings
 	}
 	if err != nil {
 		release(buf)
@@ -102,8 +102,8 @@ func reserve(limit uint64, f file, size uint64) ([]byte, error) {
 	return buf, nil
 }
 
-// smallPages keeps the kernel from putting a huge page in the place of small ones. It does so when it likes, and then
-// pages can be written that nobody has written before, without a page fault. A kernel without huge pages says EINVAL.
+// smallPages disables huge pages. The kernel could replace small pages by a huge one at any time, and then pages could
+// be written for the first time without a page fault. A kernel without huge pages returns EINVAL.
 func smallPages(buf []byte) error {
 	if err := unix.Madvise(buf, unix.MADV_NOHUGEPAGE); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("keep pages small: %w", err)
@@ -111,10 +111,10 @@ func smallPages(buf []byte) error {
 	return nil
 }
 
-// roundUp makes n a multiple of a WebAssembly page, which is one of the system's too.
+// roundUp rounds n up to a multiple of a WebAssembly page, which is also a multiple of a system page.
 func roundUp(n uint64) uint64 { return (n + chunk - 1) / chunk * chunk }
 
-// giveBack makes a mapping what it was at first.
+// giveBack resets a mapping to its original contents.
 func giveBack(p []byte) error {
 	if err := unix.Madvise(p, unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("give memory back: %w", err)
@@ -123,6 +123,6 @@ func giveBack(p []byte) error {
 }
 
 func release(buf []byte) {
-	// The only error is a wrong address.
+	// The only error is an invalid address.
 	_ = unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(buf)), uintptr(len(buf)))
 }

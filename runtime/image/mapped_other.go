@@ -4,12 +4,12 @@ package image
 
 import "errors"
 
-// mapping tells whether memories can be mappings of their image.
+// mapping reports whether memories can be mappings of their image.
 const mapping = false
 
 func scanning() bool { return false }
 
-// file is never made here.
+// file is unused on this system.
 type file struct{}
 
 func newFile([]byte) (file, error) { return file{}, errors.ErrUnsupported }

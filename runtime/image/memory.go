@@ -5,29 +5,29 @@ type Memory struct {
 	image   *Image
 	limit   uint64
 	way     Way
-	buf     []byte // the whole reservation, or what was allocated
+	buf     []byte // the reservation of a mapping, or the allocated slice
 	size    uint64
-	peak    uint64 // the largest size since the last Restore
+	peak    uint64 // largest size since the last Restore
 	refused bool
 
-	high uint64 // of a mapping: the largest size since all of it was given back
-	own  own    // which pages of a mapping are no longer the image's
+	high uint64 // of a mapping: the largest size since the last giveBack
+	own  own    // the pages of a mapping that differ from the image
 }
 
-// Bytes is the memory as it is now.
+// Bytes returns the current contents, without a copy.
 func (m *Memory) Bytes() []byte { return m.buf[:m.size:m.size] }
 
-// Limit is what the memory may grow to, in bytes.
+// Limit returns the maximum size, in bytes.
 func (m *Memory) Limit() uint64 { return m.limit }
 
-// Peak is the largest size since the last Restore, in bytes.
+// Peak returns the largest size since the last Restore, in bytes.
 func (m *Memory) Peak() uint64 { return m.peak }
 
-// Refused tells whether somebody wanted more than the limit since the last Restore.
+// Refused reports whether growth beyond the limit was requested since the last Restore.
 func (m *Memory) Refused() bool { return m.refused }
 
-// Reallocate makes the memory larger and returns it, or nil if that is more than the limit. What is new is zero.
-// The memory never has less than its image.
+// Reallocate grows the memory to size bytes and returns it, or nil if that exceeds the limit. New pages are zero. The
+// memory never shrinks.
 func (m *Memory) Reallocate(size uint64) []byte {
 	if size > m.limit {
 		m.refused = true
@@ -35,7 +35,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 	}
 	size = max(size, m.size)
 	if size > uint64(len(m.buf)) {
-		// A quarter more than asked for, so that growing page by page copies little.
+		// A quarter more than requested, so that growing page by page copies little.
 		grown := make([]byte, min(size+size/4, m.limit))
 		copy(grown, m.buf)
 		m.buf = grown
@@ -44,8 +44,8 @@ func (m *Memory) Reallocate(size uint64) []byte {
 	return m.Bytes()
 }
 
-// Restore makes the memory what it was at first. If its size was another, whoever knows the old one must be told.
-// After an error the memory can only be freed.
+// Restore resets the memory to its image. If the size changed, holders of the old size must be updated. After an error
+// the memory can only be freed.
 func (m *Memory) Restore() error {
 	if err := m.restore(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (m *Memory) restore() error {
 	return m.giveBack()
 }
 
-// giveBack makes all of a mapping what it was at first.
+// giveBack resets a whole mapping to its original contents.
 func (m *Memory) giveBack() error {
 	m.own.forget()
 	for _, p := range [][]byte{m.buf[:m.image.size], m.buf[m.image.size:m.high]} {
@@ -82,7 +82,7 @@ func (m *Memory) giveBack() error {
 	return nil
 }
 
-// Free gives the memory back. It must not be used after it, and may be freed again.
+// Free releases the memory, which must not be used afterwards. It is idempotent.
 func (m *Memory) Free() {
 	if m.image == nil {
 		return

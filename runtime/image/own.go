@@ -1,34 +1,33 @@
 package image
 
 const (
-	// maxRewritten is how many bytes are copied at most; giving more than that back is cheaper, and frees them.
+	// maxRewritten bounds the bytes copied by one Restore; above it, discarding the pages is cheaper, and frees them.
 	maxRewritten = 8 << 20
-	// fewRewritten is how many bytes are copied each time without end. Where it is more, the pages are given back
-	// after manyRewrites times, and those that are still needed come back one by one: what one call had touched is
-	// not copied in all that follow.
+	// fewRewritten is the number of bytes that may be copied on every Restore. Above it, the pages are discarded after
+	// manyRewrites times, so that pages written by a single call are not copied after all later ones; the pages still
+	// in use fault in one by one.
 	fewRewritten = 256 << 10
 	manyRewrites = 256
 )
 
-// span is a part of a memory, from one offset to another.
+// span is a range of offsets in a memory.
 type span struct{ from, to int }
 
-// own is which pages of a mapping were written to since they were given back, and so are no longer the image's. They
-// stay that until they are given back again, and only a page fault makes another one: as long as this process has had
-// none, nobody has to ask the kernel, which looks at every page to answer. (Huge pages, which the kernel makes of small
-// ones by itself, would be another way: a mapping has none.) Faults of others make the question needless now and then,
-// and never the answer wrong. The zero own knows nothing.
+// own is the set of pages of a mapping that were written since they were last discarded, and so differ from the image.
+// The set grows only by page faults: as long as this process had none, the scan, in which the kernel visits every
+// page, is skipped. (A huge page could be formed without a fault, but mappings have none.) Faults elsewhere in the
+// process cause unneeded scans, but never a wrong set. The zero own is unknown.
 type own struct {
 	spans  []span // in order
-	bytes  int    // in them
-	known  bool   // the spans were all when the process had so many faults
+	bytes  int    // total length of the spans
+	known  bool   // the spans were complete when the process had this number of faults
 	faults int64
-	times  int // that they were copied
+	times  int // number of copies since the last forget
 }
 
 func (o *own) forget() { *o = own{spans: o.spans[:0]} }
 
-// find asks the kernel for the pages of p, unless the answer is known. False means that they are too many.
+// find scans for the written pages of p, unless they are known. False means that they exceed maxRewritten.
 func (o *own) find(p []byte) (ok bool, err error) {
 	if n, counted := faults(); o.known && counted && n == o.faults {
 		return true, nil
@@ -41,7 +40,7 @@ func (o *own) find(p []byte) (ok bool, err error) {
 	})
 }
 
-// settle is called when the pages are clean, and before the guest runs.
+// settle is called after the pages were restored, before the guest runs.
 func (o *own) settle() {
 	o.times++
 	if !o.known {
@@ -49,10 +48,10 @@ func (o *own) settle() {
 	}
 }
 
-// worn tells whether it is time to find out which pages are still needed.
+// worn reports whether the pages should be discarded, to find out which ones are still in use.
 func (o *own) worn() bool { return o.bytes > fewRewritten && o.times >= manyRewrites }
 
-// rewrite copies the image over what was written.
+// rewrite copies the image over the written pages.
 func (m *Memory) rewrite() error {
 	ok, err := m.own.find(m.buf[:m.high])
 	if err != nil || !ok || m.own.worn() {
@@ -67,7 +66,7 @@ func (m *Memory) rewrite() error {
 	return nil
 }
 
-// clean makes a part what it was at first: the image's, and behind that zero.
+// clean resets a span to the image, and to zero after the image's end.
 func (m *Memory) clean(s span) bool {
 	end := int(m.image.size)
 	if s.to > end {

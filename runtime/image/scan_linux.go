@@ -20,7 +20,7 @@ type scanArg struct {
 	categoryInverted, categoryMask, categoryAny, returning uint64
 }
 
-// region is struct page_region.
+// region is struct page_region of linux/fs.h.
 type region struct{ start, end, _ uint64 }
 
 const (
@@ -29,21 +29,22 @@ const (
 	pageIsFile    = 1 << 2
 	pageIsPresent = 1 << 3
 	pageIsSwapped = 1 << 4
-	pageIsZero    = 1 << 5 // the page of zeros that all processes share
+	pageIsZero    = 1 << 5 // the shared zero page
 )
 
-// maxRegions is how many regions one system call tells; more of them take more calls.
+// maxRegions bounds the regions returned by one system call.
 const maxRegions = 256
 
-// pagemap is what this process asks about its own pages.
+// pagemap opens the page map of this process.
 var pagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/pagemap") })
 
-// regions are lent for one scan. They are on the heap: the kernel is told their address, which must not change.
+// regions pools the result buffers of scans. They are on the heap, since the kernel receives their address, which must
+// not change.
 var regions = sync.Pool{New: func() any { return new([maxRegions]region) }}
 
-// written calls f with each range of a private mapping that has its own copy by now, in order, until f
-// returns false. It tells whether f has seen all. A page has a copy if it is there, or in the swap, and is neither the
-// file's nor the one of zeros.
+// written calls f with each range of a private mapping that has private pages, in order, until f returns false. It
+// reports whether f received all ranges. A page is private if it is present or swapped, and is neither a page of the
+// file nor the zero page.
 func written(p []byte, f func(from, to int) bool) (all bool, err error) {
 	file, err := pagemap()
 	if err != nil {
@@ -76,8 +77,8 @@ func written(p []byte, f func(from, to int) bool) (all bool, err error) {
 	return true, nil
 }
 
-// faults is how many page faults this process has had, of all its threads; false if that is not known. A page of a
-// private mapping becomes a copy by a fault and in no other way, also where the kernel itself writes to it.
+// faults returns the number of page faults of this process, in all threads; false if unknown. A page of a private
+// mapping becomes a copy only by a fault, also if the kernel itself writes to it.
 func faults() (n int64, ok bool) {
 	if !counting() {
 		return 0, false
@@ -91,7 +92,7 @@ func countFaults() (n int64, ok bool) {
 	return int64(r.Minflt) + int64(r.Majflt), err == nil
 }
 
-// counting tries out once whether the kernel counts the fault that a first write is.
+// counting tests once whether the kernel counts the fault of a first write.
 var counting = sync.OnceValue(func() bool {
 	i := New(make([]byte, 2*chunk), Map)
 	defer i.Close()
@@ -102,7 +103,7 @@ var counting = sync.OnceValue(func() bool {
 		return false
 	}
 	last, ok := countFaults()
-	for at := 0; at < len(p) && ok; at += chunk { // pages of the image, and behind it
+	for at := 0; at < len(p) && ok; at += chunk { // pages of the image, and after its end
 		p[at] = 1
 		now, _ := countFaults()
 		ok, last = now > last, now
@@ -110,7 +111,7 @@ var counting = sync.OnceValue(func() bool {
 	return ok
 })
 
-// scanning tries the way out once: a kernel may be too old, or something between it and us may refuse.
+// scanning tests once whether a scan works: the kernel may be too old, or a sandbox may deny the call.
 var scanning = sync.OnceValue(func() bool {
 	const pages = 8
 	contents := make([]byte, pages*chunk)
@@ -127,7 +128,7 @@ var scanning = sync.OnceValue(func() bool {
 	if m.way != Scan {
 		return false
 	}
-	_ = m.Bytes()[chunk] // read, which is no reason to be found
+	_ = m.Bytes()[chunk] // a read does not make a page private
 	m.Bytes()[3*chunk], m.Bytes()[5*chunk] = 1, 1
 	var at []int
 	all, err := written(m.Bytes(), func(from, _ int) bool { at = append(at, from); return true })

@@ -16,52 +16,52 @@ var (
 	I32Wrap     = []byte{0xa7}
 	MemorySize  = []byte{0x3f, 0x00}
 	MemoryGrow  = []byte{0x40, 0x00}
-	// LoopVoid, BlockVoid and IfVoid open blocks that take and give nothing.
+	// LoopVoid, BlockVoid and IfVoid open blocks without parameters and results.
 	LoopVoid  = []byte{0x03, 0x40}
 	BlockVoid = []byte{0x02, 0x40}
 	IfVoid    = []byte{0x04, 0x40}
 )
 
-// Code puts instructions behind each other.
+// Code concatenates instructions.
 func Code(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// Repeat writes the same instructions n times.
+// Repeat repeats instructions n times.
 func Repeat(n int, parts ...[]byte) []byte { return bytes.Repeat(Code(parts...), n) }
 
-// I32Const pushes a number.
+// I32Const pushes an i32 constant.
 func I32Const(n int32) []byte { return append([]byte{0x41}, S64(int64(n))...) }
 
-// I64Const pushes a number.
+// I64Const pushes an i64 constant.
 func I64Const(n int64) []byte { return append([]byte{0x42}, S64(n)...) }
 
 // Call calls a function.
 func Call(fn uint32) []byte { return op(0x10, fn) }
 
-// Br jumps to a label.
+// Br branches to a label.
 func Br(label uint32) []byte { return op(0x0c, label) }
 
-// BrIf jumps to a label if the top of the stack is not zero.
+// BrIf branches to a label if the top of the stack is not zero.
 func BrIf(label uint32) []byte { return op(0x0d, label) }
 
 // LocalGet pushes a local.
 func LocalGet(i uint32) []byte { return op(0x20, i) }
 
-// LocalSet pops a local.
+// LocalSet pops a value into a local.
 func LocalSet(i uint32) []byte { return op(0x21, i) }
 
 // GlobalGet pushes a global.
 func GlobalGet(i uint32) []byte { return op(0x23, i) }
 
-// GlobalSet pops a global.
+// GlobalSet pops a value into a global.
 func GlobalSet(i uint32) []byte { return op(0x24, i) }
 
-// I32Load reads four bytes at the address on the stack.
+// I32Load loads four bytes from the address on the stack.
 func I32Load(offset uint32) []byte { return append(op(0x28, 2), U32(offset)...) }
 
-// I32Store writes four bytes.
+// I32Store stores four bytes.
 func I32Store(offset uint32) []byte { return append(op(0x36, 2), U32(offset)...) }
 
-// I64Store writes eight bytes.
+// I64Store stores eight bytes.
 func I64Store(offset uint32) []byte { return append(op(0x37, 3), U32(offset)...) }
 
 func op(code byte, n uint32) []byte { return append([]byte{code}, U32(n)...) }

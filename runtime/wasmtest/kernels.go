@@ -1,6 +1,6 @@
 package wasmtest
 
-// Instructions that only the kernels use.
+// Instructions used by the kernels only.
 var (
 	i32Mul   = []byte{0x6c}
 	i32Sub   = []byte{0x6b}
@@ -13,13 +13,13 @@ var (
 	f64Store = []byte{0x39, 3, 0}
 	f64Add   = []byte{0xa0}
 	f64Mul   = []byte{0xa2}
-	f64Of    = []byte{0xb7} // an i32
-	i32Of    = []byte{0xaa} // an f64
+	f64Of    = []byte{0xb7} // from i32
+	i32Of    = []byte{0xaa} // from f64
 	fill     = []byte{0xfc, 11, 0}
 )
 
-// Kernels is a module of small functions of type (i32) -> i32 that do nothing but compute, as a C compiler would
-// write them: spin, sieve, fib and matmul; and of some that never end: endless, deeper, indirect, fill.
+// Kernels returns a module of small compute functions of type (i32) -> i32, as a C compiler would write them: spin,
+// sieve, fib and matmul; and of functions that never end: endless, deeper, indirect, fill.
 func Kernels() []byte {
 	var m Module
 	m.Memory(16, None)
@@ -41,17 +41,17 @@ func Kernels() []byte {
 	return m.Bytes()
 }
 
-// add adds to a local.
+// add adds n to a local.
 func add(local uint32, n int32) []byte {
 	return Code(LocalGet(local), I32Const(n), I32Add, LocalSet(local))
 }
 
-// while turns a loop as long as a local is below another, and adds one to it on each turn.
+// while repeats parts while a local is below the local end, and increments it after each iteration.
 func while(local, end uint32, parts ...[]byte) []byte {
 	return Code(LoopVoid, Code(parts...), add(local, 1), LocalGet(local), LocalGet(end), i32LtU, BrIf(0), End)
 }
 
-// spin is x = x*1664525 + 1013904223, n times.
+// spin computes x = x*1664525 + 1013904223, n times.
 func spin() []byte {
 	return Code(while(1, 0, LocalGet(2), I32Const(1664525), i32Mul, I32Const(1013904223), I32Add, LocalSet(2)), LocalGet(2))
 }
@@ -74,8 +74,8 @@ func sieve() []byte {
 		LocalGet(3))
 }
 
-// matmul multiplies two n×n matrices of doubles, n at most 160; the first holds i-j, the second i+j. Its locals are i, j, k, sum.
-// It returns the last entry of the product.
+// matmul multiplies two n×n matrices of doubles, n at most 160; the first holds i-j, the second i+j. Its locals are i,
+// j, k, sum. It returns the last entry of the product.
 func matmul() []byte {
 	const second, product = 160 * 160 * 8, 2 * 160 * 160 * 8
 	at := func(base int32, row, column uint32) []byte { // the address of an entry

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// Spelling is one way to write one instruction down.
+// Spelling is one encoding of one instruction.
 type Spelling struct {
 	Name  string
-	Short []byte // the instruction with each number in as few bytes as it needs
-	Odd   []byte // the same numbers in more bytes, or the same instruction with another byte in one place
-	// Same says that Odd differs from Short in the length of numbers only.
+	Short []byte // the instruction with each number in its shortest encoding
+	Odd   []byte // the same numbers in longer encodings, or the same instruction with one byte changed
+	// Same reports that Odd differs from Short in the length of numbers only.
 	Same bool
 }
 
-// format is what follows an opcode, a letter for each part: u an unsigned number, s and l signed ones of 32 and 64 bits, b a
-// block type, z a byte that is 0, n the byte 1, t a value type, r a reference type, x a byte, 4, 8 and w so many bytes (16),
-// v a vector of labels and a default, o the number behind 0xfc and 0xfd.
+// format describes the immediates of an opcode, one letter each: u an unsigned number, s and l signed ones of 32 and
+// 64 bits, b a block type, z a byte that is 0, n the byte 1, t a value type, r a reference type, x a byte, 4, 8 and w
+// that many bytes (w: 16), v a vector of labels and a default, o the number after 0xfc and 0xfd.
 type format string
 
-// formats are all instructions of the second version of WebAssembly.
+// formats calls each with all instructions of WebAssembly 2.0.
 func formats(each func(op byte, sub uint32, f format)) {
 	span := func(from, to int, f format) {
 		for op := from; op <= to; op++ {
@@ -66,12 +66,12 @@ func formats(each func(op byte, sub uint32, f format)) {
 	}
 }
 
-// noVector are the numbers behind 0xfd that no instruction has.
+// noVector are the unassigned numbers after 0xfd.
 var noVector = map[uint32]bool{0x9a: true, 0xa2: true, 0xa5: true, 0xa6: true, 0xaf: true, 0xb0: true, 0xb2: true, 0xb3: true, 0xb4: true,
 	0xbb: true, 0xc2: true, 0xc5: true, 0xc6: true, 0xcf: true, 0xd0: true, 0xd2: true, 0xd3: true, 0xd4: true, 0xe2: true, 0xee: true}
 
-// Spellings returns every instruction with each of its numbers in every length up to two bytes too many, and with each byte
-// there is in every place of a type or a reserved byte. The numbers themselves are small: indices are 0.
+// Spellings returns every instruction with each of its numbers in every length up to two bytes beyond the maximum, and
+// with every byte value for each type and reserved byte. The numbers themselves are small: indices are 0.
 func Spellings() []Spelling {
 	var all []Spelling
 	formats(func(op byte, sub uint32, f format) {
@@ -94,7 +94,7 @@ func Spellings() []Spelling {
 	return all
 }
 
-// longer tells whether the ways to spell a part differ in the length of a number.
+// longer reports whether the encodings of a part differ in the length of a number.
 func longer(part rune) bool {
 	return part == 'u' || part == 's' || part == 'l' || part == 'v' || part == 'o'
 }
@@ -111,7 +111,7 @@ func choices(part rune) int {
 	return 0
 }
 
-// spell writes an instruction, the part at a place in one of its other ways.
+// spell encodes an instruction, with the part at index at in a given alternative encoding.
 func spell(op byte, sub uint32, f format, at, way int) []byte {
 	out := []byte{op}
 	for i, part := range f {
@@ -148,7 +148,7 @@ func plainly(part rune, sub uint32) []byte {
 	return []byte{0} // u, s, l, z, x
 }
 
-// oddly writes a part in one of its other ways: a number of way+1 bytes, or any byte.
+// oddly encodes a part in an alternative way: a number in way+1 bytes, or any byte.
 func oddly(part rune, sub uint32, way int) []byte {
 	switch part {
 	case 'o':
@@ -161,7 +161,7 @@ func oddly(part rune, sub uint32, way int) []byte {
 	return []byte{byte(way)}
 }
 
-// Overlong encodes a number in so many bytes, if it does not need more.
+// Overlong encodes a number in long bytes, or in its shortest encoding if that is longer.
 func Overlong(n uint32, long int) []byte {
 	b := U32(n)
 	for len(b) < long {

@@ -9,7 +9,7 @@
 //	m.Export("mcp_handle", f)
 //	wasm := m.Bytes()
 //
-// It checks nothing: a test may want a module that is wrong. It is for tests and measurements only.
+// It does not validate, since tests also need invalid modules. It is for tests and measurements only.
 package wasmtest
 
 import "encoding/binary"
@@ -25,11 +25,11 @@ const (
 	ExternRef = 0x6f
 )
 
-// None is the maximum of a memory or a table that has none.
+// None means no maximum, for a memory or a table.
 const None = -1
 
-// Module is a module that is being put together. The zero value is an empty module. Imports come
-// before functions, as their numbers do.
+// Module is a module under construction. The zero value is an empty module. Imports must be added before functions, in
+// the order of their indices.
 type Module struct {
 	types, imports, funcs, tables, memories, globals, exports, elements, code, data vector
 	start                                                                           []byte
@@ -38,7 +38,7 @@ type Module struct {
 	imported, defined                                                               uint32
 }
 
-// vector is a number of encoded entries.
+// vector is a sequence of encoded entries.
 type vector struct {
 	n uint32
 	b []byte
@@ -52,10 +52,10 @@ func (v *vector) add(parts ...[]byte) uint32 {
 	return v.n - 1
 }
 
-// U32 encodes an unsigned number.
+// U32 encodes an unsigned LEB128 number.
 func U32(n uint32) []byte { return binary.AppendUvarint(nil, uint64(n)) }
 
-// S64 encodes a signed number.
+// S64 encodes a signed LEB128 number.
 func S64(n int64) []byte {
 	var b []byte
 	for {
@@ -68,7 +68,7 @@ func S64(n int64) []byte {
 	}
 }
 
-// Bytes encodes a length and the bytes.
+// Bytes encodes a byte vector: its length and the bytes.
 func Bytes(p []byte) []byte { return append(U32(uint32(len(p))), p...) }
 
 // Name encodes a string.
@@ -81,25 +81,24 @@ func limits(min, max int) []byte {
 	return append(append([]byte{1}, U32(uint32(min))...), U32(uint32(max))...)
 }
 
-// Type adds a function type and returns its number.
+// Type adds a function type and returns its index.
 func (m *Module) Type(params, results []byte) uint32 {
 	return m.types.add([]byte{0x60}, Bytes(params), Bytes(results))
 }
 
-// Import imports a function and returns its number.
+// Import imports a function and returns its index.
 func (m *Module) Import(module, name string, params, results []byte) uint32 {
 	m.imports.add(Name(module), Name(name), []byte{0}, U32(m.Type(params, results)))
 	m.imported++
 	return m.imported - 1
 }
 
-// ImportRaw imports anything: desc is the kind and what follows it.
+// ImportRaw adds an import of any kind: desc is the kind and its description.
 func (m *Module) ImportRaw(module, name string, desc ...byte) {
 	m.imports.add(Name(module), Name(name), desc)
 }
 
-// Func defines a function and returns its number. locals are the types of its locals; the final end
-// is added to the code.
+// Func defines a function and returns its index. locals are the types of its locals; Func appends the final end.
 func (m *Module) Func(params, results, locals []byte, code ...[]byte) uint32 {
 	var body vector
 	for _, l := range locals {
@@ -108,7 +107,7 @@ func (m *Module) Func(params, results, locals []byte, code ...[]byte) uint32 {
 	return m.FuncRaw(m.Type(params, results), append(U32(body.n), body.b...), append(code, []byte{0x0b})...)
 }
 
-// FuncRaw defines a function of a type from the bytes of its locals and its code.
+// FuncRaw defines a function of a type from the encoded locals and code.
 func (m *Module) FuncRaw(typ uint32, locals []byte, code ...[]byte) uint32 {
 	m.funcs.add(U32(typ))
 	m.code.add(Bytes(append(locals, Code(code...)...)))
@@ -122,7 +121,7 @@ func (m *Module) Table(min, max int) { m.tables.add([]byte{FuncRef}, limits(min,
 // Memory adds a memory; sizes are in pages.
 func (m *Module) Memory(min, max int) { m.memories.add(limits(min, max)) }
 
-// Global adds a mutable global of type i32 or i64 and returns its number among those defined.
+// Global adds a mutable global of type i32 or i64 and returns its index among the defined ones.
 func (m *Module) Global(typ byte, value int64) uint32 {
 	op := byte(0x41)
 	if typ == I64 {
@@ -131,7 +130,7 @@ func (m *Module) Global(typ byte, value int64) uint32 {
 	return m.globals.add([]byte{typ, 1, op}, S64(value), []byte{0x0b})
 }
 
-// GlobalRaw adds a global of any type: what it is, then its initial value without the final end.
+// GlobalRaw adds a global of any type: its type, mutability, and initial value without the final end.
 func (m *Module) GlobalRaw(typ, mutable byte, value ...[]byte) uint32 {
 	return m.globals.add([]byte{typ, mutable}, Code(value...), []byte{0x0b})
 }
@@ -139,15 +138,15 @@ func (m *Module) GlobalRaw(typ, mutable byte, value ...[]byte) uint32 {
 // Export exports a function.
 func (m *Module) Export(name string, fn uint32) { m.ExportRaw(name, 0, fn) }
 
-// ExportRaw exports anything by its kind and number.
+// ExportRaw adds an export of any kind by index.
 func (m *Module) ExportRaw(name string, kind byte, index uint32) {
 	m.exports.add(Name(name), []byte{kind}, U32(index))
 }
 
-// Start makes a function run when the module is instantiated.
+// Start sets the start function.
 func (m *Module) Start(fn uint32) { m.start = U32(fn) }
 
-// Elements puts functions into table 0.
+// Elements adds an active element segment for table 0.
 func (m *Module) Elements(offset int, fns ...uint32) {
 	var v vector
 	for _, f := range fns {
@@ -156,16 +155,15 @@ func (m *Module) Elements(offset int, fns ...uint32) {
 	m.elements.add([]byte{0}, I32Const(int32(offset)), []byte{0x0b}, U32(v.n), v.b)
 }
 
-// Data puts bytes into the memory.
+// Data adds an active data segment.
 func (m *Module) Data(offset int, p []byte) {
 	m.data.add([]byte{0}, I32Const(int32(offset)), []byte{0x0b}, Bytes(p))
 }
 
-// ElementsRaw adds an element segment: its flags and what follows them.
+// ElementsRaw adds an element segment: its flags and its contents.
 func (m *Module) ElementsRaw(segment ...byte) { m.elements.add(segment) }
 
-// PassiveData adds bytes that code can copy into the memory, and returns their number. With it goes the
-// section that counts the segments.
+// PassiveData adds a passive data segment and returns its index. It also adds the data count section.
 func (m *Module) PassiveData(p []byte) uint32 {
 	m.counted = true
 	return m.data.add([]byte{1}, Bytes(p))
@@ -179,7 +177,7 @@ func (m *Module) Custom(name string, data []byte) {
 // Section encodes a section.
 func Section(id byte, content []byte) []byte { return append([]byte{id}, Bytes(content)...) }
 
-// Header is how a module begins.
+// Header is the magic number and version of a module.
 const Header = "\x00asm\x01\x00\x00\x00"
 
 // Bytes returns the module's binary.
