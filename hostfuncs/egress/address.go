@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Class is what a network address is for, as far as it matters who may reach it.
+// Class is the class of a network address, by the networks that it can be reached from.
 type Class string
 
-// The classes. All but Public and Private are reached only by their own name or address, if at all.
+// Classes of addresses. All but Public and Private are reached only by their own name or address, if at all.
 const (
 	Public    Class = ""
 	Loopback  Class = "loopback"
-	Private   Class = "private"    // networks behind a router: of a home, a company, a carrier
-	LinkLocal Class = "link-local" // also where clouds keep the metadata of a machine
+	Private   Class = "private"    // a network behind a router: of a home, a company, a carrier
+	LinkLocal Class = "link-local" // includes the metadata services of most clouds
 	Multicast Class = "multicast"  // many machines at once
-	Special   Class = "special"    // reserved, for examples and measurements, unspecified
-	Embedded  Class = "translated" // an IPv4 address inside an IPv6 one
-	Metadata  Class = "metadata"   // where a cloud tells a machine about itself, beyond link-local
+	Special   Class = "special"    // reserved, for documentation and benchmarks, unspecified
+	Embedded  Class = "translated" // an IPv4 address inside an IPv6 address
+	Metadata  Class = "metadata"   // metadata service of a cloud, outside link-local
 )
 
-// block is a range of addresses with one use.
+// block is a range of addresses of one class.
 type block struct {
 	prefix string
 	class  Class
 }
 
-// blocks are the ranges that are not public, from IANA's special-purpose registries. The first that
-// holds an address decides.
+// blocks returns the ranges that are not public, from IANA's special-purpose registries. The first one that contains
+// an address applies.
 func blocks() []block {
 	return []block{
 		{"0.0.0.0/8", Special},
@@ -69,7 +69,7 @@ func blocks() []block {
 	}
 }
 
-// table is blocks, parsed.
+// table contains the parsed blocks.
 type table []struct {
 	prefix netip.Prefix
 	class  Class
@@ -86,7 +86,7 @@ func newTable() table {
 	return t
 }
 
-// classify finds what an address is for. IPv6 addresses outside 2000::/3 are not in use, and Special.
+// classify returns the class of an address. IPv6 addresses outside 2000::/3 are not in use, and Special.
 func (t table) classify(a netip.Addr) Class {
 	for _, b := range t {
 		if holds(b.prefix, a) {
@@ -99,7 +99,7 @@ func (t table) classify(a netip.Addr) Class {
 	return Public
 }
 
-// classOf is what a host is for by its very name; most names tell nothing, which is Public.
+// classOf returns the class of a host by its name alone, without resolving it. Most names are Public.
 func (t table) classOf(host string) Class {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return t.classify(a)
@@ -115,8 +115,8 @@ func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// isLocalName reports whether a name is looked up in the network that it is said in: it has one label, or an ending that
-// no registry sells.
+// isLocalName reports whether a name is resolved in the local network: it has one label, or a suffix that no registry
+// sells.
 func isLocalName(host string) bool {
 	if isLocalhost(host) {
 		return false
@@ -130,7 +130,7 @@ func isLocalName(host string) bool {
 	}, last)
 }
 
-// holds is Contains for addresses that may be IPv4 in IPv6, which it takes as what they are written.
+// holds is Contains for addresses that may be IPv4 in IPv6, which match only a prefix of that form.
 func holds(p netip.Prefix, a netip.Addr) bool {
 	if !a.Is4In6() {
 		return p.Contains(a)

@@ -9,22 +9,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// body is the body of an answer as the guest reads it: decompressed, counted and bounded. Closing it
-// ends the request.
+// body is the body of a response as the guest reads it: decompressed, counted, limited and redacted. Close ends the
+// request.
 type body struct {
 	from   io.ReadCloser
-	gzip   bool              // still to be undone
-	redact *secret.Redactor  // of what is read, after decompression; nil leaves it alone
-	in     io.Reader         // from, or what undoes its compression
-	left   int64             // bytes the guest may still read
-	limit  int64             // of all that it may read
-	read   func(n int) error // what was read counts; it may be too much
+	gzip   bool              // the body is compressed
+	redact *secret.Redactor  // applied after decompression; nil for none
+	in     io.Reader         // from, or its decompressor
+	left   int64             // bytes that the guest may still read
+	limit  int64             // maximum size
+	read   func(n int) error // called with the bytes read; an error ends the reading
 	done   func()
 	once   sync.Once
-	unstop func() bool // forgets the context that ends the request, should nobody close the body
+	unstop func() bool // releases the hook that closes the body with its context
 }
 
-// Read reads on; beyond the bound it fails.
+// Read reads the next bytes. It returns an error beyond the limit.
 func (b *body) Read(p []byte) (int, error) {
 	b.open()
 	if b.left <= 0 {
@@ -41,7 +41,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open begins with the first read, since the header of the compression may come late.
+// open is called by the first Read, since the gzip header may arrive late.
 func (b *body) open() {
 	if b.in != nil {
 		return
@@ -54,7 +54,7 @@ func (b *body) open() {
 	z, err := gzip.NewReader(b.from)
 	switch {
 	case err == io.EOF:
-		return // nothing at all came, which is not compressed
+		return // an empty body is not compressed
 	case err == gzip.ErrHeader:
 		err = runtime.AskErrorf(runtime.KindUnavailable, "the answer is not the gzip it says")
 	}
@@ -66,16 +66,16 @@ func (b *body) open() {
 	b.clean()
 }
 
-// clean takes values of secrets out of what is read.
+// clean wraps the reader with the redactor.
 func (b *body) clean() { b.in = b.redact.Reader(io.NopCloser(b.in)) }
 
-// failing is a reader that cannot.
+// failing is a reader that returns an error.
 type failing struct{ err error }
 
-// Read fails.
+// Read returns the error.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// end tells a body of just the allowed length from one that goes on.
+// end is called at the limit. It distinguishes a body of exactly that length from a longer one.
 func (b *body) end() (int, error) {
 	var one [1]byte
 	for range 100 {
@@ -90,13 +90,13 @@ func (b *body) end() (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-// Close ends the request. It may be called again.
+// Close ends the request. It may be called more than once.
 func (b *body) Close() error {
 	b.unstop()
 	return b.finish()
 }
 
-// finish is Close as the context's end calls it, which may come before unstop is set.
+// finish is Close for the end of the context, which may come before unstop is set.
 func (b *body) finish() error {
 	var err error
 	b.once.Do(func() {

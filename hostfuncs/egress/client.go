@@ -22,38 +22,37 @@ import (
 // Limits of one request and of the connections of one client.
 const (
 	dialTime    = 10 * time.Second // one connection attempt; longer is a dead host
-	tlsTime     = 10 * time.Second // its handshake
-	headerTime  = 60 * time.Second // until the answer begins; servers that think longer use other means
-	idleTime    = 30 * time.Second // an unused connection stays open
+	tlsTime     = 10 * time.Second // TLS handshake
+	headerTime  = 60 * time.Second // until the response header; servers that need longer should use other means
+	idleTime    = 30 * time.Second // lifetime of an unused connection
 	maxIdle     = 16               // unused connections
-	maxInFlight = 16               // requests whose answer is not read to its end
-	maxAttempts = 4                // connections that net/http tries for one request that changes nothing
-	// maxResponseHeader and MaxResponse bound what a server makes the host hold and the guest read, in bytes.
+	maxInFlight = 16               // requests with an open response body
+	maxAttempts = 4                // connections that net/http tries for one safe request
+	// maxResponseHeader and MaxResponse limit the header and the body of a response, in bytes.
 	maxResponseHeader = 256 << 10
 	MaxResponse       = 64 << 20
 )
 
 // Options configure a Client. The zero value is usable.
 type Options struct {
-	// Resolver finds the addresses of host names; nil is the system's.
+	// Resolver resolves host names; nil is the system's.
 	Resolver Resolver
-	// Dial opens a TCP connection to an address that was checked, or to a proxy; nil is the system's.
+	// Dial opens a TCP connection to a checked address, or to a proxy; nil is the system's.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy chooses the proxy for an address, as http.ProxyFromEnvironment does; nil, or a nil answer,
-	// is none. The target is resolved and checked here all the same, and the proxy is asked for a
-	// tunnel to the address that was checked, also for http. Proxies speak http or https.
+	// Proxy returns the proxy for a URL, as http.ProxyFromEnvironment does. Nil, or a nil result, means no proxy. The
+	// target is resolved and checked in any case, and the proxy is asked for a tunnel to the checked address, also for
+	// http. Proxies are reached over http or https.
 	Proxy func(target *url.URL) (*url.URL, error)
-	// TLS is how servers are verified; nil is the system's roots.
+	// TLS configures the verification of servers; nil uses the system's roots.
 	TLS *tls.Config
-	// UserAgent is what requests carry unless they set their own; empty is "sallyport".
+	// UserAgent is the default User-Agent; empty is "sallyport".
 	UserAgent string
-	// MaxResponse bounds the body of an answer, in bytes; 0 is MaxResponse.
+	// MaxResponse limits the body of a response, in bytes; 0 is the constant MaxResponse.
 	MaxResponse int64
 }
 
-// Client makes the requests of one plugin. Connections made for a host that a grant spells out, which may
-// lead to private addresses, and all others are kept apart, and no two clients share any. A request that may change
-// something has a connection of its own. It is safe for concurrent use.
+// Client sends the requests of one plugin. Connections are never shared between clients, nor between requests of
+// different Reach. A request that is not safe has its own connection. It is safe for concurrent use.
 type Client struct {
 	o          Options
 	ranges     table
@@ -61,10 +60,10 @@ type Client struct {
 	inFlight   atomic.Int64
 }
 
-// use is what connections are made for: those of two uses are never shared.
+// use is the key of a connection pool.
 type use struct {
 	reach Reach
-	once  bool // one request, which may change something
+	once  bool // an unsafe request, sent on a connection of its own
 }
 
 // NewClient returns a client. Close it to drop its connections.
@@ -94,14 +93,14 @@ func (c *Client) dialer(r Reach) *dialer {
 	return &dialer{resolver: c.o.Resolver, open: c.o.Dial, ranges: c.ranges, tls: c.o.TLS, reach: r}
 }
 
-// Foresee says what a connection to a host would be refused for, nil if nothing is known that forbids it. Nothing
-// is looked up: found is the address that the host was seen to lead to, the zero Addr if it was not seen. The error is an
-// *AddressError.
+// Foresee returns the *AddressError with which a connection to a host would be denied, or nil if none is known. No
+// name is resolved: found is an address that the host resolved to before, or the zero Addr.
 func (c *Client) Foresee(host string, r Reach, found netip.Addr) error {
 	return c.dialer(r).foresee(host, found)
 }
 
-// ForeseeShown is Foresee for an address that a person's browser opens, which finds names of its own network as well.
+// ForeseeShown is Foresee for a URL that the browser of the user opens, which also resolves names of the user's
+// network.
 func (c *Client) ForeseeShown(host string, r Reach) error {
 	if isLocalName(host) && !(r.Named && r.Private) {
 		return &AddressError{Host: host, Class: Private}
@@ -112,7 +111,7 @@ func (c *Client) ForeseeShown(host string, r Reach) error {
 func (c *Client) newTransport(u use) *http.Transport {
 	d := c.dialer(u.reach)
 	t := &http.Transport{
-		Proxy:                  nil, // the dialer asks it for a tunnel to the address that was checked
+		Proxy:                  nil, // the dialer asks the proxy for a tunnel to the checked address
 		DialContext:            d.dial,
 		TLSClientConfig:        c.o.TLS.Clone(),
 		TLSHandshakeTimeout:    tlsTime,
@@ -121,7 +120,7 @@ func (c *Client) newTransport(u use) *http.Transport {
 		MaxIdleConns:           maxIdle,
 		MaxConnsPerHost:        maxInFlight,
 		IdleConnTimeout:        idleTime,
-		DisableCompression:     true, // decompression is ours, with a bound
+		DisableCompression:     true, // this package decompresses, with a limit
 		ForceAttemptHTTP2:      !u.once,
 	}
 	if u.once {
@@ -130,9 +129,9 @@ func (c *Client) newTransport(u use) *http.Transport {
 	return t
 }
 
-// sendOnce has a transport make a new connection for each request, which speaks HTTP/1.1. net/http sends a request
-// again, without a word, on a kept connection that breaks (any method, if it has an Idempotency-Key) and on an HTTP/2
-// connection whose server says that it refused the stream. A new connection that carries one request has neither.
+// sendOnce configures a transport to use a new HTTP/1.1 connection for each request. net/http silently retries a
+// request on a kept connection that breaks (any method, if it has an Idempotency-Key) and on an HTTP/2 connection
+// whose server refused the stream. A new connection with one request has neither.
 func sendOnce(t *http.Transport) {
 	t.DisableKeepAlives = true
 	t.Protocols = new(http.Protocols)
@@ -142,14 +141,14 @@ func sendOnce(t *http.Transport) {
 	}
 }
 
-// Close drops the connections that nothing uses.
+// Close closes the unused connections.
 func (c *Client) Close() {
 	for _, t := range c.transports {
 		t.CloseIdleConnections()
 	}
 }
 
-// Proxy is the proxy for an address, nil if there is none.
+// Proxy returns the proxy for a URL; nil if there is none.
 func (c *Client) Proxy(u *url.URL) (*url.URL, error) {
 	if c.o.Proxy == nil {
 		return nil, nil
@@ -157,11 +156,10 @@ func (c *Client) Proxy(u *url.URL) (*url.URL, error) {
 	return c.o.Proxy(u)
 }
 
-// ClassOf is what a host is for by its very name or address; most names tell nothing, which is Public.
+// ClassOf returns the class of a host by its name or address alone, without resolving it. Most names are Public.
 func (c *Client) ClassOf(host string) Class { return c.ranges.classOf(host) }
 
-// acquire takes one of the places of requests in flight. It never waits: the guest that holds them all
-// is the one that would wait.
+// acquire counts a request in flight. It never waits for a free place: the waiting guest itself would hold them all.
 func (c *Client) acquire() (release func(), err error) {
 	if c.inFlight.Add(1) > maxInFlight {
 		c.inFlight.Add(-1)
@@ -170,26 +168,25 @@ func (c *Client) acquire() (release func(), err error) {
 	return func() { c.inFlight.Add(-1) }, nil
 }
 
-// Exchange is what the caller of Do wants to decide and to see. No function is nil.
+// Exchange holds the decisions and hooks of the caller of Do. No function is nil.
 type Exchange struct {
 	Reach Reach
-	// Searched says that the answer is looked through for values of secrets, so that no encoding is asked for which the
-	// host cannot undo.
+	// Searched means that the response is searched for values of secrets. Only encodings that the host can decode are
+	// requested then.
 	Searched bool
-	Proxy    *url.URL // nil is none
-	// Prepare has the last word on what goes out, and says whether it is a secret.
+	Proxy    *url.URL // nil for none
+	// Prepare makes the last changes to the request, and reports whether it contains a secret.
 	Prepare func(out *http.Request) (secret bool, err error)
-	// Answered sees the header of the answer, which it may change, and says what is to be taken out of the body;
-	// nil takes out nothing.
+	// Answered receives the response header, which it may change, and returns the redactor for the body; nil for none.
 	Answered func(status int, h http.Header) *secret.Redactor
-	// Read is told how many bytes of the body were read; its error ends the reading.
+	// Read is called with the number of bytes read of the body. An error ends the reading.
 	Read func(n int) error
-	// Done is called when the body of the answer is closed, and never if there is no answer.
+	// Done is called when the response body is closed, and never if there is no response.
 	Done func()
 }
 
-// Do performs one request, redirects not followed. The body of the answer ends with ctx. The error is an
-// *AddressError if the host leads where it may not, else an *AskError.
+// Do sends one request without following redirects. The response body is closed when ctx ends. The error is an
+// *AddressError if the address of the host is denied, else an *AskError.
 func (c *Client) Do(ctx context.Context, r *Request, data []byte, x Exchange) (*Response, error) {
 	release, err := c.acquire()
 	if err != nil {
@@ -203,7 +200,7 @@ func (c *Client) Do(ctx context.Context, r *Request, data []byte, x Exchange) (*
 	return c.receive(ctx, r, res, x, func() { release(); x.Done() }), nil
 }
 
-// roundTrip sends the request and takes the header of an answer that fits.
+// roundTrip sends the request and checks the response header.
 func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Exchange) (*http.Response, error) {
 	if x.Searched {
 		r.Header.Del("Accept-Encoding")
@@ -214,7 +211,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 		return nil, err
 	}
 	if secret {
-		out.Header.Set("Accept-Encoding", "identity") // what is encoded cannot be looked through
+		out.Header.Set("Accept-Encoding", "identity") // an encoded body cannot be searched
 	}
 	res, err := c.transports[use{x.Reach, !Safe(r.Method)}].RoundTrip(out)
 	if err != nil {
@@ -230,8 +227,8 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	return res, nil
 }
 
-// bounded ends a request for which net/http takes one connection after the other: it does so without an end as long as
-// an HTTP/2 server says each time that it goes away.
+// bounded limits the number of connections for one request: net/http retries without limit while an HTTP/2 server
+// sends GOAWAY each time.
 func bounded(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	attempts := 0
@@ -244,7 +241,7 @@ func bounded(ctx context.Context) context.Context {
 
 var errGoingAway = errors.New("the server goes away each time it is asked")
 
-// build makes the request that goes out: the canonical address, and no field that the guest may not set.
+// build returns the outgoing http.Request, with the canonical URL and without fields that the guest may not set.
 func (r *Request) build(ctx context.Context, data []byte, agent string) *http.Request {
 	out := (&http.Request{
 		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header.Clone(),
@@ -262,7 +259,7 @@ func (r *Request) build(ctx context.Context, data []byte, agent string) *http.Re
 	return out
 }
 
-// SetBody gives a request its body. Only a request that changes nothing gets the means to send it again.
+// SetBody sets the body of a request. Only a safe request gets GetBody, which allows net/http to send it again.
 func SetBody(out *http.Request, data []byte) {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	out.ContentLength = int64(len(data))
@@ -275,18 +272,18 @@ func SetBody(out *http.Request, data []byte) {
 	}
 }
 
-// wantsGzip reports whether the host may ask for a compressed answer and undo it: not if the guest
-// speaks about encodings itself, or about a part of the bytes.
+// wantsGzip reports whether the host may request gzip and decompress it: not if the guest sets Accept-Encoding or
+// Range itself.
 func (r *Request) wantsGzip() bool {
 	return r.Method != http.MethodHead && r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == ""
 }
 
-// gzipped reports whether the host has to undo the compression of an answer.
+// gzipped reports whether the host must decompress the response.
 func (r *Request) gzipped(res *http.Response) bool {
 	return r.wantsGzip() && strings.EqualFold(encodingOf(res), "gzip")
 }
 
-// encodingOf is every encoding of an answer; identity is none.
+// encodingOf returns all encodings of a response; empty for identity.
 func encodingOf(res *http.Response) string {
 	all := strings.Join(res.Header.Values("Content-Encoding"), ", ")
 	if strings.EqualFold(all, "identity") {
@@ -295,7 +292,7 @@ func encodingOf(res *http.Response) string {
 	return all
 }
 
-// unfit says why an answer is not given to the guest, nil if it is.
+// unfit returns the reason not to give a response to the guest, or nil.
 func (c *Client) unfit(r *Request, res *http.Response, secret, searched bool) error {
 	switch {
 	case res.StatusCode == http.StatusSwitchingProtocols:
@@ -308,7 +305,7 @@ func (c *Client) unfit(r *Request, res *http.Response, secret, searched bool) er
 	return nil
 }
 
-// receive prepares the answer and its body.
+// receive prepares the response and its body.
 func (c *Client) receive(ctx context.Context, r *Request, res *http.Response, x Exchange, done func()) *Response {
 	gzipped := r.gzipped(res)
 	b := &body{

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
-// A call that ends at the moment its answer begins gives its place back, once, and nothing else happens.
+// A call that ends while its response begins releases its place exactly once, without other effects.
 func TestDo_EndsAsTheAnswerBegins(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("answer")) }))
 	defer server.Close()

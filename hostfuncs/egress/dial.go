@@ -10,17 +10,16 @@ import (
 	"net/url"
 )
 
-// maxAddresses is how many addresses of one name are tried.
+// maxAddresses is the maximum number of addresses of one name that are tried.
 const maxAddresses = 8
 
-// Resolver finds the addresses of a host name. *net.Resolver is one.
+// Resolver resolves host names. It is implemented by *net.Resolver.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// dialer opens connections to addresses that it has looked at itself: the name is resolved here, each
-// address is checked, and the connection goes to that very address, so that a name which means another
-// one a moment later changes nothing.
+// dialer opens connections to addresses that it has checked: it resolves the name, checks each address, and connects
+// to that address, so that DNS rebinding has no effect.
 type dialer struct {
 	resolver Resolver
 	open     func(ctx context.Context, network, address string) (net.Conn, error)
@@ -29,20 +28,20 @@ type dialer struct {
 	reach    Reach
 }
 
-// Reach is what the grant of a request says about where its host may lead.
+// Reach is the part of a grant that limits the addresses of a host.
 type Reach struct {
-	Named   bool // it spells the host out
-	Private bool // it says that this host is in a private network, or one of a machine's own
+	Named   bool // the grant names the host literally
+	Private bool // the grant allows addresses of a private network or of this machine
 }
 
-// AddressError says that a host has no address that may be reached.
+// AddressError means that a host has no address that may be reached.
 type AddressError struct {
 	Host  string
-	Addr  netip.Addr // the first that was refused
+	Addr  netip.Addr // first denied address
 	Class Class
 }
 
-// Error says where the host leads to, or that it is such an address.
+// Error returns the host and the class of its address.
 func (e *AddressError) Error() string {
 	verb := "leads to"
 	if e.Host == e.Addr.String() {
@@ -51,8 +50,8 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s %s a %s address", e.Host, verb, e.Class)
 }
 
-// At is the URL with the refused address in place of its host, which is what would have to be allowed to reach
-// this machine.
+// At returns the URL with the denied address in place of its host, which would have to be granted to reach this
+// machine.
 func (e *AddressError) At(u *url.URL) *url.URL {
 	at := *u
 	at.Host = hostPort(e.Addr, u.Port())
@@ -79,8 +78,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, failed
 }
 
-// connect opens a connection to an address that was checked, through the proxy of the request if it has
-// one.
+// connect opens a connection to a checked address, through the proxy of the request if there is one.
 func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	if proxy := proxyFrom(ctx); proxy != nil {
 		return d.tunnel(ctx, proxy, address)
@@ -88,7 +86,7 @@ func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn
 	return d.open(ctx, network, address)
 }
 
-// resolve returns the addresses of a host that may be reached.
+// resolve returns the allowed addresses of a host.
 func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addrs, err := d.spelled(host); addrs != nil || err != nil {
 		return addrs, err
@@ -98,12 +96,12 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 		return nil, err
 	}
 	for i := range addrs {
-		addrs[i] = addrs[i].Unmap() // how resolvers write IPv4; checked as what it is
+		addrs[i] = addrs[i].Unmap() // resolvers return IPv4 in IPv6; it is checked as IPv4
 	}
 	return d.check(host, addrs, false)
 }
 
-// spelled checks a host that is an address; a name has none here, which is no error.
+// spelled checks a host that is an address. For a name it returns no addresses and no error.
 func (d *dialer) spelled(host string) ([]netip.Addr, error) {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
@@ -112,8 +110,8 @@ func (d *dialer) spelled(host string) ([]netip.Addr, error) {
 	return d.check(host, []netip.Addr{a}, d.reach.Named)
 }
 
-// foresee checks a host as far as it is known without a resolver: an address, a name of this machine, and any name
-// with the address that it was found to have, which is not valid if nobody looked.
+// foresee checks a host without a resolver: an address, a name of this machine, or a name with the address that it
+// resolved to before, if that is valid.
 func (d *dialer) foresee(host string, found netip.Addr) error {
 	if addrs, err := d.spelled(host); addrs != nil || err != nil {
 		return err
@@ -128,7 +126,7 @@ func (d *dialer) foresee(host string, found netip.Addr) error {
 	return err
 }
 
-// check leaves out what may not be reached. exact says that a grant spells out the address itself.
+// check returns the allowed addresses. exact means that a grant names the address itself.
 func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Addr, error) {
 	var allowed []netip.Addr
 	refused := &AddressError{Host: host, Class: Special}
@@ -149,16 +147,15 @@ func (d *dialer) check(host string, addrs []netip.Addr, exact bool) ([]netip.Add
 	return allowed, nil
 }
 
-// liftsExact reports whether an address that a grant spells out may be reached: of a private network or of this machine
-// it may, and one that is reserved; link-local, metadata and translated ones only if the grant says so, since nobody
-// means them by accident.
+// liftsExact reports whether an address that a grant names literally may be reached: a private, loopback or reserved
+// one may. Link-local, metadata and translated ones need private in the grant, since they are rarely intended.
 func (d *dialer) liftsExact(c Class) bool {
 	return c == Public || c == Private || c == Loopback || c == Special || d.reach.Private
 }
 
-// lifts reports whether a name may lead to addresses of a class. A name that a grant spells out may be
-// one of a private network if the grant says so. Loopback needs its own name or address in the grant, and so does all
-// else: whoever owns a name's zone can make it mean any address, and that is not the operator.
+// lifts reports whether a name may resolve to addresses of a class. A name that a grant contains literally may be in a
+// private network if the grant says private. Loopback needs its own name or address in the grant, and so do all other
+// classes: the owner of a DNS zone, who is not the operator, can point its names at any address.
 func (d *dialer) lifts(host string, c Class) bool {
 	switch c {
 	case Public:

@@ -1,12 +1,12 @@
-// Package egress is how requests leave this machine: what a guest asked for becomes a canonical request, the
-// name of its host is resolved here, each address is looked at, and the connection goes to that very address.
+// Package web sends the HTTP requests of guests: it makes them canonical, resolves the host, checks each address, and
+// connects to the checked address.
 //
-//	r, err := web.Parse(params, streams)              // {method?, url, headers?, body?}, as guests write it
+//	r, err := egress.Parse(params, streams)           // {method?, url, headers?, body?} of the guest
 //	data, err := r.Body.Bytes(limit)
-//	res, err := client.Do(ctx, r, data, exchange)     // one hop; an *AddressError if it leads where it may not
-//	next, err := r.Redirect(res)                      // the hop after it, nil if this was the last
+//	res, err := client.Do(ctx, r, data, exchange)     // one hop; an *AddressError if the address is denied
+//	next, err := r.Redirect(res)                      // the next hop, nil if this was the last
 //
-// It knows no grants: who may ask for what is decided above, before each hop. What is decided here holds for
-// everybody: which fields a guest may write, which addresses a name may lead to, how long anything takes, and
-// how much comes back. Errors that a guest is told are *runtime.AskError.
+// It knows no grants: callers check them before each hop. Its own rules apply to all requests: the fields that a guest
+// may set, the addresses that a name may resolve to, deadlines, and the size of a response. Errors for guests are
+// *runtime.AskError.
 package egress

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// failure says why there is no answer, without what the network or the resolver would tell about
+// failure translates the error of a request for the guest, without details of the network or the resolver about
 // machines that the guest may not see.
 func (r *Request) failure(err error) error {
 	var refused *AddressError

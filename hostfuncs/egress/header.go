@@ -12,14 +12,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Limits of the fields that a guest writes, far above what programs need and far below what hurts.
+// Limits of the header fields of a guest.
 const (
 	maxFields     = 128
 	maxFieldBytes = 64 << 10
 )
 
-// parseHeader reads {name: text|[text]}. What frames a message or belongs to a connection is the
-// host's to write: a guest that could would speak for two requests at once.
+// parseHeader reads {name: text|[text]}. Fields that frame a message or belong to a connection are set by the host: a
+// guest that could set them could smuggle a second request.
 func (r *Request) parseHeader(raw json.RawMessage) error {
 	if jsonraw.IsNull(raw) {
 		return nil
@@ -45,7 +45,7 @@ func (r *Request) parseHeader(raw json.RawMessage) error {
 	return nil
 }
 
-// parseField reads one field and refuses what could end it early.
+// parseField reads one field and rejects characters that could end it early.
 func parseField(f jsonraw.Member) ([]string, error) {
 	name := sanitize.Cut(f.Key, maxMethod)
 	if !isToken(f.Key) {
@@ -78,8 +78,8 @@ func isToken(s string) bool {
 	})
 }
 
-// isHostField reports whether a field frames the message, belongs to the connection, speaks to a proxy, or says which
-// trace the request belongs to. Some servers take _ for -.
+// isHostField reports whether a field frames the message, belongs to the connection, addresses a proxy, or carries the
+// trace context. Underscores count as hyphens, as some servers treat them.
 func isHostField(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return strings.HasPrefix(name, "proxy-") || trace.HostField(name) || slices.Contains([]string{
@@ -88,8 +88,8 @@ func isHostField(name string) bool {
 	}, name)
 }
 
-// crossesOrigins are the fields that follow a redirect to another origin. All others stay behind:
-// Authorization and Cookie, and whatever name a service has for its keys.
+// crossesOrigins reports whether a field is kept by a redirect to a different origin. All others are dropped:
+// Authorization and Cookie, and the names that services use for their keys.
 func crossesOrigins(name string) bool {
 	return slices.Contains([]string{
 		"Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Cache-Control", "Range",
@@ -97,7 +97,7 @@ func crossesOrigins(name string) bool {
 	}, name)
 }
 
-// forOrigin returns the fields that go on to an address.
+// forOrigin returns the fields that a redirect keeps.
 func (r *Request) forOrigin(same, body bool) http.Header {
 	kept := http.Header{}
 	for name, values := range r.Header {
@@ -108,7 +108,7 @@ func (r *Request) forOrigin(same, body bool) http.Header {
 	return kept
 }
 
-// dropConnectionFields takes off what is between two machines only.
+// dropConnectionFields removes hop-by-hop fields.
 func dropConnectionFields(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {

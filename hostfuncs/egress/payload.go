@@ -9,26 +9,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxBody is how many bytes the body of a request has at most. It is kept in memory, since a
-// question, the journal and a redirected GET look at it again.
+// MaxBody is the maximum size of a request body, in bytes. It is kept in memory, since a confirmation, the journal and
+// a redirected GET need it again.
 const MaxBody = 8 << 20
 
-// StreamMember is the name under which a body is a stream.
+// StreamMember is the member that names the stream of a body.
 const StreamMember = "dev.sallyport/stream"
 
-// Payload is a request body. It is read when the first hop is allowed, and kept for the later ones.
+// Payload is a request body. It is read when the first hop is allowed, and kept for later hops.
 type Payload struct {
 	take func() (io.ReadCloser, int64, error) // nil once read
 	data []byte
 }
 
-// StreamOf is the stream that raw names as a body; false if it names none.
+// StreamOf returns the stream that a body names; false if raw names none.
 func StreamOf(raw json.RawMessage) (id uint32, ok bool) {
 	n, err := strconv.ParseUint(string(jsonraw.Get(raw, StreamMember)), 10, 32)
 	return uint32(n), err == nil
 }
 
-// StreamPayload is a body that is the rest of a stream which the guest wrote.
+// StreamPayload returns a body with the rest of a stream that the guest wrote.
 func StreamPayload(id uint32, s runtime.Streams) *Payload {
 	return &Payload{take: func() (io.ReadCloser, int64, error) { return s.Take(id) }}
 }
@@ -48,7 +48,7 @@ func parseBody(raw json.RawMessage, s runtime.Streams) (*Payload, error) {
 	return StreamPayload(id, s), nil
 }
 
-// Bytes returns the body, at most limit bytes of it.
+// Bytes returns the body. A body longer than limit bytes is an error.
 func (p *Payload) Bytes(limit int64) ([]byte, error) {
 	if p == nil {
 		return nil, nil

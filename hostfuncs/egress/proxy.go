@@ -16,13 +16,13 @@ import (
 
 const (
 	tunnelTime     = 20 * time.Second // until a proxy has connected
-	maxProxyAnswer = 16 << 10         // bytes of its header
+	maxProxyAnswer = 16 << 10         // bytes of the response header of a proxy
 )
 
 type proxyKey struct{}
 
-// withProxy says through which proxy the connections of a request are made. It depends on nothing but
-// scheme, host and port, as connections do.
+// withProxy sets the proxy for the connections of a request. It must depend only on scheme, host and port, as
+// connections do.
 func withProxy(ctx context.Context, proxy *url.URL) context.Context {
 	return context.WithValue(ctx, proxyKey{}, proxy)
 }
@@ -32,7 +32,7 @@ func proxyFrom(ctx context.Context) *url.URL {
 	return proxy
 }
 
-// proxyError says why a proxy made no tunnel.
+// proxyError is the reason that a proxy opened no tunnel.
 type proxyError struct {
 	reason string
 }
@@ -40,8 +40,8 @@ type proxyError struct {
 // Error returns the reason.
 func (e *proxyError) Error() string { return "proxy: " + e.reason }
 
-// tunnel asks a proxy for a connection to an address that was checked. The proxy's own address is the
-// operator's choice and is not.
+// tunnel asks a proxy for a connection to a checked address. The address of the proxy itself is set by the operator
+// and not checked.
 func (d *dialer) tunnel(ctx context.Context, proxy *url.URL, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, tunnelTime)
 	defer cancel()
@@ -91,7 +91,7 @@ func (d *dialer) dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error
 	return secure, nil
 }
 
-// askTunnel sends CONNECT and reads the answer's header.
+// askTunnel sends CONNECT and reads the response header.
 func askTunnel(conn net.Conn, proxy *url.URL, address string) error {
 	connect := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\n"
 	if user := proxy.User; user != nil {
@@ -115,7 +115,7 @@ func askTunnel(conn net.Conn, proxy *url.URL, address string) error {
 	return nil
 }
 
-// ended says that a proxy did not answer; that it took too long stays as it is.
+// ended converts the error of a proxy that did not answer. A timeout is returned unchanged.
 func ended(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {

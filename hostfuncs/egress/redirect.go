@@ -8,13 +8,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxRedirects is how many a fetch follows, half of what browsers do.
+// MaxRedirects is the maximum number of redirects of a fetch, half of the number in browsers.
 const MaxRedirects = 10
 
-// Redirect returns the request that an answer asks for instead, nil if it is the last. RFC 9110,
-// section 15.4: 303 turns everything but HEAD into GET, 301 and 302 turn POST into GET as clients
-// always did, 307 and 308 change nothing. A request that may change something is not sent a second time: the guest gets
-// the answer as it is, and may ask for the next address itself.
+// Redirect returns the request for the next hop, or nil if the response is the last. RFC 9110, section 15.4: 303
+// changes every method but HEAD to GET, 301 and 302 change POST to GET by convention, 307 and 308 keep the method. A
+// request that is not safe is not sent a second time: the guest gets the redirect as the response, and may request its
+// target itself.
 func (r *Request) Redirect(res *Response) (*Request, error) {
 	location := res.Header.Get("Location")
 	switch res.Status {

@@ -15,35 +15,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Bounds, in bytes, of the parts of a guest's own text that an error repeats.
+// Maximum lengths, in bytes, of guest text quoted in an error.
 const (
 	maxText   = 512
 	maxMethod = 64
 )
 
-// shown is text of others as an error repeats it.
+// shown returns untrusted text in the form that errors quote it.
 func shown(s string) string { return sanitize.Visible(sanitize.Cut(s, maxText)) }
 
-// Request is one hop of a fetch: what the guest asked for, or what a redirect made of it.
+// Request is one hop of a fetch: the request of the guest, or of a redirect.
 type Request struct {
 	Method string
 	URL    *url.URL // canonical
 	Header http.Header
 	Body   *Payload // nil if there is none
-	Key    string   // the host's name for the request, of which a redirect knows nothing; empty if it has none
-	Origin *url.URL // the first URL, if a redirect led here
-	From   string   // the address that redirected here
-	Via    string   // what Target adds to the address, such as " via proxy"
+	Key    string   // idempotency key that the host adds; empty if there is none, and after a redirect
+	Origin *url.URL // first URL, if the request is a redirect
+	From   string   // URL that redirected here
+	Via    string   // suffix of Target, such as " via proxy"
 }
 
-// Target is what a receipt counts a request under: without the path, which may hold values.
+// Target returns the key under which receipts count a request. It omits the path, which may contain values.
 func (r *Request) Target() string { return r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.Via }
 
-// Safe reports whether requests of a method change nothing (RFC 9110, section 9.2.1).
+// Safe reports whether a method is safe (RFC 9110, section 9.2.1).
 func Safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The method
-// is GET unless it is said.
+// Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The default
+// method is GET.
 func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {
 	r := &Request{Method: http.MethodGet, Header: http.Header{}}
 	if raw := jsonraw.Get(params, "method"); !jsonraw.IsNull(raw) {
@@ -68,8 +68,8 @@ func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {
 	return r, err
 }
 
-// ParseURL reads an address, relative to base if there is one, and makes it canonical. Names of other
-// scripts become their xn-- form before they are looked at.
+// ParseURL reads a URL, relative to base if that is not nil, and makes it canonical. Internationalized names are
+// converted to their xn-- form first.
 func ParseURL(text string, base *url.URL) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {

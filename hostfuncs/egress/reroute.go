@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// reroutes reports whether a field has some server, or a proxy in front of it, take another method, address, host or
-// client for that of the request. What is granted is the request as it is. Servers invent such names all the time, so
-// names are told by their words, and those of other things that have a method or an address are known.
+// reroutes reports whether a server or proxy may use a field in place of the method, URL, host or client of the
+// request. Grants apply to the request as it is. Since servers invent such names, they are detected by their words,
+// with exceptions for fields that describe a method or an address of something else.
 func reroutes(name string) bool {
 	words := wordsOf(name)
 	for i, w := range words {
@@ -25,7 +25,7 @@ func reroutes(name string) bool {
 	return slices.Contains(others, strings.Join(words, " "))
 }
 
-// wordsOf cuts a name where servers see an underscore for any other character.
+// wordsOf splits a name at every character that servers may map to an underscore.
 func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
 }
@@ -39,25 +39,25 @@ var (
 	}
 	// naming are words for the parts of a request.
 	naming = []string{"*method", "*verb", "*url", "urls", "*uri", "*path", "pathinfo", "host", "hostname", "*httphost", "xhost", "authority", "scheme"}
-	// purposes begin words of fields whose method or address is that of something else.
+	// purposes are words of fields with a method or an address of something else.
 	purposes = []string{
 		"auth", "authentication", "authorization", "avatar*", "callback*", "cancel*", "canonical*", "compression*", "copy*", "curl", "delivery*", "digest*", "doc*", "download*", "dropbox", "encryption*", "error*", "feed*", "file*",
 		"hash*", "icon*", "image*", "json*", "jmespath", "logo*", "mcp", "notif*", "payment*", "psu", "rapidapi", "redirect*", "referer*", "referrer*", "return*", "schema*", "shipping*", "signature*",
 		"signed*", "signing*", "source*", "success*", "tpp", "upload*", "verification*", "webhook*", "xpath",
 	}
-	// keeping are words for what was there before, and is no part of the request.
+	// keeping are words that follow "original" in the name of a harmless field.
 	keeping = []string{"content", "date", "etag", "file", "filename", "format", "height", "id", "language", "length", "message", "name", "size", "time", "timestamp", "title", "type", "version", "width"}
-	// machines are words for the one that sends a request, and addresses for where it is.
+	// machines are words for the sender of a request, and addresses are words for its address.
 	machines  = []string{"*client", "real", "*remote", "connecting", "connection", "originating", "*socket", "proxyuser", "pseudo"}
 	addresses = []string{"ip", "ips", "ipv4", "ipv6", "addr", "address"}
-	// others are names as a whole.
+	// others are complete names.
 	others = []string{
 		"proxy", "x proto", "x protocol", "x target", "x backend", "x upstream", "x vhost", "x route to", "x server name", "x wap profile", "x custom ip authorization",
 		"script name", "x script name", "destination", "x destination", "x http destination", "front end https", "x now route matches",
 	}
 )
 
-// has reports whether a word is one of a list.
+// has reports whether a word matches a list.
 func has(list []string, word string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		core := strings.Trim(p, "*")

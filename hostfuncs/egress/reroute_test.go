@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// rerouting are fields by which servers, frameworks and proxies take a request for another one, or for another's.
+// rerouting are fields by which servers, frameworks and proxies replace the method, address or client of a request.
 var rerouting = strings.Fields(`X-HTTP-Method-Override X-HTTP-Method X-Method-Override X-Method X-Override-Method X-Requested-Method X-Tunneled-Method X-RestLi-Method X-Original-Method
 	X-HTTP-Verb X-HTTP-Verb-Override X-Verb XHttpMethod XMethodOverride X-HTTPMethod X-HTTP-MethodOverride HTTP-Method Method Request-Method X-Request-Method X-Forwarded-Method X-Real-Method
 	X-HTTP-DestinationURL X-Waws-Unencoded-Url X-Original-URL X-Original-URI X-Rewrite-URL X-Rewrite-URI X-Override-URL X-URL X-URI X-Path X-Request-URI X-Request-URL Request-Uri Base-Url X-Proxy-Url
@@ -31,7 +31,7 @@ func TestReroutes(t *testing.T) {
 	}
 }
 
-// mixedCase is a name in letters of any case, which tell no fields apart.
+// mixedCase returns a name in random case, since field names ignore case.
 func mixedCase(r *rand.Rand, name string) string {
 	return strings.Map(func(c rune) rune {
 		if r.IntN(2) == 0 {
@@ -41,7 +41,7 @@ func mixedCase(r *rand.Rand, name string) string {
 	}, name)
 }
 
-// Fields that clients of public services send.
+// Fields of clients of public services are not affected.
 func TestReroutes_honest(t *testing.T) {
 	honest := strings.Fields(`Accept Accept-Charset Accept-Encoding Accept-Language Accept-Profile Accept-Datetime Authorization Cache-Control Content-Disposition Content-Encoding Content-Language Content-Location
 		Content-MD5 Content-Profile Content-Range Content-Type Cookie Date DNT DPoP Depth ETag From If If-Match If-Modified-Since If-None-Match If-Range If-Unmodified-Since Last-Event-ID Link Lock-Token Max-Forwards

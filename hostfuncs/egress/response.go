@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Response is the answer of one hop.
+// Response is the response of one hop.
 type Response struct {
 	Status int
 	URL    string
@@ -20,8 +20,8 @@ type Response struct {
 	Body   io.ReadCloser
 }
 
-// AppendHead writes {status, url, headers: {name: text|[text]} without its last brace, so that the body can
-// follow. Names are in lower case, and a field that came more than once is a list.
+// AppendHead appends {status, url, headers: {name: text|[text]} without its last brace, so that the body can follow.
+// Names are in lower case, and a field with several values is a list.
 func (res *Response) AppendHead(dst []byte) json.RawMessage {
 	dst = fmt.Appendf(dst, `{"status":%d,"url":`, res.Status)
 	dst = jsonraw.AppendString(dst, res.URL)

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// reserved are the labels at the end of names that a private network or a program of its own resolves.
+// reserved are top-level labels that private networks or special resolvers use.
 var reserved = []string{"alt", "arpa", "corp", "example", "home", "i2p", "internal", "invalid", "lan", "local", "localhost", "onion", "test"}
 
-// TopLevel reports whether names of hosts end with a label: a program that looks for them in a text takes it for one.
+// TopLevel reports whether label is a top-level domain, so that a text that ends in it may be a host name.
 func TopLevel(label string) bool {
 	label, err := idna.ToASCII(strings.ToLower(label))
 	if err != nil || label == "" {

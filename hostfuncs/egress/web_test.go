@@ -70,7 +70,7 @@ func TestRedirect(t *testing.T) {
 		method, body string
 		status       int
 		to           string
-		want         string // method, URL, whether the body and the key go on
+		want         string // method, URL, and whether body and key are kept
 	}{
 		{"GET", "", 200, "/b", ""},
 		{"GET", "", 302, "", ""},

@@ -1,13 +1,11 @@
-// Package filelock locks open files between processes. A lock belongs to the open file: it is given back
-// with it, also when its process is killed, so a lock that is free says that whoever had it has gone.
+// Package filelock locks open files between processes. A lock belongs to the open file and is released when it is
+// closed or its process ends, so that a free lock means that its holder is gone.
 //
 //	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-//	free, err := filelock.Try(f)     // free: it is ours until f is closed
-//
-// This package is internal to Sallyport: it is not promised to others.
+//	free, err := filelock.Try(f)     // free: the lock is held until f is closed
 package filelock
 
 import "errors"
 
-// ErrNoLocks says that files of this place cannot be locked. Nothing that a lock guards may go on then.
+// ErrNoLocks means that files in this place cannot be locked. Operations that depend on a lock must not continue.
 var ErrNoLocks = errors.New("the file system has no locks between processes, so the state folder cannot be here: name another with --state")

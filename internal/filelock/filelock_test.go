@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
-// TestMain is the other process of TestTry: it holds the lock until its input ends.
+// TestMain runs the other process of TestTry, which holds the lock until it is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv("LOCK_TEST_FILE")
 	if path == "" {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	_, _ = os.Stdout.WriteString("held")
 	var p [1]byte
-	_, _ = os.Stdin.Read(p[:]) // until it is killed
+	_, _ = os.Stdin.Read(p[:]) // until the process is killed
 	os.Exit(0)
 }
 
@@ -41,7 +41,7 @@ func try(t *testing.T, path string) (bool, *os.File) {
 	return free, f
 }
 
-// A lock is free when its file is closed, and when its process was killed.
+// A lock is released when its file is closed and when its process is killed.
 func TestTry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	free, first := try(t, path)
@@ -78,7 +78,7 @@ func TestTry(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it was killed
+	_ = c.Wait() // the error of a killed process
 	free, f := try(t, path)
 	defer f.Close()
 	if !free {

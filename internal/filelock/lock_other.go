@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// Try fails with ErrNoLocks: this system has none.
+// Try returns ErrNoLocks: this system has no locks.
 func Try(f *os.File) (free bool, err error) { return false, fmt.Errorf("%s: %w", f.Name(), ErrNoLocks) }

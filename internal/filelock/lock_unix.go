@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try takes the lock of an open file, and says whether it was free. The error is ErrNoLocks where the file system
-// has none.
+// Try takes the lock of an open file without waiting, and reports whether it was free. The error is ErrNoLocks on a
+// file system without locks.
 func Try(f *os.File) (free bool, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -24,7 +24,7 @@ func Try(f *os.File) (free bool, err error) {
 	return outcome(f.Name(), result)
 }
 
-// outcome is the meaning of a result of flock(2) of a file.
+// outcome interprets the result of flock(2) for a file.
 func outcome(name string, result error) (free bool, err error) {
 	switch {
 	case errors.Is(result, unix.EWOULDBLOCK):

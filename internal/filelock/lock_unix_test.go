@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file system without locks is an error: a lock that nobody holds would let two processes do the same work.
+// A file system without locks is an error: otherwise two processes could do the same work.
 func TestOutcome(t *testing.T) {
 	for result, want := range map[error]error{unix.ENOTSUP: ErrNoLocks, unix.ENOLCK: ErrNoLocks, unix.ENOSYS: ErrNoLocks, unix.EIO: unix.EIO} {
 		if free, err := outcome("x", result); free || !errors.Is(err, want) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Try takes the lock of an open file, and says whether it was free. The byte that is locked is far behind
-// the end, so that the file can be read.
+// Try takes the lock of an open file without waiting, and reports whether it was free. It locks one byte far behind
+// the end of the file, so that the file remains readable.
 func Try(f *os.File) (free bool, err error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})

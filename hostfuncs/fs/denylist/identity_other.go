@@ -2,5 +2,5 @@
 
 package denylist
 
-// identify knows no second names.
+// identify finds no hard links: this system cannot report them.
 func identify(string) (id identity, several bool) { return identity{}, false }

@@ -4,7 +4,7 @@ package denylist
 
 import "golang.org/x/sys/unix"
 
-// identify returns a file's identity, and whether it has several names.
+// identify returns the identity of a regular file, and whether it has several hard links.
 func identify(path string) (id identity, several bool) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {

@@ -2,7 +2,7 @@ package denylist
 
 import "golang.org/x/sys/windows"
 
-// identify returns a file's identity, and whether it has several names.
+// identify returns the identity of a file, and whether it has several hard links.
 func identify(path string) (id identity, several bool) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -1,11 +1,9 @@
-// Package denylist tells which paths no grant reaches, by whatever name: who may write the host's own files could grant
-// itself the rest.
+// Package protected is the denylist of host paths that no grant can reach, by any name: a plugin that could write the
+// host's own files could extend its grants.
 //
-//	paths := protected.New([]string{"/home/me/.config/sallyport", "/home/me/.claude.json.bak-*"})
+//	paths := denylist.New([]string{"/home/me/.config/sallyport", "/home/me/.claude.json.bak-*"})
 //	guard := paths.Guard() // for one call
 //	guard.Covers("/home/me/link/config.yaml")
-//
-// This package is internal to Sallyport: it is not promised to others.
 package denylist
 
 import (
@@ -16,20 +14,20 @@ import (
 	"strings"
 )
 
-// Paths are those that no grant reaches: as they were given, with links resolved, and each link on the way from one to the
-// other. One that ends in * is every path that begins so, in the same folder.
+// Paths are the denied paths: as given, with links resolved, and each link on the way from one to the other. One that
+// ends in * denies every path with that prefix in the same folder.
 type Paths []string
 
-// maxHops is how many links lead from one path to another, as on Linux.
+// maxHops is the maximum number of links from one path to another, as on Linux.
 const maxHops = 40
 
-// New returns the paths and where links lead from them. They need not exist.
+// New returns the given paths and the targets of their links. They need not exist.
 func New(paths []string) Paths {
 	var all Paths
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
-			continue // there is no working folder, and then no relative path either
+			continue // there is no working directory for a relative path
 		}
 		at := abs
 		for range maxHops {
@@ -45,7 +43,8 @@ func New(paths []string) Paths {
 	return slices.Compact(all)
 }
 
-// follow goes from a link to the path that it names, and adds the link by its name without links; false if there is none.
+// follow replaces a path that is a link by its target, and adds the link's own path with the links of its folder
+// resolved. It returns false if the path is no link.
 func (p *Paths) follow(at *string) bool {
 	target, err := os.Readlink(*at)
 	if err != nil {
@@ -62,7 +61,7 @@ func (p *Paths) follow(at *string) bool {
 	return true
 }
 
-// resolve follows the links of a path; of one that ends in * those of its folder.
+// resolve resolves the links of a path. Of one that ends in *, it resolves those of its folder.
 func resolve(path string) (string, error) {
 	if !strings.HasSuffix(path, "*") {
 		return filepath.EvalSymlinks(path)
@@ -71,7 +70,7 @@ func resolve(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-// names reports whether a protected path is this one, in any case.
+// names reports whether a protected path matches path, ignoring case.
 func names(p, path string) bool {
 	begin, many := strings.CutSuffix(p, "*")
 	if !many || len(path) < len(begin) {
@@ -80,24 +79,23 @@ func names(p, path string) bool {
 	return strings.EqualFold(begin, path[:len(begin)]) && !strings.ContainsRune(path[len(begin):], filepath.Separator)
 }
 
-// Guard compares paths with the protected ones during one call: by name, and by device and inode, so
-// that no other name of a folder or of a file in it leads around it. What it learns it keeps for the call;
-// it serves one goroutine.
+// Guard compares paths with the protected ones during one call: by name, and by device and inode, so that no alias of
+// a folder or of a file in it is missed. It caches results for the call and serves one goroutine.
 type Guard struct {
 	paths Paths
 
 	loaded bool
 	own    []fs.FileInfo // the protected paths that exist
-	above  []fs.FileInfo // the folders they lie in
+	above  []fs.FileInfo // their parent folders, up to the root
 	known  map[string]bool
-	inside map[identity]bool // files of several names in protected folders; nil before somebody asks
-	unsure bool              // there are too many to know them all
+	inside map[identity]bool // hard-linked files in protected folders; nil until first used
+	unsure bool              // there were too many files to examine
 }
 
-// Guard returns one for a call.
+// Guard returns a guard for one call.
 func (p Paths) Guard() *Guard { return &Guard{paths: p} }
 
-// maxKnown bounds what a Guard keeps about folders.
+// maxKnown is the maximum number of folders in the cache of a Guard.
 const maxKnown = 4096
 
 func (g *Guard) load() {
@@ -119,7 +117,7 @@ func (g *Guard) load() {
 	}
 }
 
-// Covers reports whether path is a protected one or lies below one.
+// Covers reports whether path is protected or below a protected path.
 func (g *Guard) Covers(path string) bool {
 	if len(g.paths) == 0 {
 		return false
@@ -128,13 +126,13 @@ func (g *Guard) Covers(path string) bool {
 	return g.owns(path) || g.folderCovered(filepath.Dir(path)) || g.shares(path)
 }
 
-// owns reports whether path itself is a protected one, by any name; case tells nothing apart, which
-// protects a little too much where it does.
+// owns reports whether path itself is a protected one, by any name. Case is ignored, which denies slightly too much on
+// a case-sensitive file system.
 func (g *Guard) owns(path string) bool {
 	return slices.ContainsFunc(g.paths, func(p string) bool { return names(p, path) }) || same(path, g.own)
 }
 
-// folderCovered reports whether the folder or one above it is protected.
+// folderCovered reports whether the folder or a parent is protected.
 func (g *Guard) folderCovered(dir string) bool {
 	if covered, ok := g.known[dir]; ok {
 		return covered
@@ -148,8 +146,8 @@ func (g *Guard) folderCovered(dir string) bool {
 	return covered
 }
 
-// Leads reports whether a protected path lies below path: whoever moves that folder away can put
-// another in its place.
+// Leads reports whether a protected path is below path: if such a folder is moved away, a new one can be put in its
+// place.
 func (g *Guard) Leads(path string) bool {
 	if len(g.paths) == 0 {
 		return false
@@ -163,7 +161,7 @@ func same(path string, infos []fs.FileInfo) bool {
 	return err == nil && slices.ContainsFunc(infos, func(o fs.FileInfo) bool { return os.SameFile(info, o) })
 }
 
-// Below reports whether path is dir or lies below it, by name in any case.
+// Below reports whether path is dir or below it, by name, ignoring case.
 func Below(path, dir string) bool {
 	rel, err := filepath.Rel(strings.ToLower(dir), strings.ToLower(path))
 	return err == nil && filepath.IsLocal(rel)

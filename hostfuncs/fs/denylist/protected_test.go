@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A protected path is found by its name in any case, by a link to it, by what lies below it, and by the folders that lead
-// to it; what only stands beside it is not.
+// Covers finds a protected path by its name in any case and by a link, and the paths below it. Leads finds the folders
+// above it. A sibling is not protected.
 func TestGuard(t *testing.T) {
 	dir := t.TempDir()
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

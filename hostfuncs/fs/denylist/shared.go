@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// identity tells files apart, whatever their names.
+// identity identifies a file regardless of its names.
 type identity struct{ device, file uint64 }
 
-// maxInside bounds the files that a Guard looks at in protected folders. With more, a file of several names is taken
-// for one of them.
+// maxInside is the maximum number of files that a Guard examines in protected folders. Beyond it every hard-linked
+// file is treated as protected.
 const maxInside = 1 << 16
 
-// shares reports whether path is a second name of a file in a protected folder. Only for a file that has several names
-// are those folders looked through, once in a call.
+// shares reports whether path is a hard link of a file in a protected folder. Those folders are scanned at most once
+// in a call, and only for a path that has several hard links.
 func (g *Guard) shares(path string) bool {
 	id, several := identify(path)
 	if !several {
@@ -27,7 +27,7 @@ func (g *Guard) shares(path string) bool {
 	return g.unsure || g.inside[id]
 }
 
-// look notes the files of several names in the protected folders, of which it looks at so many entries.
+// look records the hard-linked files in the protected folders. It examines at most left entries.
 func (g *Guard) look(left int) {
 	g.inside = map[identity]bool{}
 	note := func(path string, entry fs.DirEntry, err error) error {
@@ -40,7 +40,7 @@ func (g *Guard) look(left int) {
 				g.inside[id] = true
 			}
 		}
-		return nil // what cannot be read has no name that could be
+		return nil // an entry that cannot be read has no usable name
 	}
 	for _, p := range g.paths {
 		if !strings.HasSuffix(p, "*") {

@@ -19,8 +19,8 @@ func makeFiles(t *testing.T, paths ...string) {
 	}
 }
 
-// A file in a protected folder is protected by each of its names, however deep it lies; another file with several names
-// is not, unless there are too many to tell.
+// A file at any depth of a protected folder is protected under all its names. Other hard-linked files are not, unless
+// there are too many to examine.
 func TestGuard_SecondNames(t *testing.T) {
 	dir := t.TempDir()
 	own, bak, one := filepath.Join(dir, "state", "deep", "key"), filepath.Join(dir, "client.json.bak-1"), filepath.Join(dir, "secret")
@@ -43,7 +43,7 @@ func TestGuard_SecondNames(t *testing.T) {
 	}
 }
 
-// Each link on the way from a protected path to its place is protected, and what leads there.
+// Each link on the way from a protected path to its target is protected, and so are the folders that lead there.
 func TestNew_LinksOnTheWay(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
