@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// merged is the file of a client after one change.
+// merged returns the client's file after one change.
 func merged(t *testing.T, client, text, name string, s Server) string {
 	t.Helper()
 	c, err := Find(client)
@@ -26,7 +26,7 @@ func merged(t *testing.T, client, text, name string, s Server) string {
 	return string(out)
 }
 
-// Each client's own words for a server that is launched, and for one that is reached.
+// Each client has its own members for a launched server and for one with a URL.
 func TestMerge_everyClient(t *testing.T) {
 	web := Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"}
 	for client, want := range map[string][2]string{
@@ -57,7 +57,7 @@ func plain(t *testing.T, text string) []byte {
 	return plainJSON(v)
 }
 
-// Every byte around the entry stays: comments, blanks, trailing commas, a mark at the beginning.
+// Every byte around the entry stays: comments, blanks, trailing commas, a byte order mark.
 func TestMerge_keepsEveryOtherByte(t *testing.T) {
 	for name, c := range map[string]struct{ client, before, after string }{
 		"comments": {"zed", "// mine\n{\n    \"theme\": \"x\", // dark\n}\n",
@@ -73,7 +73,7 @@ func TestMerge_keepsEveryOtherByte(t *testing.T) {
 	}
 }
 
-// Two folders are two entries, and one is taken out again without the other.
+// Two folders are two entries, and removing one keeps the other.
 func TestMerge_twoFolders(t *testing.T) {
 	other := Server{Command: "/bin/sallyport", Args: []string{"serve", "/others"}}
 	for _, client := range List() {
@@ -101,7 +101,7 @@ func TestMerge_twoFolders(t *testing.T) {
 	}
 }
 
-// What cannot be changed without a guess is left to the person.
+// A file that cannot be edited unambiguously is an error.
 func TestMerge_refusesOddTOML(t *testing.T) {
 	c, _ := Find("codex")
 	for _, text := range []string{
@@ -125,7 +125,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-// A link that leads to nothing yet stays a link: the file is made where it leads.
+// A dangling link stays a link: its target is created.
 func TestWrite_danglingLink(t *testing.T) {
 	c, _ := Find("cursor")
 	dir := t.TempDir()

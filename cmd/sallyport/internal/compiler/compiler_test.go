@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// replaced is the environment's word for a process that finds another program under its own name.
+// replaced is the variable of a child process whose executable is replaced by a different program.
 const replaced = "SALLYPORT_TEST_REPLACED"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// compileOrPlay is the process that compiles, or ends as standard input tells it to.
+// compileOrPlay is the child process: it compiles, or exits as scripted on standard input.
 func compileOrPlay() {
 	switch script, _ := io.ReadAll(os.Stdin); string(script) {
 	case "fine":
@@ -58,7 +58,7 @@ func compileOrPlay() {
 	}
 }
 
-// compileReplaced compiles a module after another program was put in this one's place.
+// compileReplaced compiles a module after this program's file was replaced.
 func compileReplaced(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,7 +72,7 @@ func compileReplaced(dir string) error {
 	return Elsewhere(filepath.Join(dir, "cache"), slog.New(slog.DiscardHandler))(context.Background(), []byte("\x00asm\x01\x00\x00\x00"))
 }
 
-// What stands under this program's name while it runs is not started: a plugin, or an update, may have put it there.
+// A file that replaced this program's is not run: it may come from a plugin or an update.
 func TestElsewhere_StartsTheProgramThatRuns(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("a program that runs cannot be replaced here")
@@ -99,7 +99,7 @@ func TestElsewhere_StartsTheProgramThatRuns(t *testing.T) {
 	}
 }
 
-// Where the system knows the program by its name alone, that is used only while the file is the one that was started.
+// Without a path to the running executable, the file name is used only while the file is unchanged.
 func TestFile_Same(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "program")
 	write := func(text string) {
@@ -124,7 +124,7 @@ func TestFile_Same(t *testing.T) {
 	}
 }
 
-// lines takes what is logged, and says when something was.
+// lines collects log output; first is closed at the first write.
 type lines struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -140,7 +140,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// logged returns the lines so far without those about a long compilation, which a slow machine has.
+// logged returns the log without lines about a long compilation, which occur on a slow machine.
 func (l *lines) logged() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *lines) logged() string {
 	return b.String()
 }
 
-// A compilation that lasts is logged with its reason, and a short one is not.
+// A long compilation is logged with its reason, and a short one is not.
 func TestSayIfLong(t *testing.T) {
 	out := &lines{first: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(out, nil))
@@ -169,7 +169,7 @@ func TestSayIfLong(t *testing.T) {
 	}
 }
 
-// TestElsewhere: only the reason why a module is refused is told; a compiler that breaks leaves its trace in the log.
+// TestElsewhere: the error has only the reason for a refused module; the trace of a compiler crash goes to the log.
 func TestElsewhere(t *testing.T) {
 	for script, c := range map[string]struct{ want, logged string }{
 		"fine":                            {"", ""},

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
-// The process that has just taken the seat says in a moment where it serves: that is waited for, and one that never does
-// is an error, never the address of a process that has ended.
+// FindConsole waits for the address of a process that has just taken the lock. If none is written it fails, and never
+// returns the address of an exited process.
 func TestFindConsole_waits(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(state, 0o700); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// configured are settings of a file with these lines, a state folder and an empty plugin folder.
+// configured returns settings of a file with this text, a state folder and an empty plugin folder.
 func configured(t *testing.T, text string) *settings.Settings {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func open(t *testing.T, s *settings.Settings) *Host {
 	return h
 }
 
-// A plugin that the settings name has a status of its own, and a file that changes is followed.
+// A plugin in the settings has a status, and changes of the file are applied.
 func TestHost_Follows(t *testing.T) {
 	s := configured(t, "plugins: {first: {disabled: true}}\n")
 	h := open(t, s)
@@ -81,7 +81,7 @@ func TestHost_Follows(t *testing.T) {
 	}
 }
 
-// What belongs to Sallyport is out of reach, whatever is granted, and the gates of a host that serves nothing say so.
+// Sallyport's own files are denied under any grant, and Gates explains that.
 func TestGates_ProtectOurOwn(t *testing.T) {
 	s := configured(t, "plugins: {p: {grants: [{fs: write /**}]}}\n")
 	gates := Gates(s)
@@ -98,8 +98,7 @@ func TestGates_ProtectOurOwn(t *testing.T) {
 	}
 }
 
-// A configuration that was saved between its reading and the end of the start is in force, and so are the limits in it;
-// those that are not are named.
+// A configuration saved between Load and Follow is applied with its limits; settings that need a restart are logged.
 func TestHost_FollowsFromTheReading(t *testing.T) {
 	s := configured(t, "plugins: {p: {disabled: true}}\n")
 	text, err := os.ReadFile(s.File)
@@ -139,7 +138,7 @@ func TestHost_FollowsFromTheReading(t *testing.T) {
 	}
 }
 
-// The limits that change without a start are those that a plugin has, but for the time to ask.
+// The keys in live change the limits of a plugin, all except the time to ask.
 func TestLive(t *testing.T) {
 	s := configured(t, "")
 	zero := Limits(s, settings.Limits{})
@@ -163,7 +162,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// lockedText is text that several goroutines write.
+// lockedText is a text buffer for several goroutines.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// A refusal has the line that would allow it, unless the plugin's lines cover it by now, and else its reason.
+// A denial has the line that would allow it, unless current grants cover it; otherwise it has its reason.
 func TestShownCall_denials(t *testing.T) {
 	line, err := json.Marshal(map[string]any{"call": "c", "plugin": "p", "outcome": "failed", "denials": []receipt.Denial{
 		{Effect: "read ~/a", Reason: "no grant allows it", Hint: "fs: read ~/a"},

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// reaches reports whether a plugin that may write everything, and this path by its name, reaches it.
+// reaches reports whether a plugin with write access to everything, and to this path by name, can write it.
 func reaches(t *testing.T, h *hostfuncs.Host, path string) bool {
 	t.Helper()
 	var lines []grant.Grant
@@ -38,8 +38,8 @@ func reaches(t *testing.T, h *hostfuncs.Host, path string) bool {
 	return reached
 }
 
-// What any host or command of this user keeps by default is out of reach of a host that keeps it elsewhere, and so are
-// this program and the files of secrets, also of a plugin that is disabled.
+// The default files of any host or command of this user are denied to plugins of a host with other folders, as are this
+// program and the files of secrets, including those of disabled plugins.
 func TestProtected(t *testing.T) {
 	home := t.TempDir()
 	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "AppData": filepath.Join(home, "roaming"), "XDG_STATE_HOME": filepath.Join(home, "xstate"), "XDG_CONFIG_HOME": filepath.Join(home, "xconfig")} {
@@ -72,7 +72,7 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// The file of a secret is out of reach as soon as a line names it, whoever has the line.
+// The file of a secret is denied as soon as a grant of any plugin names it.
 func TestProtected_SecretOfACall(t *testing.T) {
 	dir := t.TempDir()
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: dir, State: filepath.Join(dir, "state")})
@@ -94,8 +94,8 @@ func TestProtected_SecretOfACall(t *testing.T) {
 	}
 }
 
-// Settings that take effect at the next start leave what is in use protected until then, and so do settings that are
-// refused.
+// Files stay protected while they are in use: until the next start for settings that need it, and after refused
+// settings.
 func TestConfigure_KeepsWhatIsInUse(t *testing.T) {
 	s := configured(t, "plugins: {a: {source: ./a.wasm}}\n")
 	h := open(t, s)

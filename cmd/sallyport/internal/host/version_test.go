@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever reports a defect can name the commit.
+// The version names the commit, for reports of defects.
 func TestVersion(t *testing.T) {
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "d2fc8503741fabaaab6e49bdaddc1801435edd07"}
 	for want, info := range map[string]debug.BuildInfo{

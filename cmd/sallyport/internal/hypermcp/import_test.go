@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
-// imported imports a configuration and loads what came of it.
+// imported imports a configuration and loads the result.
 func imported(t testing.TB, config string, o Options) (string, []Remark, *settings.Settings) {
 	t.Helper()
 	text, remarks, err := tryImport(t, config, o)
@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// Patterns are tried before one of them turns the plugin off, and each means what it meant.
+// All patterns are resolved before one of them disables the plugin, and each keeps its meaning.
 func TestImport_skip(t *testing.T) {
 	offer := func(string) (Offer, error) {
 		return Offer{Tools: []string{"temp_a", "a_temp_b", "old_one", "not_old"}, Prompts: []string{"p1", "p2"},
@@ -140,7 +140,7 @@ func TestImport_skip(t *testing.T) {
 	}
 }
 
-// Older versions had a list, and names that are none here.
+// Older versions had a list of plugins, with names that are invalid here.
 func TestImport_old(t *testing.T) {
 	text, remarks, s := imported(t, `{"plugins":[{"name":"qr-code","path":"qr.wasm"},{"name":"b","path":"https://x.example/b.wasm","runtime_config":{"skip_tools":["a.*"]}}]}`, Options{Dir: "/srv"})
 	if s.Plugins[0].Name != "qr_code" || s.Plugins[0].Source != "/srv/qr.wasm" || !s.Plugins[1].Disabled || len(remarks) != 4 {
@@ -175,7 +175,7 @@ func TestImport_refused(t *testing.T) {
 	}
 }
 
-// FuzzImport: whatever the configuration holds, what is made of it loads.
+// FuzzImport: the result of every successful import loads.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(example))
 	f.Add([]byte(`{"plugins":[{"name":"qr-code","path":"qr.wasm","runtime_config":{"env_vars":{"a":"\u007f"},"allowed_hosts":["*"]}}]}`))
@@ -186,8 +186,8 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// A star in front of a name stands for a name below it, a variable without a value for none, and an address that names a
-// machine for no file of this one.
+// A wildcard host matches subdomains only, a variable without a value is dropped, and a file URL with a host name is no
+// local file.
 func TestImport_isNoWider(t *testing.T) {
 	text, remarks, s := imported(t, `{"plugins":{
 		"a":{"url":"file:///opt/a.wasm","runtime_config":{"allowed_hosts":["*.example.com"],"env_vars":{"X":null,"Y":"null","Z":"~"}}},

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// evil is what a hostile plugin says where only its name is expected.
+// evil is hostile plugin output in the place of a name.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
 func TestLogger_isCalm(t *testing.T) {
@@ -19,7 +19,7 @@ func TestLogger_isCalm(t *testing.T) {
 		var out bytes.Buffer
 		log := New(&out, "info", asJSON).With("w", evil)
 		log.Info(evil, "k", evil, "e", os.ErrNotExist, slog.Group(evil, "k", evil))
-		text := strings.ReplaceAll(out.String(), "\n  | ", " ") // how the log goes on with a value
+		text := strings.ReplaceAll(out.String(), "\n  | ", " ") // hclog's prefix of continuation lines
 		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) || strings.Contains(text, "\nsallyport: all is well") {
 			t.Errorf("%q", text)
 		}
@@ -29,7 +29,7 @@ func TestLogger_isCalm(t *testing.T) {
 	}
 }
 
-// A log that is full goes on in a new file, and the one before is kept.
+// A full log is rotated, and one old file is kept.
 func TestFile_Rotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	var terminal bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A named pipe in the place of the log is refused, and not waited at.
+// A named pipe in place of the log is an error, and Open does not block on it.
 func TestOpen_RefusesPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "sallyport.log")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

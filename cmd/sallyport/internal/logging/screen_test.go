@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// reader is who reads what a screen shows, if it does.
+// reader is the terminal of a screen; it blocks until reads is closed.
 type reader struct {
 	text  bytes.Buffer
-	reads chan struct{} // closed when it begins to
+	reads chan struct{} // closed when reading begins
 }
 
 func (r *reader) Write(p []byte) (int, error) {
@@ -21,7 +21,7 @@ func (r *reader) Write(p []byte) (int, error) {
 	return r.text.Write(p)
 }
 
-// Who writes does not wait for who reads. What is missing is said in its place, when there is room again.
+// Writes do not block on the reader. Dropped lines are counted at their place when there is room again.
 func TestScreen(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestScreen(t *testing.T) {
 			s.Detach(asJSON)
 			line := strings.Repeat("x", 1023) + "\n"
 			io.WriteString(s, line)
-			synctest.Wait() // it is being written, and nobody reads
+			synctest.Wait() // a write is blocked now
 			for range maxWaiting>>10 + 37 {
 				if n, err := io.WriteString(s, line); n != len(line) || err != nil {
 					t.Fatal(n, err)
@@ -52,7 +52,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// The end of the program waits a bounded time for who never reads.
+// Close waits a bounded time for a reader that blocks.
 func TestScreen_Close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &reader{reads: make(chan struct{})}
@@ -69,7 +69,7 @@ func TestScreen_Close(t *testing.T) {
 	})
 }
 
-// Before it is detached it writes in order with everything else.
+// Before Detach, writes go directly to the output.
 func TestScreen_attached(t *testing.T) {
 	var out bytes.Buffer
 	s := NewScreen(&out)

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	childFile = "LOGGING_TEST_FILE" // of a process of TestFile_TwoProcesses
+	childFile = "LOGGING_TEST_FILE" // set for a child process of TestFile_TwoProcesses
 	childName = "LOGGING_TEST_NAME"
 	writers   = 4
 	eachLines = 100
 )
 
-// sharedLine is one of 100 bytes, which no other writer has.
+// sharedLine returns a unique line of 100 bytes.
 func sharedLine(process string, writer, n int) string {
 	return fmt.Sprintf("%-99s\n", fmt.Sprintf("%s %d %d", process, writer, n))
 }
 
-// sharedMax is such that all lines of two processes take one rotation.
+// sharedMax makes the lines of two processes fill the log exactly once.
 const sharedMax = 2 * writers * eachLines * 100 * 3 / 4
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// TestFile_TwoProcesses: of two processes that write one log until it is full, one begins a new file, and both go on there. Each
+// TestFile_TwoProcesses: when two processes fill one log, one of them rotates it and both go on in the new file. Each
 // line is in one of the two files, once and whole.
 func TestFile_TwoProcesses(t *testing.T) {
 	for range 10 {
@@ -108,7 +108,7 @@ func TestFile_TwoProcesses(t *testing.T) {
 	}
 }
 
-// TestFile_Moved: a file that another process has renamed or removed gets no more lines.
+// TestFile_Moved: a file renamed or removed by another process gets no more lines.
 func TestFile_Moved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	var terminal bytes.Buffer
@@ -139,7 +139,7 @@ func TestFile_Moved(t *testing.T) {
 	}
 }
 
-// TestFile_RotatedAway: a line is written again whose file was rotated twice after it was opened, and is gone.
+// TestFile_RotatedAway: a line is repeated if its file was rotated twice after it was opened.
 func TestFile_RotatedAway(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "sallyport.log"), io.Discard)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestFile_RotatedAway(t *testing.T) {
 	}
 }
 
-// holdLock takes the lock of a file until the function is called that it returns.
+// holdLock locks a file until free is called.
 func holdLock(t *testing.T, path string) (free func()) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -176,7 +176,7 @@ func holdLock(t *testing.T, path string) (free func()) {
 	return func() { f.Close() }
 }
 
-// TestFile_OneRotates: a full file is left to the process that rotates it, and grows meanwhile.
+// TestFile_OneRotates: a full file grows while another process holds the rotation lock.
 func TestFile_OneRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	a, err := Open(path, io.Discard)

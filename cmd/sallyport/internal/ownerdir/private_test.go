@@ -13,7 +13,7 @@ func TestFolder(t *testing.T) {
 		t.Skip("permission bits say nothing here")
 	}
 	dir := filepath.Join(t.TempDir(), "state")
-	for range 2 { // made, then found
+	for range 2 { // created, then existing
 		if err := Folder(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 const newLine = "fs: read ~/notes/todo.txt"
 
-// added is a file after a line was added to the grants of the plugin files.
+// added adds a grant to the plugin files and returns the new text of the file.
 func added(t *testing.T, before string) (string, *Addition, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sub", "sallyport.yaml")
@@ -39,7 +39,7 @@ func added(t *testing.T, before string) (string, *Addition, error) {
 	return string(after), a, nil
 }
 
-// A line is added where the person would write it; comments, order, blank lines and indentation stay.
+// A grant is added at its place in the file; comments, order, blank lines and indentation stay.
 func TestAdd(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"no file":    {"-", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
@@ -64,7 +64,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// A list or map with nothing in it becomes lines, and one with braces gets its item between them; comments keep their columns.
+// An empty flow list or map becomes block lines, and a non-empty one gets its item between the braces. Comments keep
+// their columns.
 func TestAdd_braces(t *testing.T) {
 	const line = `"fs: read ~/notes/todo.txt"`
 	for name, c := range map[string][2]string{
@@ -94,7 +95,7 @@ func TestAdd_braces(t *testing.T) {
 	}
 }
 
-// What a person is shown is what changes, and only that.
+// Difference has the changed lines and no others.
 func TestAdd_shown(t *testing.T) {
 	for before, want := range map[string]string{
 		"plugins:\n  time:\n": "+   files:\n+     grants:\n+       - fs: read ~/notes/todo.txt",
@@ -109,7 +110,7 @@ func TestAdd_shown(t *testing.T) {
 	}
 }
 
-// A line that would allow nothing is not written, and one that is allowed already is not written twice.
+// A line without effect is not written, and a granted line is not written twice.
 func TestAdd_refused(t *testing.T) {
 	for before, want := range map[string]string{
 		"plugins: {files: {grants: ['fs: read ~/**']}}":             "allow it already",
@@ -136,7 +137,7 @@ func TestAdd_refused(t *testing.T) {
 	}
 }
 
-// Whoever changed the file while the person read the question does not lose the change.
+// A change of the file since Add is not overwritten.
 func TestAdd_meanwhile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sallyport.yaml")
 	s := &Settings{File: file}
@@ -155,7 +156,7 @@ func TestAdd_meanwhile(t *testing.T) {
 	}
 }
 
-// A line that YAML would read as something else is written in quotes.
+// A line that YAML would parse differently is quoted.
 func TestAdd_quoted(t *testing.T) {
 	for _, line := range []string{"fs: read ~/a: b #c", "elicitation: {url: \"https://a.example/x\"}", "tools: [time-now]", "roots", "deny: fs: read ~/x/**", "fs: write ~/w/** {ask: true}"} {
 		file := filepath.Join(t.TempDir(), "sallyport.yaml")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEscape tries to have more granted than the operator wrote, by how the file is written: each must be
-// an error with its line, and grant nothing. With -v it prints a line for each with its outcome.
+// TestEscape tries to gain grants through the syntax of the file: each case must be an error with its line, and grant
+// nothing. With -v it prints a line with the outcome for each.
 func TestEscape(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nplugins: {p: {grants: [*b,*b]}}\n"
 	for _, c := range []struct{ name, text, want string }{

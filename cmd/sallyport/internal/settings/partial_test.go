@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A command that needs only folders goes on with a broken file, with what of it can be read; it never guesses a state folder
-// that the file may name, and says nothing of plugins.
+// LoadHost uses the valid settings of a broken file and no plugins. It never guesses a state folder that the file may
+// set.
 func TestLoadHost(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/default")
 	for name, c := range map[string]struct{ file, state, broken string }{

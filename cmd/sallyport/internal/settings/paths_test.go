@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The files of the host lie in the state folder, and its lock file there holds for all plugin folders.
+// The host's files are in the state folder, with one lock file for all plugin folders.
 func TestPaths(t *testing.T) {
 	state := t.TempDir()
 	load := func(text string) *Settings {

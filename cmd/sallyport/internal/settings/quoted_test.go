@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// powershell reads a word in double quotes as PowerShell does; ok is false if something of it would run, or follow it.
+// powershell parses a double-quoted word as PowerShell does; ok is false if a part of it would run or follow the word.
 func powershell(word string) (text string, ok bool) {
 	marks := func(r rune) bool { return strings.ContainsRune("\"\u201c\u201d\u201e", r) }
 	in := []rune(word)
@@ -33,7 +33,7 @@ func powershell(word string) (text string, ok bool) {
 	return "", false
 }
 
-// cmdRuns reports whether something of a word stands outside of quotes for cmd, where it may be a command.
+// cmdRuns reports whether cmd sees a part of the word outside of quotes, where it may be a command.
 func cmdRuns(word string) bool {
 	inside := false
 	for _, r := range word {
@@ -46,7 +46,7 @@ func cmdRuns(word string) bool {
 	return inside
 }
 
-// Whatever a plugin has written into a line, it is one word where it is typed, and runs nothing.
+// Text of a plugin in a grant is one word for the shell, and no part of it runs.
 func TestQuotedOnWindows(t *testing.T) {
 	for text, want := range map[string]string{
 		"net: GET https://a.example/x": `"net: GET https://a.example/x"`, "": `""`, `C:\Users\me\`: `"C:\Users\me\\"`, "a'b": `"a'b"`,
@@ -66,7 +66,7 @@ func TestQuotedOnWindows(t *testing.T) {
 		text := b.String()
 		word := quotedOnWindows(text)
 		said, ok := powershell(word)
-		// Backslashes in front of a quotation mark are doubled for the program that gets the word.
+		// Backslashes in front of a quotation mark are doubled for the program that receives the word.
 		if plain := strings.ReplaceAll(said, `\`, ""); !ok || plain != strings.ReplaceAll(text, `\`, "") || cmdRuns(word) {
 			t.Fatalf("%q is typed %s, which is %q, %v", text, word, said, ok)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A path is one word for a shell, whatever is in it.
+// A path is one word for a shell, with any characters in it.
 func TestTypedPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/state": "/srv/state", "/home/me/state": "~/state", "/home/me/a b": "~/'a b'", "/home/meadow": "/home/meadow", "/home/me": "/home/me",

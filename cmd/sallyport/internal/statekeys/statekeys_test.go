@@ -26,7 +26,7 @@ func TestOwn(t *testing.T) {
 	if info, _ := os.Stat(path); ownerdir.OpenToOthers(info.Mode()) {
 		t.Errorf("mode %v", info.Mode())
 	}
-	own(t, path) // which leaves it
+	own(t, path) // unchanged
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, first) {
 		t.Error("a young key was replaced")
 	}
@@ -59,7 +59,7 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// Hosts that start together on an old key all seal with keys that the file has.
+// Hosts that start together on an old key all seal with keys that are in the file.
 func TestOwn_startedTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	own(t, path)
@@ -83,8 +83,8 @@ func TestOwn_startedTogether(t *testing.T) {
 	}
 }
 
-// A host that runs for months seals with the newest key, and opens texts of hosts that have started since. A file that cannot be
-// read leaves it its keys.
+// A long-running host seals with the newest key, and unseals texts of hosts started later. It keeps its keys if the
+// file becomes unreadable.
 func TestFile_look(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	running := own(t, path)

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
 )
 
-// asAsker makes the test binary a program that asks one question.
+// asAsker is the variable that makes the test binary a program with one question.
 const asAsker = "SALLYPORT_TEST_ASKS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	fmt.Println(yes, err)
 }
 
-// asker is that program; whatever stands on its standard input, it must not be taken for an answer.
+// asker returns the command of that program. Its standard input holds a yes that must not count.
 func asker(t *testing.T, out *strings.Builder) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What is typed before the question can be seen is no answer to it.
+// Input typed before the question is shown does not answer it.
 func TestConfirm_typedTooEarly(t *testing.T) {
 	var out strings.Builder
 	cmd := asker(t, &out)
@@ -75,7 +75,7 @@ func TestConfirm_typedTooEarly(t *testing.T) {
 	}
 }
 
-// A process without a controlling terminal asks nobody, whatever it is given.
+// Open fails in a process without a controlling terminal, independent of its standard input.
 func TestOpen_none(t *testing.T) {
 	var out strings.Builder
 	cmd := asker(t, &out)

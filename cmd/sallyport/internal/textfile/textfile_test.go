@@ -11,7 +11,7 @@ import (
 
 func appended(old []byte) ([]byte, error) { return append(bytes.Clone(old), "new\n"...), nil }
 
-// What another program writes while a file is changed is not lost, and no backup is left.
+// A concurrent change of the file is not overwritten, and no backup is left.
 func TestChange_meanwhile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	write := func(text string) {
@@ -42,7 +42,7 @@ func TestChange_meanwhile(t *testing.T) {
 	}
 }
 
-// Links stay, also those that lead to nothing yet, and modes too.
+// Links stay, including dangling ones, and modes too.
 func TestChange_links(t *testing.T) {
 	dir := t.TempDir()
 	link, file := filepath.Join(dir, "link"), filepath.Join(dir, "sub", "file")
@@ -76,7 +76,7 @@ func TestChange_links(t *testing.T) {
 	}
 }
 
-// What edit refuses, a folder and a read-only file stay as they are.
+// A folder, a read-only file, and a file whose edit fails stay unchanged.
 func TestChange_nothing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")

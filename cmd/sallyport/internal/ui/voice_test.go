@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// evil is what a hostile plugin says where only its name is expected.
+// evil is hostile plugin output in the place of a name.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
 func TestLine(t *testing.T) {
@@ -58,7 +58,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// An error is one line with the program's name before it, however many it has, and its hint another.
+// An error is printed as one line behind the program's name, with its own lines indented, and its hint as a separate
+// line.
 func TestComplain(t *testing.T) {
 	cause := errors.New("no file\nsallyport: all is well")
 	err := fmt.Errorf("open: %w", Hint(cause, "write %s", "its name"))
@@ -72,7 +73,7 @@ func TestComplain(t *testing.T) {
 	}
 }
 
-// A terminal goes on at its left edge with what a line has too much, where a stranger's words would pass for ours.
+// A terminal wraps a longer line to its left edge, where plugin text could be taken for the program's own.
 func TestFit(t *testing.T) {
 	long := "wants to  read ~/a" + strings.Repeat(" ", 70) + "grants    nothing at all " + strings.Repeat("漢", 60) + strings.Repeat("x", 200)
 	for name, text := range map[string]string{
