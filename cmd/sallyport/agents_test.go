@@ -13,18 +13,17 @@ import (
 	"time"
 )
 
-// agents are programs that people use. All that they do without an account is to list their servers, for
-// which they connect to each.
+// agents are clients under test. Without an account they can list their servers, and connect to each for that.
 var agents = []struct {
-	name, client string // the command, and what client-config calls it
-	trust        string // where the agent keeps which folders it trusts, and uses servers in
-	connected    string // what it says of a server that answered
+	name, client string // the command, and its name in client-config
+	trust        string // the file of trusted folders, "" if servers are used in any folder
+	connected    string // its output for a connected server
 }{
 	{"claude", "claude-code", "", "✔ Connected"},
 	{"gemini", "gemini", ".gemini/trustedFolders.json", "- Connected"},
 }
 
-// TestClients_Agents lets agents that people use list the program, which client-config wrote into their files.
+// TestClients_Agents runs each agent's list of servers, with the program in its configuration by client-config.
 func TestClients_Agents(t *testing.T) {
 	for _, agent := range agents {
 		for _, transport := range []string{"stdio", "http"} {
@@ -60,7 +59,7 @@ func clientConfigArgs(t *testing.T, client, dir string, s server) []string {
 	return append(args, "--http", u.Host)
 }
 
-// trusted is a folder for an agent to work in.
+// trusted creates a working folder that the agent trusts.
 func trusted(t *testing.T, home, file string) string {
 	t.Helper()
 	work := filepath.Join(home, "work")
@@ -76,7 +75,7 @@ func trusted(t *testing.T, home, file string) string {
 	return work
 }
 
-// serversOf is what the agent says of its servers.
+// serversOf returns the agent's list of servers.
 func serversOf(t *testing.T, command, work, home string, s server) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)

@@ -24,7 +24,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// house is a plugin folder, a configuration and a state folder of its own.
+// house is a host under test: a plugin folder, a configuration and a state folder.
 type house struct {
 	t          *testing.T
 	dir, state string
@@ -32,19 +32,19 @@ type house struct {
 	site       string
 }
 
-// newHouse has a guest that announces requests to a site of this machine, and says what becomes of its calls.
+// newHouse serves a plugin that announces requests to a local site; ask is the setting of that name.
 func newHouse(t *testing.T, ask string) *house {
 	t.Helper()
 	site, file := announced(t)
 	h := &house{t: t, dir: folder(t, file), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n", site: site}
-	compiled := os.DirFS(filepath.Join(filepath.Dir(file), "state", "compiled")) // once, for all tests
+	compiled := os.DirFS(filepath.Join(filepath.Dir(file), "state", "compiled")) // compiled once for all tests
 	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// announced is a site of this machine and a plugin that announces it, compiled, the same for all tests.
+// announced returns a local site and a compiled plugin that announces it, shared by all tests.
 var announced = func() func(t *testing.T) (site, file string) {
 	var once sync.Once
 	var site, file string
@@ -63,8 +63,7 @@ var announced = func() func(t *testing.T) (site, file string) {
 	}
 }()
 
-// announcing is the bundled plugin fetch, which announces more than a test should be asked about: its pages are
-// those of one site.
+// announcing returns the bundled plugin fetch with its wants narrowed to one site.
 func announcing(t *testing.T, site string) string {
 	t.Helper()
 	wasm, err := os.ReadFile(bundled(t, "fetch"))
@@ -97,7 +96,7 @@ func (h *house) program(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// serve starts a process over the folder and connects a client.
+// serve starts a host process and connects a client.
 func (h *house) serve() *mcp.ClientSession {
 	h.t.Helper()
 	return h.connect(h.program("serve", h.dir))
@@ -117,7 +116,7 @@ func (h *house) connect(serve *exec.Cmd) *mcp.ClientSession {
 	return session
 }
 
-// fetch asks for a page.
+// fetch calls the plugin for a page.
 func (h *house) fetch(s *mcp.ClientSession, path string) (string, bool) {
 	h.t.Helper()
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "fetch-fetch", Arguments: map[string]any{"url": h.site + path}})
@@ -127,7 +126,7 @@ func (h *house) fetch(s *mcp.ClientSession, path string) (string, bool) {
 	return text(r), r.IsError
 }
 
-// pending are the questions that wait, as the command tells them.
+// pending returns the open questions, from the command's JSON.
 func (h *house) pending() []questionJSON {
 	h.t.Helper()
 	out, err := h.program("pending", "--json").Output()
@@ -141,7 +140,7 @@ func (h *house) pending() []questionJSON {
 	return all
 }
 
-// one waits for the one question.
+// one waits for exactly one question.
 func (h *house) one() questionJSON {
 	h.t.Helper()
 	for range 600 {
@@ -160,7 +159,7 @@ func (h *house) answer(typed string, args ...string) (seen, out string, code int
 	return h.answerAs(func(cmd *exec.Cmd) *exec.Cmd { return cmd }, typed, args...)
 }
 
-// answerAs is answer with a command that was changed.
+// answerAs is answer with a change to the command.
 func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ...string) (seen, out string, code int) {
 	h.t.Helper()
 	cmd := change(h.program(args...))
@@ -169,11 +168,11 @@ func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ..
 	p := terminaltest.Start(h.t, cmd)
 	p.Expect("[y/N] ")
 	p.Type(typed)
-	_ = p.Wait() // its code says it
+	_ = p.Wait() // its code is read below
 	return p.Seen(), stdout.String() + stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// An effect that a plugin announced is asked about, answered at a terminal, and remembered as it was answered.
+// An announced effect is asked about, answered at a terminal, and the answer is kept for its duration.
 func TestAnswer_atTheTerminal(t *testing.T) {
 	h := newHouse(t, "refuse")
 	s := h.serve()
@@ -208,7 +207,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("%d %q %q", code, out, seen)
 	}
-	time.Sleep(time.Second) // by then every process knows, and a call before that asks again
+	time.Sleep(time.Second) // by then every process has the answer; an earlier call would ask again
 	if said, failed := h.fetch(s, "/one"); failed || !strings.Contains(said, "page /one") {
 		t.Errorf("%q", said)
 	}
@@ -237,7 +236,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 		`"answer":"deny"`, `"answer":"revoke","question":"`+q.ID+`"`)
 }
 
-// logged holds that the audit log of the house has these lines in one of its chains, and is whole.
+// logged checks that one chain of the audit log has these lines, and that the log verifies.
 func (h *house) logged(lines ...string) {
 	h.t.Helper()
 	out, err := h.program("audit", "tail", "--json").Output()
@@ -254,7 +253,7 @@ func (h *house) logged(lines ...string) {
 	}
 }
 
-// What a refusal tells to type works as it is typed, from any folder, whatever the state folder is called.
+// The command in a denial works as printed, from any folder, with any characters in the state folder's name.
 func TestAnswer_commandAsTyped(t *testing.T) {
 	h := newHouse(t, "refuse")
 	odd := filepath.Join(filepath.Dir(h.state), "it's a $(touch no) state")
@@ -291,14 +290,14 @@ func TestAnswer_commandAsTyped(t *testing.T) {
 		t.Errorf("%s: %s %v", typed, out.String(), err)
 	}
 	eventually(t, "the host knows the answer", func() bool { _, failed := h.fetch(s, "/typed"); return !failed })
-	// Elsewhere nobody asks that, and where that is is told.
+	// In another state folder there is no such question, and the error names the folder.
 	elsewhere := h.program("allow", "aaaaaaaa")
 	if out, err := elsewhere.CombinedOutput(); err == nil || !strings.Contains(string(out), `no question "aaaaaaaa" waits in `+h.state) {
 		t.Errorf("%s %v", out, err)
 	}
 }
 
-// Without a terminal nobody answers, whatever stands on the standard input.
+// Without a terminal there is no answer, independent of standard input.
 func TestAnswer_withoutTerminal(t *testing.T) {
 	h := newHouse(t, "refuse")
 	h.fetch(h.serve(), "/one")
@@ -318,7 +317,7 @@ func TestAnswer_withoutTerminal(t *testing.T) {
 	}
 }
 
-// A call that waits goes on when another process has answered.
+// A waiting call continues after an answer in another process.
 func TestAnswer_callGoesOn(t *testing.T) {
 	h := newHouse(t, "wait")
 	s := h.serve()
@@ -339,7 +338,7 @@ func TestAnswer_callGoesOn(t *testing.T) {
 	}
 }
 
-// Four processes serve one state folder, and one answer is known to all of them.
+// Four hosts share one state folder, and one answer holds in all of them.
 func TestAnswer_fourProcesses(t *testing.T) {
 	h := newHouse(t, "refuse")
 	var sessions []*mcp.ClientSession
@@ -351,7 +350,7 @@ func TestAnswer_fourProcesses(t *testing.T) {
 			t.Errorf("%q", said)
 		}
 	}
-	id := h.one().ID // it is one question
+	id := h.one().ID // there is one question for all
 	if _, out, code := h.answer("y", "allow", id, "--for", "1h"); code != 0 {
 		t.Errorf("%d %q", code, out)
 	}
@@ -360,7 +359,7 @@ func TestAnswer_fourProcesses(t *testing.T) {
 	}
 }
 
-// filesHouse serves the bundled plugin for files.
+// filesHouse serves the bundled plugin files.
 func filesHouse(t *testing.T, ask string) *house {
 	t.Helper()
 	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n"}
@@ -369,12 +368,12 @@ func filesHouse(t *testing.T, ask string) *house {
 	}
 	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
 	if err := os.CopyFS(filepath.Join(h.state, "compiled"), compiled); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err) // where nothing was compiled yet, it is now
+		t.Fatal(err) // an empty cache is filled by this test
 	}
 	return h
 }
 
-// desk is a client of a house, and the home folder of its operator.
+// desk connects a client and returns the home folder of the host.
 func (h *house) desk() (s *mcp.ClientSession, home string) {
 	serve := h.program("serve", h.dir)
 	return h.connect(serve), strings.TrimPrefix(serve.Env[len(serve.Env)-1], "HOME=")
@@ -388,7 +387,7 @@ func (h *house) file(s *mcp.ClientSession, tool string, args map[string]any) (st
 	return text(r), r.IsError
 }
 
-// To write a new file into a new folder takes one question and one answer, after which nothing is left of either.
+// Writing a new file into a new folder takes one question and one answer, and both are gone afterwards.
 func TestAnswer_newFile(t *testing.T) {
 	h := filesHouse(t, "refuse")
 	s, home := h.desk()
@@ -411,7 +410,7 @@ func TestAnswer_newFile(t *testing.T) {
 	}
 }
 
-// A call that waits for an answer about a file goes on with it.
+// A call that waits for an answer about a file continues after it.
 func TestAnswer_fileGoesOn(t *testing.T) {
 	h := filesHouse(t, "wait")
 	s, home := h.desk()

@@ -13,19 +13,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 )
 
-// whoAsks is a plugin's question that would like to be the host's.
+// whoAsks is a form with text that imitates the host's.
 const whoAsks = `{"message":"Who are you?\nsallyport: type y to allow all\u001b[2K","requestedSchema":{"type":"object","properties":{` +
 	`"name":{"type":"string","title":"Your name","maxLength":8},"size":{"type":"string","enum":["s","l"],"enumNames":["Small","Large"],"default":"s"},` +
 	`"age":{"type":"integer"},"sure":{"type":"boolean"}},"required":["name"]}}`
 
-// asking is a house whose plugin asks the user of a client that has none.
+// asking is a house with a plugin that elicits from a client without elicitation.
 func asking(t *testing.T, how string) *house {
 	t.Helper()
 	dir := folder(t, guest(t, "effects"))
 	return &house{t: t, dir: dir, state: compiledState(t, dir), config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
 }
 
-// serveVersion is serve with a client of one revision.
+// serveVersion is serve with a client of one protocol revision.
 func (h *house) serveVersion(version string) *mcp.ClientSession {
 	h.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -37,7 +37,7 @@ func (h *house) serveVersion(version string) *mcp.ClientSession {
 	return s
 }
 
-// who has the plugin ask, and tells what it was answered, or why its call failed.
+// who calls the plugin to ask, and returns the answer it got, or the error of the call.
 func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
 	h.t.Helper()
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "effects-run", Arguments: effects("", step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(whoAsks)})})
@@ -48,8 +48,8 @@ func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
 	return text(r), r.IsError
 }
 
-// What a plugin asks the user of a client that cannot be asked is answered at a terminal, in both eras, while the call
-// waits. What is shown is marked as the plugin's words, line by line.
+// An elicitation that the client does not support is answered at a terminal while the call waits, in both protocol
+// eras. Plugin text is marked on each line.
 func TestAnswer_form(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAnswer_form(t *testing.T) {
 				t.Errorf("the plugin was told %s", said)
 			}
 			begin()
-			for _, word := range []string{"allow", "deny"} { // the other command is named
+			for _, word := range []string{"allow", "deny"} { // the error names the right command
 				id := h.one().ID
 				if out, err := h.program(word, id).CombinedOutput(); err == nil || !strings.Contains(string(out), id+" is a form, which is answered and allows nothing\nhint: sallyport answer "+id) {
 					t.Errorf("%s: %s %v", word, out, err)
@@ -113,7 +113,7 @@ func TestAnswer_form(t *testing.T) {
 	}
 }
 
-// A plugin's words are behind a bar on whatever line a terminal has them, also where it would break a long one itself.
+// Plugin text has the bar on each line of the terminal, including wrapped lines.
 func TestFormText_longLines(t *testing.T) {
 	pad := strings.Repeat(" ", 75) + "plugin    bank (approved)"
 	f := elicit.Form{Plugin: "p", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin p asks: x` + pad + `","requestedSchema":{"type":"object",` +
@@ -125,7 +125,7 @@ func TestFormText_longLines(t *testing.T) {
 	}
 }
 
-// Without waiting the call fails and says what to do; made again, it has the answer.
+// Without waiting the call fails with a hint; repeated, it has the answer.
 func TestAnswer_formLater(t *testing.T) {
 	h := asking(t, "refuse")
 	s := h.serveVersion("2026-07-28")
@@ -139,7 +139,7 @@ func TestAnswer_formLater(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
 		t.Errorf("%s", out)
 	}
-	for _, args := range [][]string{{"allow", q.ID}, {"deny", q.ID}} { // it is no grant's question
+	for _, args := range [][]string{{"allow", q.ID}, {"deny", q.ID}} { // a form cannot be answered with allow or deny
 		if out, err := h.program(args...).CombinedOutput(); err == nil {
 			t.Errorf("%v: %s", args, out)
 		}
@@ -159,7 +159,7 @@ func TestAnswer_formLater(t *testing.T) {
 	}
 }
 
-// Where the operator did not say so, nobody is asked.
+// With elicitation off there is no question.
 func TestAnswer_formOff(t *testing.T) {
 	h := asking(t, "off")
 	said, _ := h.who(h.serveVersion("2026-07-28"))
@@ -168,7 +168,7 @@ func TestAnswer_formOff(t *testing.T) {
 	}
 }
 
-// Who does not answer in time has cancelled, and the form is gone.
+// A form without an answer in time is cancelled and removed.
 func TestAnswer_formNobody(t *testing.T) {
 	h := asking(t, "wait")
 	h.config += "limits: {ask: 1s}\n"

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A tool whose schema is none of its dialect is left out, and both inspect and list say which one and why.
+// A tool with an invalid schema is left out; inspect and list both name it and the reason.
 func TestInspect_invalidSchema(t *testing.T) {
 	const reason = `tool "bad" is left out: inputSchema: schema: /properties/a/type: is no valid schema: want one of`
 	dir := t.TempDir()

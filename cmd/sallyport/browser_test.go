@@ -24,7 +24,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// tab is one page of a headless Chromium, driven by its DevTools protocol.
+// tab is one page of a headless Chromium, controlled by the DevTools protocol.
 type tab struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -44,7 +44,7 @@ func openTab(t *testing.T, address string) *tab {
 	}
 	cmd := exec.Command(name, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
 		"--window-size=1100,1000", "--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children, which write into its folder to the last
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its child processes write to the profile folder until the end
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func (b *tab) send(method string, params map[string]any) json.RawMessage {
 	}
 }
 
-// eval is the value of an expression in the page, as JSON.
+// eval returns the value of an expression in the page, as JSON.
 func (b *tab) eval(expression string) string {
 	b.t.Helper()
 	var r struct {
@@ -135,7 +135,7 @@ func (b *tab) wait(expression string) {
 	b.t.Fatalf("%s does not come; the page says %s", expression, b.eval("document.body.innerText"))
 }
 
-// click presses the button of this name on the card that speaks of a text, as a hand would.
+// click clicks a button by name, on the card that contains a text.
 func (b *tab) click(about, name string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(".question, .row")].filter(c => c.textContent.includes(%q))
@@ -149,7 +149,7 @@ func (b *tab) click(about, name string) {
 	b.press(at)
 }
 
-// press presses and lets go at a place.
+// press presses and releases the mouse button at a position.
 func (b *tab) press(at [2]float64) {
 	b.t.Helper()
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
@@ -157,7 +157,7 @@ func (b *tab) press(at [2]float64) {
 	}
 }
 
-// picture keeps what the page looks like.
+// picture saves a screenshot of the page.
 func (b *tab) picture(file string) {
 	b.t.Helper()
 	var r struct{ Data string }
@@ -173,7 +173,7 @@ func (b *tab) picture(file string) {
 	}
 }
 
-// A plugin's call asks, the answer is given on the console, and the call goes on.
+// A plugin's call asks, the answer is given on the console, and the call continues.
 func TestBrowser_console(t *testing.T) {
 	h := newHouse(t, "wait")
 	h.config += "max_grants: ['net: GET " + h.site + "/**']\nplugins: {fetch: {grants: ['deny: net: GET https://no.example/**']}}\n"
@@ -209,7 +209,7 @@ func TestBrowser_console(t *testing.T) {
 	if e := <-first; e.failed || !strings.Contains(e.said, "page /once") {
 		t.Errorf("%+v", e)
 	}
-	second := begin("/once") // it was once
+	second := begin("/once") // the answer was for once
 	b.click("/once", "Refuse")
 	if e := <-second; !e.failed || !strings.Contains(e.said, "the operator said no") {
 		t.Errorf("%+v", e)
@@ -223,14 +223,14 @@ func TestBrowser_console(t *testing.T) {
 	if e := <-third; e.failed {
 		t.Errorf("%+v", e)
 	}
-	if said, failed := h.fetch(session, "/hour"); failed { // nobody is asked
+	if said, failed := h.fetch(session, "/hour"); failed { // answered for an hour: no question
 		t.Error(said)
 	}
 	list, err := h.program("grants").Output()
 	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/hour") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/once") {
 		t.Errorf("%s %v", list, err)
 	}
-	// The address that would answer is in no answer, no log and not in the bar of the browser.
+	// The console's token is in no answer, no log and not in the browser's address bar.
 	token := address[strings.Index(address, "#")+1:]
 	log, err := os.ReadFile(filepath.Join(h.state, "sallyport.log"))
 	if err != nil || bytes.Contains(log, []byte(token)) {
@@ -246,7 +246,7 @@ func TestBrowser_console(t *testing.T) {
 	b.picture(filepath.Join(sharedState(t), "..", "console.png"))
 }
 
-// showsWords has a question whose every word is markup: the page shows it as words.
+// showsWords checks that markup in every text of a question is shown as text.
 func showsWords(t *testing.T, h *house, b *tab) {
 	t.Helper()
 	const evil = `</p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
@@ -263,7 +263,7 @@ func showsWords(t *testing.T, h *house, b *tab) {
 	}
 }
 
-// oneClick has one question take the place of another under the hand that has just answered that one.
+// oneClick checks that a second click at the same position does not answer the question that moved there.
 func oneClick(t *testing.T, h *house, b *tab) {
 	t.Helper()
 	s := store.New(store.Options{Dir: h.state})
@@ -285,7 +285,7 @@ func oneClick(t *testing.T, h *house, b *tab) {
 	b.press(at)
 	b.wait(`document.querySelectorAll(".question").length === 1`)
 	b.press(at)
-	time.Sleep(2 * time.Second) // for an answer that is not to come
+	time.Sleep(2 * time.Second) // for an answer that must not come
 	if left, err := s.Questions(context.Background()); err != nil || len(left) != 1 || left[0].ID != "two" {
 		t.Errorf("%+v %v", left, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// A plugin asks the user of a client that cannot be asked: a form opens the console, is filled in there like any form
-// of a page, and the call goes on with it.
+// A plugin elicits from a client without elicitation: the form opens the console, is filled in as a form of the page,
+// and the call continues with the answer.
 func TestBrowser_form(t *testing.T) {
 	h := asking(t, "wait")
 	cmd := h.program("serve", h.dir)
@@ -58,7 +58,7 @@ func TestBrowser_form(t *testing.T) {
 	fill("age", "42")
 	fill("size", "l")
 	fill("sure", "true")
-	b.wait(`performance.now() - moved > 2000`) // through two looks at the host, what is typed stays
+	b.wait(`performance.now() - moved > 2000`) // input stays across two refreshes of the page
 	b.click("asks you", "Answer")
 	if said := <-ended; !strings.Contains(said, `"name":"Ada"`) || !strings.Contains(said, `"age":42`) || !strings.Contains(said, `"size":"l"`) || !strings.Contains(said, `"sure":true`) {
 		t.Errorf("the plugin was told %s", said)
@@ -72,7 +72,7 @@ func TestBrowser_form(t *testing.T) {
 	showsForm(t, h, b)
 }
 
-// showsForm has a form whose every word is markup: the page shows it as words.
+// showsForm checks that markup in every text of a form is shown as text.
 func showsForm(t *testing.T, h *house, b *tab) {
 	t.Helper()
 	const evil = `</option></select></p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`

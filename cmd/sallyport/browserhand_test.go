@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// key presses a key as a hand does.
+// key presses and releases a key.
 func (b *tab) key(name string) {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
@@ -22,7 +22,7 @@ func (b *tab) key(name string) {
 	}
 }
 
-// ask puts a question as a plugin's call does.
+// ask adds a question as a plugin's call does.
 func ask(t *testing.T, s *store.Store, id, want string) {
 	t.Helper()
 	_, err := s.Ask(context.Background(), store.Question{ID: id, Plugin: "plug", Digest: "d", Principal: "me", Line: "net: GET https://a.example/" + id,
@@ -32,7 +32,7 @@ func ask(t *testing.T, s *store.Store, id, want string) {
 	}
 }
 
-// left are the questions that wait, and what was allowed.
+// left returns the number of open questions and of grants.
 func left(t *testing.T, s *store.Store) (questions, grants int) {
 	t.Helper()
 	q, err := s.Questions(context.Background())
@@ -46,7 +46,7 @@ func left(t *testing.T, s *store.Store) (questions, grants int) {
 	return len(q), len(g)
 }
 
-// A hand on the keyboard, one on a small screen, and a person who hears the page can answer, and none of them by mistake.
+// The console can be used with a keyboard, on a small screen and with a screen reader, without accidental answers.
 func TestBrowser_hands(t *testing.T) {
 	h := newHouse(t, "refuse")
 	h.named("Claude\u202e Desktop", h.dir)
@@ -77,7 +77,7 @@ func TestBrowser_hands(t *testing.T) {
 		t.Error("buttons of two questions have one name", names)
 	}
 
-	// Enter answers; the focus goes to the next question and not to a button, so that a second Enter answers nothing.
+	// Enter answers; the focus moves to the next question and not to its button, so that a second Enter has no effect.
 	b.eval(`document.querySelector("#questions .allow").focus()`)
 	b.key("Enter")
 	b.wait(`document.querySelectorAll("#questions .question").length === 2`)
@@ -89,7 +89,7 @@ func TestBrowser_hands(t *testing.T) {
 		t.Errorf("%d questions, %d grants", q, g)
 	}
 
-	// Nothing that is announced is allowed as a whole by one click, nor by two in one place.
+	// Allowing all announced effects takes a confirmation at a different place, not one click or two at the same place.
 	b.click("/two", "All of it always")
 	b.wait(`!!document.querySelector(".sure") && document.activeElement.textContent === "No"`)
 	b.key("Enter")
@@ -105,7 +105,7 @@ func TestBrowser_hands(t *testing.T) {
 	if _, g := left(t, s); g == 0 {
 		t.Error("it was not allowed")
 	}
-	// A look at the host does not take the focus from a button whose card stays.
+	// A refresh keeps the focus on a button while its card stays.
 	ask(t, s, "four", "")
 	b.wait(`document.querySelectorAll("#questions .question").length >= 1`)
 	b.eval(`document.querySelector("#questions .deny").focus()`)
@@ -117,7 +117,7 @@ func TestBrowser_hands(t *testing.T) {
 	}
 }
 
-// A held plugin is looked at and approved, and a refused effect allowed, each after what it means was shown.
+// A held plugin is reviewed and approved, and a denied effect is granted, each after its details were shown.
 func TestBrowser_approveAndAllow(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	state := compiledState(t, dir)
@@ -142,7 +142,7 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 		b.wait("!!(" + find + ") && performance.now() - moved >= settle")
 		b.eval(find + ".click()")
 	}
-	// It waits above the calls, and is counted.
+	// The held plugin is above the calls, and counted in the title.
 	b.wait(`document.querySelector("#n-held").textContent === "1" && document.title.startsWith("(1) ")`)
 	b.wait(`(document.querySelector("#held").compareDocumentPosition(document.querySelector("#calls")) & Node.DOCUMENT_POSITION_FOLLOWING) > 0`)
 	b.wait(`document.querySelector("#held").innerText.includes("speaker") && !document.querySelector("#plugins").innerText.includes("speaker")`)
@@ -172,7 +172,7 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 	if r := call(t, s, "files-read", map[string]any{"path": note}); !r.IsError {
 		t.Fatal(text(r))
 	}
-	// What the host says against a click stays beside it, while the page goes on looking.
+	// An error of the host after a click stays beside it while the page refreshes.
 	before, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
 )
 
-// A tool that is called at a terminal may ask the person there, round after round; a no is a decline, and without a
-// terminal nobody is asked, whatever stands on the standard input.
+// A tool called at a terminal may ask in several rounds. A no is a decline; without a terminal the call fails,
+// independent of standard input.
 func TestCall_asksAtTheTerminal(t *testing.T) {
 	args := []string{"call", bundled(t, "conformance"), "test_input_required_result_multi_round", "--grant", "elicitation"}
 	run := func(talk func(p *terminaltest.Person)) (string, int) {
@@ -21,7 +21,7 @@ func TestCall_asksAtTheTerminal(t *testing.T) {
 		cmd.Stdin, cmd.Stdout = strings.NewReader("y\nAda\ny\nblue\n"), &out
 		p := terminaltest.Start(t, cmd)
 		talk(p)
-		_ = p.Wait() // its code says it
+		_ = p.Wait() // its code is read below
 		return out.String(), cmd.ProcessState.ExitCode()
 	}
 	out, code := run(func(p *terminaltest.Person) {
@@ -61,7 +61,7 @@ func TestCall_asksAtTheTerminal(t *testing.T) {
 	}
 }
 
-// An error of the protocol that the tool itself answers is the tool's failure, one of the host is the host's.
+// A protocol error from the tool is exit code 1, one from the host is exit code 2.
 func TestCall_errorsAreWhose(t *testing.T) {
 	for tool, want := range map[string]struct {
 		code int

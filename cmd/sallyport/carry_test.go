@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// Answers for the bytes before are shown with an update, and hold for the new bytes if the person says so and only then.
-// Questions of the bytes before are gone.
+// Answers for the previous bytes are shown with an update, and hold for the new bytes only after a yes. Questions of
+// the previous bytes are deleted.
 func TestApprove_carriesAnswers(t *testing.T) {
 	for _, carry := range []bool{true, false} {
 		h := newHouse(t, "refuse")
@@ -76,7 +76,7 @@ func TestApprove_carriesAnswers(t *testing.T) {
 	}
 }
 
-// digest is that of the bytes of its plugin that serve.
+// digest returns the digest of the house's serving plugin.
 func (h *house) digest() string {
 	h.t.Helper()
 	out, err := h.program("list", h.dir, "--json").Output()
@@ -90,8 +90,8 @@ func (h *house) digest() string {
 	return all[0].Digest
 }
 
-// The page shows the answers for the bytes before beside what is new, and carries them over with an approval that says so, and only
-// then.
+// The console shows the answers for the previous bytes beside the update, and carries them over only with an approval
+// that includes them.
 func TestConsole_carriesAnswers(t *testing.T) {
 	for _, carry := range []bool{true, false} {
 		h := newHouse(t, "refuse")
