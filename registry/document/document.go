@@ -1,6 +1,6 @@
-// Package document reads plugins that are text and no code: a prompt in a file, a skill in an archive.
+// Package document loads plugins without code: a prompt in a text file, a skill in an archive.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package document
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// kind is a kind of file that is a plugin without code.
+// kind is a kind of document.
 type kind struct {
 	suffix string // of the file's name
 	read   func(raw []byte, stem string) (*serving.Code, error)
 }
 
-// kindOf tells by its name what kind of document a file is.
+// kindOf returns the kind of a document by its file name.
 func kindOf(path string) (k kind, ok bool) {
 	for _, k := range []kind{{promptfile.Suffix, promptPlugin}, {skillfile.Suffix, skillPlugin}} {
 		if strings.HasSuffix(strings.ToLower(path), k.suffix) {
@@ -36,24 +36,24 @@ func kindOf(path string) (k kind, ok bool) {
 	return kind{}, false
 }
 
-// Is tells by the name whether a file is a document.
+// Is reports by its name whether a file is a document.
 func Is(path string) bool {
 	_, ok := kindOf(path)
 	return ok
 }
 
-// MaxSize bounds a document's file, in bytes: the files of a skill have half of that when they are unpacked.
+// MaxSize limits a document's file, in bytes: the files of a skill may have half of that unpacked.
 const MaxSize = 32 << 20
 
-// Document is what one file holds.
+// Document is the parsed contents of one file.
 type Document struct {
 	*serving.Code
 	Digest string // SHA-256 of the file, "sha256:" and hex
 
-	texts map[string][]byte // what models and people are shown of it, by name
+	texts map[string][]byte // the texts shown to models and people, by name
 }
 
-// Read reads a document. The stamp is that of the bytes that were read, or of the file if they were not.
+// Read loads a document. The stamp is that of the bytes read, or of the file if they were not read.
 func Read(path string) (*Document, fileid.Stamp, error) {
 	st, err := fileid.Of(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func Read(path string) (*Document, fileid.Stamp, error) {
 	return d, st, err
 }
 
-// Parse makes a document of what the file at path holds, or held once.
+// Parse parses the contents, present or past, of the file at path.
 func Parse(raw []byte, path string) (*Document, error) {
 	name := filepath.Base(path)
 	k, ok := kindOf(path)
@@ -88,7 +88,7 @@ func Parse(raw []byte, path string) (*Document, error) {
 	return d, nil
 }
 
-// promptPlugin is a plugin of one prompt.
+// promptPlugin returns a plugin with one prompt.
 func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 	prompt, err := promptfile.Parse(raw, stem)
 	if err != nil {
@@ -114,7 +114,7 @@ func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
 	return code, err
 }
 
-// plugin checks what a document says it has as a guest's manifest is checked.
+// plugin checks the manifest of a document as strictly as a guest's.
 func plugin(lists jsonraw.Object, serve serving.Func) (*serving.Code, error) {
 	m, err := manifest.Parse(lists.Append(nil))
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// skillPlugin is a plugin of one skill: its SKILL.md is a resource, and a template has its other files.
+// skillPlugin returns a plugin with one skill: its SKILL.md is a resource, and a template serves its other files.
 func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 	skill, err := skillfile.Parse(raw)
 	if err != nil {
@@ -38,7 +38,7 @@ func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 	return p, err
 }
 
-// codeNotFound is the error of a resource that is not there; the protocol knows what each client wants of it.
+// codeNotFound is the error code of an unknown resource; package protocol maps it for each protocol version.
 const codeNotFound = -32002
 
 func readSkill(skill *skillfile.Skill, params json.RawMessage) (json.RawMessage, error) {

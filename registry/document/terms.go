@@ -12,11 +12,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
-// maxShown bounds the text that is kept of a document in words, in bytes, for a later look at what changed: beyond it
-// there are digests.
+// maxShown limits the document text stored for later comparison, in bytes; beyond it digests are stored.
 const maxShown = 4 << 20
 
-// Terms are what an operator agrees to with a document: what it offers, and its text.
+// Terms returns the subject of an approval of the document: its definitions and its text.
 func (d *Document) Terms() lock.Terms {
 	t := lock.Terms{Digest: d.Digest, Definitions: d.Manifest.Definitions()}
 	left := maxShown
@@ -30,15 +29,15 @@ func (d *Document) Terms() lock.Terms {
 		}
 		raw, err := json.Marshal(shown)
 		if err != nil {
-			continue // texts and a number
+			continue // cannot fail: strings and a number
 		}
-		t.Definitions["file "+name] = raw // no kind of entry is called so
+		t.Definitions["file "+name] = raw // no kind of entry has this name
 	}
 	return t
 }
 
-// weightiest are the names of what is shown of a document: what a skill says first, then from the shortest file to the
-// longest, so that no long one keeps the others out of words.
+// weightiest returns the names of the document's texts: SKILL.md first, then the files from the shortest to the
+// longest, so that a long one does not displace the others.
 func (d *Document) weightiest() []string {
 	return slices.SortedFunc(maps.Keys(d.texts), func(a, b string) int {
 		first := func(name string) int {

@@ -8,18 +8,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
-// File is a manifest that was read, and where its module lies. It is never changed.
+// File is a parsed manifest and the place of its module. It is immutable.
 type File struct {
 	Manifest *Manifest
-	Module   string // the path; "" with Err
-	Err      error  // why it has no module; ErrOutside waits for the operator
+	Module   string // absolute path; "" with Err
+	Err      error  // why it has no module; with ErrOutside the operator has to name it
 }
 
-// Is tells by the name whether a file is a manifest and no module.
+// Is reports by its name whether a file is a manifest rather than a module.
 func Is(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
 
-// Read reads a manifest at an absolute path. The stamp is that of the bytes that were read, or of the file if they were
-// not.
+// Read loads a manifest at an absolute path. The stamp is that of the bytes read, or of the file if they were not read.
 func Read(path string) (*File, fileid.Stamp, error) {
 	st, err := fileid.Of(path)
 	if err != nil {
@@ -40,7 +39,7 @@ func Read(path string) (*File, fileid.Stamp, error) {
 	return f, st, nil
 }
 
-// Check refuses a module of another digest than the manifest's.
+// Check returns an error if the digest is not the one in the manifest.
 func (f *File) Check(digest string) error {
 	if want := f.Manifest.Digest; want != "" && want != digest {
 		return fmt.Errorf("the module is %s, and the manifest wants %s", digest, want)

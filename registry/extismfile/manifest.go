@@ -1,13 +1,12 @@
-// Package extismfile reads the manifests of Extism plugins, JSON files that name a module and what it
-// needs:
+// Package extismfile parses the manifests of Extism plugins, JSON files that name a module and its needs:
 //
 //	{"wasm": [{"path": "counter.wasm", "hash": "9f86…"}],
 //	 "config": {"vowels": "aeiou"},
 //	 "memory": {"max_pages": 100}, "timeout_ms": 2000,
 //	 "allowed_hosts": ["api.example.com"], "allowed_paths": {"/srv/data": "/data"}}
 //
-// A manifest comes with the plugin, so it allows nothing. Its limits can only be lower than the
-// operator's, its hosts and paths are wants, and a module elsewhere waits for the operator's word.
+// A manifest comes with the plugin, so it grants nothing. It can only lower the operator's limits, its hosts and paths
+// are wants, and a module outside of its folder needs the operator's configuration.
 package extismfile
 
 import (
@@ -25,33 +24,33 @@ import (
 )
 
 const (
-	// MaxSize bounds a manifest, in bytes. Real ones have a few hundred, unless they hold the module.
+	// MaxSize limits a manifest, in bytes. Real ones have a few hundred, unless they contain the module.
 	MaxSize = 1 << 20
-	// maxWants bounds the hosts and paths together: each becomes a line that somebody reads.
+	// maxWants limits the hosts and paths together: each becomes a line for the operator to read.
 	maxWants = 256
 	// page is the unit of max_pages, in bytes.
 	page = 64 << 10
-	// maxTimeout bounds timeout_ms, so that it is a time.Duration: some hundred years.
+	// maxTimeout limits timeout_ms to the range of time.Duration: some hundred years.
 	maxTimeout = 1 << 42
 )
 
 var errTooLarge = fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", MaxSize>>20)
 
-// Manifest is what a manifest says, checked. It is never changed.
+// Manifest is a checked manifest. It is immutable.
 type Manifest struct {
 	Path    string            // the module's file, as it is written; "" if URL is set
-	URL     string            // where it would have to be fetched from; "" if Path is set
-	Digest  string            // what the module must hash to: "sha256:" and hex; "" is anything
+	URL     string            // the module's address; "" if Path is set
+	Digest  string            // the required digest of the module: "sha256:" and hex; "" is any
 	Config  map[string]string // values for the plugin
-	Memory  uint64            // upper limit in bytes; 0 is none
-	Timeout time.Duration     // upper limit of one call; 0 is none
-	// Wants is what the plugin would like, in the form of a native plugin's wants.
+	Memory  uint64            // limit in bytes; 0 is none
+	Timeout time.Duration     // limit of one call; 0 is none
+	// Wants holds the requested hosts and paths, in the form of a native plugin's wants.
 	Wants []json.RawMessage
-	// Problems names what was left out or is not held, one sentence each.
+	// Problems lists members that are ignored or not enforced, one sentence each.
 	Problems []string
 }
 
-// Parse reads a manifest. The error says why it cannot be used, and what to do instead.
+// Parse parses and checks a manifest. The error says why it cannot be used, and suggests a remedy.
 func Parse(raw []byte) (*Manifest, error) {
 	if len(raw) > MaxSize {
 		return nil, errTooLarge
@@ -79,7 +78,7 @@ func Parse(raw []byte) (*Manifest, error) {
 	return m, m.wants(&parsed)
 }
 
-// notManifest says in the manifest's words why it could not be decoded.
+// notManifest rewords a decoding error in terms of the manifest.
 func notManifest(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) || wrong.Field == "" {
@@ -103,13 +102,13 @@ func notManifest(err error) error {
 	return fmt.Errorf("the manifest's %s: want %s, but got %s", wrong.Field, want, got)
 }
 
-// known are the members of a manifest.
+// known returns the members of a manifest.
 func known() []string {
 	return []string{"wasm", "config", "memory", "timeout_ms", "allowed_hosts", "allowed_paths"}
 }
 
-// checkKeys names members that mean nothing. One that differs by case only would mean something to
-// other hosts, and is refused.
+// checkKeys reports unknown members. One that differs from a known member only in case is an error, since other hosts
+// would accept it.
 func (m *Manifest) checkKeys(o jsonraw.Object) error {
 	if jsonraw.IsNull(o.Get("wasm")) {
 		return errors.New(`this is no Extism manifest: it has no list "wasm" that names its module`)
@@ -129,7 +128,7 @@ members:
 	return nil
 }
 
-// module finds the one module.
+// module sets the only module.
 func (m *Manifest) module(wasm []sdk.Wasm) error {
 	switch {
 	case len(wasm) == 0:
@@ -151,7 +150,7 @@ func (m *Manifest) module(wasm []sdk.Wasm) error {
 	return err
 }
 
-// values keeps the configuration.
+// values sets the configuration.
 func (m *Manifest) values(config map[string]string) {
 	m.Config = make(map[string]string, len(config))
 	for name, value := range config {
@@ -163,7 +162,7 @@ func (m *Manifest) values(config map[string]string) {
 	}
 }
 
-// limits reads the limits that can be held, and names those that cannot.
+// limits sets the limits that can be enforced, and reports the others.
 func (m *Manifest) limits(parsed *sdk.Manifest) {
 	m.Memory = uint64(parsed.Memory.MaxPages) * page
 	m.Timeout = time.Duration(min(parsed.Timeout, maxTimeout)) * time.Millisecond
@@ -175,7 +174,7 @@ func (m *Manifest) limits(parsed *sdk.Manifest) {
 	}
 }
 
-// ownVars is what variables may have, in bytes, whatever a manifest says.
+// ownVars is the limit of variables in bytes, whatever the manifest sets.
 const ownVars = 1 << 20
 
 func (m *Manifest) problem(format string, args ...any) {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// ErrOutside is the cause when the module is not a file in the manifest's folder: the operator has to
-// say where it is.
+// ErrOutside is wrapped by the error for a module that is not a file in the manifest's folder: the operator has to
+// configure its path.
 var ErrOutside = errors.New("it is for the operator to name such a place")
 
-// digest reads a hash as Extism writes it: SHA-256 in hex.
+// digest parses a hash in Extism's form: SHA-256 in hex.
 func digest(hash string) (string, error) {
 	if hash == "" {
 		return "", nil
@@ -25,9 +25,9 @@ func digest(hash string) (string, error) {
 	return "sha256:" + hex.EncodeToString(raw), nil
 }
 
-// Module is the absolute path of the module that the manifest at an absolute path names. It must lie
-// in the manifest's folder or below, also after links are followed; a file that is not there is taken
-// to be what its name says. The error is ErrOutside if it must come from elsewhere.
+// Module returns the absolute path of the module of the manifest at an absolute path. It must lie in the manifest's
+// folder or below, also after symbolic links are resolved; a missing file is judged by its path. The error wraps
+// ErrOutside if the module lies elsewhere.
 func (m *Manifest) Module(manifest string) (string, error) {
 	if m.URL != "" {
 		return "", fmt.Errorf("the manifest takes its module from %.200s: %w", m.URL, ErrOutside)
@@ -45,16 +45,16 @@ func (m *Manifest) Module(manifest string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// inside tells whether a path lies below a folder.
+// inside reports whether a path lies below a folder.
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel) && rel != "."
 }
 
-// maxLinks is how many links that lead nowhere are followed; systems stop at 40 too.
+// maxLinks limits how many dangling links are followed; operating systems stop at 40 too.
 const maxLinks = 40
 
-// real follows links, also those that lead nowhere yet: what is there later would be loaded.
+// real resolves symbolic links, also dangling ones: a file created there later would be loaded.
 func real(path string) string { return follow(path, maxLinks) }
 
 func follow(path string, links int) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// wants turns hosts and paths into lines that an operator could grant.
+// wants converts hosts and paths to grant lines.
 func (m *Manifest) wants(parsed *sdk.Manifest) error {
 	if n := len(parsed.AllowedHosts) + len(parsed.AllowedPaths); n > maxWants {
 		return fmt.Errorf("the manifest asks for %d hosts and paths, at most %d are read", n, maxWants)
@@ -30,7 +30,7 @@ func (m *Manifest) wants(parsed *sdk.Manifest) error {
 	return nil
 }
 
-// want adds one want, or says why there is none.
+// want adds one want, or reports why it cannot be granted.
 func (m *Manifest) want(family, line, why string, err error) {
 	if err != nil {
 		member, _, _ := strings.Cut(why, " ")
@@ -44,9 +44,8 @@ func (m *Manifest) want(family, line, why string, err error) {
 	m.Wants = append(m.Wants, raw)
 }
 
-// HostGrant is the grant line that comes nearest to a host as Extism writes it, a name in which *
-// stands for anything; methods are as in the line. What else a pattern could say there is an error: it is never tried out, since
-// some patterns take for ever.
+// HostGrant returns the grant line closest to an Extism host, a name with * as wildcard; methods are as in the line.
+// Other pattern syntax is an error: such patterns are never matched, since some take exponential time.
 func HostGrant(methods, host string) (string, error) {
 	if host == "*" {
 		host = "**"
@@ -55,7 +54,7 @@ func HostGrant(methods, host string) (string, error) {
 		return "", fmt.Errorf("%.200q is not a name with stars; write the names out", host)
 	}
 	if rest, ok := strings.CutPrefix(host, "*."); ok {
-		host = "*.**." + rest // one label or more
+		host = "*.**." + rest // one or more labels
 	}
 	line := "net: " + methods + " https://" + host + "/**"
 	if host == "**" {
@@ -65,8 +64,8 @@ func HostGrant(methods, host string) (string, error) {
 	return line, err
 }
 
-// PathGrant is the grant line for a folder or file that Extism shows to a guest at another place.
-// "ro:" before the path means that it is only read.
+// PathGrant returns the grant line for a folder or file that Extism maps to a guest path. The prefix "ro:" means
+// read-only.
 func PathGrant(place, guest string) (string, error) {
 	op := "write"
 	if rest, ok := strings.CutPrefix(place, "ro:"); ok {
@@ -87,7 +86,7 @@ func PathGrant(place, guest string) (string, error) {
 	return line, nil
 }
 
-// escape writes a path so that no character of it is a pattern's.
+// escape quotes the pattern characters in a path.
 func escape(p string) string {
 	return strings.NewReplacer("*", "{*}", "{", "{{}", "}", "{}}").Replace(p)
 }

@@ -1,7 +1,7 @@
-// Package fit joins what a plugin says about itself with the grant language: the arguments of its entries that a line may
-// bind, and what it wants as lines that could be granted.
+// Package fit relates a plugin's manifest to the grant language: it lists the arguments that grants may bind, and
+// converts wants to grant lines.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package fit
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// Shapes are the entries of a plugin as grants want to know them: what each can be called with.
+// Shapes returns the entries of a plugin with the arguments that grants may bind.
 func Shapes(m *manifest.Manifest) []grant.Shape {
 	var all []grant.Shape
 	for _, k := range []manifest.Kind{manifest.Tool, manifest.Prompt, manifest.Resource, manifest.Template} {
@@ -30,7 +30,7 @@ func Shapes(m *manifest.Manifest) []grant.Shape {
 	return all
 }
 
-// binds says why an entry has no value for an argument, nil if it may have one.
+// binds reports why a grant cannot bind an argument of an entry; nil if it can.
 func binds(k manifest.Kind, e manifest.Entry, path []string) error {
 	name := strings.Join(path, ".")
 	switch {

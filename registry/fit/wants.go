@@ -12,11 +12,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// maxWants is how many wants of a plugin the operator can be asked about; the others are only shown.
+// maxWants limits the wants of a plugin that the operator can be asked about; the others are only displayed.
 const maxWants = 64
 
-// Wants are the wants that a line can say. Those that none can, or that bind what the plugin does not offer, are
-// left out: they are shown as they are, and never asked about.
+// Wants returns the wants that can be granted. Wants without a valid grant line, or with arguments that the plugin does
+// not have, are left out: they are displayed, but the operator is never asked to grant them.
 func Wants(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 	var wants []hostfuncs.Want
 	for _, raw := range all {
@@ -30,7 +30,7 @@ func Wants(all []json.RawMessage, m *manifest.Manifest) []hostfuncs.Want {
 	return wants
 }
 
-// Problems says which wants of a plugin no line can say, and why.
+// Problems describes the wants of a plugin that cannot be granted, with the reason.
 func Problems(all []json.RawMessage, m *manifest.Manifest) []string {
 	var problems []string
 	for _, raw := range all {
@@ -48,7 +48,7 @@ func Problems(all []json.RawMessage, m *manifest.Manifest) []string {
 	return problems
 }
 
-// want reads one want as a line of grants.
+// want parses one want as a grant line.
 func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
@@ -67,20 +67,20 @@ func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	return hostfuncs.Want{Grants: set, Why: why}, err
 }
 
-// maxShown is how many bytes of a want are shown.
+// maxShown limits the bytes of a want in a message.
 const maxShown = 200
 
-// maxWantDepth is how deep a want is nested, at most: a family, its map, a list in that.
+// maxWantDepth limits the nesting of a want: a family, its map, a list in that.
 const maxWantDepth = 8
 
-// node is JSON as the grant language reads it. What is too deep is an empty text, which no family takes.
+// node converts JSON for the grant parser. Values that are too deep become empty strings, which no family accepts.
 func node(key string, raw json.RawMessage, depth int) grant.Node {
 	n := grant.Node{Key: key, Kind: grant.Scalar}
 	switch {
 	case depth == 0 || len(raw) == 0:
 	case raw[0] == '{':
 		n.Kind = grant.Map
-		o, _ := jsonraw.ParseObject(raw) // it is part of what was parsed
+		o, _ := jsonraw.ParseObject(raw) // valid: raw was parsed before
 		for _, m := range o {
 			n.Nodes = append(n.Nodes, node(m.Key, m.Value, depth-1))
 		}

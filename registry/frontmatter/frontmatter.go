@@ -1,12 +1,11 @@
-// Package frontmatter splits a text file into the YAML between its first two lines of three dashes and
-// the rest.
+// Package frontmatter splits a text file into its YAML front matter, between two lines of three dashes, and its body.
 //
 //	---
 //	name: review
 //	---
 //	Please review {{file}}.
 //
-// The YAML may hold what JSON can, and is given as JSON: no anchors, no tags of its own, no key twice.
+// The YAML is returned as JSON and limited to it: no anchors, no custom tags, no duplicate keys.
 package frontmatter
 
 import (
@@ -23,29 +22,29 @@ import (
 )
 
 const (
-	// maxYAML bounds the YAML, in bytes: a description and some dozen arguments.
+	// maxYAML limits the YAML, in bytes: a description and some dozen arguments.
 	maxYAML = 64 << 10
-	// maxDepth bounds how deep it nests.
+	// maxDepth limits its nesting.
 	maxDepth = 16
 )
 
-// Error is a mistake at a line of the file, from 1.
+// Error is a problem at a line of the file, counted from 1.
 type Error struct {
 	Line    int
 	Problem string
 }
 
-// Error is the line and the problem.
+// Error returns the line and the problem.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
-// File is a file in its two parts.
+// File is a split file.
 type File struct {
 	Values jsonraw.Object // in the order of the file
 	Body   string
-	Line   int // of the file, on which Body begins
+	Line   int // the first line of Body, in the file
 }
 
-// Split reads a file. The error is an *Error where it is about a line.
+// Split splits a file. The error is an *Error if it is about a line.
 func Split(raw []byte) (*File, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the file is not UTF-8")
@@ -71,7 +70,7 @@ func Split(raw []byte) (*File, error) {
 
 // cut splits at the second line of dashes.
 func cut(rest []byte) (head, body []byte, ok bool) {
-	rest = append([]byte{'\n'}, rest...) // so that an empty head is no exception
+	rest = append([]byte{'\n'}, rest...) // so that an empty front matter is no special case
 	head, body, ok = bytes.Cut(rest, []byte("\n---\n"))
 	if !ok {
 		head, ok = bytes.CutSuffix(rest, []byte("\n---"))
@@ -79,7 +78,7 @@ func cut(rest []byte) (head, body []byte, ok bool) {
 	return bytes.TrimPrefix(append(head, '\n'), []byte{'\n'}), body, ok
 }
 
-// parse reads the YAML, with a line in front of it so that its lines are those of the file.
+// parse parses the YAML, with a line in front of it so that its line numbers are those of the file.
 func parse(head []byte) (jsonraw.Object, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(append([]byte{'\n'}, head...), &doc); err != nil {
@@ -98,7 +97,7 @@ func parse(head []byte) (jsonraw.Object, error) {
 	return jsonraw.ParseObject(value)
 }
 
-// encode is a node as JSON.
+// encode returns a node as JSON.
 func encode(n *yaml.Node, depth int) (json.RawMessage, error) {
 	fail := func(problem string) error { return &Error{n.Line, problem} }
 	switch {
@@ -148,7 +147,7 @@ func mapping(n *yaml.Node, depth int, fail func(string) error) (json.RawMessage,
 	return o.Append(nil), nil
 }
 
-// scalar keeps numbers that JSON has; what else YAML takes for one, and dates, are text.
+// scalar returns numbers only if they are valid JSON; other YAML numbers, and dates, become strings.
 func scalar(n *yaml.Node, fail func(string) error) (json.RawMessage, error) {
 	switch n.ShortTag() {
 	case "!!null":

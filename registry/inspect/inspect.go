@@ -1,6 +1,6 @@
-// Package inspect says what a plugin file is, without loading it.
+// Package inspect describes a plugin file without loading it into a registry.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to the program: its API may change with any version.
 package inspect
 
 import (
@@ -26,30 +26,30 @@ import (
 // Text is the dialect of a document.
 const Text = "text"
 
-// Description is what can be known of a plugin file.
+// Description describes a plugin file.
 type Description struct {
 	Name     string             `json:"name"` // the name it has in a folder, without configuration
 	File     string             `json:"file"`
 	Size     int                `json:"size"`   // bytes
 	Digest   string             `json:"digest"` // SHA-256, "sha256:" and hex
 	Dialect  string             `json:"dialect"`
-	Packed   bool               `json:"packed"` // the manifest is in the file; else the plugin was asked
+	Packed   bool               `json:"packed"` // the manifest is in the file; else it came from plugin/describe
 	Imports  []string           `json:"imports"`
 	Manifest *manifest.Manifest `json:"manifest"`
-	// Published are the names that clients see without configuration, by kind and name: "tool now".
+	// Published holds the public names without configuration, by kind and local name: "tool now".
 	Published map[string]string `json:"published,omitempty"`
 
-	// Raw is the manifest as the plugin gave it.
+	// Raw is the manifest as the plugin wrote it.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Describer asks a module without a manifest section what it offers; see NewDescriber.
+// Describer returns the manifest of a module without a manifest section; see NewDescriber.
 type Describer func(ctx context.Context, wasm []byte, d runtime.Dialect) (json.RawMessage, error)
 
-// ErrNotPacked is the cause when a file has no manifest section and there is nobody to ask.
+// ErrNotPacked is returned for a file without a manifest section if there is no Describer.
 var ErrNotPacked = errors.New("the plugin has no manifest section; run sallyport pack to add one")
 
-// NewDescriber returns a Describer that runs the module with no grants.
+// NewDescriber returns a Describer that runs the module without grants.
 func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 	return func(ctx context.Context, wasm []byte, d runtime.Dialect) (json.RawMessage, error) {
 		compiled, err := engine.Compile(ctx, wasm)
@@ -61,9 +61,8 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 	}
 }
 
-// File describes a plugin file. It runs nothing, unless the file has no manifest section: then it
-// asks by describe, and a nil describe is ErrNotPacked. A prompt and a skill are read as they are. Of an Extism manifest it is the module that is
-// described, with what the manifest wants.
+// File describes a plugin file. No code runs, unless a module has no manifest section: then describe is called, and a
+// nil describe is ErrNotPacked. For an Extism manifest the module is described, with the manifest's wants.
 func File(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
@@ -87,7 +86,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 	return d, nil
 }
 
-// publish fills in the public names of a kind, and says which entries have none.
+// publish sets the public names of a kind, and reports entries without one.
 func (d *Description) publish(k manifest.Kind) (problems []string) {
 	first := map[string]string{}
 	for _, e := range d.Manifest.Entries(k) {
@@ -148,7 +147,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []module.Dialect, 
 	return d, err
 }
 
-// describeManifest describes the module of an Extism manifest, and what the manifest wants.
+// describeManifest describes the module of an Extism manifest, with the manifest's wants.
 func describeManifest(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
 
-// check reads one entry of a manifest. What it cannot be published with makes it bad; what can
-// be taken out without harm is taken out. Both are named in problems.
+// check validates one entry of a manifest. An entry that cannot be published is bad; members that can be removed safely
+// are removed. Both are reported in problems.
 type check struct {
 	Entry
 	kind     Kind
-	what     string // how problems name the entry
+	what     string // names the entry in problems
 	problems []string
 	bad      bool
 }
 
-// read splits the entry and finds what identifies it.
+// read splits the entry into members and sets its ID.
 func (c *check) read(raw json.RawMessage, idKey string) {
 	if len(raw) > MaxDefinition {
 		c.refuse("is over %d KiB", MaxDefinition>>10)
@@ -49,7 +49,7 @@ func (c *check) read(raw json.RawMessage, idKey string) {
 	c.ID, c.what = id, fmt.Sprintf("%s %q", c.kind, id)
 }
 
-// run applies the checks that every entry has, then its kind's.
+// run applies the checks of every entry, then those of its kind.
 func (c *check) run(own func(*check)) {
 	if c.bad {
 		return
@@ -63,7 +63,7 @@ func (c *check) run(own func(*check)) {
 	}
 	c.Hidden = c.take("hidden")
 	c.AsksFirst = c.take("asksFirst")
-	c.cleanTexts() // first: a key of _meta may hide as another
+	c.cleanTexts() // first: a cleaned key of _meta could become a reserved one
 	c.cleanMeta()
 	c.cleanIcons()
 	if !c.bad {
@@ -71,7 +71,7 @@ func (c *check) run(own func(*check)) {
 	}
 }
 
-// take reads a member that is between plugin and host: true or false.
+// take removes a boolean member that is for the host only, and returns its value.
 func (c *check) take(key string) bool {
 	raw := c.Members.Get(key)
 	c.Members.Delete(key)
@@ -85,7 +85,7 @@ func (c *check) take(key string) bool {
 	return false
 }
 
-// checkSchema refuses what is too large, too deep or not a schema of its dialect: a tool with it could never be called.
+// checkSchema rejects a schema that is too large, too deep or invalid: a tool with it could never be called.
 func (c *check) checkSchema(key string, raw json.RawMessage) {
 	if err := jsonschema.Valid(raw); err != nil {
 		c.refuse("%s: %v", key, err)
@@ -101,7 +101,7 @@ func (c *check) warn(format string, args ...any) {
 	c.problems = append(c.problems, c.what+": "+fmt.Sprintf(format, args...))
 }
 
-// unseen reports whether a name holds characters that nobody sees, or line ends.
+// unseen reports whether a name has invisible characters or line ends.
 func unseen(name string) bool {
 	_, n := sanitize.Text(name)
 	return n > 0 || strings.ContainsAny(name, "\n\r\t")
@@ -123,7 +123,7 @@ func checkTool(c *check) {
 	}
 	c.checkObject("annotations")
 	if c.bad {
-		return // the schema may be deeper than is good to walk through
+		return // the schema may be too deep to walk
 	}
 	headers, err := paramheader.Find(input)
 	if err != nil {
@@ -136,7 +136,7 @@ func checkTool(c *check) {
 	}
 }
 
-// checkObject refuses a member that is there and no object.
+// checkObject rejects a member that is present and not an object.
 func (c *check) checkObject(key string) {
 	raw := c.Members.Get(key)
 	if jsonraw.IsNull(raw) {
@@ -148,7 +148,7 @@ func (c *check) checkObject(key string) {
 }
 
 func checkPrompt(c *check) {
-	raw := jsonraw.Get(c.Written, "arguments") // with the names that are compared
+	raw := jsonraw.Get(c.Written, "arguments") // as written, since the names are compared
 	if jsonraw.IsNull(raw) {
 		return
 	}
@@ -198,14 +198,14 @@ func checkTemplate(c *check) {
 	c.checkScheme(scheme)
 }
 
-// checkName wants the name that MCP asks of resources and templates.
+// checkName requires the name that MCP requires of resources and templates.
 func (c *check) checkName() {
 	if name, ok := jsonraw.String(c.Members.Get("name")); !ok || name == "" {
 		c.refuse("name is missing")
 	}
 }
 
-// checkScheme keeps the host's own scheme to the host.
+// checkScheme rejects the host's own scheme.
 func (c *check) checkScheme(scheme string) {
 	if strings.EqualFold(scheme, names.Host) {
 		c.refuse("%s: is the host's own", names.Host)

@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// cleanTexts takes out of a definition what nobody sees, wherever it stands. Where that would make a name or a value that
-// is compared another one, the entry is left out: what a model reads has to be what the plugin is told.
+// cleanTexts removes invisible characters from all texts of a definition. If that would change a name or a value that
+// is compared, the entry is left out: the model and the plugin must see the same name.
 func (c *check) cleanTexts() {
 	if c.bad {
 		return
@@ -28,7 +28,7 @@ func (c *check) cleanTexts() {
 		removed += n
 		if _, n := sanitize.Text(m.Key); n > 0 {
 			removed += n
-			continue // it could pass for another one
+			continue // it could be confused with a different key
 		}
 		members = append(members, jsonraw.Member{Key: m.Key, Value: value})
 	}
@@ -37,7 +37,7 @@ func (c *check) cleanTexts() {
 	}
 }
 
-// cleanMeta takes the keys out of _meta that are not a plugin's to set.
+// cleanMeta removes the keys of _meta that a plugin may not set.
 func (c *check) cleanMeta() {
 	raw := c.Members.Get("_meta")
 	if raw == nil {
@@ -64,7 +64,7 @@ func (c *check) cleanMeta() {
 	c.Members.Set("_meta", confined)
 }
 
-// cleanIcons takes the icons out that a client must not load.
+// cleanIcons removes the icons that a client must not load.
 func (c *check) cleanIcons() {
 	raw := c.Members.Get("icons")
 	if raw == nil {

@@ -1,6 +1,6 @@
-// Package manifest reads what a plugin says about itself: its tools, resources, templates and
-// prompts. One bad entry costs only itself; what is not a plugin's to say is taken out; the rest
-// stays the JSON that the plugin wrote.
+// Package manifest parses and checks the manifest of a plugin: its tools, resources, templates and prompts. An invalid
+// entry is left out by itself, members that a plugin may not set are removed, and all else stays the JSON that the
+// plugin wrote.
 package manifest
 
 import (
@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	// MaxSize bounds a plugin's description of itself, in bytes: a thousand tools of 8 KiB.
+	// MaxSize limits a manifest, in bytes: a thousand tools of 8 KiB.
 	MaxSize = 8 << 20
-	// MaxEntries bounds each list of a manifest; the largest servers known have a few hundred.
+	// MaxEntries limits each list of a manifest; the largest servers known have a few hundred.
 	MaxEntries = 4096
-	// maxTemplates bounds a plugin's templates: each URI is compared with them, and each is compiled.
+	// maxTemplates limits a plugin's templates: each URI is compared with them, and each is compiled.
 	maxTemplates = 256
-	// MaxDefinition bounds one definition, in bytes: it lands in every client's context.
+	// MaxDefinition limits one definition, in bytes: it is part of every client's context.
 	MaxDefinition = 256 << 10
-	// maxLocalName bounds a plugin's own name for a thing, in bytes.
+	// maxLocalName limits an entry's local name, in bytes.
 	maxLocalName = 1 << 10
-	// MaxURI bounds a resource's URI, in bytes; browsers stop near 8 KiB too.
+	// MaxURI limits a resource's URI, in bytes; browsers stop near 8 KiB too.
 	MaxURI = 8 << 10
-	// maxLabel bounds the strings of a manifest that are only shown.
+	// maxLabel limits the strings of a manifest that are only displayed, in bytes.
 	maxLabel = 4 << 10
 )
 
-// Manifest is what a plugin says about itself, checked. Entries that are not fit to be published
-// are left out and named in Problems.
+// Manifest is a checked manifest. Entries that cannot be published are left out and listed in Problems.
 type Manifest struct {
-	Name        string `json:"name,omitempty"` // a label; the plugin's name is the operator's
+	Name        string `json:"name,omitempty"` // a label; the operator names the plugin
 	Version     string `json:"version,omitempty"`
 	Description string `json:"description,omitempty"`
-	State       string `json:"state,omitempty"` // the isolation it asks for; "" is "call"
+	State       string `json:"state,omitempty"` // the requested isolation; "" is "call"
 
 	Tools     []json.RawMessage `json:"tools,omitempty"`
 	Resources []json.RawMessage `json:"resources,omitempty"`
@@ -45,17 +44,17 @@ type Manifest struct {
 	Prompts   []json.RawMessage `json:"prompts,omitempty"`
 	Wants     []json.RawMessage `json:"wants,omitempty"`
 
-	// Problems names what was left out or changed, one sentence each.
+	// Problems lists everything left out or changed, one sentence each.
 	Problems []string `json:"problems,omitempty"`
 
 	entries map[Kind][]Entry
-	refused string // the first problem that cost an entry
+	refused string // the first problem that left out an entry
 }
 
 // Kind is one of the four lists of a manifest.
 type Kind string
 
-// The kinds, as sentences name them.
+// The kinds, as messages name them.
 const (
 	Tool     Kind = "tool"
 	Prompt   Kind = "prompt"
@@ -67,22 +66,22 @@ const (
 type Entry struct {
 	ID      string          // its local name, URI or template
 	Members jsonraw.Object  // its definition
-	Written json.RawMessage // the definition as the plugin wrote it; nil of the host's own
+	Written json.RawMessage // the definition as the plugin wrote it; nil for the host's own
 	Hidden  bool            // not published until the plugin shows it
-	// AsksFirst says of a Tool that it asks its client before it begins what takes long.
+	// AsksFirst is set for a Tool that asks its client for consent before an expensive operation.
 	AsksFirst bool
-	Pattern   *uritemplate.Template // of a Template only
+	Pattern   *uritemplate.Template // for a Template only
 }
 
-// Of returns a manifest of entries that need no check: the host's own.
+// Of returns a manifest with entries that need no check: the host's own.
 func Of(k Kind, entries ...Entry) *Manifest {
 	return &Manifest{entries: map[Kind][]Entry{k: entries}}
 }
 
-// Entries returns the entries of one kind, in the plugin's order. The caller must not change them.
+// Entries returns the entries of one kind, in the plugin's order. The caller must not modify them.
 func (m *Manifest) Entries(k Kind) []Entry { return m.entries[k] }
 
-// Definitions are the definitions as the plugin wrote them, by kind and ID: "tool now".
+// Definitions returns the definitions as the plugin wrote them, by Key.
 func (m *Manifest) Definitions() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for k, list := range m.entries {
@@ -93,10 +92,10 @@ func (m *Manifest) Definitions() map[string]json.RawMessage {
 	return all
 }
 
-// Key names an entry among those of all kinds.
+// Key returns an entry's key, unique across kinds: "tool now".
 func Key(k Kind, id string) string { return string(k) + " " + id }
 
-// Refused names the first entry that is not fit to be published; nil if all are.
+// Refused returns an error that names the first entry left out; nil if there is none.
 func (m *Manifest) Refused() error {
 	if m.refused == "" {
 		return nil
@@ -104,8 +103,8 @@ func (m *Manifest) Refused() error {
 	return errors.New(m.refused)
 }
 
-// Parse reads and checks a manifest. The error says why nothing of it can be used; a bad
-// entry alone only costs itself.
+// Parse parses and checks a manifest. It fails only if the manifest as a whole is unusable; an invalid entry is left
+// out by itself.
 func Parse(raw []byte) (*Manifest, error) {
 	if len(raw) > MaxSize {
 		return nil, fmt.Errorf("manifest: over %d MiB", MaxSize>>20)
@@ -125,7 +124,7 @@ func Parse(raw []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// labels reads the strings that are only shown.
+// labels parses the strings that are only displayed, and the state.
 func (m *Manifest) labels(o jsonraw.Object) {
 	for key, to := range map[string]*string{
 		"name": &m.Name, "version": &m.Version, "description": &m.Description, "state": &m.State,
@@ -149,7 +148,7 @@ func (m *Manifest) labels(o jsonraw.Object) {
 	}
 }
 
-// lists reads the entries of each kind.
+// lists parses the entries of each kind.
 func (m *Manifest) lists(o jsonraw.Object) error {
 	for _, l := range []struct {
 		kind    Kind

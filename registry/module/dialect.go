@@ -7,13 +7,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Dialect is a calling convention and how to tell it.
+// Dialect detects and implements a calling convention.
 type Dialect struct {
 	Recognises func(*wasmbin.Binary) bool
 	Dialect    runtime.Dialect
 }
 
-// The modules that are no plugin of this version, and what to do about it.
+// Errors for modules that are not plugins of this version, with a remedy.
 var (
 	errExtism = errors.New("this is an Extism plugin (it imports extism:host/env), and this host was made without that dialect; " +
 		"build it with a Sallyport PDK")
@@ -24,7 +24,7 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// Recognise finds the first dialect that a module speaks, or says why it is no plugin.
+// Recognise returns the first dialect that recognises a module, or an error that says why it is not a plugin.
 func Recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
 	if b.HasExport("mcp_handle") && b.HasExport("_start") && !b.HasExport("_initialize") {
 		return nil, errProgram

@@ -17,22 +17,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// DescribeTime is how long a plugin may take to say what it offers. It is asked for its bytes, which have no caller and, for all
-// that is known then, no name and no settings.
+// DescribeTime is the deadline of plugin/describe. The request is made for the bytes of a file, before a plugin name or
+// settings are known.
 const DescribeTime = 10 * time.Second
 
-// Loader makes modules of files.
+// Loader makes modules from files.
 type Loader struct {
 	Engine   *runtime.Engine // nil: only what is described already can be loaded
 	Host     *hostfuncs.Host
 	Dialects []Dialect
 	Cache    *cache.Cache
-	Buffers  *fileid.Buffers // for the bytes of files, while they are looked at
+	Buffers  *fileid.Buffers // for file contents while they are examined
 }
 
-// Find returns the module of a file: from what is known of its stamp, or by reading it. If the file
-// holds what before was made of, that is returned, else a new one with a claim that is the caller's.
-// The stamp is that of the bytes; zero if nothing was read.
+// Find returns the module of a file: from the cache by its stamp, or by reading it. If the file has the digest of
+// before, that is returned, else a new module with one reference, held by the caller. The returned stamp is that of the
+// bytes; zero if reading failed.
 func (l *Loader) Find(ctx context.Context, path string, st fileid.Stamp, before *Module) (*Module, fileid.Stamp, error) {
 	if digest, ok := l.Cache.Digest(st); ok {
 		if before != nil && before.Digest == digest {
@@ -62,7 +62,7 @@ func (l *Loader) Find(ctx context.Context, path string, st fileid.Stamp, before 
 	return m, st, err
 }
 
-// known makes a module from the cache alone.
+// known makes a module from the cache only.
 func (l *Loader) known(path, digest string) (*Module, bool) {
 	known, ok := l.Cache.Module(digest)
 	if !ok {
@@ -83,7 +83,7 @@ func (l *Loader) known(path, digest string) (*Module, bool) {
 	return nil, false
 }
 
-// examine finds out what a module offers: from its own section, or by asking it.
+// examine reads a module's manifest: from its custom section, or by running plugin/describe.
 func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) (*Module, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
@@ -97,11 +97,11 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	m.Dialect, m.Memory = d, runtime.StartMemory(b)
 	raw, ok := b.CustomSection(wasmbin.ManifestSection)
 	if !ok {
-		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // what is compiled is kept
+		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // compilation retains the bytes
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}
 	}
-	raw = bytes.Clone(raw) // not the whole file is to be kept for it
+	raw = bytes.Clone(raw) // do not retain the whole file
 	if m.Manifest, err = manifest.Parse(raw); err != nil {
 		m.Release()
 		return nil, err
@@ -110,7 +110,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	return m, nil
 }
 
-// describe compiles a module and asks it what it offers, with no grants.
+// describe compiles a module and runs plugin/describe without grants.
 func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.RawMessage, error) {
 	compiled, err := l.Compile(ctx, wasm)
 	if err != nil {
@@ -125,11 +125,11 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 	return raw, nil
 }
 
-// Ask runs plugin/describe in an instance of its own.
+// Ask runs plugin/describe in a separate instance and returns the manifest, unchecked.
 func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
 		Limits: runtime.Limits{Deadline: DescribeTime, Output: manifest.MaxSize},
-		State:  runtime.StateFresh, // it serves one call
+		State:  runtime.StateFresh, // for a single call
 	})
 	defer pool.Close(ctx)
 	policy := host.Plugin(hostfuncs.Plugin{Name: name})
@@ -140,7 +140,7 @@ func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d 
 	var end *runtime.EndError
 	switch {
 	case !errors.As(err, &end):
-	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // of which no setting is a limit
+	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
 		end.Message = fmt.Sprintf("the guest did not say within %s what it offers", DescribeTime)
 	case end.Kind == runtime.KindGuest && end.Code != 0:
 		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it said what it offers; a plugin in Go calls Serve in an init function", end.Code)
@@ -148,7 +148,7 @@ func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d 
 	return raw, err
 }
 
-// Compile compiles bytes.
+// Compile compiles wasm with the loader's Engine.
 func (l *Loader) Compile(ctx context.Context, wasm []byte) (*runtime.Module, error) {
 	if l.Engine == nil {
 		return nil, errors.New("this host runs no modules")

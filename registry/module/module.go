@@ -1,5 +1,5 @@
-// Package module finds out what a plugin file holds, and keeps it compiled for all who share it. A
-// module, the bytes of one digest, is described at once, and compiled when somebody needs it.
+// Package module loads plugin files and shares their compiled form. A module, identified by its digest, is described
+// when it is loaded and compiled on first use.
 package module
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// ErrReplaced is why a module cannot be compiled: its file holds other bytes by now.
+// ErrReplaced is returned if a module cannot be compiled because its file has changed.
 var ErrReplaced = errors.New("the plugin's file has changed and is being loaded again")
 
-// Module is shared by all plugins of a file. Whoever holds it has a claim, and gives it up with
-// Release. It is safe for concurrent use.
+// Module is shared by all plugins of a file. It is reference-counted: each holder calls Release once. It is safe for
+// concurrent use.
 type Module struct {
 	Path     string
 	Digest   string // SHA-256, "sha256:" and hex
 	Dialect  runtime.Dialect
 	Manifest *manifest.Manifest
-	Memory   uint64 // bytes of linear memory that an instance starts with
+	Memory   uint64 // initial size of linear memory, in bytes
 
 	hashed sync.Once
 	hashes map[string]string
@@ -32,39 +32,37 @@ type Module struct {
 
 	mu       sync.Mutex
 	refs     int           // the file and each server
-	done     chan struct{} // nil: not begun
-	stop     func()        // ends the compilation; nil: not begun
+	done     chan struct{} // nil: not started
+	stop     func()        // cancels the compilation; nil: not started
 	compiled *runtime.Module
 	err      error
 }
 
-// newModule returns a module with one claim, its maker's.
+// newModule returns a module with one reference, held by the caller.
 func newModule(path, digest string) *Module {
 	return &Module{Path: path, Digest: digest, refs: 1}
 }
 
-// Hashes are the hashes of what the plugin offers, as its manifest writes it, by manifest.Key. The caller
-// must not change them.
+// Hashes returns the hashes of the module's definitions, by manifest.Key. The caller must not modify them.
 func (m *Module) Hashes() map[string]string {
 	m.hashed.Do(func() { m.hashes = lock.Hashes(m.Manifest.Definitions()) })
 	return m.hashes
 }
 
-// have gives the module its compiled form.
+// have sets the compiled form.
 func (m *Module) have(compiled *runtime.Module) {
 	m.done, m.compiled = make(chan struct{}), compiled
 	close(m.done)
 }
 
-// CompileBy says how the module is compiled, and run a goroutine that somebody waits for. It is called
-// before the first Get.
+// CompileBy sets the function that compiles the module, and a function that runs it in a tracked goroutine. It must be
+// called before the first Get.
 func (m *Module) CompileBy(compile func(ctx context.Context) (*runtime.Module, error), run func(func())) {
 	m.compile, m.run = compile, run
 }
 
-// Get returns the compiled module. The first call starts the compilation, later ones wait for the
-// same; it goes on when a caller gives up, and ends when nobody has a claim any more. A module that could not be
-// read is tried again.
+// Get returns the compiled module. The first call starts the compilation, later ones wait for it. It continues when a
+// caller's ctx is done, and is cancelled with the last reference. After ErrReplaced the next call tries again.
 func (m *Module) Get(ctx context.Context) (*runtime.Module, error) {
 	m.mu.Lock()
 	if m.done == nil {
@@ -94,7 +92,7 @@ func (m *Module) compileOnce(ctx context.Context, done chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer close(done)
-	if m.refs == 0 { // everybody has left
+	if m.refs == 0 { // the last reference was released
 		if compiled != nil {
 			compiled.Close()
 		}
@@ -106,28 +104,28 @@ func (m *Module) compileOnce(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// Ready reports whether the module is compiled: its file is not needed any more.
+// Ready reports whether the module is compiled and its file no longer needed.
 func (m *Module) Ready() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.compiled != nil
 }
 
-// Wanted reports whether anybody may still use the module.
+// Wanted reports whether there are references left.
 func (m *Module) Wanted() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refs > 0
 }
 
-// Retain adds a claim.
+// Retain adds a reference.
 func (m *Module) Retain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refs++
 }
 
-// Release gives up one claim; the last one closes the compiled module.
+// Release drops a reference; the last one closes the compiled module.
 func (m *Module) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

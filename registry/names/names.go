@@ -1,5 +1,5 @@
-// Package names decides what plugins and their tools are called: a plugin's name comes from the
-// operator or from its file, and a public name is the plugin's, a '-', and the tool's own.
+// Package names derives plugin names and public names: a plugin's name comes from the operator or from its file, and a
+// public name is the plugin's name, a '-', and the tool's local name.
 package names
 
 import (
@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// MaxPublic is the longest public name: clients refuse longer ones.
+	// MaxPublic is the length limit of a public name: clients reject longer ones.
 	MaxPublic = 64
-	// maxPluginName leaves room in a public name for the tool's own.
+	// maxPluginName leaves room in a public name for the local name.
 	maxPluginName = 40
-	// Host is the plugin name that the host keeps for itself, and the scheme of its URIs.
+	// Host is the plugin name reserved for the host, and the scheme of its URIs.
 	Host = "sallyport"
 )
 
-// Check reports why name cannot be a plugin's: it must be letters and digits, in groups
-// that single underscores join, so that the first '-' of a public name ends it.
+// Check reports why name is not a valid plugin name. It must be letters and digits, in groups joined by single
+// underscores, so that the first '-' of a public name ends it.
 func Check(name string) error {
 	switch {
 	case name == "":
@@ -39,9 +39,8 @@ func Check(name string) error {
 	return nil
 }
 
-// OfFile makes a plugin name from a file's: accents are left off, and what then cannot stand in a name
-// becomes an underscore. Where letters are lost by that, or the name is too long, a piece of its hash ends
-// it: 漢字.wasm and 漢語.wasm are two plugins.
+// OfFile returns the plugin name of a file: accents are removed, and all other invalid characters become underscores.
+// If letters are lost, or the name is too long, it ends in a part of its hash: 漢字.wasm and 漢語.wasm are two plugins.
 func OfFile(path string) (string, error) {
 	base := filepath.Base(path)
 	stem := norm.NFC.String(strings.TrimSuffix(base, filepath.Ext(base)))
@@ -59,7 +58,7 @@ func OfFile(path string) (string, error) {
 	return name, Check(name)
 }
 
-// withoutAccents is s with each letter in place of its accented and otherwise decorated forms.
+// withoutAccents replaces accented and otherwise decorated letters by the plain ones.
 func withoutAccents(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -69,8 +68,8 @@ func withoutAccents(s string) string {
 	}, norm.NFKD.String(s))
 }
 
-// joinedName replaces each run of characters that are no ASCII letters or digits with one
-// underscore, and takes those at the ends off.
+// joinedName replaces each run of characters other than ASCII letters and digits with one underscore, and trims
+// underscores at the ends.
 func joinedName(s string) string {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return !isAlphanumeric(r) })
 	return strings.Join(parts, "_")
@@ -80,18 +79,17 @@ func isAlphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// suffixLen is the length of what suffix returns.
+// suffixLen is the length of a suffix.
 const suffixLen = 7
 
-// suffix is an underscore and six hex digits of the hash of s.
+// suffix returns an underscore and six hex digits of the hash of s.
 func suffix(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "_" + hex.EncodeToString(sum[:3])
 }
 
-// Public is what clients call a plugin's tool or prompt: plugin-local, or without the prefix
-// the local name. Characters outside MCP's set become underscores; what is too long is cut and
-// ends in a piece of its hash.
+// Public returns the public name of a plugin's tool or prompt: plugin-local, or only the local name without the prefix.
+// Characters that MCP does not allow become underscores; a name that is too long is cut and ends in a part of its hash.
 func Public(plugin, local string, prefix bool) string {
 	name := strings.Map(publicRune, local)
 	whole := local
@@ -105,7 +103,7 @@ func Public(plugin, local string, prefix bool) string {
 	return name
 }
 
-// prefixedRune keeps what every client takes.
+// prefixedRune keeps the characters that every client accepts.
 func prefixedRune(r rune) rune {
 	if isAlphanumeric(r) || r == '_' || r == '-' {
 		return r
@@ -113,7 +111,7 @@ func prefixedRune(r rune) rune {
 	return '_'
 }
 
-// publicRune keeps what MCP allows in a tool's name.
+// publicRune keeps the characters that MCP allows in a tool's name.
 func publicRune(r rune) rune {
 	if r == '.' || r == '/' {
 		return r

@@ -1,4 +1,4 @@
-// Package promptfile reads prompts that are text files and need no code.
+// Package promptfile parses prompts that are text files without code.
 //
 //	---
 //	name: review
@@ -17,10 +17,10 @@
 //	@assistant
 //	I will look at {{file}} first.
 //
-// A line @user or @assistant begins a message of that role; what comes before the first is the user's. A
-// template has values {{name}}, conditions {{if name}}, {{if not name}}, {{if name == "x"}} and
-// {{if name != "x"}} with {{else}} and {{end}}, and loops {{each item in name}} … {{end}} over the lines of
-// an argument, or over what is between its commas. There is nothing else in it, so a template always ends.
+// A line @user or @assistant begins a message of that role; text before the first is the user's. A template has values
+// {{name}}, conditions {{if name}}, {{if not name}}, {{if name == "x"}} and {{if name != "x"}} with {{else}} and
+// {{end}}, and loops {{each item in name}} … {{end}} over the lines of an argument, or over its comma-separated parts.
+// There is no other syntax, so a template always terminates.
 package promptfile
 
 import (
@@ -33,21 +33,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
-// Error is a mistake at a line of the file.
+// Error is a problem at a line of the file.
 type Error = frontmatter.Error
 
-// Suffix ends the names of prompt files.
+// Suffix is the suffix of prompt file names.
 const Suffix = ".prompt.md"
 
-// maxCompletions is how many values MCP lets a completion have.
+// maxCompletions is the largest number of completion values that MCP allows.
 const maxCompletions = 100
 
-// Prompt is one prompt file, checked.
+// Prompt is one parsed prompt file.
 type Prompt struct {
 	Name string
-	// Definition is the prompt as lists show it.
+	// Definition is the prompt as an element of prompts/list.
 	Definition json.RawMessage
-	// Problems are the keys that mean nothing, one sentence each: most often a misspelling.
+	// Problems lists unknown keys, one sentence each: most often a misspelling.
 	Problems []string
 
 	arguments []argument
@@ -65,7 +65,7 @@ type message struct {
 	parts []part
 }
 
-// Parse reads a prompt file. A prompt without a name of its own has the one given.
+// Parse parses a prompt file. name is used if the file sets none.
 func Parse(raw []byte, name string) (*Prompt, error) {
 	if len(raw) > maxFile {
 		return nil, fmt.Errorf("the file is over %d KiB", maxFile>>10)
@@ -81,7 +81,7 @@ func Parse(raw []byte, name string) (*Prompt, error) {
 	return p, p.body(f.Body, f.Line)
 }
 
-// head reads the values in front. What is not known here is passed on to clients.
+// head parses the front matter. Unknown keys are passed on to clients.
 func (p *Prompt) head(values jsonraw.Object) error {
 	definition := slices.Clone(values)
 	p.unknown("the front", values, "name", "title", "description", "arguments", "icons", "_meta")
@@ -111,7 +111,7 @@ func (p *Prompt) head(values jsonraw.Object) error {
 	return nil
 }
 
-// readArguments reads the list of arguments: names, or objects as MCP has them, with values to choose from.
+// readArguments parses the list of arguments: names, or objects as in MCP, with values to choose from.
 func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 	list, err := jsonraw.Elements(raw)
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage("[" + strings.Join(shown, ",") + "]"), nil
 }
 
-// unknown notes the keys of an object that are none of those known.
+// unknown reports the keys of an object that are not known.
 func (p *Prompt) unknown(where string, o jsonraw.Object, known ...string) {
 	for _, m := range o {
 		if !slices.Contains(known, m.Key) {
@@ -161,7 +161,7 @@ func (p *Prompt) unknown(where string, o jsonraw.Object, known ...string) {
 	}
 }
 
-// isName holds an argument's name to what can stand in a template and is no word of it.
+// isName reports whether an argument's name is valid in a template and not a keyword.
 func isName(name string) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -171,7 +171,7 @@ func isName(name string) bool {
 	return name != "" && !slices.Contains([]string{"if", "not", "else", "end", "each", "in"}, name)
 }
 
-// body reads the messages. Roles are found before values are put in, so that no value can speak as another.
+// body parses the messages. Roles are found before values are substituted, so that no value can change the role.
 func (p *Prompt) body(text string, line int) error {
 	role, begin := "user", line
 	var lines []string
@@ -222,7 +222,7 @@ func roleOf(line string) (role string, ok bool) {
 	return "", false
 }
 
-// Get is the result of prompts/get for arguments, which are an object of texts or nil.
+// Get returns the result of prompts/get. arguments is an object of strings, or nil.
 func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 	values, err := p.values(arguments)
 	if err != nil {
@@ -245,7 +245,7 @@ func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 	return o.Append(nil), nil
 }
 
-// values holds arguments to what the prompt says of them.
+// values checks arguments against the prompt's definition.
 func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
 	values := map[string]string{}
 	for _, a := range p.arguments {
@@ -264,7 +264,7 @@ func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
 	return values, nil
 }
 
-// Complete is the result of completion/complete for the beginning of an argument's value.
+// Complete returns the result of completion/complete for the prefix typed of an argument's value.
 func (p *Prompt) Complete(name, typed string) json.RawMessage {
 	fit := []byte{'['}
 	count := 0

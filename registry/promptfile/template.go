@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Bounds on a template and on what it makes.
+// Limits of a template and of its output.
 const (
-	// maxFile bounds a prompt file, in bytes: it lands in a model's context.
+	// maxFile limits a prompt file, in bytes: it is part of a model's context.
 	maxFile = 256 << 10
-	// maxNesting bounds conditions and loops in each other.
+	// maxNesting limits the nesting of conditions and loops.
 	maxNesting = 16
-	// maxOutput bounds the text of one prompt, in bytes.
+	// maxOutput limits the text of one prompt, in bytes.
 	maxOutput = 256 << 10
-	// maxSteps bounds the parts that one prompt writes or asks about: loops in loops grow fast.
+	// maxSteps limits the parts that one prompt evaluates: nested loops grow fast.
 	maxSteps = 100_000
 )
 
@@ -22,11 +22,11 @@ const (
 type part struct {
 	line int
 	text string // literal, if name is ""
-	name string // of an argument or of a loop's item
+	name string // an argument or a loop's item
 	kind kind
 	want string // of a comparison
 	item string // of a loop
-	yes  []part // of a condition that holds; of a loop
+	yes  []part // if the condition holds; the body of a loop
 	no   []part
 }
 
@@ -42,15 +42,15 @@ const (
 	isLoop   // {{each item in name}}
 )
 
-// parser reads one message's text.
+// parser parses one message's text.
 type parser struct {
 	rest  string
 	line  int
-	known []string // arguments and items of the loops around
+	known []string // arguments and items of the enclosing loops
 	depth int
 }
 
-// parse reads parts until one of the ends, which it returns; "" is the end of the text.
+// parse parses parts up to one of the end tags, which it returns; "" is the end of the text.
 func (p *parser) parse(ends ...string) (parts []part, end string, err error) {
 	if p.depth++; p.depth > maxNesting {
 		return nil, "", p.fail("conditions and loops nest too deep")
@@ -83,8 +83,8 @@ func (p *parser) parse(ends ...string) (parts []part, end string, err error) {
 	}
 }
 
-// endLine takes the end of a line that holds nothing but a tag of a condition or a loop, so that such
-// lines leave no empty ones. before is what stood in front of the tag.
+// endLine skips the rest of a line with nothing but a tag of a condition or a loop, so that such lines leave no empty
+// ones. before is the text in front of the tag.
 func (p *parser) endLine(before string) {
 	if i := strings.LastIndexByte(before, '\n'); strings.TrimSpace(before[i+1:]) != "" {
 		return
@@ -99,7 +99,7 @@ func (p *parser) fail(format string, args ...any) error {
 	return &Error{Line: p.line, Problem: fmt.Sprintf(format, args...)}
 }
 
-// tag reads what is between {{ and }}.
+// tag parses the contents of {{ and }}.
 func (p *parser) tag(words []string, tag, before string) (part, error) {
 	one := part{line: p.line}
 	switch {
@@ -125,7 +125,7 @@ func (p *parser) check(name string) error {
 	return nil
 }
 
-// condition reads {{if name}}, {{if not name}}, {{if name == "value"}} or {{if name != "value"}}.
+// condition parses {{if name}}, {{if not name}}, {{if name == "value"}} or {{if name != "value"}}.
 func (p *parser) condition(one part, text, before string) (part, error) {
 	one.kind, one.name = isSet, text
 	if rest, ok := strings.CutPrefix(text, "not "); ok {
@@ -164,7 +164,7 @@ func cutOperator(text string) (name, operator, value string, found bool) {
 	return strings.TrimSpace(text[:i]), text[i : i+2], strings.TrimSpace(text[i+2:]), true
 }
 
-// loop reads {{each item in name}}.
+// loop parses {{each item in name}}.
 func (p *parser) loop(one part, words []string, before string) (part, error) {
 	if len(words) != 4 || words[2] != "in" {
 		return one, p.fail("write {{each item in name}}")
@@ -185,8 +185,7 @@ func (p *parser) loop(one part, words []string, before string) (part, error) {
 	return one, err
 }
 
-// writer fills a template. What it writes and how long it takes are bounded, and values are never read as
-// templates.
+// writer expands a template. Its output and its steps are limited, and values are never parsed as templates.
 type writer struct {
 	out   strings.Builder
 	steps int
@@ -243,7 +242,7 @@ func (p *part) branch(value string) []part {
 	return p.no
 }
 
-// loop fills its part once for each item.
+// loop expands its body once for each item.
 func (w *writer) loop(one *part, values map[string]string) error {
 	outer, shadowed := values[one.item]
 	w.steps += len(values[one.name]) / 16 // splitting takes time too
@@ -259,7 +258,7 @@ func (w *writer) loop(one *part, values map[string]string) error {
 	return nil
 }
 
-// items are the lines of a value, or if it is one line what is between its commas; empty ones are none.
+// items returns the lines of a value, or the parts between commas of a single line, without empty ones.
 func items(value string) []string {
 	separator := ","
 	if strings.Contains(strings.TrimSpace(value), "\n") {

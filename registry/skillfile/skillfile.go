@@ -1,5 +1,5 @@
-// Package skillfile reads skills: archives (zip) of a SKILL.md, which says in its front what the skill is
-// for, and the files it speaks of. The files may lie in one folder of the archive.
+// Package skillfile parses skills: zip archives of a SKILL.md, with the purpose of the skill in its front matter, and
+// the files that it refers to. The files may lie in one folder of the archive.
 package skillfile
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
-// Suffix ends the names of skill files.
+// Suffix is the suffix of skill file names.
 const Suffix = ".skill"
 
-// Bounds of one skill: those of MCP's extension.
+// Limits of one skill, as in the MCP extension for skills.
 const (
 	maxFiles       = 512
 	maxBytes       = 16 << 20 // of all files together, unpacked
@@ -32,8 +32,8 @@ const (
 	maxDescription = 1024
 )
 
-// listed begins each entry of an archive's directory (APPNOTE 4.3.12), which the reader takes in whole, whatever number
-// it claims. An archive within the skill may have some too.
+// listed begins each entry of an archive's central directory (APPNOTE 4.3.12). zip.NewReader reads all of them,
+// whatever count the archive declares, so they are counted first. An archive within the skill may add some.
 const (
 	listed    = "PK\x01\x02"
 	maxListed = 8 * maxFiles
@@ -45,12 +45,12 @@ const Entry = "SKILL.md"
 // Directory is the MIME type of a folder.
 const Directory = "inode/directory"
 
-// Skill is one archive, checked.
+// Skill is one parsed archive.
 type Skill struct {
 	Name        string
 	Description string
 	URI         string          // of its SKILL.md
-	Entry       json.RawMessage // as skills/list shows it
+	Entry       json.RawMessage // its element of skills/list
 
 	files map[string]*File // by path within the skill
 	order []string         // the paths, sorted
@@ -66,7 +66,7 @@ type File struct {
 // Child is an entry of a folder.
 type Child struct{ URI, Name, MIMEType string }
 
-// Parse reads an archive.
+// Parse parses an archive.
 func Parse(raw []byte) (*Skill, error) {
 	if n := bytes.Count(raw, []byte(listed)); n > maxListed {
 		return nil, fmt.Errorf("the archive lists %d files; a skill has at most %d", n, maxFiles)
@@ -95,7 +95,7 @@ func Parse(raw []byte) (*Skill, error) {
 	return s, nil
 }
 
-// unpack reads the files of an archive, and never more than is allowed, whatever the archive says.
+// unpack reads the files of an archive, up to the limits, regardless of the sizes that the archive declares.
 func unpack(archive *zip.Reader) (map[string][]byte, error) {
 	contents, left := map[string][]byte{}, int64(maxBytes)
 	for _, f := range archive.File {
@@ -131,7 +131,7 @@ func read(f *zip.File, left int64) ([]byte, error) {
 	return slices.Grow(data, 1), err // never nil
 }
 
-// validPath holds a path to what is the same everywhere, and in a URI.
+// validPath reports whether a path is the same on all systems and in a URI.
 func validPath(p string) bool {
 	if len(p) > 1<<10 || p != path.Clean(p) || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "..") {
 		return false
@@ -144,7 +144,7 @@ func validPath(p string) bool {
 	return true
 }
 
-// withoutFolder takes the one folder off that all files are in.
+// withoutFolder strips the folder that contains all files, if there is one.
 func withoutFolder(contents map[string][]byte) map[string][]byte {
 	if contents[Entry] != nil {
 		return contents
@@ -160,7 +160,7 @@ func withoutFolder(contents map[string][]byte) map[string][]byte {
 	return out
 }
 
-// head holds the front of SKILL.md to what the extension asks for.
+// head checks the front matter of SKILL.md against the extension.
 func (s *Skill) head(values jsonraw.Object) error {
 	s.Name, _ = jsonraw.String(values.Get("name"))
 	if s.Name == "" || len(s.Name) > maxName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
@@ -172,7 +172,7 @@ func (s *Skill) head(values jsonraw.Object) error {
 	return nil
 }
 
-// fill makes what clients see.
+// fill sets the files, the URI and the Entry.
 func (s *Skill) fill(contents map[string][]byte, front jsonraw.Object) {
 	var resources []string
 	for name := range contents {
@@ -215,7 +215,7 @@ func (s *Skill) Read(uri string) (*File, bool) {
 	return f, ok && f != nil
 }
 
-// Files are the files of the skill by their paths. They must not be changed.
+// Files returns the contents of the skill's files by path. The caller must not modify them.
 func (s *Skill) Files() map[string][]byte {
 	all := make(map[string][]byte, len(s.files))
 	for name, f := range s.files {
@@ -224,7 +224,7 @@ func (s *Skill) Files() map[string][]byte {
 	return all
 }
 
-// Children returns what lies in a folder of the skill, sorted; false if the URI is no folder's.
+// Children returns the entries of a folder of the skill, sorted by path; false if the URI is not a folder.
 func (s *Skill) Children(uri string) ([]Child, bool) {
 	folder, ok := strings.CutPrefix(strings.TrimSuffix(uri, "/")+"/", s.uri(""))
 	if !ok {

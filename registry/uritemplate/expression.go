@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// variable is one variable specification: {name:max} or {name*}.
+// variable is a variable specification: {name:max} or {name*}.
 type variable struct {
 	name    string
 	max     int // characters; 0 = any
@@ -42,7 +42,7 @@ func operatorOf(c byte) (operator, bool) {
 	return operator{sep: ","}, false
 }
 
-// expression adds what one {…} matches to the pattern.
+// expression adds the pattern of one {…} to the template's.
 func (t *Template) expression(text string, pattern, shape *strings.Builder) error {
 	op, given := operatorOf(text[0])
 	mark := ""
@@ -114,7 +114,7 @@ func (v variable) shape(op operator) string {
 	return s + ":" + strconv.Itoa(v.max)
 }
 
-// item is the pattern of one defined variable, which may be a list with commas.
+// item returns the pattern of one defined variable, which may be a list with commas.
 func (o operator) item(v variable) string {
 	if o.named {
 		return o.namedItem(v)
@@ -123,7 +123,7 @@ func (o operator) item(v variable) string {
 	if !o.reserved {
 		not += `/?#`
 	}
-	if o.sep != "." && (!o.reserved || v.max == 0) { // a dot may be in a value, and a comma in the beginning of a reserved one
+	if o.sep != "." && (!o.reserved || v.max == 0) { // a value may have dots, and a prefix of a reserved one commas
 		not += regexp.QuoteMeta(o.sep)
 	}
 	value := o.value(not, v.max)
@@ -139,18 +139,18 @@ func (o operator) item(v variable) string {
 func (o operator) namedItem(v variable) string {
 	const not = `\x00-\x20\x7f#&;`
 	name := regexp.QuoteMeta(v.name)
-	if v.explode { // a list repeats the name, a map brings its own
+	if v.explode { // a list repeats the name, a map has its own
 		pair := `[^` + not + `=/?]+(?:=` + o.value(not, 0) + `)?`
 		return pair + "(?:" + o.sep + pair + ")*"
 	}
 	return name + `(?:=` + o.value(not, v.max) + `)?`
 }
 
-// encoded is a character that was percent-encoded, as the bytes of its UTF-8, or a byte that is part of none.
+// encoded matches a percent-encoded character, as the bytes of its UTF-8, or a byte that is part of none.
 const encoded = `%[0-7][0-9A-Fa-f]|%[CDcd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){3}|%[89A-Fa-f][0-9A-Fa-f]`
 
-// value matches up to max characters (RFC 6570, section 2.4.1), however many bytes each is; 0 is any number. Longer
-// bounds than the engine's are not held.
+// value matches up to max characters (RFC 6570, section 2.4.1), regardless of the bytes of each; 0 is any number. A max
+// beyond maxRepeat is not enforced.
 func (o operator) value(not string, max int) string {
 	class := `[^` + not + `]`
 	if max == 0 || max > maxRepeat {
@@ -159,8 +159,8 @@ func (o operator) value(not string, max int) string {
 	return `(?:` + encoded + `|[^%` + not + `]){0,` + strconv.Itoa(max) + `}`
 }
 
-// join makes the pattern of an expression from those of its variables, each of which may be
-// undefined: one way for each that is the first to be there.
+// join returns the pattern of an expression from those of its variables, each of which may be undefined: one
+// alternative for each variable that may be the first defined one.
 func (o operator) join(items []string) string {
 	first, sep := regexp.QuoteMeta(o.first), regexp.QuoteMeta(o.sep)
 	var ways []string

@@ -1,5 +1,4 @@
-// Package uritemplate reads URI templates of RFC 6570 and finds out whether a URI could be an
-// expansion of one. It never expands: a client does.
+// Package uritemplate parses URI templates of RFC 6570 and matches URIs against them. Expansion is left to clients.
 //
 //	t, err := uritemplate.Parse("notes://work/{id}{?page}")
 //	t.Match("notes://work/7?page=2") // true
@@ -19,27 +18,27 @@ const (
 	maxTemplate     = 2 << 10 // bytes of a URI template
 	maxTemplateVars = 32      // variables in one; the pattern grows with their square
 	maxVarPrefix    = 10000   // RFC 6570 §2.4.1: a prefix is below it
-	maxRepeat       = 1000    // the longest repetition that package regexp takes
-	maxPattern      = 4096    // how large all the patterns' repetitions may make a template
+	maxRepeat       = 1000    // the longest repetition that package regexp accepts
+	maxPattern      = 4096    // limit of a template's size
 )
 
-// Template is a URI template of RFC 6570, levels 1 to 3 and of level 4 the prefix and explode
-// modifiers. Safe for concurrent use.
+// Template is a URI template of RFC 6570: levels 1 to 3, and the prefix and explode modifiers of level 4. It is safe
+// for concurrent use.
 //
-// Matching is kinder than expansion: a character that expansion would have encoded is taken as it
-// is, as long as it separates nothing at that place. Time is linear in the URI.
+// Matching is more lenient than expansion: a character that expansion would have encoded is accepted unencoded, unless
+// it is a separator at that place. Time is linear in the URI.
 type Template struct {
 	text    string
 	prefix  string // the literal before the first expression
-	shape   string // text without the variables' names
+	shape   string // text without the names of the variables
 	pattern *regexp.Regexp
-	values  func() *regexp.Regexp // pattern, with a group for each variable that stands alone
-	alone   []string              // their names, in order
+	values  func() *regexp.Regexp // pattern, with a group for each variable in alone
+	alone   []string              // the variables of Names, in order
 	vars    []variable
-	size    int // of the pattern, in about characters that it may match
+	size    int // of the pattern, in about the characters that it may match
 }
 
-// Parse reads a template. It need not begin with a scheme; see Scheme.
+// Parse parses a template. It need not begin with a scheme; see Scheme.
 func Parse(text string) (*Template, error) {
 	if len(text) > maxTemplate {
 		return nil, fmt.Errorf("uri template: over %d bytes", maxTemplate)
@@ -79,7 +78,7 @@ func Parse(text string) (*Template, error) {
 	return t, nil
 }
 
-// group adds what an expression matches, as a group if it is one plain variable: {x} or {+x}.
+// group adds the pattern of an expression, as a group if it is one plain variable: {x} or {+x}.
 func (t *Template) group(text, pattern string, values *strings.Builder) {
 	name := strings.TrimPrefix(text, "+")
 	if !isVarName(name) {
@@ -90,12 +89,11 @@ func (t *Template) group(text, pattern string, values *strings.Builder) {
 	values.WriteString("(" + pattern + ")")
 }
 
-// Names returns the variables that Values finds: those that stand alone in a plain expression.
+// Names returns the variables that Values extracts: those of plain expressions with a single variable, {x} or {+x}.
 func (t *Template) Names() []string { return slices.Clone(t.alone) }
 
-// Values returns what the variables of Names are in a URI that matches, decoded once; nil if it does not
-// match. Where more than one reading is possible the leftmost variables take the most, and a
-// name that comes twice with different values has none.
+// Values returns the values of the variables in Names, decoded once; nil if uri does not match. If there are several
+// readings, the leftmost variables take the most, and a name with two different values is left out.
 func (t *Template) Values(uri string) map[string]string {
 	groups := t.values().FindStringSubmatch(uri)
 	if groups == nil {
@@ -115,7 +113,7 @@ func (t *Template) Values(uri string) map[string]string {
 	return found
 }
 
-// cut splits text after its first expression, whose braces it takes off.
+// cut splits text around its first expression, without the braces.
 func cut(text string) (literal, expression, rest string, err error) {
 	open := strings.IndexByte(text, '{')
 	if open < 0 {
@@ -144,14 +142,13 @@ func cut(text string) (literal, expression, rest string, err error) {
 // Match reports whether uri could be an expansion of the template.
 func (t *Template) Match(uri string) bool { return t.pattern.MatchString(uri) }
 
-// Prefix is the literal text before the first expression.
+// Prefix returns the literal text before the first expression.
 func (t *Template) Prefix() string { return t.prefix }
 
-// Shape is the text without the names of the variables: two templates of one shape match the same.
+// Shape returns the text without the names of the variables: templates of equal shape match the same URIs.
 func (t *Template) Shape() string { return t.shape }
 
-// Scheme returns the scheme, if the template begins with a literal scheme and authority, and no
-// variable can add to them.
+// Scheme returns the scheme, if the template begins with a literal scheme and authority that no variable can extend.
 func (t *Template) Scheme() (scheme string, ok bool) {
 	scheme, rest, ok := strings.Cut(t.prefix, "://")
 	if !ok || !isScheme(scheme) {
@@ -160,7 +157,7 @@ func (t *Template) Scheme() (scheme string, ok bool) {
 	if strings.ContainsAny(rest, "/?#") || len(t.vars) == 0 {
 		return scheme, true
 	}
-	next := t.text[len(t.prefix):] // a brace and what follows it
+	next := t.text[len(t.prefix):] // a brace and the text after it
 	return scheme, rest != "" && strings.IndexByte("/?#", next[1]) >= 0
 }
 
