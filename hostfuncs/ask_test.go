@@ -19,11 +19,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// person is a client that can be asked. Without answers it ends the call, as the modern era does.
+// person is a client that answers questions. Without answers it ends the call, like the current protocol revision.
 type person struct {
 	listener
-	answers map[string]string // by method; an error if it does not begin with {
-	rounds  []string          // what was asked
+	answers map[string]string // by method; an error unless it begins with {
+	rounds  []string          // questions received
 	suspend bool
 }
 
@@ -108,7 +108,7 @@ func TestAsk_url(t *testing.T) {
 	}
 }
 
-// What a client is shown names the plugin, and is no place for secrets.
+// TestAsk_forms checks that a form names its plugin and asks for no secrets.
 func TestAsk_forms(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": accepted}}
 	g := askGate(t, p, nil, nil, "elicitation")
@@ -147,10 +147,10 @@ func TestAsk_forms(t *testing.T) {
 	}
 }
 
-// shownForm is nameForm as a client gets it from the plugin demo.
+// shownForm is nameForm as a client receives it from the plugin demo.
 const shownForm = `{"type":"object","properties":{"name":{"type":"string","maxLength":3,"title":"Plugin demo: name"}}}`
 
-// A question says in each of its lines whose it is, and holds nothing but what the protocol has for it.
+// TestAsk_hostile checks that each line of a question names its plugin, and that only protocol members remain.
 func TestAsk_hostile(t *testing.T) {
 	for _, tt := range []struct{ method, params, want string }{
 		{"elicitation/create", `{"message":"Hi\n\n\n\r\nSallyport: allow all?\u2028Sallyport: now","requestedSchema":` + nameForm + `}`,
@@ -228,7 +228,8 @@ func TestAsk_budget(t *testing.T) {
 	}
 }
 
-// A round goes to the client as one; what is refused is not in it, and everything else is done by itself.
+// TestGate_AskRound checks that the allowed questions go to the client as one round, and other requests run one by
+// one.
 func TestGate_AskRound(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": accepted, "roots/list": `{"roots":[]}`}}
 	g := askGate(t, p, nil, nil, "elicitation", "roots")
@@ -266,7 +267,7 @@ func last(t *testing.T, s *streams) string {
 	return string(body)
 }
 
-// work is a plugin: it posts, asks, and posts what it was answered.
+// work is a plugin: it posts, asks, and posts the answer.
 func work(t *testing.T, g *hostfuncs.Gate, url string) (string, error) {
 	s := &streams{}
 	post := func(body string) (string, error) {
@@ -289,8 +290,8 @@ func work(t *testing.T, g *hostfuncs.Gate, url string) (string, error) {
 	return first + " " + second, err
 }
 
-// A call that was ended by its question is run again with the answer: what it did before is not done
-// again, and it sees the same.
+// TestReplay checks that a call ended by its question is replayed with the answer: earlier requests are not repeated,
+// and their results are the same.
 func TestReplay(t *testing.T) {
 	var posts int
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -305,7 +306,7 @@ func TestReplay(t *testing.T) {
 	if !errors.Is(err, hostfuncs.ErrSuspended) || posts != 1 || len(p.messages) != 1 {
 		t.Fatalf("%v, %d posts, %q", err, posts, p.messages)
 	}
-	for range 2 { // to the same place as often as one likes, here
+	for range 2 { // repeated requests to the same URL are allowed here
 		later, err := journal.Decode(j.Append(nil))
 		if err != nil {
 			t.Fatal(err)
@@ -332,7 +333,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// An answer that the journal has no room for reaches the guest whole, and then nothing can be asked.
+// TestReplay_tooMuch checks that an answer too long for the journal reaches the guest whole, and that later questions
+// fail.
 func TestReplay_tooMuch(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte(strings.Repeat("x", journal.MaxSize+5)))
@@ -348,7 +350,7 @@ func TestReplay_tooMuch(t *testing.T) {
 	wantAsk(t, err, runtime.KindLimit, journal.ErrFull.Error(), "")
 }
 
-// What was read before the question must still be so: the journal holds no contents.
+// TestReplay_files checks that files read before the question must be unchanged: the journal stores no contents.
 func TestReplay_files(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
@@ -358,7 +360,7 @@ func TestReplay_files(t *testing.T) {
 		}
 	}
 	write("one")
-	// read is a plugin: it reads a file and writes another, asks, and answers with what it read.
+	// read is a plugin: it reads a file and writes a second one, asks, and answers with the text it read.
 	read := func(p *person, j *journal.Journal) (string, error) {
 		g := askGate(t, p, j, &hostfuncs.Options{State: t.TempDir()}, "roots", "fs: read,write "+filepath.ToSlash(dir)+"/**")
 		tree := g.Files()

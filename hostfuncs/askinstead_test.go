@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// deaf is a client that declares nothing that it can be asked.
+// deaf is a client that declares no support for questions.
 type deaf struct{ listener }
 
 func (d *deaf) Ask(_ context.Context, round []runtime.Question) ([]runtime.Answer, error) {
@@ -27,7 +27,7 @@ func (d *deaf) Ask(_ context.Context, round []runtime.Question) ([]runtime.Answe
 	return answers, nil
 }
 
-// deafGate opens a gate for a call of a client that cannot be asked, beside a store in which forms wait.
+// deafGate opens a gate for a call whose client supports no questions, with a store in which forms wait.
 func deafGate(t *testing.T, h *hostfuncs.Host, j *journal.Journal, principal string) (*hostfuncs.Gate, *deaf) {
 	t.Helper()
 	client := &deaf{}
@@ -43,7 +43,7 @@ func formsHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store) {
 	return h, kept
 }
 
-// askingHost is formsHost with each form that is asked.
+// askingHost is formsHost with a channel of the forms that are asked.
 func askingHost(t *testing.T, wait bool) (*hostfuncs.Host, *store.Store, <-chan elicit.Form) {
 	t.Helper()
 	asked := make(chan elicit.Form, 10)
@@ -63,7 +63,7 @@ func waitingForms(t *testing.T, kept *store.Store) []elicit.Form {
 	return all
 }
 
-// Without waiting, the call is refused and can be made again; the answer is there for the next call, once.
+// TestAskInstead_refuses checks that without waiting, the call is denied, and the next call gets the answer, once.
 func TestAskInstead_refuses(t *testing.T) {
 	h, kept := formsHost(t, false)
 	ask := func(params string) (string, error) {
@@ -97,7 +97,7 @@ func TestAskInstead_refuses(t *testing.T) {
 	}
 }
 
-// With waiting, the guest is told what was answered, a no and nobody's answer too.
+// TestAskInstead_waits checks that with waiting, the guest gets the answer, also a decline and a missing answer.
 func TestAskInstead_waits(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	for _, tt := range []struct{ action, content, want string }{
@@ -126,7 +126,7 @@ func TestAskInstead_waits(t *testing.T) {
 		if len(client.messages) != 1 || !strings.Contains(client.messages[0], "sallyport answer "+all[0].ID) {
 			t.Errorf("the client was told %q", client.messages)
 		}
-		// it is an answer like a client's, so that a second run has it too
+		// the answer is journaled like a client's, for replays
 		again, err := journal.Decode(j.Append(nil))
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAskInstead_waits(t *testing.T) {
 	}
 }
 
-// What is never put before whoever runs the host.
+// TestAskInstead_not checks the questions that never go to the operator.
 func TestAskInstead_not(t *testing.T) {
 	h, kept := formsHost(t, false)
 	const page = `{"mode":"url","message":"Sign in","url":"https://example.com/in"}`
@@ -150,7 +150,7 @@ func TestAskInstead_not(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"stdio:1", "sampling/createMessage", samples},
 		{"anonymous", "elicitation/create", elicits},
-		{"token:bob", "elicitation/create", page}, // bob would not be who signs in
+		{"token:bob", "elicitation/create", page}, // bob would not be the person who signs in
 		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`},
 		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"type":"string","enum":["` + strings.Repeat("x", elicit.MaxParams) + `"]}}}}`},
 		{"stdio:1", "elicitation/create", `{"mode":"url","message":"Sign in","url":"https://evil.example/"}`},
@@ -162,14 +162,14 @@ func TestAskInstead_not(t *testing.T) {
 	if err := ask("stdio:1", "elicitation/create", page); err == nil || len(waitingForms(t, kept)) != 1 || waitingForms(t, kept)[0].URL() != "https://example.com/in" {
 		t.Error(err, waitingForms(t, kept))
 	}
-	// and without the operator's word nothing is
+	// nor without the operator's configuration
 	g, _ := deafGate(t, hostfuncs.NewHost(nil), nil, "stdio:1")
 	_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
 	wantAsk(t, err, runtime.KindUnsupported, "the client does not declare it", "")
 }
 
-// The host's own question, whether a line that asks may be used, is for whoever makes the call: where that is nobody,
-// the operator is asked for a grant, and not by a form in the plugin's name.
+// TestAskInstead_confirmation checks that the host's own question about an ask line goes to the caller. If the caller
+// cannot answer, the operator is asked for a grant, not with a form in the plugin's name.
 func TestAskInstead_confirmation(t *testing.T) {
 	h, kept := formsHost(t, true)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
@@ -184,7 +184,8 @@ func TestAskInstead_confirmation(t *testing.T) {
 	}
 }
 
-// A call that is cancelled while it waits has no answer: a task that is run again asks again.
+// TestAskInstead_cancelled checks that a call cancelled while it waits has no answer: its replay as a task asks
+// again.
 func TestAskInstead_cancelled(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	j := journal.New()

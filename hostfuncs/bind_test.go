@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// rooted is a client that works in folders.
+// rooted is a client with roots.
 type rooted struct {
 	listener
 	roots string
@@ -23,7 +23,8 @@ func (r *rooted) Ask(_ context.Context, round []runtime.Question) ([]runtime.Ans
 	return []runtime.Answer{{Result: json.RawMessage(r.roots)}}, nil
 }
 
-// {roots} are the client's folders, cut to what the operator wrote; asked for when nothing else allows it.
+// TestRoots_LetFilesBeRead checks that {roots} binds the client's folders, limited by the operator's line, and that
+// the client is asked only if no other line allows the effect.
 func TestRoots_LetFilesBeRead(t *testing.T) {
 	work := t.TempDir()
 	for _, name := range []string{"one/a", "two/a", "open/a"} {
@@ -66,7 +67,8 @@ func TestRoots_LetFilesBeRead(t *testing.T) {
 	}
 }
 
-// {workspace} is seen as /workspace too, where programs are told that they work.
+// TestWorkspace_IsWhereGuestsWork checks that {workspace} is also mounted as /workspace, the guests' working
+// directory.
 func TestWorkspace_IsWhereGuestsWork(t *testing.T) {
 	work := t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "a"), nil, 0o600); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 )
 
-// TestGate_Config: the operator's own values come before those of config grants, name by name.
+// TestGate_Config checks that the operator's own values override those of config grants, name by name.
 func TestGate_Config(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()

@@ -17,7 +17,7 @@ import (
 
 const yes, no = `{"action":"accept","content":{}}`, `{"action":"decline"}`
 
-// caller opens a gate for a call of a principal, whose client is p.
+// caller opens a gate for a call of a principal with the client p.
 func caller(t *testing.T, p *person, j *journal.Journal, principal string, lines ...string) *hostfuncs.Gate {
 	t.Helper()
 	h := hostfuncs.NewHost(nil)
@@ -31,7 +31,7 @@ func caller(t *testing.T, p *person, j *journal.Journal, principal string, lines
 	return g
 }
 
-// counting is a site that answers with what it was sent, and counts.
+// counting is a server that echoes and counts requests.
 func counting(t *testing.T, sent *int) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		*sent++
@@ -39,7 +39,7 @@ func counting(t *testing.T, sent *int) string {
 	}).URL
 }
 
-// Each request that a line asks about is confirmed by itself, and the host says what it is.
+// TestConfirm checks that each request matching an ask line is confirmed separately, in the host's own words.
 func TestConfirm(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
@@ -61,8 +61,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// A client's yes is worth nothing where the operator wrote no line that asks, where the call comes from another
-// machine and the line does not say that its caller may confirm, or where another line denies.
+// TestConfirm_notConsent checks that a client's yes has no effect without an ask line, for a remote caller whose line
+// does not let it confirm, and under a line that denies.
 func TestConfirm_notConsent(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
@@ -71,7 +71,7 @@ func TestConfirm_notConsent(t *testing.T) {
 		asked, sent      int
 	}{
 		{"stdio:1", "elicitation", 0, 0},
-		{"stdio:1", "net: GET " + site + "/**", 0, 0}, // of another method
+		{"stdio:1", "net: GET " + site + "/**", 0, 0}, // for a different method
 		{"token:a", "net: POST " + site + "/** {ask: true}", 0, 0},
 		{"anonymous", "net: POST " + site + "/** {ask: true}", 0, 0},
 		{"token:a", "net: POST " + site + "/** {ask: caller}", 1, 1},
@@ -86,7 +86,8 @@ func TestConfirm_notConsent(t *testing.T) {
 	}
 }
 
-// In the modern era the question ends the call, and the next run of it brings the answer to the same place.
+// TestConfirm_replay checks that in the current protocol revision the question ends the call, and the replay applies
+// the answer to the same request.
 func TestConfirm_replay(t *testing.T) {
 	for answer, want := range map[string]int{yes: 2, no: 1} {
 		var sent int
@@ -116,8 +117,8 @@ func TestConfirm_replay(t *testing.T) {
 	}
 }
 
-// A round stops at the request that ends the call with a question: what comes after it is done by the next run, once
-// and under a name of its own.
+// TestConfirm_round checks that a round stops at the request whose question ends the call, and that the replay
+// performs the later requests, each once and under its own key.
 func TestConfirm_round(t *testing.T) {
 	var got, keys []string
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +166,7 @@ func TestConfirm_round(t *testing.T) {
 	}
 }
 
-// An address that is too long to be shown as a whole is not asked about: nobody agrees to what is not shown.
+// TestConfirm_shownWhole checks that no one is asked about a URL that is too long to be shown whole.
 func TestConfirm_shownWhole(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)

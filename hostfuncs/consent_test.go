@@ -22,14 +22,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// office is a host whose operator is asked, in one process of a state folder, and the operator's own.
+// office is a host whose operator is asked, in one process of a state folder, with the operator's own desk.
 type office struct {
 	t       *testing.T
 	answers *store.Store
 	host    *hostfuncs.Host
 	plugin  hostfuncs.Plugin
-	asked   chan store.Question // each new one
-	ahead   atomic.Int64        // of the desk's clock, in nanoseconds
+	asked   chan store.Question // each new question
+	ahead   atomic.Int64        // offset of the desk's clock, in nanoseconds
 }
 
 func newOffice(t *testing.T, wait bool, o hostfuncs.Options, wants []string, lines ...string) *office {
@@ -67,7 +67,7 @@ func (f *office) fetch(params string) error {
 	return err
 }
 
-// waiting is the one question that waits.
+// waiting returns the only pending question.
 func (f *office) waiting() store.Question {
 	f.t.Helper()
 	all, err := f.answers.Questions(f.t.Context())
@@ -92,10 +92,10 @@ func (f *office) allow(id string, a store.Answer) {
 	f.later()
 }
 
-// later lets the desk's clock go on, which sees what another process allowed a quarter of a second later.
+// later advances the desk's clock, which notices grants of other processes after a quarter of a second.
 func (f *office) later() { f.ahead.Add(int64(300 * time.Millisecond)) }
 
-// refused checks a refusal, and that it tells nothing but what to type.
+// refused checks the reason of a denial and the exact command in its hint.
 func (f *office) refused(err error, part, hint string) {
 	f.t.Helper()
 	var ask *runtime.AskError
@@ -104,7 +104,7 @@ func (f *office) refused(err error, part, hint string) {
 	}
 }
 
-// takesBack is the hint of a refusal after a no.
+// takesBack is the hint of a denial after a no.
 func (f *office) takesBack() string {
 	f.t.Helper()
 	all, err := f.answers.Refused(f.t.Context())
@@ -114,7 +114,7 @@ func (f *office) takesBack() string {
 	return "sallyport revoke " + all[0].ID + ", which takes that back"
 }
 
-// allows is the hint of a refusal that asks.
+// allows is the hint of a denial with a pending question.
 func allows(q store.Question) string { return "sallyport allow " + q.ID + ", or the line " + q.Line }
 
 func pages(t *testing.T) string {
@@ -136,7 +136,7 @@ func TestConsent(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(q))
-	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other?") // never announced
+	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other?") // never declared
 	f.waiting()
 	f.allow(q.ID, store.Answer{})
 	for range 2 {
@@ -154,7 +154,7 @@ func TestConsent(t *testing.T) {
 	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(f.waiting()))
 }
 
-// An answer for once is for one request, to the byte.
+// TestConsent_once checks that a one-time answer is for one exact request.
 func TestConsent_once(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -171,7 +171,8 @@ func TestConsent_once(t *testing.T) {
 	}
 }
 
-// An answer for once stays as long as the request that it is for has not left, and not a moment longer.
+// TestConsent_onceIsKeptForWhatNeverLeft checks that a one-time answer remains until its request is sent, and no
+// longer.
 func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
 	t.Parallel()
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
@@ -184,7 +185,7 @@ func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rude.Close() })
-	go func() { // it takes each connection, and ends it
+	go func() { // accepts and closes each connection
 		for {
 			c, err := rude.Accept()
 			if err != nil {
@@ -220,7 +221,8 @@ func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
 	}
 }
 
-// Commands in refusals name the folders of this host to callers of this machine, and to none with a token.
+// TestConsent_commandForWhom checks that commands in denials name this host's folders to local callers, and never to
+// callers with a token.
 func TestConsent_commandForWhom(t *testing.T) {
 	url := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
@@ -273,7 +275,7 @@ func TestConsent_waits(t *testing.T) {
 	f.silent()
 }
 
-// What no answer may lift is not asked.
+// TestConsent_neverAsked checks that no one is asked about effects that no answer may allow.
 func TestConsent_neverAsked(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -284,7 +286,7 @@ func TestConsent_neverAsked(t *testing.T) {
 	for request, why := range map[string]string{
 		get("http://b.example/"):                       "denies it",
 		`{"method":"POST","url":"https://a.example/"}`: "max_grants does not reach it",
-		get("http://127.0.0.1/"):                       "no grant allows it", // stars mean no machine of this network
+		get("http://127.0.0.1/"):                       "no grant allows it", // stars never match addresses of this network
 		get("http://localhost/"):                       "no grant allows it",
 		get("http://[::1]/"):                           "no grant allows it",
 	} {
@@ -300,7 +302,7 @@ func TestConsent_neverAsked(t *testing.T) {
 		}
 	}
 	f.silent()
-	// A name that the operator allows may still not lead inside.
+	// An allowed host name must still not resolve to an internal address.
 	f.fetch(get("http://inside.example/"))
 	f.allow(f.waiting().ID, store.Answer{})
 	if err := f.fetch(get("http://inside.example/")); err == nil || !strings.Contains(err.Error(), "leads to a private address") {
@@ -308,7 +310,7 @@ func TestConsent_neverAsked(t *testing.T) {
 	}
 }
 
-// A line of the operator's that asks has no want, and is answered for the one effect.
+// TestConsent_askingLine checks that an ask line needs no want, and that its answer is for one effect.
 func TestConsent_askingLine(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -332,7 +334,7 @@ func TestConsent_files(t *testing.T) {
 	}
 	f.allow(f.waiting().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 	g := f.call()
-	for range 2 { // the answer is for a call, which may look again
+	for range 2 { // the answer is for a call, which may open the file again
 		if text, e := readFile(g.Files(), home+"/work/a.txt"); text != "A" || e != 0 {
 			t.Error(text, e)
 		}
@@ -347,7 +349,8 @@ func TestConsent_files(t *testing.T) {
 	f.silent()
 }
 
-// A question about a folder that was to be listed is about its names; the answer shows them, and a want has to.
+// TestConsent_lists checks that a question about listing a folder is about its names: the answer shows them, and a
+// want must cover them.
 func TestConsent_lists(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -367,7 +370,7 @@ func TestConsent_lists(t *testing.T) {
 	f.silent()
 }
 
-// makeAll is how Go makes a folder with those above it, and then a file in it.
+// makeAll creates a folder and its parents in the way of Go's os.MkdirAll, and then a file in it.
 func makeAll(tr wasi.Tree, dir string) wasi.Errno {
 	if s, e := tr.Stat(dir, true); e == 0 && s.Type == wasi.TypeDirectory {
 		return 0
@@ -384,7 +387,7 @@ func makeAll(tr wasi.Tree, dir string) wasi.Errno {
 	return e
 }
 
-// save is a call that writes one file into a folder that it makes where it is missing.
+// save is a call that writes one file, and creates its folder if it is missing.
 func (f *office) save(path string) (g *hostfuncs.Gate, err error) {
 	f.t.Helper()
 	g = f.call()
@@ -402,8 +405,8 @@ func (f *office) save(path string) (g *hostfuncs.Gate, err error) {
 	return g, err
 }
 
-// A file in a folder that is not there takes one question, about the file, and one answer, which makes the folders that
-// lead to it and nothing else.
+// TestConsent_newFileIsOneQuestion checks that a file in a missing folder takes one question, about the file, and one
+// answer, which creates its parent folders and nothing else.
 func TestConsent_newFileIsOneQuestion(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ lines, wants []string }{
@@ -451,7 +454,7 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 	}
 }
 
-// soon waits for the next question, which is the only one then, and answers it.
+// soon waits for the next question, which must be the only one, and answers it.
 func (f *office) soon(answer func(q store.Question) error) {
 	f.t.Helper()
 	q := <-f.asked
@@ -463,8 +466,8 @@ func (f *office) soon(answer func(q store.Question) error) {
 	}
 }
 
-// A call that waits for an answer about a file goes on with it: to read, to write, and to make the folders for that. What it
-// found not to be there before stays so.
+// TestConsent_waitsForFiles checks that a call that waited for an answer about a file can read it, write it, and
+// create its parent folders. Paths reported as absent before stay absent.
 func TestConsent_waitsForFiles(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -475,7 +478,7 @@ func TestConsent_waitsForFiles(t *testing.T) {
 	}
 	g := f.call()
 	tr := g.Files()
-	for path, text := range map[string]string{"/work/a.txt": "A", "/work/sub/b.md": "B"} { // two of one want
+	for path, text := range map[string]string{"/work/a.txt": "A", "/work/sub/b.md": "B"} { // two paths of one want
 		done := make(chan string)
 		go func() {
 			text, _ := readFile(tr, home+path)
@@ -522,7 +525,8 @@ func TestConsent_waitsForFiles(t *testing.T) {
 	}
 }
 
-// A call that knows files below /workspace alone is asked about the host's, waits, and finds them there.
+// TestConsent_waitsForWorkspace checks that a call that only uses paths below /workspace is asked about the host's
+// files, waits, and finds them there.
 func TestConsent_waitsForWorkspace(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -550,7 +554,7 @@ func TestConsent_waitsForWorkspace(t *testing.T) {
 	}
 }
 
-// revokeAll takes back all that was answered or asked.
+// revokeAll revokes all answers and removes all questions.
 func (f *office) revokeAll() {
 	f.t.Helper()
 	grants, err := f.answers.Grants(f.t.Context())
@@ -564,15 +568,15 @@ func (f *office) revokeAll() {
 	f.later()
 }
 
-// What a call only looked at is asked about when it is over, unless it led to what was refused; a folder that it made
-// for itself and counts on fails it.
+// TestConsent_looks checks that deferred lookups are denied after the call, unless they led to a path that was denied
+// itself, and that a call fails if its own folder is denied.
 func TestConsent_looks(t *testing.T) {
 	t.Parallel()
 	home := world(t)
 	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/**", "fs: write ~/work/**"})
 	g := f.call()
 	tr := g.Files()
-	for _, path := range []string{"/work", "/work/sub", "/work/none"} { // there, there, not there
+	for _, path := range []string{"/work", "/work/sub", "/work/none"} { // two that exist, one that does not
 		if _, e := tr.Stat(home+path, true); e != wasi.ENOENT {
 			t.Error(path, e)
 		}
@@ -589,7 +593,7 @@ func TestConsent_looks(t *testing.T) {
 
 	g = f.call()
 	tr = g.Files()
-	if e := tr.Mkdir(home + "/work/sub"); e != 0 { // which is there: nothing tells
+	if e := tr.Mkdir(home + "/work/sub"); e != 0 { // it exists, which is not revealed
 		t.Error(e)
 	}
 	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
@@ -615,7 +619,7 @@ func TestConsent_looks(t *testing.T) {
 	}
 	f.silent()
 
-	f.plugin.Wants = f.plugin.Wants[:1] // it never announced to write
+	f.plugin.Wants = f.plugin.Wants[:1] // writing was not declared
 	g = f.call()
 	if e := g.Files().Mkdir(home + "/work/new"); e == 0 {
 		t.Error("made")
@@ -623,7 +627,8 @@ func TestConsent_looks(t *testing.T) {
 	f.silent()
 }
 
-// A plugin that asks ten thousand questions is heard a few times, and the next plugin too.
+// TestConsent_tenThousand checks that ten thousand effects of a plugin lead to a few questions, and that the next
+// plugin can still ask.
 func TestConsent_tenThousand(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET http://loud.example/**"})
@@ -644,7 +649,8 @@ func TestConsent_tenThousand(t *testing.T) {
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
 }
 
-// Where a call waits for each answer it asks about each effect, up to a bound that it says.
+// TestConsent_manyInOneCall checks that a call that waits for each answer asks about each effect, up to a limit that
+// it reports.
 func TestConsent_manyInOneCall(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET http://many.example/** {ask: true}")
@@ -659,7 +665,7 @@ func TestConsent_manyInOneCall(t *testing.T) {
 	f.refused(err, "nobody is asked, since one call asks 20 questions at most", "net: GET http://many24.example/?")
 }
 
-// last is the youngest question.
+// last returns the newest question.
 func (f *office) last() store.Question {
 	all, err := f.answers.Questions(f.t.Context())
 	if err != nil || len(all) == 0 {
@@ -668,7 +674,8 @@ func (f *office) last() store.Question {
 	return all[len(all)-1]
 }
 
-// An answer cannot widen itself: what is stored is read as one line, under the ceiling as it is now.
+// TestConsent_underTheCeiling checks that a stored answer is read as one line, under the current ceiling, and so
+// cannot widen itself.
 func TestConsent_underTheCeiling(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -682,7 +689,7 @@ func TestConsent_underTheCeiling(t *testing.T) {
 	f.refused(f.fetch(get(site+"/2")), "max_grants does not reach it", "")
 }
 
-// A call that looks for ten thousand files is held to a bound, and ends with one question.
+// TestConsent_manyLooks checks that ten thousand lookups of a call are limited, and end with one question.
 func TestConsent_manyLooks(t *testing.T) {
 	t.Parallel()
 	home := world(t)

@@ -11,12 +11,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// sends is a request with fields and a body.
+// sends returns a request with header fields and a body.
 func sends(u, headers, body string) string {
 	return fmt.Sprintf(`{"method":"POST","url":%q,"headers":%s,"body":%q}`, u, headers, body)
 }
 
-// What a person allows once is what was shown: the address, each field, and the body by its size and digest.
+// TestConsent_onceIsWhatWasShown checks that a one-time answer covers the shown request only: the URL, each field,
+// and the body by size and digest.
 func TestConsent_onceIsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -53,7 +54,7 @@ func TestConsent_onceIsWhatWasShown(t *testing.T) {
 	}
 }
 
-// What cannot be shown is not asked about, and so not allowed.
+// TestConsent_longHeader checks that no one is asked about a request that cannot be shown, which is therefore denied.
 func TestConsent_longHeader(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -64,7 +65,8 @@ func TestConsent_longHeader(t *testing.T) {
 	}
 }
 
-// What is allowed always for an address without a query is that address without a query.
+// TestConsent_alwaysIsTheAddress checks that a permanent answer for a URL without a query does not cover the URL with
+// one.
 func TestConsent_alwaysIsTheAddress(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -84,8 +86,8 @@ func TestConsent_alwaysIsTheAddress(t *testing.T) {
 	}
 }
 
-// A line with stars sends no person to this machine or its network: such an address is named, and a name of a private
-// network says so.
+// TestElicit_privatePages checks that a line with stars sends no user to this machine or its network: such an address
+// must be named, and a name in a private network needs private: true.
 func TestElicit_privatePages(t *testing.T) {
 	const this = ", which no grant names"
 	for _, tt := range []struct{ line, url, class, hint string }{

@@ -23,27 +23,27 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// canary is what no guest may ever read, and what must still be there afterwards.
+// canary is the text that no guest may read, and that must be unchanged afterwards.
 const canary = "CANARY-5f2c"
 
-// do is one step of the guest: see its source in cmd/sallyport/testdata/effects.
+// do is one step of the guest; its source is in cmd/sallyport/testdata/effects.
 type do map[string]any
 
-// fileEscape is one way out of what was granted. In paths W is the folder that the guest may write, R the one
-// that it may read, S one that it may not touch, H the home with Sallyport's own files.
+// fileEscape is one attempt to leave the grants. In paths, W is the folder that the guest may write, R the one that
+// it may read, S one without a grant, and H the home folder with Sallyport's own files.
 type fileEscape struct {
 	name  string
 	steps []do
-	// prepare makes what the operator, or another program, has put there.
+	// prepare creates files of the operator or other programs.
 	prepare func(w *escapeWorld) error
-	// meanwhile runs beside the guest until stop is closed.
+	// meanwhile runs concurrently with the guest until stop is closed.
 	meanwhile func(w *escapeWorld, stop <-chan struct{})
-	grants    []string // besides those of W and R
-	// silent says that nothing is to be recorded: the guest has asked for nothing that it may not have.
+	grants    []string // in addition to those of W and R
+	// silent is set if no denial must be recorded: the guest requests only granted effects.
 	silent bool
 }
 
-// fileEscapes are the ways that have to fail. Those of one class have a twin in fileTwins.
+// fileEscapes returns the attempts that must fail. Those of one class have a twin in fileTwins.
 func fileEscapes() []fileEscape {
 	link := func(target, name string) func(*escapeWorld) error {
 		return func(w *escapeWorld) error { return os.Symlink(w.path(target), w.path(name)) }
@@ -98,7 +98,7 @@ func fileEscapes() []fileEscape {
 	}
 }
 
-// fileTwins are what the same guest does under a grant: each has to succeed.
+// fileTwins returns the same attempts under a grant: each must succeed.
 func fileTwins() []fileEscape {
 	return []fileEscape{
 		{name: "read", steps: []do{{"do": "read", "path": "W/ok"}, {"do": "read", "path": "W/../work/ok"}, {"do": "list", "path": "W"}, {"do": "stat", "path": "R/page"}}},
@@ -113,7 +113,7 @@ func fileTwins() []fileEscape {
 	}
 }
 
-// swap makes W/flip a folder and a link to the secret one, again and again.
+// swap alternates W/flip between a folder and a link to the secret folder.
 func swap(w *escapeWorld, stop <-chan struct{}) {
 	for {
 		select {
@@ -142,18 +142,18 @@ func swapFile(w *escapeWorld, stop <-chan struct{}) {
 	}
 }
 
-// escapeWorld is a host with something to protect.
+// escapeWorld is a host with protected files.
 type escapeWorld struct {
 	dir   string
 	audit string
 	pool  *runtime.Pool
 }
 
-// path puts the world's folders in.
+// path replaces the placeholders of folders.
 func (w *escapeWorld) path(p string) string {
 	for letter, folder := range map[string]string{"W": "work", "R": "read", "S": "secret", "H": "home"} {
 		if p == letter || strings.HasPrefix(p, letter+"/") {
-			return filepath.Join(w.dir, folder) + p[1:] // not cleaned: .. is for the guest
+			return filepath.Join(w.dir, folder) + p[1:] // not cleaned: the guest must see ..
 		}
 		p = strings.ReplaceAll(p, "/"+letter+"/", "/"+strings.TrimPrefix(filepath.Join(w.dir, folder), "/")+"/")
 	}
@@ -182,7 +182,7 @@ func newEscapeWorld(t *testing.T, pool *runtime.Pool) *escapeWorld {
 	return w
 }
 
-// outside is all that the guest must not change.
+// outside returns all files that the guest must not change.
 func (w *escapeWorld) outside(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -206,8 +206,8 @@ func (w *escapeWorld) outside(t *testing.T) map[string]string {
 	return all
 }
 
-// run has the guest do the steps, as a call does that succeeds whatever came of each, and returns what the
-// guest says of each, and the line of the audit log.
+// run performs the steps in a call that succeeds regardless of their results, and returns the guest's report and the
+// line of the audit log.
 func (w *escapeWorld) run(t *testing.T, e fileEscape) (said, line string) {
 	t.Helper()
 	steps := make([]do, len(e.steps))
@@ -226,7 +226,7 @@ func (w *escapeWorld) run(t *testing.T, e fileEscape) (said, line string) {
 	return w.call(t, params, e.grants)
 }
 
-// call runs one call under the lines of W and R and these.
+// call runs one call under the given lines and those of W and R.
 func (w *escapeWorld) call(t *testing.T, params json.RawMessage, grants []string) (said, line string) {
 	t.Helper()
 	kept := audit.New(w.audit, audit.Options{})
@@ -313,7 +313,7 @@ func poolOf(t *testing.T, wasm []byte) *runtime.Pool {
 	return pool
 }
 
-// tryFileEscapes runs each way out: it fails, is in the audit log, and leaves the host as it was.
+// tryFileEscapes runs each attempt: it must fail, be in the audit log, and leave the host's files unchanged.
 func tryFileEscapes(t *testing.T, row func(name, outcome, why string)) {
 	pool := escapeGuest(t)
 	for _, e := range fileEscapes() {
@@ -340,7 +340,7 @@ func tryFileEscapes(t *testing.T, row func(name, outcome, why string)) {
 	}
 }
 
-// tryFileTwins runs what is granted.
+// tryFileTwins runs the granted attempts.
 func tryFileTwins(t *testing.T, row func(name, outcome, why string)) {
 	pool := escapeGuest(t)
 	for _, e := range fileTwins() {
@@ -359,7 +359,7 @@ func tryFileTwins(t *testing.T, row func(name, outcome, why string)) {
 	}
 }
 
-// alongside runs the guest beside what else happens.
+// alongside runs the guest concurrently with meanwhile.
 func (w *escapeWorld) alongside(t *testing.T, e fileEscape) (said, line string) {
 	t.Helper()
 	if e.meanwhile == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// guestEscapes are cases of testdata/escape/escape.c, which says what each does. Those that are quiet ask for nothing
-// that is not theirs: a descriptor that is not open, a pointer that leads nowhere.
+// guestEscapes returns the cases of testdata/escape/escape.c, which documents each. The value is true for cases that
+// only use invalid descriptors or pointers, without a denied effect.
 func guestEscapes() map[string]bool {
 	return map[string]bool{
 		"open up": false, "open up twice": false, "open absolute": false, "open moved": false, "raw dots": false, "raw absolute": false,
@@ -24,7 +24,7 @@ func guestEscapes() map[string]bool {
 	}
 }
 
-// TestEscape_guestIsOfItsSource holds that the guest was built after its source was changed.
+// TestEscape_guestIsOfItsSource checks that the guest was built from its current source.
 func TestEscape_guestIsOfItsSource(t *testing.T) {
 	dir := filepath.Join("testdata", "escape")
 	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
@@ -39,7 +39,7 @@ func TestEscape_guestIsOfItsSource(t *testing.T) {
 	}
 }
 
-// tryGuestEscapes runs what programs in C can do and Go's library does not, and tells of each.
+// tryGuestEscapes runs and reports the attempts that need C instead of Go's library.
 func tryGuestEscapes(t *testing.T, row func(name, outcome, why string)) {
 	wasm, err := os.ReadFile(filepath.Join("testdata", "escape", "escape.wasm"))
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// escape is a way out that a guest tries. What it must not reach is looked at from outside: the servers
-// that were reached, and with what; and the record of the call.
+// escape is one attempt of a guest to leave its grants. It is checked from outside: by the requests that servers
+// received, and the call's record.
 type escape struct {
 	class  string
 	name   string
-	grants []string // beside none
-	args   string   // the arguments of the call
-	method string   // asked of the gate; "" is http/fetch
-	params string   // {canary} is a server that no grant names
-	twin   bool     // is granted, and works
+	grants []string // none by default
+	args   string   // arguments of the call
+	method string   // method of Ask; empty is http/fetch
+	params string   // {canary} is a server without a grant
+	twin   bool     // granted, and must succeed
 }
 
 const (
@@ -43,7 +43,7 @@ const (
 	site       = "net: GET,POST http://site.example/**"
 )
 
-// escapes is the table that TestEscape prints.
+// escapes returns the table that TestEscape prints.
 func escapes() []escape {
 	var all []escape
 	add := func(class, name string, grants []string, params string) {
@@ -142,7 +142,7 @@ func escapes() []escape {
 	return all
 }
 
-// outside is what the escapes are tried in: one server behind every public address, which notes what it sees.
+// outside is the environment of the attempts: one server behind every public address, which records its requests.
 type outside struct {
 	web  *httptest.Server
 	zone *zone
@@ -225,11 +225,11 @@ func (w *outside) echo(out http.ResponseWriter, how, secret string) {
 	}
 }
 
-// table is what TestEscape prints: a line for each case.
+// table is the output of TestEscape: a line for each case.
 type table struct {
 	t     *testing.T
-	tried map[string]int // by class, what has to be refused
-	twins map[string]int // what has to be allowed
+	tried map[string]int // by class: attempts that must be denied
+	twins map[string]int // by class: attempts that must be allowed
 }
 
 func (b *table) row(class, name, outcome, why string, twin bool) {
@@ -246,8 +246,8 @@ func (b *table) row(class, name, outcome, why string, twin bool) {
 	}
 }
 
-// TestEscape tries every way out. With -v it prints a line for each with its outcome. The classes "grant file" and
-// "folder" are in the test of this name of cmd/sallyport.
+// TestEscape runs all attempts. With -v it prints a line for each with its outcome. The classes "grant file" and
+// "folder" are in cmd/sallyport's test of this name.
 func TestEscape(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	b := &table{t: t, tried: map[string]int{}, twins: map[string]int{}}
@@ -269,7 +269,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// try runs one escape and says from outside whether it got anywhere.
+// try runs one attempt and returns its outcome as observed from outside.
 func (w *outside) try(t *testing.T, e escape) (outcome, why string) {
 	dir := t.TempDir()
 	record := audit.New(dir, audit.Options{})
@@ -321,7 +321,7 @@ func (w *outside) try(t *testing.T, e escape) (outcome, why string) {
 	return "refused", ""
 }
 
-// secretOutcome looks for the value at servers that it was not for.
+// secretOutcome searches the requests of unauthorized servers for the secret.
 func (w *outside) secretOutcome(e escape) string {
 	for _, s := range w.seen {
 		if strings.Contains(s, secretValue) && !strings.HasPrefix(s, "site.example /v1/") {
@@ -331,7 +331,7 @@ func (w *outside) secretOutcome(e escape) string {
 	return "refused"
 }
 
-// leaks reports whether text holds the value, in one of the forms in which servers of the test say it.
+// leaks reports whether text contains the secret, in one of the encodings of the test servers.
 func leaks(text string) bool {
 	for _, form := range []string{secretValue, base64.StdEncoding.EncodeToString([]byte("x" + secretValue))[4:24], fmt.Sprintf("%x", secretValue)} {
 		if strings.Contains(text, form) {
@@ -341,7 +341,7 @@ func leaks(text string) bool {
 	return false
 }
 
-// auditLines is what was recorded.
+// auditLines returns the audit log.
 func auditLines(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -16,8 +16,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// What Explain says about a request is what becomes of the request: also where the line that matches it does not name
-// an address which has to be named.
+// TestExplain_asTheGateDoes checks that Explain matches the outcome of the request, also where the matching line does
+// not name an address that must be named.
 func TestExplain_asTheGateDoes(t *testing.T) {
 	const whole, within = "net: GET {args.page:url}", `net: GET {args.page:url} {within: ["http://127.0.0.1/**"]}`
 	for _, tt := range []struct{ line, url, reason string }{
@@ -60,7 +60,8 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 	}
 }
 
-// What has to be spelled out has to be by max_grants too, and a refusal says so.
+// TestExplain_ceilingSpellsOut checks that paths that must be spelled out must also be by max_grants, and that
+// denials say so.
 func TestExplain_ceilingSpellsOut(t *testing.T) {
 	home := world(t)
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
@@ -75,7 +76,8 @@ func TestExplain_ceilingSpellsOut(t *testing.T) {
 	}
 }
 
-// What is explained of a file is what becomes of it, through links and from /workspace.
+// TestExplain_filesAsTheGateDoes checks that Explain matches the outcome of a file access, through links and from
+// /workspace.
 func TestExplain_filesAsTheGateDoes(t *testing.T) {
 	home := world(t)
 	for name, target := range map[string]string{"work/out": "../other/c.txt", "work/in": "a.txt", "work/folder": "../other", "work/denied": "sub/b.md"} {
@@ -108,7 +110,7 @@ func TestExplain_filesAsTheGateDoes(t *testing.T) {
 			path = home + path
 		}
 		x, err := p.Explain(hostfuncs.Call{}, "read "+path)
-		x.Line = strings.ReplaceAll(x.Line, filepath.ToSlash(home)+"/work/", "{workspace}/") // it stands in no file
+		x.Line = strings.ReplaceAll(x.Line, filepath.ToSlash(home)+"/work/", "{workspace}/") // it is in no file
 		if err != nil || x.Allowed != tt.allowed || x.Leads != tt.leads || x.Line != tt.line || x.Reason != tt.why {
 			t.Errorf("%q, %s: %+v, %v", tt.lines, path, x, err)
 		}

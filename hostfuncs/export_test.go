@@ -6,14 +6,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Files is the tree that the guest of g sees.
+// Files returns the tree of the guest of g.
 func (g *Gate) Files() wasi.Tree {
 	var o wasi.Options
 	g.mountFiles(&o)
 	return o.Tree
 }
 
-// Env is the environment that guests of p see.
+// Env returns the environment of guests of p.
 func (p *Policy) Env() []string { return p.env }
 
 // Output is the guest's standard error.

@@ -27,7 +27,7 @@ func audited(t testing.TB, full bool) (*hostfuncs.Policy, string) {
 	return h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"}), dir
 }
 
-// Callers over HTTP learn how often, not what; the audit log has all.
+// TestReceipt_countsForStrangers checks that HTTP callers get counts without targets, and the audit log has both.
 func TestReceipt_countsForStrangers(t *testing.T) {
 	for _, c := range []struct {
 		principal string
@@ -51,8 +51,8 @@ func TestReceipt_countsForStrangers(t *testing.T) {
 	}
 }
 
-// A call that only tries says to strangers how much of what it would have done, in the calls that it made too, and to
-// whom this machine is what.
+// TestReceipt_countsWhatItWouldDo checks that a dry run reports its effects, including those of nested calls, as
+// counts to remote callers and with targets to local ones.
 func TestReceipt_countsWhatItWouldDo(t *testing.T) {
 	home := world(t)
 	for principal, want := range map[string]string{
@@ -94,7 +94,7 @@ func BenchmarkReceipt(b *testing.B) {
 	}
 }
 
-// BenchmarkGate is what of BenchmarkReceipt is no receipt.
+// BenchmarkGate measures the part of BenchmarkReceipt without the receipt.
 func BenchmarkGate(b *testing.B) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()

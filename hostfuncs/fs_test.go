@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// world is a home folder with files, on a real file system.
+// world returns a home folder with files, on a real file system.
 func world(t *testing.T) string {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -112,7 +112,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// listDir is what a folder has, as it is opened to be listed.
+// listDir opens a folder for listing and returns its names.
 func listDir(tr wasi.Tree, path string) (names string, e wasi.Errno) {
 	f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
 	if e != 0 {
@@ -130,7 +130,8 @@ func listDir(tr wasi.Tree, path string) (names string, e wasi.Errno) {
 	}
 }
 
-// A folder that is listed is an effect of its own; where a line shows none of its names, it is refused and not empty.
+// TestFS_Lists checks that listing a folder is a separate effect; if a line shows none of its names, it is denied,
+// not empty.
 func TestFS_Lists(t *testing.T) {
 	home := world(t)
 	for line, want := range map[string]string{
@@ -154,7 +155,7 @@ func TestFS_Lists(t *testing.T) {
 	}
 }
 
-// What a relative path leads to without a workspace is no file of the host's: no line for it is suggested.
+// TestFS_NoWorkspace checks that a relative path without a workspace is no host file: no line for it is suggested.
 func TestFS_NoWorkspace(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)}, "fs: read ~/work/**")
 	if _, e := readFile(tr, "/workspace/a.txt"); e != wasi.ENOENT {
@@ -278,7 +279,8 @@ func TestFS_Protected(t *testing.T) {
 	}
 }
 
-// What is made beside a protected file and begins as it does is protected as soon as it is there.
+// TestFS_ProtectedBeginning checks that a new file beside a protected one, with the protected prefix, is protected at
+// once.
 func TestFS_ProtectedBeginning(t *testing.T) {
 	home := world(t)
 	o := hostfuncs.Options{Home: home, Protected: []string{filepath.Join(home, "work", "client.json.bak-*")}}
@@ -350,7 +352,7 @@ func TestOutput_Bounded(t *testing.T) {
 	}
 }
 
-// A home behind a link has keys under both of its names.
+// TestFS_HomeIsALink checks that keys in a home behind a link are protected under both of its names.
 func TestFS_HomeIsALink(t *testing.T) {
 	home := world(t)
 	link := filepath.Join(t.TempDir(), "me")
@@ -371,7 +373,7 @@ func TestFS_HomeIsALink(t *testing.T) {
 	}
 }
 
-// Every guest is told a working folder; without a workspace it is there, empty, and nothing is to be done in it.
+// TestFS_WorkingFolder checks that the working directory exists without a workspace, empty and not writable.
 func TestFS_WorkingFolder(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
 	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
@@ -410,7 +412,8 @@ func TestFS_WorkingFolder(t *testing.T) {
 
 func second[T any](_ T, e wasi.Errno) wasi.Errno { return e }
 
-// A call that may be run again writes nothing in place: what it appends is there once, when it has succeeded.
+// TestFS_directIsWrittenOnce checks that a call with a journal writes nothing in place: appended text is there once,
+// after success.
 func TestFS_directIsWrittenOnce(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")

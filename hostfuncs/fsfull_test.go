@@ -8,7 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// A call that has written all that it may is told so, once for each bound, with the option that would be enough.
+// TestFS_fullIsARefusal checks that reaching a write limit is denied once per limit, with the option that would
+// suffice.
 func TestFS_fullIsARefusal(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/** {quota: 10B, files: 2}")

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// listener keeps what reaches the caller.
+// listener records the messages to the caller.
 type listener struct {
 	mu       sync.Mutex
 	progress []string
@@ -62,7 +62,7 @@ func newGate(t testing.TB, o *hostfuncs.Options, lines ...string) *hostfuncs.Gat
 	return g
 }
 
-// wantAsk checks the kind and the exact text of a refusal.
+// wantAsk checks the kind and the exact text of a denial.
 func wantAsk(t testing.TB, err error, kind runtime.Kind, message, hint string) {
 	t.Helper()
 	var ask *runtime.AskError
@@ -154,7 +154,7 @@ func TestGate_Receipt(t *testing.T) {
 	}
 }
 
-// Readers of a gate may be anywhere while its guest runs and it is closed.
+// TestGate_Hammer reads a gate from several goroutines while its guest runs and it is closed.
 func TestGate_Hammer(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()

@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// What a line denies is not there for a plugin, with all in it: nothing that a call is told, up to the landing of its
-// writes, depends on whether the host has it.
+// TestFS_NoOracleBelowWhatIsDenied checks that a denied path and everything below it do not exist for a plugin: no
+// result of a call, up to the commit of its writes, depends on the host's files there.
 func TestFS_NoOracleBelowWhatIsDenied(t *testing.T) {
 	for _, lines := range [][]string{
 		{"fs: write ~/work/**", "deny: fs: read ~/work/*.key"},
@@ -66,12 +66,12 @@ func TestFS_NoOracleBelowWhatIsDenied(t *testing.T) {
 	}
 }
 
-// Writes of other calls on their way are nobody's business.
+// TestFS_TemporariesAreHidden checks that temporary files of other calls' commits are hidden.
 func TestFS_TemporariesAreHidden(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
 		written(t, map[string]string{home + "/work/.sallyport-abc-0": "secret", home + "/work/.sallyport-abc-1/in/x": "secret", home + "/work/sub/.sallyport-abc-2-was": "secret"})
-		for _, before := range []bool{false, true} { // the call has written something
+		for _, before := range []bool{false, true} { // the call has pending writes
 			_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/**"+mode, "fs: write ~/work/.sallyport-abc-0")
 			if before && writeFile(tr, home+"/work/mine", "x") != 0 {
 				t.Fatal("it cannot write")
@@ -103,8 +103,8 @@ func TestFS_TemporariesAreHidden(t *testing.T) {
 	}
 }
 
-// Where the operator's links lead is told to those who sit at this machine, and to the log; a caller over HTTP is told what it
-// asked for.
+// TestFS_LinksAreNotTold checks that the targets of the operator's links are reported to local callers and the log; a
+// caller over HTTP gets the requested path.
 func TestFS_LinksAreNotTold(t *testing.T) {
 	for _, principal := range []string{"stdio:0", "token:alice", "anonymous"} {
 		home := linked(t)
@@ -131,7 +131,7 @@ func TestFS_LinksAreNotTold(t *testing.T) {
 		if e != 0 {
 			t.Fatal(e)
 		}
-		tr.Symlink("../../other", d.Path()+"/m") // as a guest goes on from an open folder
+		tr.Symlink("../../other", d.Path()+"/m") // guests continue from an open folder
 		if err := os.WriteFile(home+"/granted/deep/x", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ type Options struct {
 	Seed []byte
 }
 
-// Host makes the policies of plugins and owns what they share. It is safe for concurrent use.
+// Host makes the policies of plugins and owns their shared state. It is safe for concurrent use.
 type Host struct {
 	logger *slog.Logger
 	places grant.Places

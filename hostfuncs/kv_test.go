@@ -42,7 +42,7 @@ func (k *keeper) call(principal string) *hostfuncs.Gate {
 	return g
 }
 
-// ask returns the answer of a method, or the kind and text of its refusal.
+// ask returns the answer of a method, or the kind and text of its denial.
 func ask(t *testing.T, g *hostfuncs.Gate, method, params string) string {
 	t.Helper()
 	raw, err := g.Ask(t.Context(), method, json.RawMessage(params), nil)
@@ -112,7 +112,7 @@ func TestKV_compareAndSwap(t *testing.T) {
 	}
 }
 
-// Files and keys of one call are kept together, or neither.
+// TestKV_withFiles checks that files and keys of one call are committed together or not at all.
 func TestKV_withFiles(t *testing.T) {
 	k := newKeeper(t, "kv: 10B", "fs: write "+t.TempDir()+"/**")
 	dir := strings.TrimSuffix(strings.TrimPrefix(strings.Split(k.policy.Grants().String(), "\n")[1], "fs: write "), "/**")

@@ -28,8 +28,8 @@ func lander(t *testing.T, k *keeper, dir string) *hostfuncs.Gate {
 	return g
 }
 
-// Whenever the client goes away, files and keys last together or not at all, and who is told the one or the other is
-// told the truth.
+// TestLand_clientGone checks that files and keys are committed together or not at all whenever the client
+// disconnects, and that the result reports the outcome correctly.
 func TestLand_clientGone(t *testing.T) {
 	steps := 0
 	for gone := 0; gone == 0 || gone <= steps; gone++ {
@@ -60,7 +60,7 @@ func TestLand_clientGone(t *testing.T) {
 	}
 }
 
-// A call that waits for the files of another keeps nobody from the store.
+// TestLand_waitsWithoutTheStore checks that a call that waits for file locks does not block the store.
 func TestLand_waitsWithoutTheStore(t *testing.T) {
 	dir := t.TempDir()
 	kept := store.New(store.Options{Dir: t.TempDir()})
@@ -75,7 +75,7 @@ func TestLand_waitsWithoutTheStore(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		waits := make(chan error)
-		go func() { waits <- second.Land(ctx) }() // for the files that first has
+		go func() { waits <- second.Land(ctx) }() // for the files that first has locked
 		short, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		_, wrote = kept.Add(short, store.Memory, store.Record{ID: "x"})

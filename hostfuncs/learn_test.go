@@ -19,7 +19,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// learning is a call of {"owner": "me"} that fetches each address, and the line of the audit log, and the receipt.
+// learning runs a call with {"owner": "me"} that fetches each address, and returns its line of the audit log and its
+// receipt.
 func learning(t *testing.T, learn bool, lines []string, addresses ...string) (line, receipt string) {
 	t.Helper()
 	w, dir := newOutside(t), t.TempDir()
@@ -42,8 +43,8 @@ func learning(t *testing.T, learn bool, lines []string, addresses ...string) (li
 	return auditLines(t, dir), string(r.JSON())
 }
 
-// What was used and what was refused is noted with the names of arguments, once for each line, and only for plugins
-// that are learnt about. The caller's receipt has nothing of it.
+// TestLearn_notesLines checks that used and denied lines are recorded with the names of arguments, once per line,
+// only for plugins with Learn, and never in the caller's receipt.
 func TestLearn_notesLines(t *testing.T) {
 	addresses := []string{"http://site.example/repos/me/x", "http://site.example/repos/me/x", "http://other.example/k?key=plain-value&n=1"}
 	line, receipt := learning(t, true, []string{"net: GET http://site.example/**"}, addresses...)
@@ -62,7 +63,7 @@ func TestLearn_notesLines(t *testing.T) {
 	}
 }
 
-// What no grant can allow is not proposed.
+// TestLearn_nothingThatCannotBe checks that effects that no grant can allow are not proposed.
 func TestLearn_nothingThatCannotBe(t *testing.T) {
 	line, _ := learning(t, true, nil, "http://user:pass@site.example/x", "gopher://site.example/x")
 	if strings.Contains(line, "learnt") {
@@ -70,7 +71,7 @@ func TestLearn_nothingThatCannotBe(t *testing.T) {
 	}
 }
 
-// A call that needs a thousand lines is noted to need a bounded number.
+// TestLearn_bounded checks that the lines recorded for one call are limited.
 func TestLearn_bounded(t *testing.T) {
 	var addresses []string
 	for i := range 100 {
@@ -82,7 +83,8 @@ func TestLearn_bounded(t *testing.T) {
 	}
 }
 
-// A call of another tool is learnt by its arguments' names; a value that came from nowhere is not written down.
+// TestLearn_otherTools checks that tool calls are learned with the names of arguments, and that values from other
+// sources are not recorded.
 func TestLearn_otherTools(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"who":"me"}`:                      `tools: [{forge-get: {who: \\\"{args.owner}\\\"}}]`,
@@ -110,15 +112,15 @@ func TestLearn_otherTools(t *testing.T) {
 	}
 }
 
-// noTools has no tool that could be called.
+// noTools is a Caller without tools.
 type noTools struct{}
 
 func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, error) {
 	return nil, errors.New("there is none")
 }
 
-// A line that is learnt allows what it was learnt from: none is that another line denies, that max_grants does not
-// reach, or that does not name an address which has to be named.
+// TestLearn_linesThatWork checks that a learned line allows its effect: no other line denies it, max_grants covers
+// it, and it names an address that must be named.
 func TestLearn_linesThatWork(t *testing.T) {
 	dir := t.TempDir()
 	log := audit.New(dir, audit.Options{})
@@ -169,7 +171,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	}
 }
 
-// learntReading is what is noted of a call with these arguments that reads files of ~ under these lines.
+// learntReading returns the lines recorded for a call with these arguments that reads files of ~ under these lines.
 func learntReading(t *testing.T, home, args string, lines []string, read func(wasi.Tree)) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -204,8 +206,8 @@ func linesLearnt(t *testing.T, dir string) (got []string) {
 	return got
 }
 
-// What a line allows is learnt as a line that allows no more: what follows an argument stays below what the line names,
-// a bound of the line stays, and a whole home is bound to no argument.
+// TestLearn_staysInside checks that a learned line is no broader than the allowing line: values of arguments stay
+// below its path, its limits stay, and a whole home is bound to no argument.
 func TestLearn_staysInside(t *testing.T) {
 	home := world(t)
 	for _, tt := range []struct{ line, args, file, want string }{

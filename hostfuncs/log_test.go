@@ -26,7 +26,7 @@ func logTo(b *bytes.Buffer) *slog.Logger {
 	}))
 }
 
-// logged opens a gate whose log and client can be looked at.
+// logged opens a gate and returns its log and client.
 func logged(t *testing.T) (*hostfuncs.Gate, *bytes.Buffer, *listener) {
 	var b bytes.Buffer
 	h := hostfuncs.NewHost(&hostfuncs.Options{Logger: logTo(&b)})
@@ -56,7 +56,7 @@ level=ERROR msg=null plugin=demo call=c1
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b, want)
 	}
-	heard := []string{ // each is this plugin's
+	heard := []string{ // each names this plugin
 		`{"level":"debug","data":"hello\nworld \u001b[31m","logger":"demo/net\\a"}`,
 		`{"data":{"a":1},"level":"warning","extra":[1],"logger":"demo"}`,
 		`{"level":"emergency","data":null,"logger":"demo"}`,

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// within calls one other plugin, which asks for one thing and succeeds.
+// within calls a second plugin, which makes one request and succeeds.
 type within struct {
 	policy         *hostfuncs.Policy
 	method, params string
@@ -28,7 +28,7 @@ func (w *within) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMess
 	return json.RawMessage(`{"content":[]}`), g.Land(ctx)
 }
 
-// calling makes calls of a plugin that may call another one.
+// calling makes calls of a plugin that may call a second one.
 func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Store: kept, State: t.TempDir()})
@@ -45,8 +45,8 @@ func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate
 	}
 }
 
-// A call whose question ends it is run again with the answers it had, and then no call that it made runs again: what
-// such a call wrote would be gone, and said to be there. So it cannot ask any more.
+// TestReplay_afterACalleeWrote checks that a call cannot ask after a nested call wrote: nested calls do not run again
+// in a replay, so their writes would be lost but reported as done.
 func TestReplay_afterACalleeWrote(t *testing.T) {
 	for method, want := range map[string]string{
 		"kv/set": "limit: the call can ask nothing any more: a tool that it called has written something, which lasts when this call has succeeded",
@@ -63,7 +63,7 @@ func TestReplay_afterACalleeWrote(t *testing.T) {
 	}
 }
 
-// The same where it is run again since its process was killed.
+// TestReplay_continuedAfterACalleeWrote checks the same for a replay after its process was killed.
 func TestReplay_continuedAfterACalleeWrote(t *testing.T) {
 	for method, want := range map[string]string{"kv/set": "lost", "kv/get": `{"content":[]}`} {
 		outer := calling(t, method)
@@ -76,7 +76,7 @@ func TestReplay_continuedAfterACalleeWrote(t *testing.T) {
 		if got := ask(t, outer(j), "tools/call", `{"name":"inner-run"}`); got != `{"content":[]}` {
 			t.Fatal(got)
 		}
-		if err := j.Begin("end", "end"); err != nil { // has what came before written down
+		if err := j.Begin("end", "end"); err != nil { // writes the earlier entries to disk
 			t.Fatal(err)
 		}
 		again := journal.New()

@@ -29,7 +29,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// streams are the streams of a call, as a dialect keeps them.
+// streams are the streams of a call, as an ABI keeps them.
 type streams struct {
 	open  []io.ReadCloser
 	taken map[uint32][]byte
@@ -54,7 +54,7 @@ func (s *streams) Take(id uint32) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 }
 
-// answer is what http/fetch gives, with the body read.
+// answer is the result of http/fetch with its body.
 type answer struct {
 	Status  int
 	URL     string
@@ -63,7 +63,7 @@ type answer struct {
 	text    string
 }
 
-// fetch asks and reads the body to its end.
+// fetch performs a request and reads the whole body.
 func fetch(t testing.TB, g *hostfuncs.Gate, params string) (answer, error) {
 	t.Helper()
 	return fetchWith(t, g, params, &streams{})
@@ -94,8 +94,8 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// zone is a resolver whose answers a test chooses; each look-up takes the next of a name's answers, and
-// the last one stays.
+// zone is a resolver with answers set by the test. Each lookup takes the next answer of a name, and the last one
+// repeats.
 type zone struct {
 	mu    sync.Mutex
 	names map[string][][]string
@@ -120,7 +120,7 @@ func (z *zone) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return out, nil
 }
 
-// wire connects addresses that the gate allowed to a test server, and notes them.
+// wire connects the allowed addresses to a test server, and records them.
 type wire struct {
 	to     string
 	mu     sync.Mutex
@@ -304,7 +304,7 @@ func TestFetch_Redirects(t *testing.T) {
 		st := &streams{taken: map[uint32][]byte{3: []byte("data")}}
 		a, err := fetchWith(t, g, fmt.Sprintf(`{"method":%q,"url":"%s/%d","headers":{"Authorization":"k","Content-Type":"text/x"},"body":{"dev.sallyport/stream":3}}`, tt.method, s.URL, tt.code), st)
 		at, status := fmt.Sprintf("%s/end?from=%d", s.URL, tt.code), 200
-		if tt.want == "" { // it would change something again
+		if tt.want == "" { // it would repeat a change
 			at, status = fmt.Sprintf("%s/%d", s.URL, tt.code), tt.code
 		}
 		if err != nil || a.text != tt.want || a.URL != at || a.Status != status {
@@ -436,8 +436,8 @@ func TestFetch_Addresses(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnavailable, "host nothing.example is not known", "")
 }
 
-// A name that means a public address when it is looked at and this machine a moment later gets only the
-// address that was looked at; and the next connection is looked at again.
+// TestFetch_Rebinding checks that a name that resolves to a public address, and then to this machine, connects only
+// to the address that was checked, and that the next connection is checked again.
 func TestFetch_Rebinding(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -459,8 +459,8 @@ func TestFetch_Rebinding(t *testing.T) {
 	}
 }
 
-// A connection that is open keeps its address, whatever the name means now, and serves only the plugin
-// and the kind of grant it was made for.
+// TestFetch_PooledConnections checks that an open connection keeps its address, whatever the name resolves to now,
+// and serves only its own plugin and kind of grant.
 func TestFetch_PooledConnections(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
 	z := &zone{names: map[string][][]string{"host.example": {{"10.0.0.1"}}}}
@@ -578,7 +578,7 @@ func TestFetch_InFlight(t *testing.T) {
 	}
 }
 
-// A gate that closes gives back what its call left open.
+// TestFetch_CloseGivesPlacesBack checks that closing a gate releases the connections that its call left open.
 func TestFetch_CloseGivesPlacesBack(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })
 	h := hostfuncs.NewHost(nil)
@@ -660,7 +660,7 @@ func TestFetch_Unreachable(t *testing.T) {
 func TestFetch_TLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the client that refuses it
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs the client that rejects it
 	s.StartTLS()
 	defer s.Close()
 	z := &zone{names: map[string][][]string{"example.com": {{"93.184.216.34"}}, "other.example": {{"93.184.216.34"}}}}
@@ -707,7 +707,7 @@ func TestFetch_NoStreams(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnsupported, "http/fetch needs streams, and there are none here", "")
 }
 
-// Whatever a guest asks for without grants, it is refused in the gate's own words and touches nothing.
+// FuzzAsk checks that requests without grants are denied with the gate's own messages and have no effect.
 func FuzzAsk(f *testing.F) {
 	f.Add("http/fetch", `{"url":"http://A.example:80/%7e/..;x?y#z","method":"get","headers":{"X":["a"]},"body":"b"}`)
 	f.Add("http/fetch", `{"url":"http://[::1]:99999/","body":{"dev.sallyport/stream":2}}`)
@@ -736,7 +736,8 @@ func FuzzAsk(f *testing.F) {
 	})
 }
 
-// Where a line names the address with its port, or waits for a value of the call, it is not said that one has to.
+// TestFetch_NamedElsewhere checks that a denial does not demand a named address where a line names it with its port,
+// or waits for a value of the call.
 func TestFetch_NamedElsewhere(t *testing.T) {
 	const target = "http://127.0.0.1:8080/x"
 	for line, why := range map[string]string{
@@ -750,7 +751,8 @@ func TestFetch_NamedElsewhere(t *testing.T) {
 	}
 }
 
-// A line with stars looks as if it covered this machine: the refusal says why it does not.
+// TestFetch_StarsNeverMeanThisMachine checks that the denial explains why a line with stars does not cover this
+// machine.
 func TestFetch_StarsNeverMeanThisMachine(t *testing.T) {
 	const a = ", which a line has to name, with its port"
 	g := newGate(t, nil, "net: GET http://**")

@@ -21,15 +21,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 )
 
-// breaker is a server that acts on each request as a whole, counts it, and then breaks the connection at the place
-// that the path names. A request to /warm is answered, and its connection kept.
+// breaker is a server that reads and counts each request, and then breaks the connection as the path says. A request
+// to /warm is answered, and its connection kept.
 type breaker struct {
 	net.Listener
 	mu    sync.Mutex
 	acted map[string]int
 }
 
-// breaks are what a connection gets before it is closed.
+// breaks are the bytes sent before the connection is closed, by path.
 var breaks = map[string]string{
 	"/before":  "",
 	"/status":  "HTTP/1.1 2",
@@ -92,7 +92,7 @@ func (b *breaker) serve(conn *net.TCPConn) {
 	}
 }
 
-// taken returns how often a request was acted on, and forgets it.
+// taken returns and resets the number of processed requests.
 func (b *breaker) taken(what string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +101,9 @@ func (b *breaker) taken(what string) int {
 	return n
 }
 
-// A request that may change something arrives once, wherever its connection breaks, whatever its fields and its body
-// are, and whether a journal names it. Connections that were kept lie ready each time: a GET is repeated on them.
+// TestFetch_ChangesArriveOnce checks that a request that may change state arrives once, wherever its connection
+// breaks, for all fields and bodies, with and without a journal. Idle connections are available each time: a GET is
+// repeated on them.
 func TestFetch_ChangesArriveOnce(t *testing.T) {
 	b := newBreaker(t)
 	at := "http://" + b.Addr().String()
@@ -147,7 +148,7 @@ func TestFetch_ChangesArriveOnce(t *testing.T) {
 	}
 }
 
-// refuser is an HTTP/2 server that acts on each request and then says that it did not.
+// refuser is an HTTP/2 server that processes each request and then refuses its stream.
 type refuser struct {
 	mu    sync.Mutex
 	acted map[string]int
@@ -159,7 +160,7 @@ func (f *refuser) note(method, proto string) {
 	f.acted[method+" "+proto]++
 }
 
-// serve speaks HTTP/2 on a connection until it goes away.
+// serve serves HTTP/2 on a connection until it is closed.
 func (f *refuser) serve(_ *http.Server, conn *tls.Conn, _ http.Handler) {
 	io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
 	framer := http2.NewFramer(conn, conn)
@@ -185,8 +186,8 @@ func (f *refuser) serve(_ *http.Server, conn *tls.Conn, _ http.Handler) {
 	}
 }
 
-// An HTTP/2 server that says of a request that it did not take it gets a GET again. What changes something never goes
-// to one.
+// TestFetch_ChangesAreNotRefusedStreams checks that a GET is repeated after a refused HTTP/2 stream. Requests that
+// change state are never sent over HTTP/2.
 func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
 	f := &refuser{acted: map[string]int{}}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.note(r.Method, r.Proto) }))
@@ -214,7 +215,8 @@ func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
 	}
 }
 
-// A redirect that would have a request change something again, at the next address, is the guest's to follow.
+// TestFetch_RedirectOfAChange checks that a redirect that would repeat a change at a new URL is returned to the
+// guest.
 func TestFetch_RedirectOfAChange(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/next", http.StatusPermanentRedirect)

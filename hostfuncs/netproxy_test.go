@@ -18,10 +18,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// proxy is one that connects everything to a test server and notes what it was asked.
+// proxy is an HTTP proxy that connects all tunnels to a test server and records its requests.
 type proxy struct {
 	to     string
-	answer string // instead of a tunnel
+	answer string // sent instead of opening a tunnel
 	mu     sync.Mutex
 	asked  []string
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
-// A call that makes folders, or writes a file below new ones, has done it or was refused, whoever is asked or not; what
-// it did not do is no effect.
+// TestNewFolders checks that creating folders, or a file below new ones, either succeeds or is denied, whether or not
+// the operator is asked, and that failed operations are not recorded as effects.
 func TestNewFolders(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		line, path string
-		denied     string // the one refusal of a plugin that announced to write; empty is none
+		denied     string // the only denial of a plugin that declared writing; empty is none
 	}{
 		"a folder below a granted one that is not there": {"fs: write ~/nope/sub/**", "/nope/sub/d/", ""},
 		"a file below a granted one that is not there":   {"fs: write ~/nope/sub/**", "/nope/sub/a.txt", ""},
@@ -64,7 +64,7 @@ func newFolder(t *testing.T, line, path, denied string, who string) {
 	}
 	_, there := os.Stat(filepath.Clean(home + path))
 	refusals := g.Denials()
-	if who == "no wants" { // each of its looks is refused by itself
+	if who == "no wants" { // each of its lookups is denied separately
 		refusals = slices.DeleteFunc(refusals, func(d receipt.Denial) bool { return strings.HasPrefix(d.Effect, "read ") })
 	}
 	if done := err == nil; done != (there == nil) || done != (denied == "") || done != (len(refusals) == 0) {

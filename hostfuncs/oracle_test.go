@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// hideaways are what may lie at a path where nothing is granted.
+// hideaways create the objects that may be at a path without a grant.
 var hideaways = map[string]func(at string) error{
 	"a file":                  func(at string) error { return os.WriteFile(at, []byte("secret"), 0o600) },
 	"a folder":                func(at string) error { return os.MkdirAll(at+"/c/d", 0o755) },
@@ -27,7 +27,7 @@ var hideaways = map[string]func(at string) error{
 	"a link to itself":        func(at string) error { return os.Symlink("hidden", at) },
 }
 
-// hideaway is a home with something at work/hidden, and what is granted beside it, with links there.
+// hideaway returns a home with an object at work/hidden, beside granted files and links to it.
 func hideaway(t *testing.T, hide func(at string) error) string {
 	t.Helper()
 	home := world(t)
@@ -43,7 +43,7 @@ func hideaway(t *testing.T, hide func(at string) error) string {
 	return home
 }
 
-// attempt is one thing that a guest tries, and all that it learns of it.
+// attempt performs a random operation of a guest, and returns its observations.
 func attempt(tr wasi.Tree, r *rand.Rand, paths []string) string {
 	some := func(n int) bool { return r.IntN(n) == 0 }
 	p, q, follow, what := paths[r.IntN(len(paths))], paths[r.IntN(len(paths))], some(2), r.IntN(9)
@@ -85,12 +85,12 @@ func attempt(tr wasi.Tree, r *rand.Rand, paths []string) string {
 	return fmt.Sprintf("%d %s %s %v: %v %v", what, p, q, follow, e, more)
 }
 
-// learns is what a guest, and whoever calls it, learns in one call of a few attempts.
+// learns returns the observations of a guest and its caller in one call of a few attempts.
 func (f *office) learns(home string, seed uint64) (all []string) {
 	g := f.host.Plugin(f.plugin).NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:1", Method: "tools/call"})
 	defer g.Close()
 	tr, r, w := g.Files(), rand.New(rand.NewPCG(seed, 1)), home+"/work"
-	if seed%2 == 0 { // what was written has the paths that follow resolved in another way
+	if seed%2 == 0 { // pending writes change the resolution of later paths
 		_ = writeFile(tr, w+"/ok/in/n", "n")
 	}
 	paths := []string{
@@ -110,8 +110,8 @@ func (f *office) learns(home string, seed uint64) (all []string) {
 	return all
 }
 
-// Whatever a guest does in a folder of which some is granted, it learns nothing of the rest: all is as it is where
-// nothing is.
+// TestFS_tellsNothingOfTheRest checks that a guest in a partly granted folder cannot observe the rest: all results
+// are as if nothing else existed.
 func TestFS_tellsNothingOfTheRest(t *testing.T) {
 	t.Parallel()
 	const calls = 80

@@ -19,7 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// linked is a world with links in ~/work that lead out of it, as a repository that was cloned brings them.
+// linked is a world with links in ~/work that lead out of it, as in a cloned repository.
 func linked(t *testing.T) string {
 	t.Helper()
 	home := world(t)
@@ -35,7 +35,7 @@ func linked(t *testing.T) string {
 	return home
 }
 
-// snapshot is everything below a folder that a call might change.
+// snapshot returns everything below a folder that a call might change.
 func snapshot(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -58,7 +58,7 @@ func snapshot(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// everything tries each operation on a path, and returns those that did not fail.
+// everything tries each operation on a path, and returns those that succeeded.
 func everything(tr wasi.Tree, path, beside string) (done []string) {
 	now := int64(1)
 	for _, try := range []struct {
@@ -108,14 +108,14 @@ func everything(tr wasi.Tree, path, beside string) (done []string) {
 	return done
 }
 
-// A grant is for the place that is reached, not for the name by which it is: no link on the way to it widens a line,
-// whether the line spells the name out, a value of the call does, or the workspace or the client's folders do.
+// TestFS_PlaceReached checks that a grant applies to the resolved path, not the requested one: no link widens a line,
+// whether the path comes from the line, a value of the call, the workspace or the client's roots.
 func TestFS_PlaceReached(t *testing.T) {
 	tests := []struct {
 		lines []string
-		args  string // of the call
-		path  string // that the guest asks for, below the home or /workspace
-		leads string // the place at which it is refused, below the home
+		args  string // arguments of the call
+		path  string // requested path, below the home or /workspace
+		leads string // denied path, below the home
 	}{
 		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"out"}`, "/work/out/c.txt", "/other/c.txt"},
 		{[]string{"fs: write ~/work/{args.dir:path}/**"}, `{"dir":"out/"}`, "/work/out/c.txt", "/other/c.txt"},
@@ -144,11 +144,11 @@ func TestFS_PlaceReached(t *testing.T) {
 		{[]string{"fs: write ~/work/file", "fs: write ~/**", "deny: fs: read ~/other/**"}, "", "/work/file", "/other/c.txt"},
 		{[]string{"fs: write ~/work/id", "fs: write ~/**"}, "", "/work/id", "/.ssh/id"},
 		{[]string{"fs: write {roots}/** {within: [~/work]}"}, "", "/work/out/c.txt", "/other/c.txt"},
-		// Two lines, and what is moved or linked from one to the other.
+		// Moves and links between the paths of two lines.
 		{[]string{"fs: write ~/work/out/**", "fs: write ~/work/sub/**"}, "", "/work/sub/../out/c.txt", "/other/c.txt"},
 		{[]string{"fs: write ~/work/{args.a}/{args.b:path}"}, `{"a":"sub","b":"last/c.txt"}`, "/work/sub/last/c.txt", "/other/c.txt"},
 	}
-	for i, n := 0, len(tests); i < n; i++ { // written in place too
+	for i, n := 0, len(tests); i < n; i++ { // again with writing in place
 		tt := tests[i]
 		tt.lines = slices.Clone(tt.lines)
 		for j, line := range tt.lines {
@@ -194,14 +194,15 @@ func TestFS_PlaceReached(t *testing.T) {
 	}
 }
 
-// except leaves out what the call may write, and the folder in which it does.
+// except removes the file that the call may write, and its folder.
 func except(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool {
 		return strings.Contains(s, "/work/beside ") || strings.Contains(s, "/work drwx") || strings.Contains(s, "/state/landing") || strings.Contains(s, "/state drwx")
 	})
 }
 
-// A link that a guest makes leads only to what is granted by itself: a folder on the way to that is not.
+// TestFS_GuestsLinkWidensNothing checks that a guest's link leads only to paths that are granted themselves, not to
+// their parent folders.
 func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
@@ -231,7 +232,7 @@ func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.Close()
-		// Whoever made it, it widens nothing in the next call.
+		// In the next call it widens nothing, regardless of its creator.
 		if err := os.Symlink("..", filepath.Join(home, "work", "a", "l")); err != nil {
 			t.Fatal(err)
 		}
@@ -247,8 +248,8 @@ func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 	}
 }
 
-// Other programs write through a link too: one that a plugin makes leads only to what the plugin may write, also where it
-// leads through links that are there.
+// TestFS_LinksLeadToWhatMayBeWritten checks that a plugin's link leads only to paths that the plugin may write, also
+// through existing links, since other programs write through it.
 func TestFS_LinksLeadToWhatMayBeWritten(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := linked(t)
@@ -270,8 +271,8 @@ func TestFS_LinksLeadToWhatMayBeWritten(t *testing.T) {
 	}
 }
 
-// The workspace is the folder that the operator named, also where its name is a link; and a link on the way is none of
-// the guest's business while what it leads to is granted.
+// TestFS_OperatorsOwnLinks checks that the workspace may be named by a link, and that links on the way are hidden
+// from the guest while their targets are granted.
 func TestFS_OperatorsOwnLinks(t *testing.T) {
 	home := linked(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
@@ -297,8 +298,9 @@ func TestFS_OperatorsOwnLinks(t *testing.T) {
 	}
 }
 
-// Ceilings, places that have to be spelled out and protected folders are asked for the place too, wherever the workspace
-// lies, and a line that spells the place itself out allows it through the link.
+// TestFS_PlaceReached_limits checks that ceilings, protected folders and paths that must be spelled out apply to the
+// resolved path, wherever the workspace is, and that a line that spells out the resolved path allows it through the
+// link.
 func TestFS_PlaceReached_limits(t *testing.T) {
 	home := linked(t)
 	own := home + "/state/sallyport"
@@ -337,8 +339,8 @@ func TestFS_PlaceReached_limits(t *testing.T) {
 	}
 }
 
-// No link of a guest stands where names below it would be those of start-up files or of a repository: its folder is filled
-// under other names, at any time.
+// TestFS_NoLinkToWhatOthersRun checks that a guest creates no link that would give a folder's files the names of
+// start-up files or of a repository: the folder can be filled under other names at any time.
 func TestFS_NoLinkToWhatOthersRun(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The journal keeps each member of a refusal.
+// TestSaid_wholeRefusal checks that the journal keeps every field of a denial.
 func TestSaid_wholeRefusal(t *testing.T) {
 	r := refusal{reason: "r", line: "l", hint: "h", final: true, kind: "limit", later: 7}
 	v := reflect.ValueOf(r)

@@ -17,8 +17,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// twice runs a call that does something and then asks its client, and runs it again with the answer: what it did comes
-// out the same. Between is what happens in between.
+// twice runs a call that performs do and then asks its client, and replays it with the answer. It returns both
+// results of do, which should be equal. between runs between the two.
 func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between func()) (first, second string) {
 	t.Helper()
 	run := func(p *person, j *journal.Journal) (string, error) {
@@ -49,8 +49,8 @@ func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between fun
 	return first, second
 }
 
-// An answer for once that a call has used allows the same in the later runs of that call: the request is not sent
-// again, and nobody is asked about it.
+// TestRecall_onceForARequest checks that a one-time answer used by a call applies in its replays too: the request is
+// not sent again, and there is no new question.
 func TestRecall_onceForARequest(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
@@ -71,7 +71,7 @@ func TestRecall_onceForARequest(t *testing.T) {
 	}
 }
 
-// The same for files, where the answer is used up when the file is first opened.
+// TestRecall_onceForAFile checks the same for files, where the answer is used up when the file is first opened.
 func TestRecall_onceForAFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err == nil {
@@ -97,7 +97,7 @@ func TestRecall_onceForAFile(t *testing.T) {
 	}
 }
 
-// What the operator answers between two runs is for the calls that come later.
+// TestRecall_answerInBetween checks that an answer between two runs applies to later calls only.
 func TestRecall_answerInBetween(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -125,7 +125,8 @@ func TestRecall_answerInBetween(t *testing.T) {
 	}
 }
 
-// A refusal that nobody was asked about is the same in a later run, with the line that would allow it.
+// TestRecall_refusalWithItsLine checks that a denial without a question is the same in a replay, including the
+// suggested line.
 func TestRecall_refusalWithItsLine(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -148,11 +149,12 @@ func TestRecall_refusalWithItsLine(t *testing.T) {
 	}
 }
 
-// A host that ends while the answer of a request is read does not know its outcome, and does not keep half of it.
+// TestRecall_endsInAnAnswer checks that a host that closes while it reads an answer records no outcome and no partial
+// body.
 func TestRecall_endsInAnAnswer(t *testing.T) {
 	reading := make(chan struct{})
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that its client goes
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that its client is gone
 		w.Header().Set("Content-Length", "10")
 		_, _ = w.Write([]byte("half"))
 		_ = http.NewResponseController(w).Flush()

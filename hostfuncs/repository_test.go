@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// written makes files, with their folders.
+// written creates files and their folders.
 func written(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -27,15 +27,15 @@ func written(t *testing.T, files map[string]string) {
 	}
 }
 
-// Under a wildcard no folder becomes a repository, whatever a plugin does in however many calls: git would run what its
-// config and hooks name.
+// TestFS_NoNewRepository checks that a plugin can turn no folder under a wildcard into a repository, in any number of
+// calls: git would run commands of its config and hooks.
 func TestFS_NoNewRepository(t *testing.T) {
 	const evil = "[core]\n\tfsmonitor = touch PWNED\n"
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
 		w := home + "/work"
 		written(t, map[string]string{
-			w + "/kept/HEAD": "a text", w + "/kept/objects/x": "", // of the operator's, and no repository
+			w + "/kept/HEAD": "a text", w + "/kept/objects/x": "", // the operator's, and no repository
 			w + "/bare.git/HEAD": "ref: refs/heads/main\n", w + "/bare.git/config": "[core]\n", w + "/bare.git/objects/ab/cd": "", w + "/bare.git/refs/heads/main": "",
 			w + "/detached/HEAD": strings.Repeat("0a", 20) + "\n", w + "/detached/refs/x": "", w + "/detached/objects/x": "",
 			w + "/linked/objects/x": "", w + "/linked/refs/heads/main": "",
@@ -45,7 +45,7 @@ func TestFS_NoNewRepository(t *testing.T) {
 		}
 		for i, try := range []struct {
 			name string
-			do   func(tr wasi.Tree) wasi.Errno // the last step of it
+			do   func(tr wasi.Tree) wasi.Errno // its last step
 			may  bool
 		}{
 			{"the parts", func(tr wasi.Tree) wasi.Errno {
@@ -102,7 +102,8 @@ func TestFS_NoNewRepository(t *testing.T) {
 	}
 }
 
-// What git itself writes as data in a repository a plugin may write too; what it does not, is known here by name.
+// TestFS_GitsOwnData checks that a plugin that may write a repository may write the files that git itself writes there
+// as data, and that exactly the listed others are denied.
 func TestFS_GitsOwnData(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed: ", err)
@@ -139,7 +140,7 @@ func TestFS_GitsOwnData(t *testing.T) {
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**")
 	var refused []string
 	for path := range seen {
-		if e := writeFile(tr, path, "x"); e != 0 && e != wasi.ENOENT { // what git has removed meanwhile may have no folder
+		if e := writeFile(tr, path, "x"); e != 0 && e != wasi.ENOENT { // git may have removed the folder
 			refused = append(refused, strings.TrimPrefix(path, dir+"/.git/"))
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 const secretValue = "k-0123456789/abc+def"
 
-// echo answers with everything it was sent, in several encodings.
+// echo is a server that answers with the whole request, in several encodings.
 func echo(t *testing.T, seen *[]string) string {
 	t.Helper()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestSecret_ReachesTheServerAndNeverTheGuest(t *testing.T) {
 	if strings.Count(guest, "[secret:KEY]") != 5 {
 		t.Errorf("the guest got %q", guest)
 	}
-	// Whatever the guest says with the value in it, should it get hold of one, is cleaned too.
+	// Guest output that contains the value is redacted too, should a guest obtain one.
 	for _, params := range []string{`{"level":"info","data":"got ` + secretValue + `"}`, `{"level":"info","data":{"x":"` + base64.StdEncoding.EncodeToString([]byte("a"+secretValue)) + `"}}`} {
 		if _, err := g.Ask(t.Context(), "notifications/message", json.RawMessage(params), nil); err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestSecret_ReachesTheServerAndNeverTheGuest(t *testing.T) {
 	}
 }
 
-// noEcho fails if text holds the value, plain or encoded.
+// noEcho fails if text contains the value, plain or encoded.
 func noEcho(t *testing.T, who, text string) {
 	t.Helper()
 	for _, form := range []string{secretValue, base64.StdEncoding.EncodeToString([]byte(secretValue))[:20], fmt.Sprintf("%x", secretValue), url.QueryEscape(secretValue)} {
@@ -173,8 +173,8 @@ func TestSecret_Placeholder(t *testing.T) {
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
 }
 
-// TestSecret_commandForWhom: the command that sets a missing secret finds this host's state folder, and says where that is to callers
-// of this machine only.
+// TestSecret_commandForWhom checks that the command that sets a missing secret locates this host's state folder, for
+// local callers only.
 func TestSecret_commandForWhom(t *testing.T) {
 	const flags = "--config /srv/secret.yaml --state '/srv/my state'"
 	at := echo(t, new([]string))
@@ -221,10 +221,9 @@ func TestSecret_Particulars(t *testing.T) {
 	}
 }
 
-// Where a plugin has secrets it asks for no encoding that the host cannot undo, also at an address that no value goes to:
-// the server there may know one all the same.
-// A value that cleaning would put together again is found: letters with invisible or control characters between them, in plain
-// text, in JSON escapes, in base64 and as UTF-16 or UTF-32. What holds no value stays as it was.
+// TestSecret_PiecesThatCleaningJoins checks that a value is found which cleaning would restore: with invisible or
+// control characters between its letters, in plain text, in JSON escapes, in base64 and as UTF-16 or UTF-32. Text
+// without a value is unchanged.
 func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("ok")) })
@@ -256,7 +255,7 @@ func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
 	}
 }
 
-// cleanedForTest is a text as an answer has it.
+// cleanedForTest cleans a text as for an answer.
 func cleanedForTest(text []byte) []byte {
 	if json.Valid(text) {
 		text, _ = sanitize.JSON(text, nil)
@@ -264,6 +263,8 @@ func cleanedForTest(text []byte) []byte {
 	return text
 }
 
+// TestSecret_NoEncodingOfTheGuests checks that requests of a plugin with secrets accept only encodings that the host can
+// decode, also at URLs without a secret: the server there may know the value.
 func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	known := ""
@@ -303,8 +304,8 @@ func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 	}
 }
 
-// A server that redirects to the same query is asked with the value again; one that a value may not go to never sees it,
-// and neither does the guest.
+// TestSecret_InTheQueryOfARedirect checks that a redirect to the same query carries the value again, and that
+// unauthorized servers and the guest never see it.
 func TestSecret_InTheQueryOfARedirect(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string

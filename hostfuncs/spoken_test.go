@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestAsk_marksTheWholeForm: every text of a form that a person reads says whose it is, on one line, without pictures and
-// links; and what an answer is compared with stays.
+// TestAsk_marksTheWholeForm checks that every visible text of a form is attributed to the plugin, on one line,
+// without images and links, and that the values of choices are unchanged.
 func TestAsk_marksTheWholeForm(t *testing.T) {
 	blanks := strings.Repeat(" \u3000\t", 300)
 	p := &person{}
@@ -30,7 +30,7 @@ func TestAsk_marksTheWholeForm(t *testing.T) {
 	}
 }
 
-// TestAsk_isInert: however a picture or a link is written, no address is left of it.
+// TestAsk_isInert checks that no URL remains of an image or link, in any syntax.
 func TestAsk_isInert(t *testing.T) {
 	for _, text := range []string{
 		"![a](https://evil.example/b)", "![a]( <https://evil.example/b> )", "[![a](https://evil.example/b)](https://evil.example)", "[a]: https://evil.example", "<https://evil.example>",
@@ -53,7 +53,8 @@ func TestAsk_isInert(t *testing.T) {
 	}
 }
 
-// TestAsk_bareHosts: a name that a client would make a link to a host is no link, wherever a form shows it, and other words with dots stay.
+// TestAsk_bareHosts checks that a bare host name is not shown as a link anywhere in a form, and that other words with
+// dots are unchanged.
 func TestAsk_bareHosts(t *testing.T) {
 	for text, want := range map[string]string{
 		"open evil.example/x now": "open evil[.]example/x now", "evil.example": "evil[.]example", "EVIL.Example.": "EVIL[.]Example.", "(evil.com)": "(evil[.]com)",
@@ -88,7 +89,8 @@ func TestAsk_bareHosts(t *testing.T) {
 	}
 }
 
-// TestAsk_linksAsChoices: a choice that a client could make a link of is shown by a title that is none, and is answered as it is.
+// TestAsk_linksAsChoices checks that a choice that a client could show as a link gets an inert title and keeps its
+// value.
 func TestAsk_linksAsChoices(t *testing.T) {
 	const fields = `"a":{"type":"string","enum":["evil.example","b"]},"b":{"type":"array","items":{"type":"string","enum":["x@evil.example"]}},` +
 		`"c":{"type":"string","oneOf":[{"const":"evil.example/x"},{"const":"y"}]},"d":{"type":"string","enum":["main.go"]},"e":{"type":"string","enum":["evil.example"],"enumNames":["E"]}`
@@ -112,7 +114,8 @@ func TestAsk_linksAsChoices(t *testing.T) {
 	}
 }
 
-// TestAsk_secretsInWords: a form that lets a person type asks for no secret, in its message neither, in whatever spelling.
+// TestAsk_secretsInWords checks that a form with typed fields asks for no secret, in its message or fields, in any
+// spelling.
 func TestAsk_secretsInWords(t *testing.T) {
 	ask := func(message, fields string) error {
 		p := &person{answers: map[string]string{"elicitation/create": `{"action":"decline"}`}}

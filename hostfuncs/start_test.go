@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestFrozen: the clock moves by what is slept and by looks, and never beyond its range.
+// TestFrozen checks that the clock advances by sleeps and readings, within its range.
 func TestFrozen(t *testing.T) {
 	f := &frozen{base: time.Second}
 	if a, b := f.monotonic(), f.monotonic(); a != int64(time.Second+look) || b != a+int64(look) {
@@ -33,7 +33,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestPolicy_StartGate: a plugin starts with its configuration, and may do nothing.
+// TestPolicy_StartGate checks that a plugin starts with its configuration and without grants.
 func TestPolicy_StartGate(t *testing.T) {
 	g, err := grant.ParseLine("net: GET https://a.example/**")
 	if err != nil {
@@ -66,8 +66,8 @@ func TestPolicy_StartGate(t *testing.T) {
 	}
 }
 
-// TestPolicy_StartGate_everyMethod: a guest that prints, logs, or wants something while it starts is answered, and gets
-// nothing. A gate without all the parts of a call's would end the host there.
+// TestPolicy_StartGate_everyMethod checks that all requests of a guest during its start are answered and denied. A
+// gate that lacks parts of a call's gate would panic there.
 func TestPolicy_StartGate_everyMethod(t *testing.T) {
 	h := NewHost(nil)
 	defer h.Close()

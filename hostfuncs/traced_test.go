@@ -17,8 +17,7 @@ const (
 	tracedMeta = `{"_meta":{"traceparent":"` + traceStart + `b7ad6b7169203331-01","tracestate":"a=1","baggage":"user=grete"}}`
 )
 
-// tracedGate opens a gate for a call with these params, and returns the line that the call leaves in the log when it is
-// over.
+// tracedGate opens a gate for a call with these params, and returns its line of the audit log after the call.
 func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfuncs.Gate, logged func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +40,8 @@ func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfu
 	}
 }
 
-// A request says which trace its call belongs to, under a span that is the call's, and as much more as the operator
-// lets out; on each hop.
+// TestTrace_goesOn checks that each request, on each hop, carries the trace of its call with the call's own span, and
+// as much more as the operator allows.
 func TestTrace_goesOn(t *testing.T) {
 	var seen []http.Header
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +86,8 @@ func TestTrace_goesOn(t *testing.T) {
 	}
 }
 
-// What trace a request belongs to is no guest's choice, and no way to say something to a server.
+// TestTrace_isNotTheGuests checks that the guest cannot choose the trace of a request, nor use it to send data to a
+// server.
 func TestTrace_isNotTheGuests(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
 	g, logged := tracedGate(t, trace.Off, tracedMeta, "net: GET "+s.URL+"/**")

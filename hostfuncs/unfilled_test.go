@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 )
 
-// A refusal of what a line is about, but for a value that has no place in it, names the binding and what is wrong
-// with the value.
+// TestRefusal_namesWhatIsNotFilled checks that a denial names the binding that could not be bound, and the reason,
+// where a line would otherwise cover the effect.
 func TestRefusal_namesWhatIsNotFilled(t *testing.T) {
 	for _, c := range []struct{ line, args, act, reason string }{
 		{"net: GET https://a.example/{args.x}", `{}`, "GET https://a.example/b", `{args.x} of a grant is not filled, since the call has no argument "x" that is text, a whole number, true or false`},
@@ -27,7 +27,7 @@ func TestRefusal_namesWhatIsNotFilled(t *testing.T) {
 		{"fs: read /srv/{args.x:path}", `{"x":"/etc/passwd"}`, "read /srv/etc", `{args.x:path} of a grant is not filled, since "/etc/passwd" does not begin with the folder before it`},
 		{"fs: read /srv/{args.x:path}", `{"x":"a\u0000b"}`, "read /srv/etc", `{args.x:path} of a grant is not filled, since the value holds a character that cannot be seen`},
 		{"fs: read /srv/{args.x:path}", `{"x":"../../q"}`, "read /q", `{args.x:path} of a grant is not filled, since "../../q" holds a . or .. step`},
-		// Another value is no missing one, and neither is a line about something else.
+		// A different value is not a missing one, and a line about a different target is not named.
 		{"net: GET https://a.example/{args.x}", `{"x":"c"}`, "GET https://a.example/b", ""},
 		{"net: GET https://other.example/{args.x}", `{}`, "GET https://a.example/b", ""},
 		{"net: POST https://a.example/{args.x}", `{}`, "GET https://a.example/b", ""},
