@@ -12,9 +12,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// mayConfirm reports whether the caller may confirm an effect through its client: a top-level request that matches an
-// ask line, for remote callers only if the line says so. Effects without a line are never confirmed this way, and the
-// answer is not stored.
+// mayConfirm reports whether the caller may confirm an effect through its client: a request of an outermost call that
+// matches an ask line and can be shown whole, for remote callers only if the line says so. Effects without a line are
+// never confirmed this way, and the answer is not kept for later calls.
 func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 	may := d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
 		(d.Grant.AskCaller || isLocal(g.call.Principal))
@@ -26,7 +26,7 @@ func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 }
 
 // confirmFetch asks for confirmation before the journal records the request: a client of the current protocol
-// revision answers with a replay, which must reach the question again. It returns the binding of the request that was
+// revision answers with a replay, which must reach the question again. It returns the fingerprint of the request that was
 // asked about, else an empty string. The error ends the call.
 func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) (string, error) {
 	if !g.policy.confirms {

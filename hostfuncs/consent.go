@@ -27,7 +27,7 @@ func (w *Want) line() string {
 	return ""
 }
 
-// Operator decides about effects that no line allows. *operator.Desk implements it. It is safe for concurrent use.
+// Operator decides about effects that no line allows. *consent.Desk implements it. It is safe for concurrent use.
 type Operator interface {
 	// Grants returns the grants of the plugin with this digest for one principal.
 	Grants(ctx context.Context, plugin, digest, principal string) []store.Grant
@@ -60,7 +60,7 @@ type consents struct {
 	line  string            // line of the last answer found
 	taken *store.Grant      // one-time grant taken by the current effect; nil for none
 	wants map[string]bool   // wants asked about in this call, by line
-	said  map[string]bool   // the caller's answers, by binding of the effect
+	said  map[string]bool   // the caller's answers, by fingerprint of the effect
 	stood []string          // IDs of the answers added to the grants
 	once  map[string]string // one-time fs grants: line to ID; empty ID if another call took it
 }

@@ -4,7 +4,7 @@
 // records it for the receipt, and performs it:
 //
 //	            Ask(method, params)                              ┌ log       slog, the client
-//	guest ──▶ dialect ──────────▶ Gate ── check ─ record ─ effect ┼ progress  the client
+//	guest ──▶ ABI ──────────────▶ Gate ── check ─ record ─ effect ┼ progress  the client
 //	   └────▶ WASI ──▶ tree ──────▶ ▲        │                    ├ net       our own HTTP client
 //	            Allow(op, path)     │        └─▶ Denial: why, and  └ fs        the files of the host
 //	                             Policy          the line that

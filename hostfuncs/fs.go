@@ -286,7 +286,7 @@ func (f *files) forbiddenTo(write bool, path string) string {
 	return ""
 }
 
-// Leads implements tree.Leader.
+// Leads implements jail.Leader.
 func (f *files) Leads(path string) bool { return f.gate.policy.host.places.Leads(path) }
 
 // temporary reports whether a path is a temporary file of a pending commit, or below one.

@@ -56,7 +56,7 @@ type Options struct {
 	Web egress.Options
 	// Trace selects the trace context that outgoing requests carry; zero is traceparent alone.
 	Trace trace.Upstream
-	// Reached is called for each step of a commit, see landing.Watch; nil is not called.
+	// Reached is called for each step of a commit, see commit.Watch; nil is not called.
 	Reached func(step string)
 	// Seed derives the placeholders of secrets: equal seeds give equal placeholders. Empty takes a random seed for
 	// this host.
