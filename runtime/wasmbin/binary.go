@@ -4,19 +4,19 @@ import (
 	"math"
 )
 
-// ManifestSection is the name of the custom section in which a plugin describes itself.
+// ManifestSection is the name of the custom section that holds a plugin's manifest.
 const ManifestSection = "sallyport.manifest"
 
 // PageSize is the unit of WebAssembly memory, in bytes.
 const PageSize = 65536
 
-// Unbounded is the Max of a Range that has none.
+// Unbounded is the Max of a Range without a maximum.
 const Unbounded = math.MaxUint32
 
-// Kind is what an import or an export is.
+// Kind is the kind of an import or an export.
 type Kind byte
 
-// The kinds, as the binary format numbers them.
+// The kinds, with the values of the binary format.
 const (
 	Func   Kind = 0
 	Table  Kind = 1
@@ -25,7 +25,7 @@ const (
 	Tag    Kind = 4
 )
 
-// String names the kind in one word.
+// String returns the kind in one word.
 func (k Kind) String() string {
 	switch k {
 	case Func:
@@ -42,13 +42,13 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Import is one thing that a module needs from its host.
+// Import is an import of a module.
 type Import struct {
 	Module, Name string
 	Kind         Kind
 	// Params and Results are the value types of a function as the format encodes them, 0x7f for i32.
 	Params, Results []byte
-	// Type is the value type of a global or of a table's entries, and Mutable says that a global can change.
+	// Type is the value type of a global or of a table's entries. Mutable applies to globals.
 	Type    byte
 	Mutable bool
 
@@ -56,7 +56,7 @@ type Import struct {
 	size Range  // of a memory or a table
 }
 
-// Export is one thing that a module offers to its host.
+// Export is an export of a module.
 type Export struct {
 	Name            string
 	Kind            Kind
@@ -64,7 +64,7 @@ type Export struct {
 	Params, Results []byte // as in Import
 }
 
-// Section is one custom section.
+// Section is a custom section.
 type Section struct {
 	Name string
 	Data []byte // a view into the file
@@ -72,33 +72,32 @@ type Section struct {
 
 // Range is the size of a memory in pages, or of a table in entries.
 type Range struct {
-	Min, Max uint32 // Max is Unbounded if there is none
+	Min, Max uint32 // Max is Unbounded if absent
 }
 
-// Binary is what Read found in a file. It keeps a view of the whole file, so whoever keeps many
-// should keep what they need of it instead. It is never changed after Read, and safe for
-// concurrent use.
+// Binary is the parsed head of a module. It holds a view of the whole file, so callers that keep many should copy the
+// needed parts. It is immutable after Read, and safe for concurrent use.
 type Binary struct {
 	Imports []Import
 	Exports []Export
 	Custom  []Section
-	Memory  *Range // the module's own memory, nil if it has none
+	Memory  *Range // the module's own memory, or nil
 	Tables  []Range
-	Funcs   int  // functions that the module defines
-	Start   bool // a start section runs code when the module is instantiated
+	Funcs   int  // number of functions defined
+	Start   bool // a start function runs when the module is instantiated
 
 	wasm       []byte
-	sections   []section // all of them, in file order
+	sections   []section // all sections, in file order
 	types      []funcType
 	funcs      []uint32 // type index of every function, imported ones first
-	imported   int      // how many of funcs are imports
-	tables     int      // how many of Tables are imports
+	imported   int      // number of imports in funcs
+	tables     int      // number of imports in Tables
 	tableTypes []byte
 	start      uint32 // the start function
-	dataCount  int64  // -1 if it is not announced
+	dataCount  int64  // -1 without a data count section
 }
 
-// section is where one section lies in the file.
+// section is the position of a section in the file.
 type section struct {
 	id    byte
 	begin int // of its id byte
@@ -106,14 +105,14 @@ type section struct {
 	end   int
 }
 
-// RawSection is a section as it is in the file.
+// RawSection is the encoded content of a section.
 type RawSection struct {
 	ID     byte
 	Offset int    // of its content in the file
 	Data   []byte // a view of its content
 }
 
-// Sections returns all sections in the order of the file.
+// Sections returns all sections in file order.
 func (b *Binary) Sections() []RawSection {
 	out := make([]RawSection, len(b.sections))
 	for i, s := range b.sections {
@@ -122,7 +121,7 @@ func (b *Binary) Sections() []RawSection {
 	return out
 }
 
-// Types is how many function types the module has.
+// Types returns the number of function types.
 func (b *Binary) Types() int { return len(b.types) }
 
 // Signature returns the parameters and results of a type, or false if there is no such type.
@@ -134,10 +133,10 @@ func (b *Binary) Signature(typ uint32) (params, results []byte, ok bool) {
 	return t.params, t.results, true
 }
 
-// ImportedFuncs is how many functions are imported: the numbers of the others begin there.
+// ImportedFuncs returns the number of imported functions, which is the index of the first defined one.
 func (b *Binary) ImportedFuncs() int { return b.imported }
 
-// FuncType returns the type of a function by its number, or false if there is no such function.
+// FuncType returns the type of a function by its index, or false if there is no such function.
 func (b *Binary) FuncType(fn uint32) (typ uint32, ok bool) {
 	if uint64(fn) >= uint64(len(b.funcs)) {
 		return 0, false
@@ -147,10 +146,10 @@ func (b *Binary) FuncType(fn uint32) (typ uint32, ok bool) {
 
 type funcType struct{ params, results []byte }
 
-// Size is the length of the file in bytes.
+// Size returns the length of the file in bytes.
 func (b *Binary) Size() int { return len(b.wasm) }
 
-// HasExport tells whether the module exports a function of this name.
+// HasExport reports whether the module exports a function of this name.
 func (b *Binary) HasExport(name string) bool {
 	_, ok := b.Export(name)
 	return ok
@@ -166,7 +165,7 @@ func (b *Binary) Export(name string) (Export, bool) {
 	return Export{}, false
 }
 
-// ImportsModule tells whether anything is imported from the module of this name.
+// ImportsModule reports whether the module has an import from the module of this name.
 func (b *Binary) ImportsModule(name string) bool {
 	for _, i := range b.Imports {
 		if i.Module == name {

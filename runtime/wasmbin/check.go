@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Check refuses a module that is over a static limit or uses a feature that this host does not run, and returns it
-// written anew. It walks the module once. The error names what is too large, where, and how much is allowed.
+// Check rejects a module that exceeds a static limit or uses an unsupported feature, and returns it in canonical
+// encoding. It decodes the module once. The error names the excess, its place, and the limit.
 func Check(b *Binary, l Limits) (*Checked, error) {
 	c := &checker{b: b, l: l.withDefaults(), grown: make(map[uint32]bool)}
 	c.shape()
@@ -24,33 +24,33 @@ func Check(b *Binary, l Limits) (*Checked, error) {
 	return &Checked{anew, c.leaf, c.beside()}, nil
 }
 
-// checker walks one module. The first problem stays in err.
+// checker is the state of checking one module. err is the first error.
 type checker struct {
 	b     *Binary
 	l     Limits
 	err   error
-	grown map[uint32]bool // tables that some code grows
-	sizes []Range         // of the tables anew
+	grown map[uint32]bool // tables that the code grows
+	sizes []Range         // of the tables in the output
 	in    Instruction
-	work  int     // to compile the functions walked so far
+	work  int     // compile cost of the functions so far
 	leaf  []int32 // of Checked
 
-	segments int    // of data
-	vars     int    // globals, those that are imported included
-	vectors  int    // of them those of 128 bits that change
+	segments int    // number of data segments
+	vars     int    // globals, including imported ones
+	vectors  int    // of them mutable v128 globals
 	entries  int    // of element segments
-	out      []byte // the module anew
+	out      []byte // the canonical module
 }
 
-// What an instance holds of the host's memory beside its own, in bytes: the engine and the image of the instance keep
-// copies of a reference. Measured over instances of modules that have nothing else.
+// The host memory of an instance beside its linear memory, in bytes: the engine and the image each keep copies of a
+// reference. Measured over instances of modules with nothing else.
 const (
 	entryBytes     = 8   // of a table
 	referenceBytes = 56  // of an element segment
 	globalBytes    = 144 // of a global
 )
 
-// beside is the host's memory that one instance takes beside its linear memory, at most, in bytes.
+// beside returns the maximum host memory of one instance beside its linear memory, in bytes.
 func (c *checker) beside() uint64 {
 	all := uint64(c.entries)*referenceBytes + uint64(c.vars)*globalBytes
 	for i, t := range c.sizes {
@@ -63,14 +63,14 @@ func (c *checker) beside() uint64 {
 	return all
 }
 
-// crowd counts the compiler's work on each type, each global and each export for each function. A vector that changes has two functions
-// more, which read and write it.
+// crowd adds the compiler's cost of each type, global and export for each function. A mutable v128 global adds two
+// functions, which read and write it.
 func (c *checker) crowd() {
 	c.work += ((len(c.b.types)+c.vars)*3/2 + len(c.b.Exports)/5) * (c.b.Funcs + 2*c.vectors)
 	c.overInt("the work to compile its functions with its types, globals and exports", c.work, c.workLimit())
 }
 
-// over notes that something is over its limit.
+// over records an error if n exceeds a limit.
 func (c *checker) over(what string, n, max uint64) {
 	if n > max && c.err == nil {
 		c.err = fmt.Errorf("%w: %s is %d, at most %d is allowed", ErrLimit, what, n, max)
@@ -79,7 +79,7 @@ func (c *checker) over(what string, n, max uint64) {
 
 func (c *checker) overInt(what string, n, max int) { c.over(what, uint64(n), uint64(max)) }
 
-// shape checks what Read knows already.
+// shape checks the limits on data already parsed by Read.
 func (c *checker) shape() {
 	c.overInt("the file's size in bytes", c.b.Size(), c.l.Size)
 	c.overInt("the number of types", len(c.b.types), c.l.Types)
@@ -103,7 +103,7 @@ func (c *checker) shape() {
 	}
 }
 
-// note keeps the first problem.
+// note records the first error.
 func (c *checker) note(err error) {
 	if c.err == nil {
 		c.err = err
@@ -125,10 +125,10 @@ func (c *checker) globals(r *reader, out []byte) []byte {
 	return out
 }
 
-// vector is the value type of 128 bits.
+// vector is the value type v128.
 const vector = 0x7b
 
-// constant reads a constant expression and writes it.
+// constant reads a constant expression and appends it.
 func (c *checker) constant(r *reader, out []byte) []byte {
 	if r.constant(&c.in); c.in.Op == 0x23 && r.err == nil && !c.b.constantGlobal(c.in.X) {
 		r.fail(ErrMalformed, "a constant is that of global %d, which is not an imported constant, before offset %d", c.in.X, r.offset())
@@ -136,7 +136,7 @@ func (c *checker) constant(r *reader, out []byte) []byte {
 	return append(c.in.Append(out), 0x0b)
 }
 
-// constantGlobal tells whether a global is imported and does not change.
+// constantGlobal reports whether a global is imported and immutable.
 func (b *Binary) constantGlobal(index uint32) bool {
 	for _, i := range b.Imports {
 		if i.Kind != Global {
@@ -150,8 +150,8 @@ func (b *Binary) constantGlobal(index uint32) bool {
 	return false
 }
 
-// elements reads element segments. Bit 0 of a segment's flags says that it is not active, bit 1 that a table index or a kind
-// follows, bit 2 that its entries are expressions.
+// elements copies element segments. Flag bit 0 marks a segment as not active, bit 1 announces a table index or a kind,
+// bit 2 marks its entries as expressions.
 func (c *checker) elements(r *reader, out []byte) []byte {
 	n := r.count(3)
 	c.overInt("the number of element segments", n, c.l.Segments)
@@ -221,8 +221,8 @@ func (c *checker) data(r *reader, out []byte) []byte {
 	return out
 }
 
-// boundTables checks how large all tables are at first, and divides what is left among those that the code grows: limits of
-// memory do not count them, and table.grow may fail.
+// boundTables checks the total initial size of the tables, and divides the remaining entries among the tables that the
+// code grows: memory limits do not cover tables, and table.grow may fail.
 func (c *checker) boundTables() {
 	total := uint64(0)
 	for _, t := range c.b.Tables {
@@ -240,7 +240,7 @@ func (c *checker) boundTables() {
 	}
 }
 
-// names writes the names of functions, for traces of traps. Of several name sections only the first is looked at.
+// names copies the function names, for stack traces. Only the first name section is used.
 func (c *checker) names() {
 	data, ok := c.b.CustomSection("name")
 	if !ok || c.err != nil {
@@ -278,7 +278,7 @@ func (c *checker) names() {
 	}
 }
 
-// functionNames reads a map from functions to names, and writes those of functions that exist, each once.
+// functionNames reads a map from functions to names, and keeps the first entry of each function that exists.
 func (c *checker) functionNames(r *reader) (out []byte, n int) {
 	n = r.count(2)
 	kept, next := 0, uint32(0)

@@ -2,12 +2,12 @@ package wasmbin
 
 import "fmt"
 
-// Immediate says what follows an opcode.
+// immediate is the kind of an opcode's immediates.
 type immediate byte
 
 const (
 	unknown  immediate = iota
-	none               // nothing
+	none               // no immediate
 	index              // an index, a label, a function
 	twoIndex           // a type and a table
 	access             // alignment and offset
@@ -15,11 +15,11 @@ const (
 	branches           // a vector of labels and a default
 	types              // a vector of one value type
 	refType            // a reference type
-	oneByte            // a memory's number, 0
+	oneByte            // a memory index, 0
 	leb32              // a signed number of 32 bits
 	leb64              // a signed number of 64 bits
-	four               // a float
-	eight              // a double
+	four               // an f32
+	eight              // an f64
 	bulk               // the 0xfc family
 	simd               // the 0xfd family
 )
@@ -58,7 +58,7 @@ var opcodes = func() (t [256]immediate) {
 	return t
 }()
 
-// code reads every function body and writes it.
+// code decodes every function body and appends it in canonical encoding.
 func (c *checker) code(r *reader, out []byte) []byte {
 	n := r.count(2)
 	if r.err == nil && n != c.b.Funcs {
@@ -80,26 +80,26 @@ func (c *checker) code(r *reader, out []byte) []byte {
 	return out
 }
 
-// function is the state of walking one body.
+// function is the state of checking one body.
 type function struct {
 	c      *checker
 	r      *reader
 	number int // in the index space of functions
 	in     Instruction
 	labels []label // the open blocks, the function itself outermost
-	locals int     // with parameters
+	locals int     // including parameters
 
 	blocks, heads, bulks, branches, targets, crossing int
 	nesting, loops, ifs                               depth
-	// chain is how many straight parts have followed each other since two ways met last: so far the compiler looks back for the value of a
-	// local. chained is how far all branches look.
+	// chain is the number of consecutive straight parts since control flow last merged: the compiler searches back so
+	// far for the value of a local. chained is the sum over all branches.
 	chain, chained int
 
-	out                           []byte // the body anew
+	out                           []byte // the canonical body
 	instructions, straight, calls int
 }
 
-// leaf is what Checked tells of the function.
+// leaf returns the result of Checked.Leaf for the function, -1 for none.
 func (f *function) leaf() int32 {
 	if f.calls > 0 || f.instructions > maxLeaf {
 		return -1
@@ -126,10 +126,9 @@ func (f *function) check(i int, r *reader) {
 	}
 }
 
-// work estimates what compiling the function costs beyond what its length explains, in units of
-// about ten nanoseconds: the compiler's time grows with the square of some numbers, which a few
-// kilobytes of code can make large. A loop and an instruction on many bytes count with what metering
-// adds there. The weights were found by measuring.
+// work estimates the compile cost of the function beyond its length, in units of about ten nanoseconds: the compiler
+// is quadratic in some counts, which a few kilobytes of code can make large. A loop and a bulk instruction include the
+// code that metering adds. The weights were measured.
 func (f *function) work() int {
 	return 3*f.blocks*f.blocks +
 		30*f.heads*f.heads +
@@ -142,11 +141,11 @@ func (f *function) work() int {
 		100*f.crossing
 }
 
-// workLimit lets a large module take longer: one byte of usual code takes about 35 units.
+// workLimit grows with the module: one byte of usual code costs about 35 units.
 func (c *checker) workLimit() int { return c.l.Work + 100*len(c.b.wasm) }
 
 func (f *function) over(what string, n, max int) {
-	if n > max { // the text is made only if it is needed
+	if n > max { // formats the text only if needed
 		f.c.overInt(fmt.Sprintf("%s of function %d (at offset %d)", what, f.number, f.r.base), n, max)
 	}
 }
@@ -203,7 +202,7 @@ func (f *function) instruction() {
 	}
 }
 
-// bulk counts what fills or copies memory or tables, and notes a table that grows.
+// bulk counts bulk instructions on memory or tables, and records tables that grow.
 func (f *function) bulk() {
 	switch f.in.Sub {
 	case 8, 10, 11, 12, 14, 17:

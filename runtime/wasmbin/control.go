@@ -4,10 +4,10 @@ package wasmbin
 type label struct {
 	op    byte // 0x02 block, 0x03 loop, 0x04 if, 0x05 its else
 	arity int  // values that a branch to it carries
-	to    int  // branches to it
+	to    int  // number of branches to it
 }
 
-// depth is how many blocks of a kind are open, and were open at most.
+// depth is the current and the maximum nesting of a kind of block.
 type depth struct{ now, most int }
 
 func (d *depth) add(n int) {
@@ -15,7 +15,7 @@ func (d *depth) add(n int) {
 	d.most = max(d.most, d.now)
 }
 
-// open enters a block. The values that come in and go out are counted.
+// open enters a block, and counts its parameters and results.
 func (f *function) open(in *Instruction) {
 	op, params, results := in.Op, 0, 0
 	switch {
@@ -54,7 +54,7 @@ func (f *function) orElse() {
 func (f *function) end() {
 	last := f.labels[len(f.labels)-1]
 	f.labels = f.labels[:len(f.labels)-1]
-	if f.chain++; last.to > 0 || last.op >= 0x04 { // ways meet
+	if f.chain++; last.to > 0 || last.op >= 0x04 { // control flow merges
 		f.chain = 0
 	}
 	f.nest(last.op, -1)
@@ -101,7 +101,7 @@ func (f *function) callTo(fn uint32) {
 	f.cross(f.c.b.funcs[fn])
 }
 
-// cross counts the values of a call to a function of a type.
+// cross counts the parameters and results of a call to a function of a type.
 func (f *function) cross(t uint32) {
 	sig := f.signature(t)
 	f.crossing += len(sig.params) + len(sig.results)

@@ -1,18 +1,18 @@
 package wasmbin
 
-// Instruction is one instruction, taken apart: with its operands it is all that the bytes say. Which fields mean
-// something depends on Op.
+// Instruction is one decoded instruction, complete with its operands. Op determines which fields are used.
 type Instruction struct {
 	Op    byte
 	Sub   uint32 // the rest of the opcode, after 0xfc and 0xfd
-	Begin int    // offset of the opcode in the bytes that are decoded
-	End   int    // offset of what follows
-	// X is the index, the label, the function or the type that the instruction names, or the alignment of an access to
-	// memory; Y the second of them, such as the table of a call_indirect, or the offset of an access.
-	// For a block, X is its type if Typed.
+	Begin int    // offset of the opcode in the decoded bytes
+	End   int    // offset of the next instruction
+	// X is the first index of the instruction (local, global, table, label, function or type), or the alignment of a
+	// memory access; Y is its second index, such as the table of a call_indirect, or the offset of an access. For a
+	// block, X is its type if Typed.
 	X, Y  uint32
 	Typed bool
-	// Type is the value type of a select, the reference type of a ref.null, the result of a block that is not Typed.
+	// Type is the value type of a select, the reference type of a ref.null, or the result of a block that is not
+	// Typed.
 	Type byte
 	Lane byte
 	// N is an integer constant, or the bits of a floating-point one.
@@ -23,14 +23,15 @@ type Instruction struct {
 	Labels []uint32
 }
 
-// NoResult is the Type of a block that takes and gives nothing.
+// NoResult is the Type of a block without parameters and results.
 const NoResult = 0x40
 
-// Decoder reads a part of a module: numbers, names and instructions. The first problem stays, and
-// from then on everything is zero, so that callers look at Err once.
+// Decoder reads a part of a module: numbers, names and instructions. After the first error all methods return zero, so
+// that callers may check Err once.
 type Decoder struct{ r reader }
 
-// NewDecoder reads b, which begins at base in the file and is called what in errors: "the import section".
+// NewDecoder returns a decoder of b, which is at offset base in the file. Errors name it as what, such as "the import
+// section".
 func NewDecoder(b []byte, base int, what string) *Decoder {
 	return &Decoder{reader{b: b, base: base, what: what}}
 }
@@ -47,53 +48,53 @@ func (d *Decoder) S32() int32 { return d.r.s32() }
 // Bytes returns a view of the next n bytes.
 func (d *Decoder) Bytes(n uint32) []byte { return d.r.bytes(n) }
 
-// Name reads a length and so many bytes of UTF-8.
+// Name reads a string: its length and that many bytes of UTF-8.
 func (d *Decoder) Name() string { return d.r.name() }
 
-// Count reads the length of a vector whose elements take at least min bytes each. A length that
-// cannot be true is an error.
+// Count reads the length of a vector whose elements take at least min bytes each. A length that exceeds the remaining
+// bytes is an error.
 func (d *Decoder) Count(min int) int { return d.r.count(min) }
 
-// Since returns a view of the bytes from a position up to what has been read.
+// Since returns a view of the bytes from a position to the current one.
 func (d *Decoder) Since(pos int) []byte { return d.r.b[pos:d.r.pos] }
 
-// Pos is how many bytes have been read.
+// Pos returns the number of bytes read.
 func (d *Decoder) Pos() int { return d.r.pos }
 
-// Offset is where in the file the next byte is.
+// Offset returns the file offset of the next byte.
 func (d *Decoder) Offset() int { return d.r.offset() }
 
-// Done tells whether everything has been read, or there was a problem.
+// Done reports whether all bytes have been read, or an error occurred.
 func (d *Decoder) Done() bool { return d.r.done() }
 
-// Err is the first problem.
+// Err returns the first error.
 func (d *Decoder) Err() error { return d.r.err }
 
-// Next reads one instruction and tells whether that went well.
+// Next reads one instruction and reports whether it succeeded.
 func (d *Decoder) Next(in *Instruction) bool {
 	d.r.next(in)
 	return d.r.err == nil
 }
 
-// Constant reads a constant expression: one instruction from the short list that may be there, and its end.
+// Constant reads a constant expression, one permitted instruction and its end, and reports whether it succeeded.
 func (d *Decoder) Constant(in *Instruction) bool {
 	d.r.constant(in)
 	return d.r.err == nil
 }
 
-// ValueType reads the type of a value: a number, a vector or one of the two plain references.
+// ValueType reads a value type: a number, v128, funcref or externref.
 func (d *Decoder) ValueType() byte { return d.r.valueType() }
 
-// RefType reads one of the two plain reference types.
+// RefType reads a reference type: funcref or externref.
 func (d *Decoder) RefType() byte { return d.r.refType() }
 
-// Zero reads a byte that has to be 0, such as the memory of an instruction.
+// Zero reads a byte that must be 0, such as the memory index of an instruction.
 func (d *Decoder) Zero() { d.r.zero() }
 
-// Bool reads a byte that is 0 or 1.
+// Bool reads a byte that must be 0 or 1.
 func (d *Decoder) Bool() bool { return d.r.bool() }
 
-// next reads one instruction. What is not listed here, in every detail, is refused.
+// next reads one instruction. Any encoding that is not listed here is rejected.
 func (r *reader) next(in *Instruction) {
 	in.Begin = r.pos
 	in.Op = r.u8()
@@ -127,7 +128,7 @@ func (r *reader) next(in *Instruction) {
 	in.End = r.pos
 }
 
-// constantOrWide reads what follows the opcode of a constant or of one of the two large families.
+// constantOrWide reads the immediates of a constant or of one of the two prefixed families.
 func (r *reader) constantOrWide(in *Instruction) {
 	switch opcodes[in.Op] {
 	case leb32:
@@ -147,8 +148,8 @@ func (r *reader) constantOrWide(in *Instruction) {
 	}
 }
 
-// blockType reads a block type: one byte for none or one result, or a type's number, which is never negative. The bytes
-// 0x63 and 0x64 begin a type of two parts in later versions of the format, which is why each byte is on a list.
+// blockType reads a block type: one byte for none or one result, or a type index, which is never negative. Each byte
+// is checked against a list, since 0x63 and 0x64 begin a two-part type in later versions of the format.
 func (r *reader) blockType(in *Instruction) {
 	in.Typed, in.Type = false, 0
 	at := r.offset()
@@ -194,8 +195,8 @@ func (r *reader) bulk(in *Instruction) {
 	}
 }
 
-// simd reads the 0xfd family. The compiler reads one raw byte behind 0xfd, so that the second byte of a longer number
-// would be an instruction to it; 128 and above end in 0x01, which it takes for a nop.
+// simd reads the 0xfd family. The compiler reads a single raw byte after 0xfd, so it would take the second byte of a
+// longer encoding for an instruction; numbers from 128 end in 0x01, which it takes for a nop.
 func (r *reader) simd(in *Instruction) {
 	at := r.pos
 	in.Sub = r.u32()
@@ -217,14 +218,14 @@ func (r *reader) simd(in *Instruction) {
 	}
 }
 
-// access reads the alignment and the offset of an access to memory.
+// access reads the alignment and the offset of a memory access.
 func (r *reader) access(in *Instruction) {
 	if in.X, in.Y = r.u32(), r.u32(); in.X > 4 {
 		r.fail(ErrMalformed, "an alignment of 2^%d at offset %d", in.X, r.base+in.Begin)
 	}
 }
 
-// simdGaps are the numbers below 256 that no instruction has.
+// simdGaps are the unassigned numbers below 256.
 var simdGaps = func() (t [256]bool) {
 	for _, op := range []byte{0x9a, 0xa2, 0xa5, 0xa6, 0xaf, 0xb0, 0xb2, 0xb3, 0xb4, 0xbb,
 		0xc2, 0xc5, 0xc6, 0xcf, 0xd0, 0xd2, 0xd3, 0xd4, 0xe2, 0xee} {
@@ -250,7 +251,7 @@ func (r *reader) constant(in *Instruction) {
 	}
 }
 
-// valueType reads the type of a value.
+// valueType reads a value type.
 func (r *reader) valueType() byte {
 	t := r.u8()
 	checkValueType(r, t, r.offset()-1)

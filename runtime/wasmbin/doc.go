@@ -1,22 +1,20 @@
-// Package wasmbin reads a WebAssembly binary: what it imports and exports, what its custom sections hold,
-// how much memory it starts with, and each instruction of its code. It never runs or compiles anything.
+// Package wasmbin parses WebAssembly binaries: imports, exports, custom sections, the initial memory size, and each
+// instruction of the code. It never runs or compiles code.
 //
-//	file ── Read ──▶ *Binary ── HasExport, ImportsModule, CustomSection   (which dialect? a manifest?)
-//	                    └────── Check ──▶ refuse it, or *Checked, which the rewriter and the compiler get
+//	file ── Read ──▶ *Binary ── HasExport, ImportsModule, CustomSection   (which ABI? a manifest?)
+//	                    └────── Check ──▶ an error, or *Checked, the input of the rewriter and the compiler
 //
-// Read looks at the head of the module only and leaves the code alone, so that hundreds of files
-// can be looked at when the host starts. Check walks the code once and refuses what would cost the
-// compiler, or the instance, more than any real plugin needs.
+// Read parses only the head of the module and skips the code, so that the host can inspect hundreds of files at start.
+// Check decodes the code once and rejects modules that would cost the compiler, or the instance, more than any real
+// plugin needs.
 //
-// What Check returns is the module written anew from what was decoded: every type, segment and instruction, each number in as
-// few bytes as it needs. No byte of code is copied, so no byte can mean one thing here and another to the compiler. What has no
-// decoded form is refused. Of the custom sections only the names of functions are left.
+// Check returns the module in canonical encoding, written from the decoded form: every type, segment and instruction,
+// with each number in its shortest encoding. No byte of code is copied, so this package and the compiler cannot
+// interpret a byte differently. Anything without a decoded form is rejected. Of the custom sections only the function
+// names remain.
 //
-// SetCustomSection writes one section of a file and leaves every other byte as it was.
+// SetCustomSection replaces one section of a file and leaves all other bytes unchanged.
 //
-// Every input is hostile: no function here panics, and each takes time and memory in proportion to
-// the file's size. What Read and Check accept may still be invalid; validation proper is the
-// compiler's.
-//
-// The package is internal to Sallyport in spirit: only the plugin contract is promised to others.
+// Every input is untrusted: no function here panics, and each takes time and memory proportional to the file's size.
+// Modules that Read and Check accept may still be invalid; the compiler validates them.
 package wasmbin

@@ -2,7 +2,7 @@ package wasmbin
 
 import "encoding/binary"
 
-// Append writes the instruction, with each number in as few bytes as it needs.
+// Append appends the instruction in canonical encoding, with each number in its shortest form.
 func (in *Instruction) Append(out []byte) []byte {
 	switch opcodes[in.Op] {
 	case none:
@@ -45,7 +45,7 @@ func (in *Instruction) appendConstantOrWide(out []byte) []byte {
 	case simd:
 		return in.appendSIMD(appendU32(append(out, in.Op), in.Sub))
 	}
-	return append(out, 0) // unreachable: what has no decoded form does not run
+	return append(out, 0) // unreachable, since other opcodes are rejected
 }
 
 func (in *Instruction) appendBulk(out []byte) []byte {
@@ -78,15 +78,15 @@ func (in *Instruction) appendSIMD(out []byte) []byte {
 	return out
 }
 
-// appendU32 writes an unsigned LEB128 number.
+// appendU32 appends an unsigned LEB128 number.
 func appendU32(out []byte, n uint32) []byte {
-	if n < 0x80 { // by far the most common
+	if n < 0x80 { // the most common case
 		return append(out, byte(n))
 	}
 	return binary.AppendUvarint(out, uint64(n))
 }
 
-// AppendS64 writes a signed LEB128 number.
+// AppendS64 appends a signed LEB128 number.
 func AppendS64(out []byte, n int64) []byte {
 	for {
 		c := byte(n & 0x7f)
@@ -98,17 +98,17 @@ func AppendS64(out []byte, n int64) []byte {
 	}
 }
 
-// AppendBytes writes a length and the bytes.
+// AppendBytes appends a byte vector: its length and the bytes.
 func AppendBytes(out, p []byte) []byte {
 	return append(appendU32(out, uint32(len(p))), p...)
 }
 
-// AppendName writes a string.
+// AppendName appends a string.
 func AppendName(out []byte, s string) []byte {
 	return append(appendU32(out, uint32(len(s))), s...)
 }
 
-// AppendSection writes a section.
+// AppendSection appends a section.
 func AppendSection(out []byte, id byte, content []byte) []byte {
 	return AppendBytes(append(out, id), content)
 }

@@ -2,22 +2,22 @@ package wasmbin
 
 import "errors"
 
-// The reasons why a file is refused. The errors of this package wrap one of them and add where in
-// the file it happened; offsets are bytes from the file's start.
+// The reasons for rejecting a file. The errors of this package wrap one of them and add the place in the file; offsets
+// are in bytes from the start of the file.
 var (
-	// ErrNotWasm is for a file that does not begin as a WebAssembly module does.
+	// ErrNotWasm means that the file does not begin with the WebAssembly magic number.
 	ErrNotWasm = errors.New("not a WebAssembly module")
-	// ErrComponent is for a file of the component model.
+	// ErrComponent means that the file is a component of the component model.
 	ErrComponent = errors.New("this is a WebAssembly component; build a core module instead " +
 		"(target wasm32-wasip1 rather than wasm32-wasip2, and no componentize step)")
-	// ErrVersion is for a module of another version of the binary format.
+	// ErrVersion means an unsupported version of the binary format.
 	ErrVersion = errors.New("this version of the WebAssembly format is not supported, only version 1")
-	// ErrTruncated is for a file that ends too early, such as one that is still being copied.
+	// ErrTruncated means that the file ends too early, for example while it is still being copied.
 	ErrTruncated = errors.New("truncated WebAssembly module")
-	// ErrMalformed is for bytes that cannot be what they should be.
+	// ErrMalformed means that the bytes violate the binary format.
 	ErrMalformed = errors.New("malformed WebAssembly module")
-	// ErrUnsupported is for an extension of WebAssembly that this host does not run.
+	// ErrUnsupported means that the module uses an extension of WebAssembly that this host does not support.
 	ErrUnsupported = errors.New("unsupported WebAssembly feature")
-	// ErrLimit is for a module that is larger in some way than any plugin needs to be.
+	// ErrLimit means that the module exceeds a static limit, which no real plugin needs to.
 	ErrLimit = errors.New("over a static limit")
 )

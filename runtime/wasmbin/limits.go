@@ -2,11 +2,11 @@ package wasmbin
 
 import "cmp"
 
-// Limits are the static bounds of Check. Zero means the default, which real plugins stay far below;
-// each bound closes a way to make compiling or instantiating cost minutes or gigabytes.
+// Limits are the static bounds of Check. Zero means the default, which real plugins stay far below; each bound
+// prevents modules whose compilation or instantiation costs minutes or gigabytes.
 type Limits struct {
 	Size         int    // bytes of the file; 128 MiB
-	Memory       uint64 // bytes that the module may ask for at its start; 4 GiB
+	Memory       uint64 // initial memory in bytes; 4 GiB
 	Types        int    // function types; 10,000
 	Params       int    // parameters, and results, of one type; 1,000
 	TypeValues   int    // parameters and results of all types; 100,000
@@ -17,16 +17,15 @@ type Limits struct {
 	Tables       int    // 16
 	TableEntries int    // entries of all tables at their largest, and of all element segments; 1,000,000
 
-	// Work is an estimate of what compiling costs beyond what the size of the code explains, in
-	// units of about ten nanoseconds; 500,000,000, and 100 for each byte of the file. Real plugins
-	// stay below a tenth of it.
+	// Work bounds the estimated compile cost beyond the size of the code, in units of about ten nanoseconds;
+	// 500,000,000, plus 100 for each byte of the file. Real plugins stay below a tenth of it.
 	Work int
 
-	// For one function:
+	// The limits of one function:
 
 	Body     int // bytes of code; 1 MB
 	Locals   int // 10,000
-	Nesting  int // blocks inside each other; 50,000, of which Work allows a quarter or so in a small file
+	Nesting  int // depth of blocks; 50,000, of which Work allows a quarter or so in a small file
 	BrTable  int // targets of one br_table; 16,384
 	Branches int // branch instructions; 16,384
 }

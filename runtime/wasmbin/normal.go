@@ -2,39 +2,39 @@ package wasmbin
 
 import "fmt"
 
-// Checked is a module that Check has written anew, section by section and instruction by instruction, from what was decoded:
-// each number in as few bytes as it needs, and nothing else in it. So nothing can be in it that this package
-// reads in one way and the compiler in another.
+// Checked is a module in canonical encoding: Check has written it from the decoded form, section by section and
+// instruction by instruction, with each number in its shortest encoding. So this package and the compiler cannot
+// interpret any part of it differently.
 type Checked struct {
 	*Binary
 	leaf []int32
-	// Beside is the host's memory that an instance takes beside its linear memory, for its tables, element segments and
-	// globals, at most, in bytes.
+	// Beside is the maximum host memory of an instance beside its linear memory, for its tables, element segments and
+	// globals, in bytes.
 	Beside uint64
 }
 
-// Wasm is the module. It must not be changed.
+// Wasm returns the module's binary, which must not be modified.
 func (c *Checked) Wasm() []byte { return c.wasm }
 
-// Leaf returns how many instructions a function that the module defines has outside of loops, if it calls nothing and is
-// not over 32,768 instructions. i counts from the first that is not imported.
+// Leaf returns the number of instructions outside of loops in a defined function, if it makes no calls and has at most
+// 32,768 instructions. i is the index among the defined functions.
 func (c *Checked) Leaf(i int) (instructions int64, ok bool) {
 	n := c.leaf[i]
 	return int64(n), n >= 0
 }
 
-// maxLeaf is how many instructions Leaf tells of at most.
+// maxLeaf is the largest number of instructions of a leaf function.
 const maxLeaf = 1 << 15
 
-// section writes a section, unless it is an empty list.
+// section appends a section, unless it is an empty vector.
 func (c *checker) section(id byte, content []byte) {
 	if len(content) > 0 && content[0] != 0 {
 		c.out = AppendSection(c.out, id, content)
 	}
 }
 
-// write writes the module. Sections are read here only if Read has left them alone; the code comes first, since a table
-// that it grows gets a maximum.
+// write writes the module. Sections that Read has skipped are decoded here. The code comes first, since a table that
+// it grows gets a maximum.
 func (c *checker) write() {
 	code := c.read(sectionCode, c.code)
 	if len(c.leaf) != c.b.Funcs {
@@ -64,7 +64,7 @@ func (c *checker) write() {
 	}
 }
 
-// read returns what f makes of a section.
+// read returns the result of f for the content of a section.
 func (c *checker) read(id byte, f func(r *reader, out []byte) []byte) (content []byte) {
 	for i := range c.b.sections {
 		if s := &c.b.sections[i]; s.id == id && c.err == nil {

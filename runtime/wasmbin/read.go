@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The section ids of the binary format.
+// The section IDs of the binary format.
 const (
 	sectionCustom    = 0
 	sectionType      = 1
@@ -23,8 +23,8 @@ const (
 	sectionTag       = 13
 )
 
-// Entries of these kinds become Go values many times their size in the file, so Read bounds them
-// itself. The largest real modules have hundreds.
+// Read bounds these entries itself, since their Go values are many times larger than their encoding. The largest real
+// modules have hundreds.
 const (
 	maxSections = 10_000
 	maxImports  = 10_000
@@ -37,7 +37,7 @@ const (
 	magic         = "\x00asm"
 )
 
-// Read reads the head of a module. The result holds views into wasm, which must not change.
+// Read parses the head of a module. The result holds views into wasm, which must not change.
 func Read(wasm []byte) (*Binary, error) {
 	if err := checkHeader(wasm); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func checkHeader(wasm []byte) error {
 	return fmt.Errorf("%w: starts with % x", ErrNotWasm, wasm[:min(len(wasm), 4)])
 }
 
-// split finds where each section lies.
+// split locates the sections.
 func (b *Binary) split() error {
 	r := reader{b: b.wasm, pos: len(header), what: "the list of sections"}
 	for last := 0; !r.done(); {
@@ -99,7 +99,8 @@ func (b *Binary) split() error {
 	return nil
 }
 
-// sectionRank is the place of a section in the order that the format prescribes; 0 is none.
+// sectionRank returns the position of a section in the order of the format, or -1 for an unknown ID; custom sections
+// are 0.
 func sectionRank(id byte) int {
 	return bytes.IndexByte([]byte{sectionCustom, sectionType, sectionImport, sectionFunction, sectionTable,
 		sectionMemory, sectionTag, sectionGlobal, sectionExport, sectionStart, sectionElement,

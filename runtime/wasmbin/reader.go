@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// reader walks bytes of a file. The first problem is kept in err; from then on every read answers
-// zero and moves nothing, so callers look at err once at the end of a loop's turn.
+// reader decodes bytes of a file. err is the first error; after it every read returns zero and does not advance, so
+// callers check err once per loop iteration.
 type reader struct {
 	b    []byte
 	pos  int
 	base int    // offset of b in the file
-	what string // what is being read, for errors: "the import section"
+	what string // name of the part in errors, such as "the import section"
 	err  error
 }
 
@@ -20,7 +20,7 @@ func (r *reader) offset() int { return r.base + r.pos }
 func (r *reader) rest() int   { return len(r.b) - r.pos }
 func (r *reader) done() bool  { return r.err != nil || r.pos >= len(r.b) }
 
-// fail keeps the first problem. The format's arguments come before the sentinel.
+// fail records the first error: the sentinel, followed by the formatted text.
 func (r *reader) fail(sentinel error, format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: %s", sentinel, fmt.Sprintf(format, args...))
@@ -46,7 +46,7 @@ func (r *reader) u8() byte {
 
 // u32 reads an unsigned LEB128 number of at most 32 bits.
 func (r *reader) u32() uint32 {
-	if r.err == nil && r.pos < len(r.b) && r.b[r.pos] < 0x80 { // one byte is by far the most common
+	if r.err == nil && r.pos < len(r.b) && r.b[r.pos] < 0x80 { // one byte is the most common case
 		r.pos++
 		return uint32(r.b[r.pos-1])
 	}
@@ -76,7 +76,7 @@ func (r *reader) s33() int64 { return r.signed(33) }
 // s64 reads a signed LEB128 number of at most 64 bits.
 func (r *reader) s64() int64 { return r.signed(64) }
 
-// signed reads a signed LEB128 number. The bits of its last byte that do not fit must repeat the sign.
+// signed reads a signed LEB128 number. The unused bits of its last byte must repeat the sign.
 func (r *reader) signed(bits int) int64 {
 	start, x := r.offset(), int64(0)
 	for shift := 0; shift < bits; shift += 7 {
@@ -85,7 +85,7 @@ func (r *reader) signed(bits int) int64 {
 		if c&0x80 != 0 {
 			continue
 		}
-		if left := bits - shift; left < 7 { // the last byte there can be
+		if left := bits - shift; left < 7 { // the last possible byte
 			if spare := int8(c<<1) >> left; spare != 0 && spare != -1 {
 				break
 			}
@@ -105,7 +105,7 @@ func (r *reader) fixed(n uint32) (x uint64) {
 	return x
 }
 
-// peek is the next byte, which is not passed.
+// peek returns the next byte without advancing.
 func (r *reader) peek() byte {
 	if r.err == nil && r.pos < len(r.b) {
 		return r.b[r.pos]
@@ -127,7 +127,7 @@ func (r *reader) bytes(n uint32) []byte {
 	return v
 }
 
-// name reads a length and so many bytes of UTF-8.
+// name reads a string: its length and that many bytes of UTF-8.
 func (r *reader) name() string {
 	start := r.offset()
 	v := r.bytes(r.u32())
@@ -138,8 +138,8 @@ func (r *reader) name() string {
 	return string(v)
 }
 
-// count reads the length of a vector whose elements take at least min bytes each. A count that
-// cannot be true is refused here, before anybody makes room for it.
+// count reads the length of a vector whose elements take at least min bytes each. A length that exceeds the remaining
+// bytes is rejected before any allocation.
 func (r *reader) count(min int) int {
 	start := r.offset()
 	n := r.u32()

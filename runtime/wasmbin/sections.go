@@ -30,7 +30,7 @@ func (b *Binary) section(s *section) error {
 		b.dataCount = int64(r.u32())
 	case sectionTag:
 		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
-	default: // read by Check, or by nobody here
+	default: // read by Check, or not used
 		return r.err
 	}
 	if r.err == nil && r.rest() > 0 {
@@ -40,7 +40,7 @@ func (b *Binary) section(s *section) error {
 }
 
 func (b *Binary) readTypes(r *reader) {
-	// The copy is small, and keeps the types of imports and exports from keeping the file.
+	// The copy is small, and keeps import and export types from retaining the file.
 	r.b = bytes.Clone(r.b)
 	n := r.count(3)
 	b.types = make([]funcType, 0, n)
@@ -65,7 +65,7 @@ func readValueTypes(r *reader) []byte {
 	return v
 }
 
-// checkValueType refuses what is not a number, a vector or one of the two plain references.
+// checkValueType rejects types other than numbers, v128, funcref and externref.
 func checkValueType(r *reader, t byte, at int) {
 	if r.err == nil && (t < 0x7b || t > 0x7f) && t != 0x70 && t != 0x6f {
 		r.fail(ErrUnsupported, "a value of type %#x at offset %d", t, at)
@@ -155,7 +155,7 @@ func (b *Binary) readMemories(r *reader) {
 	}
 }
 
-// maxPages is the end of a 32-bit address space.
+// maxPages is the size of a 32-bit address space in pages.
 const maxPages = 65536
 
 func readMemory(r *reader) Range {
@@ -195,7 +195,7 @@ func (b *Binary) readExports(r *reader) {
 	}
 }
 
-// resolveExports gives exported functions their types.
+// resolveExports sets the types of exported functions.
 func (b *Binary) resolveExports() error {
 	for i := range b.Exports {
 		e := &b.Exports[i]

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// SetCustomSection returns a copy of a module in which the custom section of this name holds data:
-// in the place of the old one, or at the end. Should the module have several of the name, the
-// first is replaced and the others go. Every other section is copied byte for byte. The result is a
-// module that Read accepts.
+// SetCustomSection returns a copy of a module whose custom section of this name holds data. The section replaces the
+// first one of the name and the others are removed, or it is appended at the end. Every other section is copied
+// unchanged. Read accepts the result.
 func SetCustomSection(wasm []byte, name string, data []byte) ([]byte, error) {
 	b, err := Read(wasm)
 	if err != nil {

@@ -1,30 +1,30 @@
 package rewrite
 
-// analysis is the state of walking one function.
+// analysis is the state of analysing one function.
 type analysis struct {
 	*rewriter
 	f    *function
 	open []block // the open blocks, the function itself first
-	// begun says that something may have left the straight line from the function's start, or paid.
+	// begun is set after the first instruction that may leave the straight line from the function's start, or that
+	// consumes fuel.
 	begun bool
-	run   int64 // the length of the code so far, as maxRun counts
+	run   int64 // length of the code so far, counted as for maxRun
 }
 
 // block is an open block.
 type block struct {
-	slot  uint32 // which of costs its code belongs to
-	event int    // of a loop's head, or -1
-	calls int    // made by the function before it
-	mark  int64  // the run at the last look at the fuel that its code is sure to have passed
+	slot  uint32 // index in costs of the current straight part
+	event int    // index of a loop's loopHead event, or -1
+	calls int    // calls made by the function before it
+	mark  int64  // value of run at the last fuel check that dominates the code
 }
 
-// add notes a change at the current instruction.
+// add records an event at the current instruction.
 func (a *analysis) add(kind eventKind, shift int8, arg uint32) {
 	a.events = append(a.events, event{kind, shift, uint32(a.in.Begin), uint32(a.in.End), arg, a.open[len(a.open)-1].slot})
 }
 
-// instruction looks at one instruction: what it costs, whether it names something that must exist, and
-// whether it must be changed.
+// instruction analyses one instruction: its cost, the existence of its indices, and the changes it needs.
 func (a *analysis) instruction() {
 	in := &a.in
 	a.pause()
@@ -37,7 +37,7 @@ func (a *analysis) instruction() {
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
 		a.begin(slot)
-	case 0x05: // else: what paused in the other branch did not in this one
+	case 0x05: // else: a pause in the other branch does not count here
 		if n := len(a.open); n > 1 {
 			a.open[n-1].slot, a.open[n-1].mark = a.open[n-2].slot, a.open[n-2].mark
 		}
@@ -102,7 +102,7 @@ func (a *analysis) begin(slot uint32) {
 	a.add(loopHead, 0, 0)
 }
 
-// pause begins a new straight part if the one that the current instruction belongs to is long.
+// pause begins a new straight part if the current one is long.
 func (a *analysis) pause() {
 	top := &a.open[len(a.open)-1]
 	if a.run++; a.run-top.mark <= maxRun {
@@ -114,7 +114,7 @@ func (a *analysis) pause() {
 	a.add(pause, 0, 0)
 }
 
-// calledRun is the most that a call runs before it looks at the fuel itself.
+// calledRun returns the most that a called function runs before its own fuel check.
 func (a *analysis) calledRun(fn uint32) int64 {
 	if int64(fn) < int64(a.b.ImportedFuncs()) {
 		return hostCallRun
@@ -122,7 +122,7 @@ func (a *analysis) calledRun(fn uint32) int64 {
 	return int64(a.o.Leaf)
 }
 
-// end closes a block. A loop that calls nothing is quiet: only it changes the fuel while it runs.
+// end closes a block. A loop without calls is quiet: no other code changes the fuel while it runs.
 func (a *analysis) end() {
 	last := a.open[len(a.open)-1]
 	a.open = a.open[:len(a.open)-1]
@@ -149,7 +149,7 @@ func (a *analysis) bulk() {
 	}
 }
 
-// pays notes an instruction that costs by the number on the top of the stack.
+// pays records an instruction whose cost depends on the number on the top of the stack.
 func (a *analysis) pays(shift int8) {
 	a.f.checks, a.f.pays = true, true
 	a.add(pay, shift, 0)

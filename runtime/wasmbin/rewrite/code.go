@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// writeCode writes the code section's content.
+// writeCode returns the new content of the code section.
 func (w *rewriter) writeCode() []byte {
 	var d *wasmbin.Decoder
 	size, n := 0, 0
@@ -30,7 +30,7 @@ func (w *rewriter) writeCode() []byte {
 	return out
 }
 
-// writeFunction writes a function with the changes noted.
+// writeFunction appends a function with its events applied.
 func (w *rewriter) writeFunction(out []byte, i int, body []byte, at int) []byte {
 	f := w.analyse(i, body, at)
 	if w.err != nil {
@@ -57,9 +57,9 @@ type coder struct {
 	*rewriter
 	f    *function
 	out  []byte
-	temp uint32 // a local of type i64, and another one if the function calls or pays
-	// quiet is where the loop ends in which temp holds the fuel, so that it need not be loaded: waiting for
-	// what was stored a moment ago is what a short loop would spend its time with.
+	temp uint32 // index of an added i64 local; a second one follows if the function calls or pays
+	// quiet is the end of the loop in which temp holds the fuel, so that the fuel is not loaded from memory: the
+	// latency of reloading a value just stored would dominate short loops.
 	quiet uint32
 }
 
@@ -78,8 +78,8 @@ func (c *coder) locals() {
 	c.out = append(c.out, n, typeI64)
 }
 
-// enter writes what a function begins with. The body of one that calls becomes a block, so that
-// every way out leads past exit: a branch to the function's label is one to the block's now, and a return becomes such a branch.
+// enter writes the prologue of a function. The body of a function with calls becomes a block, so that every way out
+// passes exit: a branch to the function's label now leaves that block, and a return becomes such a branch.
 func (c *coder) enter() {
 	f := c.f
 	if f.cheap {
@@ -112,7 +112,7 @@ func (c *coder) enter() {
 	}
 }
 
-// pushBoth pushes what is negative if the fuel or the depth is.
+// pushBoth pushes a value that is negative if the fuel or the depth is.
 func (c *coder) pushBoth() {
 	c.pushTemp()
 	c.op(opLocalGet, c.temp+1)
@@ -121,7 +121,7 @@ func (c *coder) pushBoth() {
 
 func (c *coder) pushTemp() { c.op(opLocalGet, c.temp) }
 
-// exit writes what follows the body's end.
+// exit writes the epilogue.
 func (c *coder) exit() {
 	if c.f.calls == 0 {
 		return
@@ -133,7 +133,7 @@ func (c *coder) exit() {
 	c.out = append(c.out, opEnd)
 }
 
-// change writes what lies between from and an event, and the event. It returns where it has got to.
+// change copies the body from from to an event, and applies the event. It returns the new position in the body.
 func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	switch e.kind {
 	case loopHead:
@@ -182,14 +182,14 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	return e.end
 }
 
-// assert has the engine's validator look at the type of the value on the top of the stack, which it does not for a select that
-// names one: an empty block takes it and gives it back.
+// assert makes the engine's validator check the type of the value on the top of the stack, which it omits for a typed
+// select: an empty block takes the value and returns it.
 func (c *coder) assert(typ byte) {
 	c.out = wasmbin.AppendS64(append(c.out, opBlock), int64(c.typeOf(string([]byte{typ}), string([]byte{typ}))))
 	c.out = append(c.out, opEnd)
 }
 
-// load pushes the fuel, at a place in the body.
+// load pushes the fuel, at a position in the body.
 func (c *coder) load(at uint32) {
 	if at < c.quiet {
 		c.op(opLocalGet, c.temp)
@@ -198,21 +198,21 @@ func (c *coder) load(at uint32) {
 	}
 }
 
-// take takes from the fuel on the stack, and leaves what remains in temp.
+// take subtracts a cost from the fuel on the stack, and leaves the rest in temp.
 func (c *coder) take(cost int64) {
 	c.i64(cost)
 	c.store()
 }
 
-// store subtracts what is on the stack from the fuel below it.
+// store subtracts the top of the stack from the fuel below it, and stores the rest.
 func (c *coder) store() {
 	c.out = append(c.out, opI64Sub)
 	c.op(opLocalTee, c.temp)
 	c.op(opGlobalSet, c.fuel())
 }
 
-// refillIf calls refill if the value that push pushes is negative. The call is in the else branch: the compiler's
-// register allocation goes on from the first branch, and after a call everything would have to be loaded anew.
+// refillIf calls refill if the value pushed by push is negative. The call is in the else branch: the compiler's
+// register allocation continues from the first branch, and after a call it would reload all values.
 func (c *coder) refillIf(push func()) {
 	c.info.Checks++
 	push()
@@ -224,7 +224,7 @@ func (c *coder) refillIf(push func()) {
 	c.out = append(c.out, opEnd)
 }
 
-// payFor takes the i32 on the top of the stack, shifted, from the fuel, and leaves it there.
+// payFor subtracts the i32 on the top of the stack, shifted, from the fuel, and leaves that i32 on the stack.
 func (c *coder) payFor(at uint32, shift int8) {
 	n := c.temp + 1
 	c.out = append(c.out, opI64ExtendI32U)
@@ -245,10 +245,10 @@ func (c *coder) payFor(at uint32, shift int8) {
 	c.out = append(c.out, opI32WrapI64)
 }
 
-// op writes an instruction with one index.
+// op appends an instruction with one index.
 func (c *coder) op(op byte, index uint32) {
 	c.out = binary.AppendUvarint(append(c.out, op), uint64(index))
 }
 
-// i64 writes a constant.
+// i64 appends a constant.
 func (c *coder) i64(n int64) { c.out = wasmbin.AppendS64(append(c.out, opI64Const), n) }

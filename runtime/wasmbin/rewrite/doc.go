@@ -1,42 +1,39 @@
-// Package rewrite changes a WebAssembly module, before it is compiled, so that the host can stop its
-// code anywhere, count what it does, and put its state back:
+// Package rewrite instruments a WebAssembly module before compilation, so that the host can interrupt its code
+// anywhere, meter it, and restore its state:
 //
-//	file ── wasmbin.Read, Check ──▶ Checked ── Rewrite ──▶ module that the compiler sees, and Info
+//	file ── wasmbin.Read, Check ──▶ Checked ── Rewrite ──▶ module for the compiler, and Info
 //
-// Its only input is a module that Check has written anew; what is added is in the same encoding.
+// Its only input is a module in the canonical encoding of Check; added code uses the same encoding.
 //
 // # Metering
 //
-// The module gets a counter of fuel, a global that it exports as [FuelGlobal]. Every loop takes from
-// it at its head, on each turn, and every function at its entry, as many units as the straight part
-// of the code that begins there has instructions; a part with branches counts as if all of them
-// were taken. A long part looks at the counter again on its way. Small functions that call nothing are paid for by their callers. Instructions whose time
-// grows with an operand (memory.fill and the like) pay by that operand, before they run. Whenever
-// the counter falls below zero the code calls [RefillImport], of type () -> i64, and what it
-// returns is the counter's new value. There the host looks at deadlines, cancellation and budgets,
-// and ends the guest, or goes on. What was spent between two refills is what was granted minus what
-// the counter shows, so the sum is exact; it is the same in every run of the same code on the same input.
+// The module gets a fuel counter, a global exported as [FuelGlobal]. Every loop iteration at its head, and every
+// function at its entry, subtracts the number of instructions in the straight part of the code that begins there; a
+// part with branches counts as if all of them were taken. A long part checks the counter again on its way. Callers pay
+// for small functions without calls. Instructions whose time grows with an operand (memory.fill and the like) pay by
+// that operand, before they run. When the counter falls below zero, the code calls [RefillImport], of type () -> i64,
+// which returns its new value. There the host checks deadline, cancellation and fuel limit, and ends the guest or
+// continues. The fuel spent is the fuel granted minus the counter, so the sum is exact; it is deterministic for the
+// same code on the same input.
 //
-// A second counter, [DepthGlobal], bounds recursion before the engine's own stack is exhausted, which
-// would cost far more. Functions that call others take their weight from it at entry and give it
-// back on every way out. When it is below zero, refill is called too, at each entry; the host must
-// end the guest there. The check is one branch for both.
+// A second counter, [DepthGlobal], bounds recursion before the engine's own stack is exhausted, which would cost far
+// more. Functions with calls subtract their weight at entry and add it back on every way out. While it is below zero,
+// every entry calls refill too, and the host must end the guest there. One branch checks both counters.
 //
-// A reference of a function that the code takes comes from a table which is added: the engine would make a new one each time
-// and keep it as long as the instance, outside of the memory that is counted.
+// Function references that the code takes (ref.func) come from an added table: the engine would allocate a new
+// reference each time and keep it as long as the instance, outside of the memory limit.
 //
 // # Snapshots
 //
-// Mutable globals that the module defines are exported, so that the host can read and set them; the start
-// function is exported instead of being run; active data segments are taken out and listed in
-// Info. The host instantiates the module, copies the data, and calls start: then memory and globals are all there is of
-// its state, unless code changes tables or drops segments ([Info.References]).
+// Mutable globals that the module defines are exported, so that the host can read and set them; the start function is
+// exported instead of run; active data segments are removed and listed in Info. The host instantiates the module,
+// copies the data, and calls start. Memory and globals are then its whole state, unless code changes tables or drops
+// segments ([Info.References]).
 //
-// # What holds
+// # Guarantees
 //
-// Everything in the second version of WebAssembly is understood, anything else is refused. A valid
-// module stays valid and computes the same. An invalid module never becomes valid: what is added comes
-// after what was there, or shifts it, and a number that pointed past the end is refused rather than
-// shifted onto something new. The input is hostile: nothing here panics, and time and memory are in
-// proportion to the file's size.
+// All of WebAssembly 2.0 is supported, and anything else is rejected. A valid module stays valid and computes the
+// same. An invalid module never becomes valid: additions come after existing entries, or shift them, and an index past
+// the end is rejected rather than shifted to an added entry. The input is untrusted: no function panics, and time and
+// memory are proportional to the file's size.
 package rewrite

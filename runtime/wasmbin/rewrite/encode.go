@@ -1,6 +1,6 @@
 package rewrite
 
-// The section ids of the binary format.
+// The section IDs of the binary format.
 const (
 	sectionCustom    = 0
 	sectionType      = 1
@@ -16,18 +16,18 @@ const (
 	sectionDataCount = 12
 )
 
-// The value types that matter here.
+// The value types used by the rewriter.
 const (
 	typeI32     = 0x7f
 	typeI64     = 0x7e
 	typeF64     = 0x7c
 	typeV128    = 0x7b
 	typeFuncRef = 0x70
-	typeEmpty   = 0x40 // of a block
+	typeEmpty   = 0x40 // of a block without results
 	typeFunc    = 0x60
 )
 
-// The instructions that are written or looked for by name.
+// The instructions used by the rewriter.
 const (
 	opBlock         = 0x02
 	opLoop          = 0x03

@@ -6,34 +6,34 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// maxLocals is more than the compiler accepts, and little enough to count with.
+// maxLocals exceeds the compiler's limit, and is small enough to avoid overflow.
 const maxLocals = 1 << 20
 
-// function is one function that the module defines.
+// function is a defined function.
 type function struct {
 	body         []byte
-	groups       uint32 // of locals
-	groupsAt     int    // where they begin
-	first        int    // where the instructions begin
-	locals       uint32 // with parameters
+	groups       uint32 // number of local groups
+	groupsAt     int    // offset of the local groups
+	first        int    // offset of the first instruction
+	locals       uint32 // including parameters
 	results      []byte
 	cheap        bool // its callers pay for its own straight part
 	instructions int
-	vectors      int  // how many of them are on vectors
-	calls        int  // how many calls it makes
-	checks       bool // something in it looks at the fuel
-	pays         bool // something in it pays by an operand
-	early        int  // which of rewriter.events is a loop that every call comes to before anything else, or -1
+	vectors      int  // number of vector instructions
+	calls        int  // number of calls it makes
+	checks       bool // it contains a fuel check
+	pays         bool // it contains an instruction that pays by an operand
+	early        int  // index in rewriter.events of a loop that every call reaches first, or -1
 	blockType    []byte
 }
 
-// event is a place in a function at which something is to be changed.
+// event is a change at a place in a function.
 type event struct {
 	kind     eventKind
 	shift    int8   // for pay
 	at, end  uint32 // of the instruction, in the function's body
-	arg      uint32 // the function named, the label of a return, or where a quiet loop ends
-	costSlot uint32 // which of rewriter.costs the instruction belongs to; for a loop, its own
+	arg      uint32 // the function, the label of a return, or the end of a quiet loop
+	costSlot uint32 // index in rewriter.costs of the instruction's straight part; for a loop, its own
 }
 
 type eventKind byte
@@ -45,13 +45,13 @@ const (
 	leave // return
 	pay   // by the number on the top of the stack
 	pause // before an instruction in a long straight part
-	typed // a select that names its type
+	typed // a select with a type
 )
 
-// straight is which of rewriter.costs is that of a function's own straight part.
+// straight is the index in rewriter.costs of a function's first straight part.
 const straight = 0
 
-// ends notes a decoder's problem, or that something is left to be decoded.
+// ends records a decoder's error, or that bytes are left.
 func (w *rewriter) ends(d *wasmbin.Decoder) {
 	w.note(d.Err())
 	if w.err == nil && !d.Done() {
@@ -59,8 +59,8 @@ func (w *rewriter) ends(d *wasmbin.Decoder) {
 	}
 }
 
-// analyse walks one function and notes what is to be changed and what each straight part costs, in events and costs.
-// That is done for one function at a time when it is written, or else large files would take many times their size.
+// analyse walks one function and records its changes and the cost of each straight part, in events and costs. It runs
+// for one function at a time while writing, since the records of a large file would take many times its size.
 func (w *rewriter) analyse(i int, body []byte, at int) *function {
 	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
 	params, results, _ := w.b.Signature(typ)

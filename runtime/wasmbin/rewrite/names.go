@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// writeNames shifts the functions in the name section, which has nothing else.
+// writeNames shifts the function indices in the name section, which has only function names.
 func (w *rewriter) writeNames(out []byte, s wasmbin.RawSection) []byte {
 	d := wasmbin.NewDecoder(s.Data, s.Offset, "the name section")
 	content := wasmbin.AppendName(make([]byte, 0, len(s.Data)+len(s.Data)/8), d.Name())

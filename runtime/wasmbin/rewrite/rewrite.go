@@ -10,76 +10,77 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Names that are added to modules. A module that uses Prefix for its own imports or exports is refused.
+// Names that are added to modules. A module that uses Prefix in its own imports or exports is rejected.
 const (
 	Prefix       = "sallyport:"
-	Module       = Prefix + "engine" // what the refill function is imported from
+	Module       = Prefix + "engine" // the import module of the refill function
 	RefillImport = "refill"
 	FuelGlobal   = Prefix + "fuel"
 	DepthGlobal  = Prefix + "depth"
 	StartExport  = Prefix + "start"
 )
 
-// ErrReserved is for a module that imports or exports a name that begins with Prefix.
+// ErrReserved means that a module has an import from a module, or an export, whose name begins with Prefix.
 var ErrReserved = errors.New("reserved name")
 
-// Options say what Rewrite does.
+// Options selects the changes of Rewrite.
 type Options struct {
 	Meter    bool
 	Snapshot bool
-	// Depth is what DepthGlobal holds at first. A call costs 1, and 1 more for every 16 locals, every 1,024
-	// instructions and every 64 on vectors of the function called; zero means 65,536, which is about 10 MB of stack.
+	// Depth is the initial value of DepthGlobal. A call costs 1, and 1 more for every 16 locals, every 1,024
+	// instructions and every 64 vector instructions of the called function; zero means 65,536, which is about 10 MB of
+	// stack.
 	Depth int64
-	// Leaf is how many instructions a function that calls nothing may have without being metered
-	// itself; zero means 200.
+	// Leaf is the maximum number of instructions of a function without calls that is not metered itself; zero means
+	// 200.
 	Leaf int
 }
 
-// Info is what the host must know about a rewritten module. It holds views of the module.
+// Info describes a rewritten module for the host. It holds views of the module.
 type Info struct {
-	Globals []Global // what must be kept and put back, without the counters
-	Data    []Data   // to be copied into the memory, in this order, before start
+	Globals []Global // the state to snapshot, without the counters
+	Data    []Data   // to be copied into the memory, in this order, before Start
 	Start   string   // export to be called after that, or ""
 	Uses    Uses
-	Checks  int // places at which the code looks at its fuel
+	Checks  int // number of fuel checks
 }
 
 // Global is a mutable global that the module defines.
 type Global struct {
 	Type byte // as the binary format encodes it, 0x7f for i32
-	// Export is the exported global. A global of type v128 has instead the exported functions
-	// Get () -> (i64, i64) and Set (i64, i64) -> (), with the lower half first.
+	// Export is the exported global. A global of type v128 has instead the exported functions Get () -> (i64, i64) and
+	// Set (i64, i64) -> (), with the lower half first.
 	Export, Get, Set string
 }
 
 // Data is an active data segment.
 type Data struct {
 	Offset uint32
-	// From is the imported immutable global of type i32 that holds the offset instead, or nil.
+	// From is the imported immutable i32 global that holds the offset in place of Offset, or nil.
 	From  *wasmbin.Import
 	Bytes []byte
 }
 
-// Uses says which instructions occur in the code that change state outside of memory and globals.
+// Uses reports instructions in the code that change state outside of memory and globals.
 type Uses struct {
 	TableWrite bool // table.set, grow, fill, copy or init
 	ElemDrop   bool
 	DataDrop   bool
-	MemoryInit bool // changes nothing by itself
+	MemoryInit bool // no effect on that state by itself
 	MemoryGrow bool
 }
 
-// References tells whether an instance has state beside its memory and the numbers in globals: references that change, or
-// segments that can be dropped. What a module imports is not its own.
+// References reports whether an instance has state beside its memory and numeric globals: references that change, or
+// segments that can be dropped. Imports do not count.
 func (i *Info) References() bool {
 	return i.Uses.TableWrite || i.Uses.ElemDrop || i.Uses.DataDrop || slices.ContainsFunc(i.Globals, Global.Reference)
 }
 
-// Reference tells whether the global is of a reference type.
+// Reference reports whether the global is of a reference type.
 func (g Global) Reference() bool { return g.Type < typeV128 }
 
-// Rewrite returns the module with what the options ask for. The errors are those of package wasmbin, and ErrReserved;
-// offsets in them are those of the checked module.
+// Rewrite returns the module with the selected changes. The errors are those of package wasmbin, and ErrReserved;
+// their offsets refer to the checked module.
 func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	o.Depth = cmp.Or(o.Depth, 1<<16)
 	o.Leaf = cmp.Or(o.Leaf, 200)
@@ -98,7 +99,7 @@ func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	return out, w.info, nil
 }
 
-// rewriter is the state of rewriting one module. The first problem stays in err.
+// rewriter is the state of rewriting one module. err is the first error.
 type rewriter struct {
 	o    Options
 	b    *wasmbin.Checked
@@ -106,22 +107,22 @@ type rewriter struct {
 	err  error
 
 	imported struct{ globals []wasmbin.Import } // in the index space of globals
-	globals  []global                           // that the module defines
+	globals  []global                           // defined ones
 	hasMem   bool
 
 	start int64 // the start function, or -1
-	// References that the code takes come from a table that is added, where each function has one entry: the engine would
-	// make another one each time, and keep it as long as the instance.
+	// References that the code takes come from an added table with one entry for each function: the engine would
+	// allocate a new one each time, and keep it as long as the instance.
 	taken    map[uint32]uint32 // the entry of each function
-	order    []uint32          // the functions of the entries, by their old numbers
-	declared map[uint32]bool   // those whose reference is also taken outside of code, or else code may not take it
+	order    []uint32          // the functions of the entries, by their old indices
+	declared map[uint32]bool   // functions also referenced outside of code, as validation requires
 
-	events      []event // of the function that is walked
+	events      []event // of the current function
 	costs       []int64 // of its straight parts
-	open        []block // room for its open blocks
+	open        []block // buffer for its open blocks
 	in          wasmbin.Instruction
 	blockTypes  map[string]uint32
-	extraTypes  []byte // types added
+	extraTypes  []byte // encoded types to add
 	nExtraTypes uint32
 	getSet      []accessor
 }
@@ -139,7 +140,7 @@ type accessor struct {
 	name string
 }
 
-// note keeps the first problem.
+// note records the first error.
 func (w *rewriter) note(err error) {
 	if w.err == nil {
 		w.err = err
@@ -154,7 +155,7 @@ func (w *rewriter) unsupported(format string, args ...any) {
 	w.note(fmt.Errorf("%w: %s", wasmbin.ErrUnsupported, fmt.Sprintf(format, args...)))
 }
 
-// reserved refuses modules that use our names.
+// reserved rejects modules that use reserved names.
 func (w *rewriter) reserved() error {
 	for _, i := range w.b.Imports {
 		if strings.HasPrefix(i.Module, Prefix) {
@@ -169,8 +170,8 @@ func (w *rewriter) reserved() error {
 	return nil
 }
 
-// shift is the number of a function after the rewriting. A number past the end is a problem, since it could
-// come to mean a function that was added.
+// shift returns the index of a function after the rewriting. An index past the end is an error, since it could become
+// that of an added function.
 func (w *rewriter) shift(fn uint32) uint32 {
 	if _, ok := w.b.FuncType(fn); !ok {
 		w.malformed("function %d is named but does not exist", fn)
@@ -181,15 +182,15 @@ func (w *rewriter) shift(fn uint32) uint32 {
 	return fn
 }
 
-// declare is shift for a function whose reference is taken outside of code.
+// declare is shift for a function that is referenced outside of code.
 func (w *rewriter) declare(fn uint32) uint32 {
-	if _, ok := w.taken[fn]; ok { // the code has been walked
+	if _, ok := w.taken[fn]; ok { // the code has been analysed
 		w.declared[fn] = true
 	}
 	return w.shift(fn)
 }
 
-// entry is where in the table of references a function is.
+// entry returns the index of a function in the table of references.
 func (w *rewriter) entry(fn uint32) uint32 {
 	at, ok := w.taken[fn]
 	if !ok {
@@ -200,15 +201,15 @@ func (w *rewriter) entry(fn uint32) uint32 {
 	return at
 }
 
-// references is the number of the table of references: the last one.
+// references returns the index of the table of references: the last one.
 func (w *rewriter) references() uint32 { return uint32(len(w.b.Tables)) }
 
-// nGlobals is how many globals the module has, with those imported.
+// nGlobals returns the number of globals, including imported ones.
 func (w *rewriter) nGlobals() uint32 { return uint32(len(w.imported.globals) + len(w.globals)) }
 
-// fuel and depth are the numbers of the counters.
+// fuel and depth return the indices of the counters.
 func (w *rewriter) fuel() uint32  { return w.nGlobals() }
 func (w *rewriter) depth() uint32 { return w.nGlobals() + 1 }
 
-// refill is the number of the refill function: the last one imported.
+// refill returns the index of the refill function: the last imported one.
 func (w *rewriter) refill() uint32 { return uint32(w.b.ImportedFuncs()) }

@@ -6,18 +6,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// order is the order of the sections, as the format prescribes it.
+// order is the order of the sections in the format.
 var order = [...]byte{sectionType, sectionImport, sectionFunction, sectionTable, 5, sectionGlobal, sectionExport, sectionStart,
 	sectionElement, sectionDataCount, sectionCode, sectionData, sectionCustom}
 
-// write writes the module. The code comes first, since it decides about other sections.
+// write returns the new module. The code comes first, since it determines other sections.
 func (w *rewriter) write(size int) []byte {
 	code := w.writeCode()
 	out := make([]byte, 0, size+size/2)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
 	sections := make(map[byte]wasmbin.RawSection)
 	for _, s := range w.b.Sections() {
-		sections[s.ID] = s // the only custom one has the names
+		sections[s.ID] = s // the only custom section holds the names
 	}
 	for _, id := range order {
 		s, there := sections[id]
@@ -39,8 +39,8 @@ func (w *rewriter) write(size int) []byte {
 	return out
 }
 
-// undeclared refuses references that code may not take: the table of references, and an exported start function, would make them
-// valid.
+// undeclared rejects undeclared references in code, which the table of references, or an exported start function,
+// would make valid.
 func (w *rewriter) undeclared() {
 	for _, fn := range w.order {
 		if !w.declared[fn] {
@@ -49,10 +49,10 @@ func (w *rewriter) undeclared() {
 	}
 }
 
-// hasReferences tells whether there is a table of references.
+// hasReferences reports whether there is a table of references.
 func (w *rewriter) hasReferences() bool { return w.o.Meter && len(w.order) > 0 }
 
-// appendList writes a section, unless it is an empty list.
+// appendList appends a section, unless it is an empty vector.
 func appendList(out []byte, id byte, content []byte) []byte {
 	if len(content) == 0 || content[0] == 0 {
 		return out
@@ -60,7 +60,7 @@ func appendList(out []byte, id byte, content []byte) []byte {
 	return wasmbin.AppendSection(out, id, content)
 }
 
-// writeSection writes a section with what is added to it. A missing one is written only if something is.
+// writeSection appends a section with its additions. A missing section is written only if it has additions.
 func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) []byte {
 	d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
 	var content []byte
@@ -104,7 +104,7 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 	return appendList(out, s.ID, content)
 }
 
-// extend adds n entries, already encoded, to a vector.
+// extend appends n encoded entries to a vector.
 func (w *rewriter) extend(d *wasmbin.Decoder, data []byte, n uint32, entries []byte) []byte {
 	out := binary.AppendUvarint(make([]byte, 0, len(data)+len(entries)+4), uint64(d.U32())+uint64(n))
 	w.note(d.Err())
@@ -128,7 +128,7 @@ func (w *rewriter) extendFunctions(d *wasmbin.Decoder, data []byte) []byte {
 	return w.extend(d, data, uint32(len(w.getSet)), types)
 }
 
-// writeGlobals shifts functions in the initial values and adds the counters.
+// writeGlobals shifts function indices in the initial values and adds the counters.
 func (w *rewriter) writeGlobals(d *wasmbin.Decoder) []byte {
 	n := d.Count(4)
 	counters := 0
@@ -155,7 +155,7 @@ func bit(b bool) byte {
 	return 0
 }
 
-// exports collects what is exported.
+// exports accumulates an export section.
 type exports struct {
 	n   int
 	out []byte
@@ -191,7 +191,7 @@ func (w *rewriter) writeExports(d *wasmbin.Decoder) []byte {
 	return append(binary.AppendUvarint(nil, uint64(e.n)), e.out...)
 }
 
-// exportState exports what belongs to a snapshot.
+// exportState adds the exports of a snapshot.
 func (w *rewriter) exportState(e *exports) {
 	if w.start >= 0 {
 		e.add(StartExport, wasmbin.Func, w.shift(uint32(w.start)))

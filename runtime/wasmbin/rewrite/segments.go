@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// writeElements shifts the functions of element segments. Bit 0 of a segment's flags says that it is
-// not active, bit 1 that a table index or a kind follows, bit 2 that its entries are expressions.
+// writeElements shifts the function indices of element segments. Flag bit 0 marks a segment as not active, bit 1
+// announces a table index or a kind, bit 2 marks its entries as expressions.
 func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 	n := d.Count(3)
 	all := n
@@ -39,7 +39,7 @@ func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 	return out
 }
 
-// fillReferences writes the segment of the table of references: active, for a table by number, of functions.
+// fillReferences appends the segment of the table of references: active, with a table index, of functions.
 func (w *rewriter) fillReferences(out []byte) []byte {
 	out = binary.AppendUvarint(append(out, 2), uint64(w.references()))
 	out = binary.AppendUvarint(append(out, opI32Const, 0, opEnd, 0), uint64(len(w.order)))
@@ -62,13 +62,13 @@ func (w *rewriter) writeEntries(d *wasmbin.Decoder, out []byte, expressions bool
 	return out
 }
 
-// dropsData tells whether the data section goes away: nothing names its segments.
+// dropsData reports whether the data section is removed, since no instruction names its segments.
 func (w *rewriter) dropsData() bool {
 	return w.o.Snapshot && !w.info.Uses.MemoryInit && !w.info.Uses.DataDrop
 }
 
-// writeData takes out the active segments. An active segment is dropped once it has been copied, so an empty
-// passive one takes its place, which behaves in the same way.
+// writeData removes the active segments. An empty passive segment replaces each one, which is equivalent, since an
+// active segment is dropped once it has been copied.
 func (w *rewriter) writeData(d *wasmbin.Decoder) []byte {
 	n := d.Count(2)
 	out := binary.AppendUvarint(nil, uint64(n))

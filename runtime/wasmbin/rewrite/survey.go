@@ -7,8 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// survey reads what must be known before anything is written: the globals, the start function, how many
-// data segments there are.
+// survey reads the globals, the start function and the presence of a memory, which determine the additions.
 func (w *rewriter) survey() {
 	w.start = -1
 	w.hasMem = w.b.Memory != nil
@@ -54,10 +53,10 @@ func (w *rewriter) readStart(d *wasmbin.Decoder) {
 	w.ends(d)
 }
 
-// plan decides what is exported, and notes the types and functions that this needs.
+// plan determines the exports, and records the types and functions they need.
 func (w *rewriter) plan() {
 	if w.o.Meter {
-		w.typeOf("", "\x7e") // refill's
+		w.typeOf("", "\x7e") // of refill
 	}
 	if !w.o.Snapshot {
 		return
@@ -80,7 +79,7 @@ func (w *rewriter) plan() {
 	}
 }
 
-// addGetSet adds the two functions of a v128 global.
+// addGetSet adds the two accessors of a v128 global.
 func (w *rewriter) addGetSet(index uint32, name string) {
 	half := func(out []byte, op, lane byte) []byte { return append(out, opSIMD, op, lane) }
 	global := binary.AppendUvarint(nil, uint64(index))
@@ -96,7 +95,7 @@ func (w *rewriter) addGetSet(index uint32, name string) {
 		accessor{w.typeOf("\x7e\x7e", ""), append(set, opEnd), name + ".set"})
 }
 
-// typeOf returns the number of a function type, which is added to the module if it was not yet.
+// typeOf returns the index of a function type, and adds the type if it is new.
 func (w *rewriter) typeOf(params, results string) uint32 {
 	key := params + ">" + results
 	typ, ok := w.blockTypes[key]
@@ -112,7 +111,7 @@ func (w *rewriter) typeOf(params, results string) uint32 {
 	return typ
 }
 
-// constant reads a constant expression and appends it, with functions shifted.
+// constant reads a constant expression and appends it, with function indices shifted.
 func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
 	var in wasmbin.Instruction
 	if !d.Constant(&in) {
