@@ -27,7 +27,7 @@ func (d *deaf) Ask(_ context.Context, round []runtime.Question) ([]runtime.Answe
 	return answers, nil
 }
 
-// deafGate opens a gate for a call whose client supports no questions, with a store in which forms wait.
+// deafGate opens a gate for a call with a client that supports no questions, and with a store in which forms wait.
 func deafGate(t *testing.T, h *hostfuncs.Host, j *journal.Journal, principal string) (*hostfuncs.Gate, *deaf) {
 	t.Helper()
 	client := &deaf{}

@@ -58,7 +58,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 // arrive.
 var ErrSuspended = errors.New("the call waits for answers")
 
-// diverged returns the error that ends a call whose replay differs from its first run.
+// diverged returns the error that ends a call after its replay differs from its first run.
 func (g *Gate) diverged(err error) error {
 	if errors.Is(err, journal.ErrChanged) {
 		return &runtime.EndError{Kind: runtime.KindConflict, Message: err.Error(), Err: err}

@@ -11,7 +11,7 @@ import (
 // everywhere.
 const workDir = "/" + grant.Workspace
 
-// Config returns one value of the plugin's configuration and whether it exists, for ABIs whose guests have no
+// Config returns one value of the plugin's configuration and whether it exists, for ABIs without an
 // environment.
 func (g *Gate) Config(name string) (string, bool) {
 	if value, ok := g.policy.plugin.Config[name]; ok {

@@ -26,8 +26,8 @@ func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
 }
 
 // confirmFetch asks for confirmation before the journal records the request: a client of the current protocol
-// revision answers with a replay, which must reach the question again. It returns the fingerprint of the request that was
-// asked about, else an empty string. The error ends the call.
+// revision answers with a replay, which must reach the question again. It returns the fingerprint of the request that
+// was asked about, else an empty string. The error ends the call.
 func (g *Gate) confirmFetch(ctx context.Context, params json.RawMessage, sent *taken) (string, error) {
 	if !g.policy.confirms {
 		return "", nil

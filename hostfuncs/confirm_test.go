@@ -117,7 +117,7 @@ func TestConfirm_replay(t *testing.T) {
 	}
 }
 
-// TestConfirm_round checks that a round stops at the request whose question ends the call, and that the replay
+// TestConfirm_round checks that a round stops at a request that ends the call with a question, and that the replay
 // performs the later requests, each once and under its own key.
 func TestConfirm_round(t *testing.T) {
 	var got, keys []string

@@ -22,7 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// office is a host whose operator is asked, in one process of a state folder, with the operator's own desk.
+// office is a host with an operator to ask, in one process of a state folder, with the operator's own desk.
 type office struct {
 	t       *testing.T
 	answers *store.Store

@@ -43,7 +43,7 @@ type effect struct {
 	// inside reports whether the effect's URL is itself an address of this machine or its network. A host name never is,
 	// wherever it resolves, so allowing a name does not allow such an address. Nil for effects without a URL.
 	inside func() bool
-	// reach denies an allowed effect whose address the allowing line does not name. Nil never denies; it is for effects
+	// reach denies an allowed effect if the allowing line does not name its address. Nil never denies; it is for effects
 	// with a URL.
 	reach func(d grant.Decision) *refusal
 	// leaves says that do counts the effect itself, when it leaves this machine. An effect that never leaves is not

@@ -80,7 +80,7 @@ func (g *Gate) intended(r *egress.Request) string {
 	return g.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
 }
 
-// giveBack returns a taken one-time answer whose request was never sent; nil is ignored.
+// giveBack returns a taken one-time answer if its request was never sent; nil is ignored.
 func (g *Gate) giveBack(ctx context.Context, taken *store.Grant) {
 	if taken != nil {
 		g.policy.host.operator.Give(context.WithoutCancel(ctx), *taken)

@@ -217,7 +217,7 @@ func (s *changeSet) release() {
 	}
 }
 
-// notLanded returns the error that ends a call whose commit failed.
+// notLanded returns the error that ends a call after a failed commit.
 func (g *Gate) notLanded(err error) error {
 	var end *runtime.EndError
 	var ask *runtime.AskError

@@ -61,7 +61,7 @@ func (g *Gate) proposed(e effect, by []allowing, private bool) (lines []string) 
 // allowing is a line of the plugin that can allow an effect in this call: as written, and with the workspace bound.
 type allowing struct{ written, placed grant.Grant }
 
-// allowing returns all such lines; none for families whose effects are amounts.
+// allowing returns all such lines; none for families of amounts.
 func (g *Gate) allowing(e effect) (all []allowing) {
 	for i, line := range g.policy.plugin.Grants.Grants() {
 		if line.Deny || string(line.Family) != e.family || !slices.Contains([]grant.Family{grant.FS, grant.Net, grant.Tools}, line.Family) {

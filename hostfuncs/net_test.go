@@ -459,7 +459,7 @@ func TestFetch_Rebinding(t *testing.T) {
 	}
 }
 
-// TestFetch_PooledConnections checks that an open connection keeps its address, whatever the name resolves to now,
+// TestFetch_PooledConnections checks that an open connection keeps its address, regardless of later resolutions,
 // and serves only its own plugin and kind of grant.
 func TestFetch_PooledConnections(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })

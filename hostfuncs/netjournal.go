@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// keptFetch marks the outcome of a complete fetch, keptCut one whose body broke off.
+// keptFetch marks the outcome of a complete fetch, keptCut one with an incomplete body.
 const (
 	keptFetch = 'f'
 	keptCut   = 'c'

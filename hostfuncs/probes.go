@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// probes is the tree of a call whose operator may be asked. A program that writes a file first probes the parent
+// probes is the tree of a call that may ask the operator. A program that writes a file first probes the parent
 // folders and creates missing ones. A question about each would hide the one that matters. Denials of lookups and of
 // created folders are therefore deferred to the end of the call: lookups report that nothing exists, and a folder is
 // created for the call alone, regardless of the host's files.

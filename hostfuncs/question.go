@@ -101,8 +101,8 @@ func (g *Gate) announced(e effect) (Want, bool) {
 	return g.policy.wants[i], true
 }
 
-// fingerprint returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound to
-// it. It is empty if the body cannot be read.
+// fingerprint returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound
+// to it. It is empty if the body cannot be read.
 func fingerprint(e effect) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.header))

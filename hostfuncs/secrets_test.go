@@ -263,8 +263,8 @@ func cleanedForTest(text []byte) []byte {
 	return text
 }
 
-// TestSecret_NoEncodingOfTheGuests checks that requests of a plugin with secrets accept only encodings that the host can
-// decode, also at URLs without a secret: the server there may know the value.
+// TestSecret_NoEncodingOfTheGuests checks that requests of a plugin with secrets accept only encodings that the host
+// can decode, also at URLs without a secret: the server there may know the value.
 func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	known := ""

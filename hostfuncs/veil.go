@@ -84,7 +84,7 @@ func (v *veil) host(guest string) string {
 	return jail.HostPath(guest)
 }
 
-// veiled is a tree whose operations set the requested names.
+// veiled is a tree that records the requested names of each operation.
 type veiled struct {
 	wasi.Tree
 	veil *veil
