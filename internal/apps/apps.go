@@ -1,8 +1,8 @@
-// Package apps knows MCP Apps, tools with a page that the client shows beside their results.
+// Package apps supports MCP Apps: tools with a page that the client shows beside their results.
 //
-// A page is a resource ui://… that a tool names in _meta.ui.resourceUri. It passes through as the plugin wrote it,
-// but for one thing: a page lives in the client, where no gate of this host stands. What it asks the client to let
-// it do is taken out, and without it clients show pages that reach nothing.
+// A page is a ui:// resource named by a tool in _meta.ui.resourceUri. It is passed on unchanged, but it runs in the
+// client, beyond the control of this host. Therefore its requests for client permissions are removed; clients then
+// show pages without network access.
 //
 //	meta, cut := apps.Confine(meta)  // {"ui":{"csp":{…},"prefersBorder":true}} → {"ui":{"prefersBorder":true}}, true
 package apps
@@ -16,19 +16,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Extension is what a server declares whose tools have pages.
+// Extension is declared by a server whose tools have pages.
 const Extension = "io.modelcontextprotocol/ui"
 
-// HasPage reports whether a tool, by its definition, has a page.
+// HasPage reports whether a tool has a page, by its definition.
 func HasPage(definition json.RawMessage) bool {
 	uri, _ := jsonraw.String(jsonraw.Get(definition, "_meta", "ui", "resourceUri"))
 	return strings.HasPrefix(uri, "ui://")
 }
 
-// Confine takes out of a _meta what a page wants of the client: origins to reach (csp), permissions such as the
-// camera, and an origin of its own (domain), also under the names that another host has for them. It reports whether there
-// was anything of it.
-// An object with a key twice, in whatever case, goes as a whole: which of the two counts, each client decides for itself.
+// Confine removes the requests of a page from a _meta: network origins (csp), permissions such as the camera, and
+// an origin of its own (domain), also under their names in other hosts. It reports whether it removed any. An
+// object with duplicate keys, ignoring case, is removed as a whole, as clients resolve them differently.
 func Confine(meta json.RawMessage) (json.RawMessage, bool) {
 	var twice *jsonraw.DuplicateKeyError
 	o, err := jsonraw.ParseObject(meta)
@@ -58,13 +57,13 @@ func Confine(meta json.RawMessage) (json.RawMessage, bool) {
 	return o.Append(nil), true
 }
 
-// confined reports whether a member of ui is a wish of a page.
+// confined reports whether a member of ui is a request of a page.
 func confined(key string) bool {
 	return strings.EqualFold(key, "csp") || strings.EqualFold(key, "permissions") || strings.EqualFold(key, "domain")
 }
 
-// wishes reports whether a member of a _meta is a wish of a page by another name: one of ui on its own, and those of
-// OpenAI's clients. Their page is a resource like any other, and has to be of this host.
+// wishes reports whether a member of _meta is a request of a page under another name: the ui members at top level,
+// and those of OpenAI clients. Their outputTemplate is kept only if it is a ui:// resource of this host.
 func wishes(m jsonraw.Member) bool {
 	prefix, name, _ := strings.Cut(m.Key, "/")
 	switch strings.ToLower(prefix) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Array makes an array of its elements, which are written as they are.
+// Array returns an array of raw elements.
 func Array(items []json.RawMessage) json.RawMessage {
 	size := 2
 	for _, item := range items {
@@ -21,7 +21,7 @@ func Array(items []json.RawMessage) json.RawMessage {
 	return append(array, ']')
 }
 
-// Strings makes an array of strings.
+// Strings returns an array of strings.
 func Strings(list []string) json.RawMessage {
 	out := []byte{'['}
 	for i, s := range list {
@@ -33,8 +33,8 @@ func Strings(list []string) json.RawMessage {
 	return append(out, ']')
 }
 
-// OneLine replaces the line ends between the tokens of a JSON text, in place; inside of strings
-// JSON allows none. Transports count on it.
+// OneLine replaces the line ends between the tokens of a JSON text, in place. Within strings JSON allows none.
+// Transports rely on it.
 func OneLine(text []byte) []byte {
 	for _, end := range []byte{'\n', '\r'} {
 		for rest := text; ; {

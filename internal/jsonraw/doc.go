@@ -1,25 +1,23 @@
-// Package jsonraw reads and edits JSON text without decoding what it does not need.
+// Package jsonraw reads and edits JSON text, decoding only the parts it needs.
 //
-// A message on its way between a client and a plugin is mostly somebody else's data. This
-// package cuts such a message into its members, hands out views into the original bytes and
-// puts members together again, so that numbers keep their digits, strings keep their escapes,
-// and a field that nobody here knows survives:
+// Messages between client and plugin consist mostly of foreign data. This package splits a message into members as
+// views into the original bytes, and joins members again, so that numbers keep their digits, strings keep their
+// escapes, and unknown fields survive:
 //
 //	{"name":"time-now","arguments":{"zone":"UTC"},"x":1e400}
 //	         └─ Get(raw, "name")    └─ Get(raw, "arguments", "zone")
 //
-// Three ways to read, by what is known about the input:
+// The choice of function depends on the input:
 //
-//   - Valid, Scanner, ParseObject and Elements check everything they pass: grammar, UTF-8 and
-//     depth. They are for bytes that nobody has looked at.
-//   - Get, String and DuplicateKey are for text that Valid has accepted. On other input they
-//     answer "nothing" instead of failing, and never panic.
+//   - Valid, Scanner, ParseObject and Elements validate all input: grammar, UTF-8 and depth. They are for unchecked
+//     bytes.
+//   - Get, String and DuplicateKey are for text accepted by Valid. On other input they return zero values instead
+//     of errors, and never panic.
 //   - Object is the editable form: members in document order with raw values.
 //
-// The grammar is that of RFC 8259 with two limits: text must be valid UTF-8, and containers
-// nest at most MaxDepth deep. An escape of half a surrogate pair ("\ud800") is let through
-// unchanged in raw values, as encoding/json does; decoding it gives U+FFFD.
+// The grammar is that of RFC 8259 with two limits: text must be valid UTF-8, and containers nest at most MaxDepth
+// deep. Escapes of unpaired surrogates ("\ud800") are kept in raw values, as encoding/json does; decoding them
+// gives U+FFFD.
 //
-// This package is internal to Sallyport in spirit: only the plugin contract and the plugin
-// development kits are promised to others.
+// This package is internal to Sallyport and may change.
 package jsonraw

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// DuplicateKey looks through the whole of raw, which must be valid JSON, for an object with
-// two equal keys. Readers disagree on which of the two counts, so a check of one may be
-// answered by the other. path is the JSON Pointer of the second; "" and false mean none.
+// DuplicateKey searches all of raw, which must be valid JSON, for an object with two equal keys. Parsers disagree
+// on which one counts, so a check may see another value than its user. path is the JSON Pointer of the second key.
+// If there is none, it returns "" and false.
 func DuplicateKey(raw []byte) (path string, found bool) { return duplicate(raw, false) }
 
-// AmbiguousKey is DuplicateKey for what a reader gets that may not look at the case of keys, such as encoding/json: to it
-// keys are equal that differ only in their case, by Unicode's simple folding, under which U+017F is an s and U+212A a k.
-// A key that holds a NUL is ambiguous by itself, since a reader in C ends it there.
+// AmbiguousKey is DuplicateKey for texts that may reach a case-insensitive parser, such as encoding/json. Keys are
+// equal under Unicode simple folding, where U+017F equals s and U+212A equals k. A key with a NUL is always
+// ambiguous, as C code ends the key there.
 func AmbiguousKey(raw []byte) (path string, found bool) { return duplicate(raw, true) }
 
 func duplicate(raw []byte, fold bool) (path string, found bool) {
@@ -29,26 +29,26 @@ func duplicate(raw []byte, fold bool) (path string, found bool) {
 	return w.pointer()
 }
 
-// walks are used again: every call and every result is walked.
+// walks are pooled, as every call and every result is walked.
 var walks = sync.Pool{New: func() any { return &duplicates{keys: make([][]byte, 0, 2*fewKeys)} }}
 
-// release forgets the text that was walked.
+// release drops the references to the text.
 func (w *duplicates) release() {
 	clear(w.keys[:cap(w.keys)])
 	*w = duplicates{keys: w.keys[:0]}
 	walks.Put(w)
 }
 
-// fewKeys is how many keys of one object are cheaper to compare than to hash.
+// fewKeys is the number of keys per object up to which comparing is cheaper than hashing.
 const fewKeys = 16
 
 // duplicates walks a text once. The keys of all open objects share one stack.
 type duplicates struct {
 	b     []byte
 	keys  [][]byte
-	fold  bool // keys are equal whatever their case
+	fold  bool // ignore case
 	found bool
-	trail []string // the way to the duplicate, innermost first
+	trail []string // path to the duplicate, innermost first
 }
 
 func (w *duplicates) pointer() (string, bool) {
@@ -63,12 +63,12 @@ func (w *duplicates) pointer() (string, bool) {
 	return p.String(), true
 }
 
-// EscapePointer writes a key as one token of a JSON Pointer (RFC 6901).
+// EscapePointer escapes a key as one token of a JSON Pointer (RFC 6901).
 func EscapePointer(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// value walks the value at b[i]. It returns the offset behind it, or -1 to stop.
+// value walks the value at b[i]. It returns the offset after it, or -1 to stop.
 func (w *duplicates) value(i, depth int) int {
 	i = skipSpace(w.b, i)
 	if i >= len(w.b) || depth > MaxDepth {
@@ -131,7 +131,7 @@ func (w *duplicates) object(i, depth int) int {
 	}
 }
 
-// leave notes one step of the way back from a duplicate.
+// leave records one step of the path to a duplicate.
 func (w *duplicates) leave(step string) int {
 	if w.found {
 		w.trail = append(w.trail, step)
@@ -146,9 +146,8 @@ func (w *duplicates) close(i int, closing byte) int {
 	return i + 1
 }
 
-// again reports whether key stands among the keys of the object that began at base, and adds
-// it. The first few are compared one by one; later ones are hashed, so that a wide object costs
-// no quadratic time.
+// again reports whether key is already among the keys of the object that starts at base, and adds it. The first few
+// keys are compared, later ones hashed, so that wide objects do not take quadratic time.
 func (w *duplicates) again(base int, many *map[string]struct{}, key []byte) bool {
 	for _, k := range w.keys[base:] {
 		if bytes.Equal(k, key) || w.fold && bytes.EqualFold(k, key) {
@@ -171,10 +170,10 @@ func (w *duplicates) again(base int, many *map[string]struct{}, key []byte) bool
 	return again
 }
 
-// Fold returns the one text of all those that are equal whatever their case, as strings.EqualFold compares them.
+// Fold returns a canonical form for case-insensitive comparison, equal for texts equal under strings.EqualFold.
 func Fold(s string) string { return strings.Map(foldRune, s) }
 
-// foldRune is the least of the characters that differ only in their case.
+// foldRune returns the smallest rune in the folding orbit of r.
 func foldRune(r rune) rune {
 	for {
 		next := unicode.SimpleFold(r)

@@ -1,6 +1,6 @@
 package jsonraw
 
-// IsObject reports whether a valid JSON text is an object. Nil is of no kind.
+// IsObject reports whether a valid JSON text is an object. It is false for nil, like the other functions.
 func IsObject(raw []byte) bool { return begins(raw, '{') }
 
 // IsArray reports whether a valid JSON text is an array.

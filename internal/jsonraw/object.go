@@ -9,24 +9,22 @@ import (
 // Member is one key of an object with its value.
 type Member struct {
 	Key   string          // escapes decoded
-	Value json.RawMessage // as it stood in the document; nil is written as null
+	Value json.RawMessage // raw; nil is written as null
 }
 
-// Object is the members of one JSON object in document order. It is not safe for concurrent
-// change.
+// Object is the members of one JSON object in document order. It is not safe for concurrent modification.
 type Object []Member
 
-// DuplicateKeyError is what ParseObject returns for an object with two equal keys.
+// DuplicateKeyError is the error of ParseObject for an object with two equal keys.
 type DuplicateKeyError struct {
 	Key string
 }
 
-// Error names the key.
+// Error returns a message with the key.
 func (e *DuplicateKeyError) Error() string { return fmt.Sprintf("json: duplicate key %q", e.Key) }
 
-// ParseObject splits an object into its members; the values are views into raw. It checks all
-// of raw. The error is a *SyntaxError, or a *DuplicateKeyError for equal keys at the top level
-// (deeper ones are left to DuplicateKey).
+// ParseObject splits an object into its members; the values are views into raw. It validates all of raw. The error
+// is a *SyntaxError, or a *DuplicateKeyError for equal keys at the top level. For deeper ones use DuplicateKey.
 func ParseObject(raw []byte) (Object, error) {
 	var o Object
 	s := ScanObject(raw)
@@ -50,7 +48,7 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
-// Set replaces the value of key where it stands, or appends a new member.
+// Set replaces the value of key in place, or appends a new member.
 func (o *Object) Set(key string, v json.RawMessage) {
 	if i := o.index(key); i >= 0 {
 		(*o)[i].Value = v
@@ -59,7 +57,7 @@ func (o *Object) Set(key string, v json.RawMessage) {
 	*o = append(*o, Member{key, v})
 }
 
-// Delete takes key out, if it is there.
+// Delete removes key, if present.
 func (o *Object) Delete(key string) {
 	if i := o.index(key); i >= 0 {
 		*o = slices.Delete(*o, i, i+1)
@@ -70,7 +68,7 @@ func (o Object) index(key string) int {
 	return slices.IndexFunc(o, func(m Member) bool { return m.Key == key })
 }
 
-// Duplicate returns the first key that stands in the object a second time.
+// Duplicate returns the first key that occurs a second time.
 func (o Object) Duplicate() (key string, found bool) {
 	if len(o) > fewKeys {
 		return o.duplicateAmongMany()
@@ -93,8 +91,7 @@ func (o Object) duplicateAmongMany() (key string, found bool) {
 	return "", false
 }
 
-// Append appends the object as JSON, with no white space of its own; values are written as
-// they are.
+// Append appends the object as JSON without added white space. Values are copied verbatim.
 func (o Object) Append(dst []byte) []byte {
 	dst = append(dst, '{')
 	for i, m := range o {

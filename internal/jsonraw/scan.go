@@ -4,22 +4,22 @@ import (
 	"fmt"
 )
 
-// MaxDepth is how deep arrays and objects may nest. Real messages stay below 30; the bound
-// keeps the recursive readers here, and every decoder behind them, far from their stacks' ends.
+// MaxDepth is the maximum nesting of arrays and objects. Real messages stay below 30. The limit protects recursive
+// parsers, here and downstream, from stack overflow.
 const MaxDepth = 512
 
-// SyntaxError says what is wrong with a JSON text and where.
+// SyntaxError is a problem in a JSON text and its position.
 type SyntaxError struct {
-	Offset  int    // bytes before the place of the error
+	Offset  int    // in bytes
 	Problem string // a short noun phrase, such as "invalid character"
 }
 
-// Error is the problem and its offset.
+// Error returns the problem and its offset.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("json: %s at offset %d", e.Problem, e.Offset)
 }
 
-// problem is the reason why a scan stopped; the zero value means that it did not.
+// problem is the reason why a scan stopped; the zero value means none.
 type problem uint8
 
 const (
@@ -48,7 +48,7 @@ var problemText = [...]string{
 	notArray:     "want an array, but got another value",
 }
 
-// at turns a problem into an error.
+// at converts a problem to an error.
 func (p problem) at(offset int) error {
 	if p == fine {
 		return nil
@@ -56,7 +56,7 @@ func (p problem) at(offset int) error {
 	return &SyntaxError{Offset: offset, Problem: problemText[p]}
 }
 
-// stop is the problem at an offset where something else was needed.
+// stop returns the problem for an unexpected byte or end at an offset.
 func stop(b []byte, i int) (int, problem) {
 	if i >= len(b) {
 		return len(b), endOfInput
@@ -64,8 +64,8 @@ func stop(b []byte, i int) (int, problem) {
 	return i, badCharacter
 }
 
-// Valid reports whether raw is exactly one JSON value, with white space around it allowed.
-// The error is a *SyntaxError. Duplicate keys are valid here; see DuplicateKey.
+// Valid reports whether raw is exactly one JSON value, with optional surrounding white space. The error is a
+// *SyntaxError. Duplicate keys are valid; see DuplicateKey.
 func Valid(raw []byte) error {
 	i, p := scanValue(raw, skipSpace(raw, 0), 0)
 	if p == fine {
@@ -74,7 +74,7 @@ func Valid(raw []byte) error {
 	return p.at(i)
 }
 
-// scanEnd makes sure that nothing but white space follows.
+// scanEnd verifies that only white space follows.
 func scanEnd(b []byte, i int) (int, problem) {
 	if i = skipSpace(b, i); i < len(b) {
 		return i, trailing
@@ -89,8 +89,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanValue reads the value at b[i], which is inside depth containers. It returns the offset
-// behind the value, or the offset of the problem.
+// scanValue scans the value at b[i] in depth containers. It returns the offset after the value, or the offset of
+// the problem.
 func scanValue(b []byte, i, depth int) (int, problem) {
 	if i >= len(b) {
 		return i, endOfInput
@@ -140,7 +140,7 @@ func scanObject(b []byte, i, depth int) (int, problem) {
 	}
 }
 
-// scanKey reads `"key" :` and returns the offset behind the colon.
+// scanKey scans `"key" :` and returns the offset after the colon.
 func scanKey(b []byte, i int) (int, problem) {
 	if i >= len(b) || b[i] != '"' {
 		return stop(b, i)

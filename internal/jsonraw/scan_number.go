@@ -16,7 +16,7 @@ func scanNumber(b []byte, i int) (int, problem) {
 	return scanFraction(b, i)
 }
 
-// scanFraction reads what may follow the digits of a number.
+// scanFraction scans the optional fraction and exponent of a number.
 func scanFraction(b []byte, i int) (int, problem) {
 	var p problem
 	if i < len(b) && b[i] == '.' {
@@ -34,7 +34,7 @@ func scanFraction(b []byte, i int) (int, problem) {
 	return i, fine
 }
 
-// scanDigits reads one digit or more.
+// scanDigits scans one or more digits.
 func scanDigits(b []byte, i int) (int, problem) {
 	if !digitAt(b, i) {
 		if i >= len(b) {

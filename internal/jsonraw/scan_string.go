@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanString reads the string whose opening quote is b[i].
+// scanString scans the string with its opening quote at b[i].
 func scanString(b []byte, i int) (int, problem) {
 	for i++; ; {
 		if i = skipPlain(b, i); i >= len(b) {
@@ -40,7 +40,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// skipPlain passes over printable ASCII other than quote and backslash, in long texts 32 bytes at a time.
+// skipPlain skips printable ASCII other than quote and backslash, 32 bytes at a time in long texts.
 func skipPlain(b []byte, i int) int {
 	for i+32 <= len(b) {
 		p := b[i : i+32]
@@ -61,16 +61,16 @@ func skipPlain(b []byte, i int) int {
 	return i
 }
 
-// special tests eight bytes at a time for what skipPlain stops at: x-ones sets the high bit of each byte
-// that was zero, so subtracting after an exclusive or finds a wanted byte. A borrow may set bits above the
-// first find, never below, so the lowest of the highs is the place.
+// special tests eight bytes at once for those that stop skipPlain. x-ones sets the high bit of each zero byte, so a
+// subtraction after an exclusive or finds a byte value. A borrow can set bits only above the first match, so the
+// lowest high bit is its position.
 func special(b []byte) uint64 {
 	w := binary.LittleEndian.Uint64(b)
 	quote, slash := w^(ones*'"'), w^(ones*'\\')
 	return w | (w - ones*' ') | (quote - ones) | (slash - ones)
 }
 
-// escapeLen is the length of the escape at the beginning of b, or 0 if it is not one.
+// escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -86,7 +86,7 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// hex4 reads four hexadecimal digits.
+// hex4 parses four hexadecimal digits.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Scanner walks the members of one object or the elements of one array, checking every byte on
-// its way, without allocating:
+// Scanner iterates over the members of one object or the elements of one array. It validates every byte and does
+// not allocate:
 //
 //	s := rawjson.ScanObject(raw)
 //	for s.Next() {
@@ -14,12 +14,12 @@ import (
 //	}
 //	if err := s.Err(); err != nil { … }
 //
-// A Scanner is a value for one goroutine.
+// A Scanner is not safe for concurrent use.
 type Scanner struct {
-	// Key is the text between the quotes of the member's key, escapes undecoded; compare it
-	// with KeyIs. Nil in an array. Like Value it is a view into the input.
+	// Key is the raw text of the member's key between its quotes; compare it with KeyIs. It is nil in an array. Key
+	// and Value are views into the input.
 	Key []byte
-	// Value is the member's value without white space around it.
+	// Value is the member's value without surrounding white space.
 	Value json.RawMessage
 
 	data    []byte
@@ -30,10 +30,10 @@ type Scanner struct {
 	problem problem
 }
 
-// ScanObject prepares a Scanner for a text that must be an object.
+// ScanObject returns a Scanner for a text that must be an object.
 func ScanObject(raw []byte) Scanner { return newScanner(raw, '{', '}', notObject) }
 
-// ScanArray prepares a Scanner for a text that must be an array.
+// ScanArray returns a Scanner for a text that must be an array.
 func ScanArray(raw []byte) Scanner { return newScanner(raw, '[', ']', notArray) }
 
 func newScanner(raw []byte, opening, closing byte, otherwise problem) Scanner {
@@ -49,8 +49,8 @@ func newScanner(raw []byte, opening, closing byte, otherwise problem) Scanner {
 	return s
 }
 
-// Next reads the next member or element. It returns false at the end, where the closing
-// bracket and the absence of anything behind it have been checked, and at the first error.
+// Next advances to the next member or element. It returns false after the last one, when the end of the text is
+// validated too, and at the first error.
 func (s *Scanner) Next() bool {
 	if s.done {
 		return false
@@ -70,7 +70,7 @@ func (s *Scanner) Next() bool {
 	return s.member(i)
 }
 
-// member reads the member or element at b[i].
+// member scans the member or element at b[i].
 func (s *Scanner) member(i int) bool {
 	b := s.data
 	if s.closing == '}' {
@@ -106,16 +106,16 @@ func (s *Scanner) fail(i int, p problem) bool {
 	return false
 }
 
-// Err is the *SyntaxError that ended the walk, or nil if all of the input was read.
+// Err returns the *SyntaxError that stopped the iteration, or nil.
 func (s *Scanner) Err() error { return s.problem.at(s.pos) }
 
-// Start is where Value begins in the input.
+// Start returns the offset of Value in the input.
 func (s *Scanner) Start() int { return s.pos - len(s.Value) }
 
-// KeyIs reports whether the current key, escapes decoded, is key.
+// KeyIs reports whether the current key, decoded, is key.
 func (s *Scanner) KeyIs(key string) bool { return textIs(s.Key, key) }
 
-// KeyString is the current key with its escapes decoded.
+// KeyString returns the current key, decoded.
 func (s *Scanner) KeyString() string { return string(decoded(s.Key)) }
 
 // Elements splits an array into its elements, which are views into raw.
@@ -128,13 +128,11 @@ func Elements(raw []byte) ([]json.RawMessage, error) {
 	return list, s.Err()
 }
 
-// Get follows path through objects and returns the value it leads to, as a view into raw, or
-// nil if some object on the way lacks the key or some value on the way is no object. With no
-// path it returns raw without white space around it.
+// Get follows path through objects and returns the value as a view into raw. It is nil if a key is missing or a
+// value on the path is no object. Without a path it returns raw without surrounding white space.
 //
-// raw must be valid JSON; of other input Get reads what it needs and may still find a value.
-// Among equal keys the first is taken: a caller to whom that matters asks DuplicateKey first.
-// Get does not allocate.
+// raw must be valid JSON; on other input Get may still find a value. Among equal keys the first is taken; callers
+// for whom this matters check DuplicateKey first. Get does not allocate.
 func Get(raw []byte, path ...string) json.RawMessage {
 	for _, key := range path {
 		if raw = member(raw, key); raw == nil {
@@ -144,8 +142,7 @@ func Get(raw []byte, path ...string) json.RawMessage {
 	return trim(raw)
 }
 
-// member finds a member of an object that is known to be valid, so that nothing is checked again: in long
-// texts that takes a tenth of the time.
+// member finds a member of a valid object. It skips validation, which makes it ten times faster in long texts.
 func member(raw []byte, key string) []byte {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' {
@@ -171,7 +168,7 @@ func member(raw []byte, key string) []byte {
 	return nil
 }
 
-// passValue returns the offset behind the value at b[i], of text that is known to be valid.
+// passValue returns the offset after the value at b[i] in valid text.
 func passValue(b []byte, i int) int {
 	for depth := 0; i < len(b); {
 		switch b[i] {
@@ -181,7 +178,7 @@ func passValue(b []byte, i int) int {
 			depth++
 			i++
 		case '}', ']':
-			if depth--; depth < 0 { // behind a number
+			if depth--; depth < 0 { // after a number
 				return i
 			}
 			i++
@@ -202,7 +199,7 @@ func passValue(b []byte, i int) int {
 	return len(b)
 }
 
-// passString returns the offset behind the string whose opening quote is b[i].
+// passString returns the offset after the string with its opening quote at b[i].
 func passString(b []byte, i int) int {
 	for at := i + 1; ; {
 		n := bytes.IndexByte(b[at:], '"')
@@ -228,7 +225,7 @@ func trim(raw []byte) []byte {
 	return raw
 }
 
-// IsNull reports whether raw is nil, empty, nothing but white space, or null.
+// IsNull reports whether raw is nil, empty, only white space, or null.
 func IsNull(raw []byte) bool {
 	raw = trim(raw)
 	return len(raw) == 0 || string(raw) == "null"

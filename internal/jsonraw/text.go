@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// String decodes a JSON string. It returns false if raw is anything else. Half of a surrogate
-// pair becomes U+FFFD.
+// String decodes a JSON string. It returns false if raw is not a string. Unpaired surrogates become U+FFFD.
 func String(raw []byte) (string, bool) {
 	raw = trim(raw)
 	if len(raw) == 0 || raw[0] != '"' {
@@ -19,8 +18,7 @@ func String(raw []byte) (string, bool) {
 	return string(decoded(raw[1 : len(raw)-1])), true
 }
 
-// decoded is text, which stood between quotes and is valid, with its escapes replaced. Without
-// escapes it is text itself.
+// decoded decodes the escapes of valid text between quotes. Without escapes it returns text itself.
 func decoded(text []byte) []byte {
 	i := bytes.IndexByte(text, '\\')
 	if i < 0 {
@@ -37,7 +35,7 @@ func decoded(text []byte) []byte {
 	return append(out, text...)
 }
 
-// escape decodes the valid escape, or the two that make a surrogate pair, that b begins with.
+// escape decodes the valid escape, or surrogate pair of escapes, at the start of b.
 func escape(b []byte) (r rune, n int) {
 	switch b[1] {
 	case 'u':
@@ -66,8 +64,7 @@ func escape(b []byte) (r rune, n int) {
 	return rune(b[1]), 2
 }
 
-// textIs reports whether text, which stood between quotes and is valid, decodes to s. It does
-// not allocate.
+// textIs reports whether valid text between quotes decodes to s. It does not allocate.
 func textIs(text []byte, s string) bool {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text) == s
@@ -92,8 +89,8 @@ func textIs(text []byte, s string) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD; nothing is
-// escaped that JSON does not require, so the text of HTML stays readable.
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD. Only mandatory characters are escaped, so
+// HTML stays readable.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

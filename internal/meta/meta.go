@@ -1,10 +1,10 @@
-// Package meta takes out of what a plugin says the _meta that is not a plugin's to say: the keys that MCP keeps for
-// itself, those of this host, and what a page wants of the client that shows it (see package apps).
+// Package meta removes reserved _meta keys from plugin output: the keys reserved by MCP, those of this host, and
+// requests of a page to its client (see package apps).
 //
 //	meta.Clean([]byte(`[{"type":"text","text":"a","_meta":{"io.modelcontextprotocol/x":1,"b":2}}]`))
 //	// → [{"type":"text","text":"a","_meta":{"b":2}}]
 //
-// Everything else stays as it was written, byte for byte.
+// Everything else stays byte for byte.
 //
 // This package is internal to Sallyport and may change.
 package meta
@@ -18,17 +18,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// maxDepth bounds how deep Clean looks for objects with a _meta: MCP has one four levels below a list of messages,
-// and what is further down is data, of which the rest is not looked at.
+// maxDepth limits the search of Clean for _meta. MCP has it at most four levels below a list of messages; deeper
+// objects are data.
 const maxDepth = 32
 
-// ownPrefix begins the prefix of the keys that only this host writes.
+// ownPrefix starts the prefix of keys that only this host writes.
 const ownPrefix = "dev.sallyport"
 
-// Reserved reports whether a key of a _meta is not for plugins: one whose prefix has mcp or modelcontextprotocol as
-// its first or second label, which covers what all revisions of MCP reserve, or is this host's; those of a trace,
-// since a plugin does not say which trace something belongs to; and the labels of information flow (ifc), by which other
-// hosts decide what may go where.
+// Reserved reports whether a _meta key is denied to plugins: keys whose prefix has mcp or modelcontextprotocol as
+// first or second label, which covers all revisions of MCP; keys of this host; trace context keys, as a plugin does
+// not choose the trace; and information flow labels (ifc), which other hosts use for access decisions.
 func Reserved(key string) bool {
 	prefix, _, found := strings.Cut(jsonraw.Fold(key), "/")
 	prefix = strings.ToLower(prefix)
@@ -48,8 +47,8 @@ func Reserved(key string) bool {
 
 func protocols(label string) bool { return label == "mcp" || label == "modelcontextprotocol" }
 
-// Own is what is left of the value of one _meta. It is nil for what is no object, and for an object with a key twice,
-// of which each reader could take another.
+// Own returns the allowed rest of one _meta value. It is nil for non-objects and for objects with a duplicate key,
+// which parsers resolve differently.
 func Own(raw json.RawMessage) json.RawMessage {
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
@@ -68,7 +67,7 @@ func Own(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Strip treats the _meta of an object. One of which nothing can be kept goes as a whole.
+// Strip cleans the _meta of an object, and removes it if nothing is left.
 func Strip(o *jsonraw.Object) {
 	raw := o.Get("_meta")
 	if raw == nil {
@@ -81,7 +80,7 @@ func Strip(o *jsonraw.Object) {
 	o.Delete("_meta")
 }
 
-// StripBelow cleans some members of an object, however deep.
+// StripBelow cleans every _meta in the given members of an object.
 func StripBelow(o *jsonraw.Object, members ...string) {
 	for _, key := range members {
 		if raw := o.Get(key); raw != nil {
@@ -90,15 +89,15 @@ func StripBelow(o *jsonraw.Object, members ...string) {
 	}
 }
 
-// Set sets one key of an object's _meta: of this host's own, since nothing is taken out.
+// Set sets one key in an object's _meta. It does not check for reserved keys, as the host writes them.
 func Set(o *jsonraw.Object, key string, v json.RawMessage) {
 	meta, _ := jsonraw.ParseObject(o.Get("_meta"))
 	meta.Set(key, v)
 	o.Set("_meta", meta.Append(nil))
 }
 
-// Clean treats every _meta in a JSON text, however deep, but not those in data: structured content, the input of a
-// tool that is used, and schemas. What is left of none is {}. Text that is not JSON is returned as it is.
+// Clean cleans every _meta in a JSON text, except in data: structured content, tool input and schemas. A removed
+// value becomes {}. Invalid JSON is returned unchanged.
 func Clean(raw json.RawMessage) json.RawMessage {
 	if !suspect(raw) {
 		return raw
@@ -106,12 +105,12 @@ func Clean(raw json.RawMessage) json.RawMessage {
 	return walk(raw, 0)
 }
 
-// suspect is quick, and true for every text that has a member _meta, if it were written with escapes.
+// suspect is a fast check that is true for every text with a _meta member, even if written with escapes.
 func suspect(raw []byte) bool {
 	return bytes.Contains(raw, []byte("_meta")) || bytes.Contains(raw, []byte(`\u00`))
 }
 
-// data are the members that are not MCP's, below which _meta is a word like any other.
+// data reports whether a member holds opaque data, in which _meta has no special meaning.
 func data(s *jsonraw.Scanner) bool {
 	return s.KeyIs("structuredContent") || s.KeyIs("input") || s.KeyIs("inputSchema") || s.KeyIs("outputSchema")
 }
@@ -140,7 +139,7 @@ func walk(raw json.RawMessage, depth int) json.RawMessage {
 	return raw
 }
 
-// replace puts other values into an object or array, and leaves all between them.
+// replace replaces values of an object or array and keeps all bytes between them.
 func replace(raw json.RawMessage, s jsonraw.Scanner, other func(*jsonraw.Scanner) json.RawMessage) json.RawMessage {
 	var out []byte
 	copied := 0
@@ -159,7 +158,7 @@ func replace(raw json.RawMessage, s jsonraw.Scanner, other func(*jsonraw.Scanner
 	return append(out, raw[copied:]...)
 }
 
-// same reports whether a value is the very one that was there.
+// same reports whether a and b are the same slice, so that the value is unchanged.
 func same(a, b json.RawMessage) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -1,6 +1,5 @@
-// Package paramheader reads the marks "x-mcp-header" of a tool's input schema: with them a tool asks
-// clients to repeat an argument in the HTTP header "Mcp-Param-…", so that a proxy can act on it
-// without reading the body.
+// Package paramheader reads the x-mcp-header annotations of a tool's input schema. They ask clients to repeat an
+// argument in the HTTP header Mcp-Param-…, so that a proxy can act on it without parsing the body.
 package paramheader
 
 import (
@@ -12,19 +11,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// mark is the key in a property's schema.
+// mark is the annotation key in a property's schema.
 const mark = "x-mcp-header"
 
-// Param is one argument of a tool that clients repeat in a header.
+// Param is one tool argument that clients repeat in a header.
 type Param struct {
-	Header string   // what follows "Mcp-Param-" in the header's name; compared without case
+	Header string   // header name after "Mcp-Param-"; compared without case
 	Path   []string // keys from the arguments object down to the value
 	Type   string   // string, integer or boolean
 }
 
-// Find returns the marked arguments of an input schema, in its order; nil if there are none. The
-// error is the first mark for which clients would refuse the tool: a name must be a token of
-// RFC 9110 that no other property has, on a string, integer or boolean that only properties lead to.
+// Find returns the annotated arguments of an input schema in schema order, or nil if there are none. The error is
+// the first annotation for which clients would refuse the tool: a name must be a unique token of RFC 9110, on a
+// string, integer or boolean that is reachable by properties only.
 func Find(schema json.RawMessage) ([]Param, error) {
 	if !bytes.Contains(schema, []byte(mark)) {
 		return nil, nil
@@ -41,11 +40,11 @@ type finder struct {
 	seen   map[string]bool // lower-cased header names
 }
 
-// object reads the properties of a schema; a mark anywhere else in it is an error.
+// object reads the properties of a schema. An annotation anywhere else in it is an error.
 func (f *finder) object(schema json.RawMessage, path []string) error {
 	o, err := jsonraw.ParseObject(schema)
 	if err != nil {
-		return nil // true, false: nothing to mark
+		return nil // boolean schema, no annotations
 	}
 	for _, m := range o {
 		switch m.Key {
@@ -70,7 +69,7 @@ func (f *finder) object(schema json.RawMessage, path []string) error {
 func (f *finder) properties(raw json.RawMessage, path []string) error {
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
-		return nil // the schema's own check reports it
+		return nil // reported by schema validation
 	}
 	for _, m := range o {
 		if err := f.object(m.Value, append(path[:len(path):len(path)], m.Key)); err != nil {
@@ -102,7 +101,7 @@ func (f *finder) param(schema jsonraw.Object, value json.RawMessage, path []stri
 	return fmt.Errorf("%s of %q: its type is not string, integer or boolean", mark, at)
 }
 
-// marked reports whether a key of the mark's name stands anywhere inside raw.
+// marked reports whether the annotation key occurs anywhere in raw.
 func marked(raw json.RawMessage) bool {
 	if o, err := jsonraw.ParseObject(raw); err == nil {
 		for _, m := range o {

@@ -19,7 +19,7 @@ func (s span) within(list []span) bool {
 	return false
 }
 
-// node is a place in a phrase: the words that may follow there, whole and by their beginnings.
+// node is a trie node of phrases: the next words, complete or as prefixes.
 type node struct {
 	words, stems map[string]*node
 	end          bool
@@ -43,7 +43,7 @@ func (n *node) add(phrase []string) {
 	n.end = true
 }
 
-// find calls found with where each phrase ends that begins with the first of some words.
+// find calls found with the end of each phrase that begins at the first word.
 func (n *node) find(words []word, found func(to int)) {
 	if len(words) == 0 {
 		return
@@ -64,10 +64,11 @@ func (n *node) find(words []word, found func(to int)) {
 	}
 }
 
-// lexicon is a list of phrases that are found in a text.
+// lexicon finds a list of phrases in a text.
 type lexicon struct {
 	phrases node
-	// parts are found within other words, misspelt ones are compared with a letter's difference, and alone ones only with all of a text.
+	// parts match within other words, misspelt match with one differing letter, and alone match only the whole
+	// text.
 	parts, misspelt []string
 	alone           map[string]bool
 }
@@ -87,7 +88,7 @@ func newLexicon(list string) *lexicon {
 	return l
 }
 
-// add takes a phrase in, as it is written, as it is read, and as one word.
+// add adds a phrase in three forms: as written, in skeleton form, and as one word.
 func (l *lexicon) add(phrase string) {
 	phrase, misspelt := strings.CutPrefix(phrase, "~")
 	phrase, alone := strings.CutPrefix(phrase, "=")
@@ -114,7 +115,7 @@ func (l *lexicon) add(phrase string) {
 	}
 }
 
-// standsOut reports whether a word is no part of others by chance.
+// standsOut reports whether a word is unlikely to occur within other words by chance.
 func standsOut(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	switch length := utf8.RuneCountInString(word); {
@@ -127,7 +128,7 @@ func standsOut(word string) bool {
 	}
 }
 
-// split are the parts between bars that stand outside of brackets.
+// split splits a pattern at the bars outside brackets.
 func split(pattern string) (parts []string) {
 	depth, from := 0, 0
 	for i, r := range pattern {
@@ -145,7 +146,7 @@ func split(pattern string) (parts []string) {
 	return append(parts, pattern[from:])
 }
 
-// expand are the phrases that a pattern with choices in brackets stands for.
+// expand returns the phrases of a pattern with choices in brackets.
 func expand(pattern string) (phrases []string) {
 	open := strings.IndexByte(pattern, '(')
 	if open < 0 {
@@ -167,13 +168,13 @@ func expand(pattern string) (phrases []string) {
 	return phrases
 }
 
-// word is one of a text, and where it stands.
+// word is one word of a text and its position.
 type word struct {
 	text string
 	span
 }
 
-// find are the places of a text, as folded writes it, in which a phrase stands.
+// find returns the positions of all phrases in a text returned by folded.
 func (l *lexicon) find(text string) (found []span) {
 	words := wordsOf(text)
 	for i, w := range words {
@@ -219,7 +220,7 @@ func wordsOf(text string) (words []word) {
 	return words
 }
 
-// withoutRuns is a word in which no letter stands twice in a row.
+// withoutRuns removes repeated letters from a word.
 func withoutRuns(word string) string {
 	var last rune
 	return strings.Map(func(r rune) rune {
@@ -231,7 +232,8 @@ func withoutRuns(word string) string {
 	}, word)
 }
 
-// nearly reports whether two words differ by one letter at most: another, one more, one less, or two that change places.
+// nearly reports whether two words differ by at most one letter replaced, inserted, removed, or swapped with its
+// neighbour.
 func nearly(a, b string) bool {
 	if len(a) > len(b)+1 || len(b) > len(a)+1 {
 		return false

@@ -1,4 +1,4 @@
-// Package secretword tells by their names what is a secret, which a plugin must not ask for by form.
+// Package secretword recognizes names of secrets, which a plugin must not request by form.
 //
 //	secretword.In("apiKey")       // true
 //	secretword.In("pаsswоrd")     // true, with Cyrillic letters
@@ -6,9 +6,9 @@
 //	secretword.In("passvvrd")     // true, misspelt
 //	secretword.In("passenger")    // false
 //
-// A text is compared in the form in which people read it: compatibility characters, accents, case, letters that look like
-// others, digits in the place of letters and blanks between the letters make no difference, nor does one wrong letter in a long word.
-// It is a help for people and no boundary: a question can be put without the word, or with the word written backwards.
+// Comparison ignores differences that people read over: compatibility characters, accents, case, look-alike
+// letters, digits in place of letters, blanks between letters, and one wrong letter in a long word. It is a help
+// for people, not a security boundary: a question can avoid the word or write it backwards.
 //
 // This package is internal to Sallyport and may change.
 package secretword
@@ -23,7 +23,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// In reports whether a text, such as the name of a field, names something that proves who somebody is.
+// In reports whether a text, such as the name of a field, names an authentication secret.
 func In(text string) bool {
 	for _, form := range formsOf(text) {
 		if spans := secretLexicon().find(form); len(spans) > 0 {
@@ -43,8 +43,7 @@ var (
 	honestLexicon = sync.OnceValue(func() *lexicon { return newLexicon(honest) })
 )
 
-// formsOf are the ways in which a text is read: as it is, with blanks where a new word begins in its middle, and with the letters
-// that its characters look like.
+// formsOf returns the readings of a text: as it is, with camel case split, and with look-alike characters replaced.
 func formsOf(text string) (forms []string) {
 	text = norm.NFKC.String(text)
 	add := func(form string) {
@@ -64,16 +63,16 @@ func formsOf(text string) (forms []string) {
 }
 
 var (
-	// capitals are those that look like another letter than their small ones.
+	// capitals are upper-case letters that look like another letter than their lower-case forms.
 	capitals = strings.NewReplacer("Ν", "n", "Υ", "y")
-	// pairs are two letters that look like one.
+	// pairs are sequences that look like one letter.
 	pairs = strings.NewReplacer("vv", "w", "rn", "m", "()", "o", `\/\/`, "w")
 )
 
-// signs are those that are written for letters.
+// signs are characters used in place of letters.
 const signs = `@$!|()\/€£¢`
 
-// apart writes blanks around numbers.
+// apart adds blanks around numbers.
 func apart(text string) string {
 	var b strings.Builder
 	var last rune
@@ -87,7 +86,8 @@ func apart(text string) string {
 	return b.String()
 }
 
-// folded is a text in small letters and digits without accents, with single blanks between words. Of other signs it keeps some.
+// folded returns a text in lower case without accents, with single blanks between words. Characters other than
+// letters and digits are removed, except those in keep.
 func folded(text, keep string) string {
 	var b strings.Builder
 	blank := true
@@ -106,7 +106,7 @@ func folded(text, keep string) string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
-// likeness is alike the other way round, with the digits and signs that are written for letters.
+// likeness is the inverse of alike, plus the digits and signs used in place of letters.
 var likeness = sync.OnceValue(func() map[rune]rune {
 	all := map[rune]rune{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '@': 'a', '$': 's', '!': 'i', '|': 'i', '€': 'e', '£': 'l', '¢': 'c'}
 	for letter, list := range alike {
@@ -117,7 +117,7 @@ var likeness = sync.OnceValue(func() map[rune]rune {
 	return all
 })
 
-// skeletonOf is a folded text with the Latin letters that its characters look like.
+// skeletonOf replaces look-alike characters in a folded text with Latin letters.
 func skeletonOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		if letter, ok := likeness()[r]; ok {
@@ -127,15 +127,15 @@ func skeletonOf(text string) string {
 	}, text)
 }
 
-// spelt is a word whose letters stand apart.
+// spelt matches a word with blanks between its letters.
 var spelt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b\w( \w){2,}\b`) })
 
-// together joins the letters of words that are spelt.
+// together joins the letters of words with blanks between them.
 func together(text string) string {
 	return spelt().ReplaceAllStringFunc(text, func(word string) string { return strings.ReplaceAll(word, " ", "") })
 }
 
-// splitCamel writes apiKey as api Key.
+// splitCamel converts apiKey to api Key.
 func splitCamel(text string) string {
 	var b strings.Builder
 	var lower bool

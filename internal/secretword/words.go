@@ -1,7 +1,7 @@
 package secretword
 
-// secrets are the words, a line for each language. A blank stands where a word is also written apart, * for any ending, ~ before
-// a word that is misspelt by one letter, and = before one that counts only where it is all of the text.
+// secrets are the words, one line per language. A blank marks words that are also written apart, * is any ending, ~
+// precedes a word matched with one wrong letter, and = precedes one that must be the whole text.
 const secrets = `
 en: ~pass word*|~pass phrase*|~pass code*|pass key|pwd|pass wd|pass frase|pin|pin code|pin number|secret|~credential*|~credentials|(api|access|private|secret|ssh|signing|encryption|master|bot|app) key*|login key|(access|auth|bearer|refresh|session|api|security|personal access|bot|id) token*|token|totp|otp|one time (code|pass|pin|word)*|cvv|cvc|cvv 2|cvc 2|ccv|(credit|debit|bank|)card (number|no|nr)|ssn|social security number|(seed|recovery|backup|secret|wallet|mnemonic|restore) (code|phrase|word)s|(seed|recovery|backup|secret|wallet|mnemonic|restore) (code|phrase|word)|wallet mnemonic|(your|the) (12|24|twelve|twenty four) (seed |recovery |backup |secret |)words|(12|24) word phrase|(verification|security|authentication|authenticator|login|log in|sign in|sms|access|2 fa|mfa|two factor|one time|unlock|reset) code*|security answer|card (security|verification) (code|value|number)
 de: ~pass wort*|~kennwort*|losungswort*|geheimzahl*|geheimnis|geheimwort*|geheimcode|zugangsdaten|anmeldedaten|zugangscode*|(api|geheimer|geheimen|privater|privaten|zugriffs) schlussel*|sicherheitscode*|prufziffer|kartenprufnummer|karten nummer*|kreditkarten nummer*|wiederherstellungs (code|schlussel|phrase|worter|satz)*|(seed|merk|einmal) (phrase|kennwort|passwort|code)*|bestatigungs code|verifizierungs code|authentifizierungs code|sms code|anmelde code*|freischalt code|zugriffs token|zugangs token|(sms|chip|push|m) tan|tan nummer|persönliche identifikationsnummer
@@ -56,7 +56,7 @@ ko: 비밀번호|비번|암호|패스워드|패스코드|인증번호|인증 번
 am, ka, hy: የይለፍ ቃል|የሚስጥር (ቁጥር|ቃል)|ሚስጥራዊ ቃል|የካርድ ቁጥር|პაროლ*|პინ|პინ კოდი|აღდგენის კოდ*|ავთენტიფიკატორის კოდ*|შესვლის კოდ*|საიდუმლო კოდ*|ბარათის ნომერი|უსაფრთხოების კოდი|գաղտնաբառ*|գաղտնագիր|անցաբառ*|քարտի համար*|վերականգնման կոդ*
 `
 
-// honest are phrases in which such a word means something else.
+// honest are phrases in which such a word has a harmless meaning.
 const honest = `
 az: sifrələmə*
 en: password less|(map|lapel|safety|bowling|rolling|enamel|gpio|push|drop a|hair) pin|pin (board|color|colour|map|location|drop|count|layout|header|badge|style|shape|icon)|secret (santa|garden|sauce|ingredient|shopper|admirer|service|ballot)|(max|token per|context) token|token (count|limit|budget|ring|length|price|supply|name|symbol)|(library|score|post|flash|business|score|wild) card number|report card number|passport|passports|passwordless|parole (officer|board|date|hearing|status|violation|office|agreement|conditions)|on parole

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// storeTime is how long the store may take: it is a file of this machine.
+	// storeTime is the time limit for the local store.
 	storeTime = 5 * time.Second
-	// maxIntents bounds how many of a call's changes are named.
+	// maxIntents is the maximum number of intents recorded per call.
 	maxIntents = 64
 )
 
-// Claim is the key of a call that runs.
+// Claim is the ownership of a key by a running call.
 type Claim struct {
 	store *store.Store
 
@@ -30,7 +30,7 @@ type Claim struct {
 	state  state
 }
 
-// Intends notes what the call is about to change, on the disk when it returns.
+// Intends records an intended effect. It is on disk when Intends returns.
 func (c *Claim) Intends(what string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *Claim) Intends(what string) error {
 	return c.write()
 }
 
-// Recants takes back what came to nothing after all. It is written with what comes next.
+// Recants removes an intent without effect. The record is written with the next change.
 func (c *Claim) Recants(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Claim) Recants(what string) {
 	}
 }
 
-// write replaces the record; c.mu is held.
+// write replaces the record. c.mu must be held.
 func (c *Claim) write() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -69,11 +69,11 @@ func (c *Claim) write() error {
 	return nil
 }
 
-// end keeps what came of the call, or frees its key.
+// end stores the outcome of the call, or frees its key if the call failed without intents.
 func (c *Claim) end(ctx context.Context, call *Call, o jsonraw.Object, err error) {
 	suspended := errors.Is(err, hostfuncs.ErrSuspended)
 	if call.Task != "" && (suspended || ctx.Err() != nil) {
-		return // the task goes on, or is over: the next call with the key finds out
+		return // the task continues or is over, which the next call with the key determines
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Claim) end(ctx context.Context, call *Call, o jsonraw.Object, err error
 	}
 }
 
-// ask makes the state that of a call that waits for answers.
+// ask sets the state of a call that waits for answers.
 func (c *Claim) ask(call *Call) error {
 	if call.Asked == nil {
 		return errors.New("its client cannot be asked so")
@@ -110,7 +110,7 @@ func (c *Claim) ask(call *Call) error {
 	return nil
 }
 
-// answer makes the state that of a call which is over.
+// answer sets the state of a finished call.
 func (c *Claim) answer(call *Call, o jsonraw.Object, err error) {
 	c.record.Expires = time.Now().Add(keptFor)
 	if err == nil {

@@ -1,15 +1,16 @@
-// Package idempotency runs a call with an idempotency key at most once: the first one's answer is that of all.
+// Package idempotency runs a call with an idempotency key at most once and returns the first answer to all
+// repetitions.
 //
 //	Do ──▶ the key is free ──▶ run ──▶ the answer is kept, for a day
 //	  └──▶ it is in use: another runs, ran or waits for answers ──▶ its answer, its questions, or a refusal
 //
-// A key belongs to one principal, one tool and one set of arguments. What a call is about to change is noted with its key
-// before it happens (Claim.Intends): a call that failed frees its key if it had changed nothing, and one whose process was
-// killed then counts as free. Else the key stays, and who comes with it again is told what was begun. A call that asks its
-// client keeps the key with its questions, and the request that brings the answers goes on with it. A call that is a task
-// holds its key as long as the task goes on, in whichever process.
+// A key is scoped to one principal, one tool and one set of arguments. Intended effects are recorded with the key
+// before they happen (Claim.Intends). A call that fails without intents frees its key, as does one without intents
+// whose process is killed. Otherwise the key stays in use, and a repetition is refused with the list of intents. A
+// call that asks its client keeps the key with its questions, and the request with the answers continues it. A task
+// holds its key until its end, in any process.
 //
-// The record of a key is in a store, so that processes which share it agree.
+// Records are in a store, so that all processes sharing it agree.
 //
 // This package is internal to Sallyport and may change.
 package idempotency
@@ -34,18 +35,18 @@ import (
 )
 
 const (
-	// keptFor is how long the answer of a call is kept.
+	// keptFor is the lifetime of a stored answer.
 	keptFor = 24 * time.Hour
-	// runsFor is how long the record of a call that runs is there: longer than any call.
+	// runsFor is the lifetime of the record of a running call, longer than any call.
 	runsFor = 7 * 24 * time.Hour
 )
 
-// Keeper keeps keys and answers.
+// Keeper stores idempotency keys and answers.
 type Keeper struct {
 	Store *store.Store
-	// Owner names this process, as the store's Hold and Gone do.
+	// Owner identifies this process for the store's Hold and Gone.
 	Owner string
-	// Over reports whether a task of a principal is over, and whether there is one.
+	// Over reports whether a principal's task is finished, and whether it exists.
 	Over func(ctx context.Context, principal, task string) (over, known bool)
 }
 
@@ -55,42 +56,42 @@ type Call struct {
 	Tool      string
 	Key       string
 	Arguments json.RawMessage
-	// ID is the call's, the same in each round of its questions.
+	// ID is the call id, the same in each round of questions.
 	ID string
-	// Task is the task that it is a run of, and Ends when that ends at the latest; "" if it is none.
+	// Task is the ID of the task run by this call, or "", and Ends its latest end.
 	Task string
 	Ends time.Time
-	// Asked is the result that asks the client, and until when it may answer, of a call that ended with questions; nil if
-	// the client of this one does not know such results.
+	// Asked returns the input_required result of a call that ended with questions, and its expiry. It is nil if the
+	// client does not support such results.
 	Asked func() (result jsonraw.Object, until time.Time, err error)
-	// Begun hears of the claim that the call has on its key while it runs.
+	// Begun receives the claim on the key while the call runs, and nil at its end.
 	Begun func(*Claim)
-	// Explain says in one sentence why a call failed.
+	// Explain returns the reason of a failed call in one sentence.
 	Explain func(error) string
-	// Log hears of what cannot be kept.
+	// Log logs storage failures.
 	Log *slog.Logger
 }
 
-// phase is how far the call of a key is.
+// phase is the progress of the call with a key.
 type phase string
 
 const (
 	runs     phase = "runs"
-	asks     phase = "asks"     // it waits for its client's answers
-	answered phase = "answered" // it has a result
-	failed   phase = "failed"   // after it had begun to change something
+	asks     phase = "asks"     // waits for the client's answers
+	answered phase = "answered" // has a result
+	failed   phase = "failed"   // failed after its first intent
 )
 
-// state is what is kept of a call under its key. The label of its record is the task that it is a run of.
+// state is the record of a key. The label of the store record is the task ID.
 type state struct {
 	Sum     []byte          `json:"sum"` // of the arguments
 	Phase   phase           `json:"phase"`
-	Owner   string          `json:"owner,omitempty"` // the process that runs it
+	Owner   string          `json:"owner,omitempty"` // process that runs it
 	Call    string          `json:"call,omitempty"`
-	Intents []string        `json:"intents,omitempty"` // what it has begun to change
-	Until   time.Time       `json:"until,omitzero"`    // when nobody can answer its questions any more
-	Said    json.RawMessage `json:"said,omitempty"`    // its result, or that which asks
-	Why     string          `json:"why,omitempty"`     // it failed
+	Intents []string        `json:"intents,omitempty"` // intended effects
+	Until   time.Time       `json:"until,omitzero"`    // expiry of its questions
+	Said    json.RawMessage `json:"said,omitempty"`    // result, or input_required result
+	Why     string          `json:"why,omitempty"`     // reason of the failure
 }
 
 func (c *Call) id() string {
@@ -98,20 +99,20 @@ func (c *Call) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sum is the same for arguments that only their spelling tells apart.
+// sum returns a digest of the arguments, independent of their formatting and key order.
 func (c *Call) sum() []byte {
 	text := []byte(c.Arguments)
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&v) == nil {
-		text, _ = json.Marshal(v) // which was JSON, and has its keys sorted now
+		text, _ = json.Marshal(v) // keys are sorted now
 	}
 	sum := sha256.Sum256(text)
 	return sum[:]
 }
 
-// fresh is the record of a call that begins.
+// fresh returns the record of a new call.
 func (k *Keeper) fresh(c *Call) (store.Record, state) {
 	s := state{Sum: c.sum(), Phase: runs, Owner: k.Owner, Call: c.ID}
 	r := store.Record{ID: c.id(), Principal: c.Principal, Label: c.Task, Expires: time.Now().Add(runsFor)}
@@ -125,12 +126,12 @@ func (k *Keeper) fresh(c *Call) (store.Record, state) {
 func (s *state) encode() []byte {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return nil // texts, times and JSON that was checked
+		return nil // cannot fail: strings, times and valid JSON
 	}
 	return raw
 }
 
-// Do runs a call, or gives the answer of the one that had its key before.
+// Do runs a call, or returns the stored answer of the first call with its key.
 func (k *Keeper) Do(ctx context.Context, c Call, run func() (jsonraw.Object, error)) (jsonraw.Object, error) {
 	claim, o, err := k.claim(ctx, &c)
 	if claim == nil {
@@ -142,7 +143,7 @@ func (k *Keeper) Do(ctx context.Context, c Call, run func() (jsonraw.Object, err
 	}
 	over := false
 	defer func() {
-		if !over { // a panic, which is no answer
+		if !over { // panic
 			claim.end(ctx, &c, nil, errors.New("the host failed"))
 		}
 	}()
@@ -152,7 +153,7 @@ func (k *Keeper) Do(ctx context.Context, c Call, run func() (jsonraw.Object, err
 	return o, err
 }
 
-// claim takes the key of a call. Without a claim the call is answered as it says.
+// claim takes the key of a call. If it returns no claim, its result or error is the answer of the call.
 func (k *Keeper) claim(ctx context.Context, c *Call) (*Claim, jsonraw.Object, error) {
 	wanted, s := k.fresh(c)
 	if err := k.Store.Hold(k.Owner); err != nil {
@@ -176,7 +177,7 @@ func cannotKeep(err error) error {
 	return end
 }
 
-// taken is for a key that is in use: the call goes on with it, or is answered.
+// taken handles a key in use: it continues with the key or returns the stored answer.
 func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Claim, jsonraw.Object, error) {
 	first, s, err := k.read(ctx, c)
 	if err != nil {
@@ -189,7 +190,7 @@ func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Clai
 	s = state{Sum: s.Sum, Phase: runs, Owner: k.Owner, Call: c.ID, Intents: s.Intents}
 	wanted.Version, wanted.Data = first.Version, s.encode()
 	record, err := k.Store.Replace(ctx, store.Reply, wanted)
-	if errors.Is(err, store.ErrConflict) { // somebody was faster
+	if errors.Is(err, store.ErrConflict) { // another call was first
 		return nil, nil, running()
 	}
 	if err != nil {
@@ -213,8 +214,8 @@ func (k *Keeper) read(ctx context.Context, c *Call) (r store.Record, s state, er
 	return r, s, err
 }
 
-// free reports whether a call may go on with a key: it is the call that asked, or a run of the task that has it, or
-// nobody runs who has begun to change anything.
+// free reports whether a call may take over a key: it continues the call that asked, or runs the task with the key,
+// or the previous owner stopped without intents.
 func (k *Keeper) free(ctx context.Context, c *Call, r *store.Record, s *state) bool {
 	untouched := len(s.Intents) == 0
 	switch {
@@ -234,7 +235,7 @@ func running() error {
 	return &runtime.EndError{Kind: runtime.KindConflict, Message: "a call with this idempotency key is running"}
 }
 
-// repeated is the answer of the first call with a key.
+// repeated returns the stored answer of the first call with a key.
 func (k *Keeper) repeated(ctx context.Context, c *Call, s *state, r *store.Record) (jsonraw.Object, error) {
 	switch {
 	case s.Phase == failed:
@@ -251,29 +252,29 @@ func (k *Keeper) repeated(ctx context.Context, c *Call, s *state, r *store.Recor
 		return nil, running()
 	}
 	o, err := jsonraw.ParseObject(s.Said)
-	if err == nil && (c.Task == "" || r.Label != c.Task) { // else the task was killed when it had its own answer
+	if err == nil && (c.Task == "" || r.Label != c.Task) { // otherwise the task was killed after its own answer was stored
 		meta.Set(&o, "dev.sallyport/repeated", json.RawMessage("true"))
 	}
 	return o, err
 }
 
-// AsksError is the end of a call whose key is that of one which waits for answers. Result asks for them.
+// AsksError ends a call whose key belongs to a call that waits for answers. Result is its input_required result.
 type AsksError struct{ Result json.RawMessage }
 
-// Error says so.
+// Error returns a fixed message.
 func (e *AsksError) Error() string { return "a call with this idempotency key waits for answers" }
 
-// stopped reports whether a call was ended without an answer, and not by itself.
+// stopped reports whether a call was interrupted without an answer.
 func (k *Keeper) stopped(ctx context.Context, c *Call, s *state, r *store.Record) bool {
 	if r.Label != "" {
 		if over, known := k.Over(ctx, c.Principal, r.Label); known {
 			return over
-		} // else it is being begun, if its process lives
+		} // unknown: it is being opened if its process lives
 	}
 	return k.Store.Gone(s.Owner)
 }
 
-// spent is the refusal of a key whose call changed something and has no answer.
+// spent returns the error for a key whose call has intents and no answer.
 func (s *state) spent(how string) error {
 	return &runtime.EndError{Kind: runtime.KindInvalid, Message: fmt.Sprintf(
 		"a call with this idempotency key %s; it had begun this, which is not done again: %s; a new call needs a new key", how, strings.Join(s.Intents, ", "))}

@@ -8,12 +8,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// reservePause is the time between two looks at a task that another call with the same key is beginning.
+// reservePause is the polling interval while another call with the same key opens a task.
 const reservePause = 5 * time.Millisecond
 
-// Reserve takes the key of a call that is to be a task, whose name is c.Task. If another task has the key it returns that
-// one's name: of all calls with a key one begins a task. Known reports whether a task is there. The caller calls release
-// where the task does not begin.
+// Reserve takes the key of a call for task c.Task. If another task has the key, it returns the ID of that task, so
+// that all calls with a key open only one. known reports whether a task exists. The caller must call release if it
+// does not open the task.
 func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bool) (task string, release func(), err error) {
 	none := func() {}
 	for until := time.Now().Add(storeTime); ; {
@@ -23,10 +23,10 @@ func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bo
 		}
 		r, s, err := k.read(ctx, &c)
 		switch {
-		case errors.Is(err, store.ErrNotFound) && time.Now().Before(until): // it was freed just now
+		case errors.Is(err, store.ErrNotFound) && time.Now().Before(until): // just freed
 		case err != nil:
 			return "", none, err
-		case r.Label == "" && s.Phase != runs: // the task has the answer of a call
+		case r.Label == "" && s.Phase != runs: // the task returns the answer of a call
 			return c.Task, none, nil
 		case r.Label == "":
 			return "", none, refused
@@ -36,14 +36,14 @@ func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bo
 			return "", none, running()
 		}
 		select {
-		case <-time.After(reservePause): // it is being begun
+		case <-time.After(reservePause): // being opened
 		case <-ctx.Done():
 			return "", none, ctx.Err()
 		}
 	}
 }
 
-// free gives the key of a call back that did not begin.
+// free removes the record of a call that did not start.
 func (c *Claim) free(ctx context.Context, call *Call) {
 	if err := c.store.Remove(context.WithoutCancel(ctx), store.Reply, call.id()); err != nil {
 		call.Log.Warn("an idempotency key cannot be freed", "error", err)

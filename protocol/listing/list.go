@@ -11,20 +11,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 )
 
-// List is one list of the catalogue as ready results: its pages, once for each era.
+// List is one list of the catalog as rendered result pages, for both eras.
 type List struct {
 	modern, legacy []json.RawMessage
-	pages          map[string]int // by cursor, written as a JSON string
+	pages          map[string]int // by cursor as a JSON string
 }
 
-// cursorSize is how much of a hash a cursor is, in bytes: enough that nobody finds another one.
+// cursorSize is the hash length of a cursor in bytes, enough against collisions.
 const cursorSize = 15
 
-// maxPage is how large the entries of one page are together, in bytes, unless one alone is larger:
-// a page must fit a message of any transport.
+// maxPage is the maximum total size of the entries on one page, in bytes, unless a single entry is larger. A page
+// must fit one transport message.
 const maxPage = 4 << 20
 
-// list cuts entries into pages.
+// list splits entries into pages.
 func (o *Options) list(key string, e entries) List {
 	l := List{pages: map[string]int{}}
 	ends := pageEnds(e.modern, o.PageSize)
@@ -50,7 +50,7 @@ func (o *Options) modernPage(p jsonraw.Object) json.RawMessage {
 	return p.Append(nil)
 }
 
-// pageEnds returns the index behind the last entry of each page. There is at least one page.
+// pageEnds returns the index after the last entry of each page. There is at least one page.
 func pageEnds(items []json.RawMessage, most int) (ends []int) {
 	size, count := 0, 0
 	for i, item := range items {
@@ -64,9 +64,8 @@ func pageEnds(items []json.RawMessage, most int) (ends []int) {
 	return append(ends, len(items))
 }
 
-// cursors names each page of a list by a hash of the list's contents and the page's number. So a
-// cursor says nothing, cannot be made up, means the same to every process that serves the same
-// list, and is unknown once the list is another.
+// cursors returns a cursor per page, a hash of the list's contents and the page number. Cursors are opaque and
+// cannot be forged. All processes with the same list use the same cursors, and a changed list invalidates them.
 func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
 	h := sha256.New()
 	h.Write([]byte(key))
@@ -83,7 +82,7 @@ func cursors(key string, items []json.RawMessage, count int) []json.RawMessage {
 	return names
 }
 
-// page makes the result for one page.
+// page builds the result for one page.
 func page(key string, items []json.RawMessage, next json.RawMessage) jsonraw.Object {
 	o := jsonraw.Object{{Key: key, Value: jsonraw.Array(items)}}
 	if next != nil {
@@ -92,8 +91,8 @@ func page(key string, items []json.RawMessage, next json.RawMessage) jsonraw.Obj
 	return o
 }
 
-// Page returns the result that has the page which a client asked for. No cursor and, as some clients have it, an empty
-// one name the first.
+// Page returns the result with the requested page. An absent or empty cursor means the first page, as some clients
+// send an empty one.
 func (l *List) Page(cursor json.RawMessage, modern bool) (json.RawMessage, error) {
 	n, err := l.number(cursor)
 	if err != nil {

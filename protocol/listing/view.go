@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// View is what is made of one snapshot of the catalogue. It never changes.
+// View is the cached data of one catalog snapshot. It is immutable.
 type View struct {
 	Snapshot *catalog.Snapshot
 
@@ -21,18 +21,18 @@ type View struct {
 
 	// Discover is the answer to server/discover.
 	Discover json.RawMessage
-	// Index finds tools by words, with Options.Search.
+	// Index searches tools by words, with Options.Search.
 	Index *search.Index
 
 	free    map[*catalog.Tool]bool
 	headers map[string][]paramheader.Param
 }
 
-// Free reports whether a tool's arguments need no check beyond being an object.
+// Free reports whether a tool accepts any arguments object, so that validation can be skipped.
 func (v *View) Free(t *catalog.Tool) bool { return v.free[t] }
 
-// Headers returns the arguments of the tool with that public name that come in HTTP headers too, in the order of the
-// schema; nil if there are none or no such tool. The caller must not change it.
+// Headers returns the arguments of the tool with that public name that are repeated in HTTP headers, in schema
+// order, or nil if there are none or no such tool. The caller must not modify the slice.
 func (v *View) Headers(tool string) []paramheader.Param { return v.headers[tool] }
 
 func (o *Options) view(snap *catalog.Snapshot) *View {
@@ -75,18 +75,18 @@ func (o *Options) view(snap *catalog.Snapshot) *View {
 
 func hasPage(t *catalog.Tool) bool { return apps.HasPage(t.Definition) }
 
-// learn notes what calls to a tool will want to know.
+// learn caches the metadata that calls of a tool need.
 func (v *View) learn(t *catalog.Tool) {
 	input := jsonraw.Get(t.Definition, "inputSchema")
 	if anyObject(input) {
 		v.free[t] = true
 	}
-	if h, err := paramheader.Find(input); err == nil && len(h) > 0 { // the catalogue has no wrong ones
+	if h, err := paramheader.Find(input); err == nil && len(h) > 0 { // the catalog has only valid ones
 		v.headers[t.Name] = h
 	}
 }
 
-// anyObject reports whether a schema accepts every object, as far as that is plain to see.
+// anyObject reports whether a schema obviously accepts every object.
 func anyObject(schema json.RawMessage) bool {
 	s := jsonraw.ScanObject(schema)
 	for s.Next() {
@@ -111,10 +111,10 @@ func anyObject(schema json.RawMessage) bool {
 	return s.Err() == nil
 }
 
-// entries are the definitions of one list, in both eras' forms.
+// entries are the definitions of one list in the forms of both eras.
 type entries struct{ modern, legacy []json.RawMessage }
 
-// add takes in one definition. One that is no object is left out: the catalogue has refused those.
+// add adds one definition. Definitions that are no objects are skipped; the catalog refuses them anyway.
 func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage, older func(jsonraw.Object) jsonraw.Object) {
 	o, err := jsonraw.ParseObject(definition)
 	if err != nil {
@@ -128,8 +128,8 @@ func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage,
 
 func unchanged(o jsonraw.Object) jsonraw.Object { return o }
 
-// legacyTool leaves out an output schema that older clients take for a broken list: theirs are
-// objects only. See answer.Readable, which leaves out the result's part of it.
+// legacyTool removes an output schema that is not for objects, as older clients reject the whole list for it. See
+// answer.Readable for the result.
 func legacyTool(o jsonraw.Object) jsonraw.Object {
 	if output := o.Get("outputSchema"); output != nil && string(jsonraw.Get(output, "type")) != `"object"` {
 		o.Delete("outputSchema")

@@ -10,34 +10,34 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// Options say how lists are made.
+// Options configure the lists.
 type Options struct {
 	// Search lists two tools, one to search for tools and one to call them by name, in place of all.
 	Search bool
-	// PageSize is how many entries a page has at most.
+	// PageSize is the maximum number of entries per page.
 	PageSize int
-	// TTL is how long modern clients may keep a list; 0 tells them to ask each time.
+	// TTL is how long modern clients may cache a list. With 0 they must fetch it each time.
 	TTL time.Duration
-	// Meta is the _meta of each page of the modern era.
+	// Meta is the _meta of each modern page.
 	Meta json.RawMessage
-	// Discover makes the answer to server/discover, of which the catalogue decides a part: whether there are skills,
-	// and tools with pages.
+	// Discover builds the answer to server/discover. skills and pages report whether the catalog has skills and
+	// tools with pages.
 	Discover func(skills, pages bool) json.RawMessage
-	// Logger hears of definitions that are left out.
+	// Logger logs skipped definitions.
 	Logger *slog.Logger
 }
 
-// Views keeps the view of the present state. It is safe for concurrent use, and must not be copied.
+// Views caches the view of the current snapshot. It is safe for concurrent use and must not be copied.
 type Views struct {
 	Options
 
 	newest   atomic.Pointer[View]
 	building sync.Mutex
-	own      map[*catalog.Snapshot]*View // of callers who see something else than all, of the newest snapshot
+	own      map[*catalog.Snapshot]*View // filtered views of single callers, for the newest snapshot
 	of       *catalog.Snapshot
 }
 
-// For returns the view that one caller has.
+// For returns the view of one caller.
 func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, principal string) *View {
 	snapshot := c.Snapshot()
 	seen := snapshot.For(principal)
@@ -57,7 +57,8 @@ func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, principal strin
 	return view
 }
 
-// Of returns the view of what a catalogue holds now. Only the first request after a change waits for one to be made.
+// Of returns the view of the catalog's current snapshot. The first request after a change builds it; concurrent
+// requests wait.
 func (v *Views) Of(c interface{ Snapshot() *catalog.Snapshot }) *View {
 	snapshot := c.Snapshot()
 	if view := v.newest.Load(); view != nil && view.Snapshot == snapshot {

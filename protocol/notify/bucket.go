@@ -2,14 +2,13 @@ package notify
 
 import "time"
 
-// Bounds on what one request may send before its result: more than a person can follow and less than what would slow a
-// client down.
+// Rate limits for the messages of one request before its result.
 const (
 	notifyBurst     = 64
 	notifyPerSecond = 50
 )
 
-// bucket lets notifyBurst events through at once and notifyPerSecond in the long run.
+// bucket is a token bucket with a burst of notifyBurst events and a rate of notifyPerSecond.
 type bucket struct {
 	used float64
 	last time.Time

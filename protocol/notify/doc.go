@@ -1,9 +1,9 @@
-// Package notify is what a request sends before its result: how far its call has come, and what it logs.
+// Package notify sends the messages of a request that precede its result: progress and log messages.
 //
 //	plugin ──▶ Progress, Message ──▶ asked for? grown? loud enough? cleaned, not too fast ──▶ Send ──▶ client
 //
-// Progress that comes too fast is held back, and the newest goes out with the end; messages are dropped. Nothing follows
-// the result, and nothing follows a cancellation.
+// Progress over the rate limit is held back, and the newest is sent at the end. Log messages over the limit are
+// dropped. Nothing is sent after the result or a cancellation.
 //
 // This package is internal to Sallyport and may change.
 package notify

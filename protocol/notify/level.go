@@ -7,11 +7,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// Level is the severity of a log message, least first.
+// Level is the severity of a log message, lowest first.
 type Level int32
 
 const (
-	Unset Level = iota // the client said nothing
+	Unset Level = iota // not set by the client
 	Debug
 	Info
 	Notice
@@ -22,11 +22,11 @@ const (
 	Emergency
 )
 
-// DefaultLevel holds in a legacy session that never called logging/setLevel; the specification
-// leaves the choice to us. A modern request without a level gets no messages at all.
+// DefaultLevel applies to a legacy session without logging/setLevel; the specification leaves it to the server. A
+// modern request without a level gets no log messages.
 const DefaultLevel = Info
 
-// parseLevel reads the name of a level (RFC 5424). It returns Unset for anything else.
+// parseLevel parses the name of a level (RFC 5424). It returns Unset for anything else.
 func parseLevel(raw json.RawMessage) Level {
 	switch string(raw) {
 	case `"debug"`:
@@ -49,7 +49,7 @@ func parseLevel(raw json.RawMessage) Level {
 	return Unset
 }
 
-// ReadLevel is parseLevel for a client's word, which must be a level.
+// ReadLevel parses a client's level. Other values are an error.
 func ReadLevel(raw json.RawMessage) (Level, *jsonrpc.Error) {
 	l := parseLevel(raw)
 	if l == Unset {

@@ -14,14 +14,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// maxNotification is the size of one message of a plugin, in bytes: a log line, not a file.
+// maxNotification is the maximum size of one plugin message, in bytes.
 const maxNotification = 64 << 10
 
-// Stream is what one request sends before its result. It is safe for concurrent use once Send and Token are set.
+// Stream sends the messages of one request before its result. It is safe for concurrent use once Send and Token are
+// set.
 type Stream struct {
-	// Send takes a message, one at a time; nil sends nothing.
+	// Send sends a message; calls are serialized. Nil discards all messages.
 	Send func(msg []byte)
-	// Token is the client's progressToken; nil if it wants no progress.
+	// Token is the client's progressToken; nil if it did not request progress.
 	Token json.RawMessage
 
 	stopped atomic.Bool
@@ -29,13 +30,13 @@ type Stream struct {
 	mu       sync.Mutex
 	finished bool
 	started  bool
-	progress float64 // the last value sent or held back
-	held     []byte  // the newest progress that the rate did not let through
+	progress float64 // last value sent or held back
+	held     []byte  // newest progress over the rate limit
 	bucket   bucket
 }
 
-// Progress passes a progress notification of the plugin on, with the client's token, if the client
-// asked for progress and the value has grown. Of those that come too fast the newest is kept.
+// Progress forwards a progress notification with the client's token, if the client requested progress and the value
+// has grown. Over the rate limit only the newest is kept.
 func (s *Stream) Progress(params json.RawMessage) {
 	if s.Token == nil || len(params) > maxNotification {
 		return
@@ -63,8 +64,8 @@ func (s *Stream) Progress(params json.RawMessage) {
 	}
 }
 
-// Message passes a log message of the plugin on if it is of this level at least; Unset is no message at all. Those that
-// come too fast are dropped.
+// Message forwards a log message of level least or higher. Unset forwards none. Messages over the rate limit are
+// dropped.
 func (s *Stream) Message(params json.RawMessage, least Level) {
 	if len(params) > maxNotification {
 		return
@@ -88,7 +89,7 @@ func (s *Stream) Message(params json.RawMessage, least Level) {
 	}
 }
 
-// Tell sends messages of the host's own, which no rate bounds.
+// Tell sends messages of the host, without rate limit.
 func (s *Stream) Tell(messages ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,13 +98,13 @@ func (s *Stream) Tell(messages ...[]byte) {
 	}
 }
 
-// Stop has nothing sent any more. It does not wait for what is being sent.
+// Stop suppresses all further messages. It does not wait for a send in progress.
 func (s *Stream) Stop() { s.stopped.Store(true) }
 
 // Stopped reports whether Stop was called.
 func (s *Stream) Stopped() bool { return s.stopped.Load() }
 
-// Finish lets the last progress out and closes the stream.
+// Finish sends the held progress and closes the stream.
 func (s *Stream) Finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *Stream) Finish() {
 	s.finished = true
 }
 
-// flush sends the progress that is held back. s.mu is held.
+// flush sends the held progress. s.mu must be held.
 func (s *Stream) flush() {
 	if held := s.held; held != nil {
 		s.held = nil
@@ -119,15 +120,15 @@ func (s *Stream) flush() {
 	}
 }
 
-// emit sends msg unless nothing may be sent any more. s.mu is held, so that messages do not
-// overlap and none follows the result.
+// emit sends msg unless the stream is stopped or closed. s.mu must be held, so that messages do not overlap and
+// none follows the result.
 func (s *Stream) emit(msg []byte) {
 	if !s.finished && !s.stopped.Load() && s.Send != nil {
 		s.Send(msg)
 	}
 }
 
-// number reads a finite JSON number.
+// number parses a finite JSON number.
 func number(raw json.RawMessage) (float64, bool) {
 	f, err := strconv.ParseFloat(string(raw), 64)
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)

@@ -11,32 +11,32 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Request is a request that a call is served for.
+// Request is a client request that serves a call.
 type Request interface {
 	Client
-	// Round begins a round of questions; see ask.Rounds.Next.
+	// Round begins a round of questions; see inputrequest.Rounds.Next.
 	Round(round []runtime.Question) (list []inputrequest.Question, complete bool, err error)
 }
 
-// Call is one call that may wait. To the plugin it is the client.
+// Call is one call that may wait for answers. It implements the client interfaces of its plugin.
 type Call struct {
-	// Handle finds the call while it waits.
+	// Handle identifies the waiting call.
 	Handle string
 
 	lot     *Lot
-	current atomic.Pointer[Request] // the newest: it hears what the call says, and gets its answer
+	current atomic.Pointer[Request] // newest request, which receives messages and the answer
 	cancel  context.CancelFunc
 
-	asked   chan []inputrequest.Question // a round for the current request to end with
-	answers chan []inputrequest.Question // what the next one brings
-	done    chan struct{}                // closed when the call is over, and these are set
+	asked   chan []inputrequest.Question // a round of questions that ends the current request
+	answers chan []inputrequest.Question // answers of the next request
+	done    chan struct{}                // closed at the end of the call, when these are set
 	result  jsonraw.Object
 	err     error
 }
 
 var _ hostfuncs.Asker = (*Call)(nil)
 
-// Begin runs a call, which outlives the request that begins it. run must not panic; the call is its client.
+// Begin starts a call that may outlive its first request. run must not panic; its Call is the client of the plugin.
 func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *Call) (jsonraw.Object, error)) *Call {
 	c := &Call{
 		lot: l, Handle: rand.Text(),
@@ -44,7 +44,7 @@ func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *C
 	}
 	c.current.Store(&r)
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	go func() { // ends with the call: Wait, the time that it may wait and Lot.Close see to it
+	go func() { // bounded by Wait, by the time limit of a wait and by Lot.Close
 		defer close(c.done)
 		defer c.cancel()
 		c.result, c.err = run(ctx, c)
@@ -52,7 +52,7 @@ func (l *Lot) Begin(ctx context.Context, r Request, run func(context.Context, *C
 	return c
 }
 
-// Wait returns what came of the call, or the questions with which the current request ends.
+// Wait returns the result of the call, or the questions that end the current request.
 func (c *Call) Wait(ctx context.Context) (result jsonraw.Object, asked []inputrequest.Question, err error) {
 	select {
 	case list := <-c.asked:
@@ -65,13 +65,13 @@ func (c *Call) Wait(ctx context.Context) (result jsonraw.Object, asked []inputre
 	return c.result, nil, c.err
 }
 
-// GoOn gives the call the answers that a request brings, and the request what the call says from now on.
+// GoOn resumes the call with the answers and makes r the current request.
 func (c *Call) GoOn(r Request, answers []inputrequest.Question) {
 	c.current.Store(&r)
-	c.answers <- answers // there is room: a handle is used once for each question
+	c.answers <- answers // never blocks: a handle is taken once per round
 }
 
-// Ask ends the current request with the round and waits for one that brings the answers.
+// Ask ends the current request with the round and waits for a request with the answers.
 func (c *Call) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	list, complete, err := c.request().Round(round)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Call) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Ans
 	}
 }
 
-// unanswered ends a call that nobody came back to: there is nobody to tell what comes of it.
+// unanswered returns the error of a call abandoned by its client.
 func unanswered(ctx context.Context) error {
 	return &runtime.EndError{Kind: runtime.KindTimeout, Message: "the client did not answer in time", Err: context.Cause(ctx)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Client hears what a call says.
+// Client receives messages and reports of a call.
 type Client interface {
 	catalog.Client
 	hostfuncs.DenialListener
@@ -24,30 +24,30 @@ var _ Client = (*Call)(nil)
 
 func (c *Call) request() Request { return *c.current.Load() }
 
-// Progress passes progress on to the current request.
+// Progress forwards a progress notification to the current request.
 func (c *Call) Progress(ctx context.Context, params json.RawMessage) {
 	c.request().Progress(ctx, params)
 }
 
-// Message passes a log message on to the current request.
+// Message forwards a log message to the current request.
 func (c *Call) Message(ctx context.Context, params json.RawMessage) {
 	c.request().Message(ctx, params)
 }
 
-// Denied tells the current request of a refusal.
+// Denied reports a denied effect to the current request.
 func (c *Call) Denied(e *runtime.AskError) { c.request().Denied(e) }
 
-// RetryAfter tells the current request when to come again.
+// RetryAfter reports a retry delay in ms to the current request.
 func (c *Call) RetryAfter(ms int64) { c.request().RetryAfter(ms) }
 
-// Release gives the current request's connection back.
+// Release releases the connection of the current request.
 func (c *Call) Release() { c.request().Release() }
 
-// Receipt gives the current request the receipt.
+// Receipt passes the receipt to the current request.
 func (c *Call) Receipt(receipt receipt.Receipt) { c.request().Receipt(receipt) }
 
-// Intends tells the current request what is about to change.
+// Intends reports an intended effect to the current request.
 func (c *Call) Intends(what string) error { return c.request().Intends(what) }
 
-// Recants tells it what came to nothing.
+// Recants reports an intent without effect to the current request.
 func (c *Call) Recants(what string) { c.request().Recants(what) }

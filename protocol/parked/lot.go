@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Bounds on calls that wait where they asked. Each has an instance with its memory, and no other call of its session
-// gets past it.
+// Limits for suspended calls. Each holds an instance with its memory and blocks other calls of its session.
 const (
 	maxParked = 32
 	parkTime  = 5 * time.Minute
 )
 
-// ErrGone is what became of a call that waited here, or does elsewhere.
+// ErrGone is the error for a call that no longer waits here or waits in another process.
 var ErrGone = errors.New("requestState belongs to a call that waits no longer, or in another process, since its plugin keeps state there: send the request without it")
 
-// Lot has the calls that wait. It is safe for concurrent use.
+// Lot holds the suspended calls. It is safe for concurrent use.
 type Lot struct {
 	within time.Duration
 
@@ -25,12 +24,12 @@ type Lot struct {
 	closed bool
 }
 
-// NewLot returns an empty lot, in which a call waits so long, and five minutes at most. The caller closes it.
+// NewLot returns an empty lot. within is the time limit of a wait, five minutes at most. The caller closes it.
 func NewLot(within time.Duration) *Lot {
 	return &Lot{within: min(parkTime, within), calls: map[string]*Call{}}
 }
 
-// add takes a call in, unless there are too many.
+// add adds a call, unless the limit is reached.
 func (l *Lot) add(c *Call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +46,7 @@ func (l *Lot) remove(c *Call) {
 	delete(l.calls, c.Handle)
 }
 
-// Take returns the call that waits under a handle, nil if there is none. It can be taken once for each question.
+// Take returns the call that waits under a handle, or nil. It succeeds once per round of questions.
 func (l *Lot) Take(handle string) *Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +55,7 @@ func (l *Lot) Take(handle string) *Call {
 	return c
 }
 
-// Close ends all that wait, and lets none wait any more.
+// Close ends all suspended calls and refuses new ones.
 func (l *Lot) Close() {
 	l.mu.Lock()
 	l.closed = true

@@ -12,14 +12,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxState bounds a requestState, in bytes before it is encoded: clients keep it and send it back with
-// the whole request.
+// MaxState is the maximum size of a requestState, in bytes before encoding. Clients store it and return it with the
+// whole request.
 const MaxState = 32 << 10
 
-// storeTime is how long the store may take: it is a file of this machine.
+// storeTime is the time limit for the local store.
 const storeTime = 5 * time.Second
 
-// What is wrong with a requestState. The texts are for whoever writes clients.
+// Errors for an invalid requestState. The texts address client authors.
 var (
 	ErrTampered     = errors.New("requestState was not made by this server, or was changed")
 	ErrExpired      = errors.New("requestState has expired: send the request without it")
@@ -29,21 +29,20 @@ var (
 	ErrUsed         = errors.New("requestState was used already")
 )
 
-// Keeper seals states and opens them. It is safe for concurrent use.
+// Keeper seals and opens states. It is safe for concurrent use.
 type Keeper struct {
 	keys  *sealed.Keys
 	store *store.Store
 	spent spent
 }
 
-// NewKeeper returns a keeper with these keys. Keepers that have the same keys and the same store go on with each
-// other's calls; nil is no store. Now is the time.
+// NewKeeper returns a keeper. Keepers with equal keys and the same store continue each other's calls. s may be nil.
+// now is the clock.
 func NewKeeper(keys *sealed.Keys, s *store.Store, now func() time.Time) *Keeper {
 	return &Keeper{keys: keys, store: s, spent: spent{now: now, stored: s != nil}}
 }
 
-// Room is how large a state may be, in bytes: what a client is given, or with a store what is kept here for one who can
-// be told from others.
+// Room returns the maximum size of a state, in bytes: the client's limit, or for a durable principal the store's.
 func (k *Keeper) Room(durable bool) int {
 	if k.store == nil || !durable {
 		return MaxState
@@ -51,7 +50,7 @@ func (k *Keeper) Room(durable bool) int {
 	return journal.MaxSize
 }
 
-// Seal makes the requestState of a call.
+// Seal returns the requestState of a call.
 func (k *Keeper) Seal(s *State, durable bool) (string, error) {
 	plain, err := s.encode()
 	if err == nil && len(plain) > MaxState && k.Room(durable) > MaxState {
@@ -65,7 +64,7 @@ func (k *Keeper) Seal(s *State, durable bool) (string, error) {
 	return k.keys.Seal(plain), nil
 }
 
-// Open opens a requestState that a request for the same purpose brings, or brought at that time.
+// Open opens the requestState of a request for the same purpose, presented at time at.
 func (k *Keeper) Open(text string, p Purpose, at time.Time) (*State, error) {
 	plain, err := k.keys.Open(text)
 	if err != nil {
@@ -83,7 +82,7 @@ func (k *Keeper) Open(text string, p Purpose, at time.Time) (*State, error) {
 	return s, k.fetch(s)
 }
 
-// putAway keeps a journal that is too large for a client in the store, sealed, and its name in the state.
+// putAway moves a journal too large for a client to the store, sealed, and records its name in the state.
 func (k *Keeper) putAway(s *State) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -97,7 +96,7 @@ func (k *Keeper) putAway(s *State) error {
 	return nil
 }
 
-// fetch reads a journal that was put away.
+// fetch reads a journal stored by putAway.
 func (k *Keeper) fetch(s *State) error {
 	if s.Kept == "" {
 		return nil

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// maxSpent is how many states that were used are remembered until they expire, and maxOfOne how many of one
-	// principal's: a task's are good for days. Where a store remembers them they need not be here.
+	// maxSpent is the maximum number of used states remembered until they expire, and maxOfOne the maximum per
+	// principal, as states of tasks last for days. States recorded in a store are not needed here.
 	maxSpent = 64 << 10
 	maxOfOne = 8 << 10
-	// maxReplay is the longest answer that is kept for a client that asks with the same state again,
-	// and maxReplays how many bytes of them: such a client lost the first answer on its way.
+	// maxReplay is the maximum size of an answer stored for clients that lost it, and maxReplays the maximum total,
+	// both in bytes.
 	maxReplay  = 64 << 10
 	maxReplays = 16 << 20
 )
 
-// spent remembers which states were used: each runs its call once.
+// spent records used states, so that each runs its call only once.
 type spent struct {
 	now    func() time.Time
-	stored bool // a store remembers them too
+	stored bool // also recorded in a store
 
 	mu    sync.Mutex
 	uses  map[string]*claim
-	of    map[string]int // how many, by principal
+	of    map[string]int // count by principal
 	bytes int
-	next  time.Time // when to look for what has expired
+	next  time.Time // time of the next expiry run
 }
 
 // claim is the use of one state.
@@ -40,19 +40,19 @@ type claim struct {
 
 	// guarded by owner.mu
 	done  bool
-	reply *Reply // nil if it is not kept
+	reply *Reply // nil if not stored
 }
 
-// Reply is what a request was answered, for any id.
+// Reply is the answer of a request, without its id.
 type Reply struct {
-	Tail []byte         // what follows the id
-	Err  *jsonrpc.Error // that it carries; nil for a result
+	Tail []byte         // all bytes after the id
+	Err  *jsonrpc.Error // error in Tail; nil for a result
 }
 
-// UsedError is the end of a request whose state was used, and what it was answered then.
+// UsedError is the error for a used state, with the stored answer.
 type UsedError struct{ Reply *Reply }
 
-// Error says so.
+// Error returns the message of ErrUsed.
 func (e *UsedError) Error() string { return ErrUsed.Error() }
 
 // claim takes a state for one run.
@@ -80,7 +80,7 @@ func (s *spent) claim(id, who string, expires time.Time) (*claim, error) {
 	return c, nil
 }
 
-// expire forgets what cannot be used again anyway. It looks at most once a minute.
+// expire removes expired states, at most once a minute.
 func (s *spent) expire() {
 	now := s.now()
 	if now.Before(s.next) {
@@ -90,7 +90,7 @@ func (s *spent) expire() {
 	s.forget(func(c *claim) bool { return now.After(c.expires) })
 }
 
-// forget forgets uses that are over.
+// forget removes the finished uses selected by which.
 func (s *spent) forget(which func(*claim) bool) {
 	for _, c := range s.uses {
 		if c.done && which(c) {
@@ -109,7 +109,7 @@ func (s *spent) remove(c *claim) {
 	}
 }
 
-// settle keeps the answer of the run, if there is one.
+// settle stores the answer of the run, if there is one.
 func (c *claim) settle(a *Reply) {
 	s := c.owner
 	s.mu.Lock()
@@ -121,7 +121,7 @@ func (c *claim) settle(a *Reply) {
 	}
 }
 
-// release lets the state be used again: the run left no trace.
+// release makes the state usable again, after a run without effects.
 func (c *claim) release() {
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 )
 
-// State is a call that waits for answers: what its requestState seals.
+// State is a call that waits for answers, as sealed in its requestState.
 type State struct {
-	ID      string `json:"id"` // used once
+	ID      string `json:"id"` // single use
 	Expires int64  `json:"exp"`
 	Purpose
 
-	Call    string                  `json:"call"`           // the call's id, the same in each round
-	Meta    json.RawMessage         `json:"meta,omitempty"` // of the first request, which the plugin saw
+	Call    string                  `json:"call"`           // call id, the same in each round
+	Meta    json.RawMessage         `json:"meta,omitempty"` // of the first request, as seen by the plugin
 	Round   int                     `json:"round"`
 	Pending []inputrequest.Question `json:"ask"`
 
-	// Kept is the journal's name in the store; "" if it is in the state itself.
+	// Kept is the journal's name in the store; "" if the state contains it.
 	Kept    string `json:"kept,omitempty"`
 	Journal []byte `json:"-"`
-	// Parked is the handle of a call that waits in this process; "" if it is run again.
+	// Parked is the handle of a call suspended in this process; "" if it is replayed.
 	Parked string `json:"parked,omitempty"`
 	// Session is the session that the call began; "" if it began none.
 	Session string `json:"session,omitempty"`
 }
 
-// Purpose is what a later request must agree with.
+// Purpose binds a state to its request.
 type Purpose struct {
 	Principal string `json:"who"`
-	Proof     string `json:"proof,omitempty"` // tells it from a principal of the same name elsewhere
+	Proof     string `json:"proof,omitempty"` // distinguishes equal principals of different servers
 	Method    string `json:"method"`
-	Params    []byte `json:"params"` // digest of what was asked for
+	Params    []byte `json:"params"` // digest of the request params
 }
 
-// NewPurpose is that of a request.
+// NewPurpose returns the purpose of a request.
 func NewPurpose(principal, proof, method string, params json.RawMessage) Purpose {
 	return Purpose{principal, proof, method, digest(params)}
 }
@@ -48,8 +48,8 @@ func (p *Purpose) equal(o *Purpose) bool {
 	return p.Principal == o.Principal && p.Proof == o.Proof && p.Method == o.Method && bytes.Equal(p.Params, o.Params)
 }
 
-// digest is that of what a request asks for, without what differs from round to round. Order and spelling of JSON do
-// not matter, since clients write their requests anew.
+// digest returns a digest of the params without members that differ between rounds. It ignores key order and
+// formatting, as clients encode their requests again.
 func digest(params json.RawMessage) []byte {
 	o, _ := jsonraw.ParseObject(params)
 	for _, key := range [...]string{"_meta", "inputResponses", "requestState"} {
@@ -59,7 +59,7 @@ func digest(params json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(o.Append(nil)))
 	dec.UseNumber()
 	if dec.Decode(&v) != nil {
-		return nil // which no digest equals
+		return nil // equals no digest
 	}
 	canonical, err := json.Marshal(v) // sorts keys
 	if err != nil {
@@ -71,10 +71,10 @@ func digest(params json.RawMessage) []byte {
 
 func (s *State) expires() time.Time { return time.Unix(s.Expires, 0) }
 
-// overhead is what a state, or a question in it, has beside its texts, at most, in bytes.
+// overhead is the maximum size of a state, or of a question in it, without its texts, in bytes.
 const overhead = 512
 
-// Size is about how large the state of a call will be that asks these questions, in bytes.
+// Size estimates the size of the state of a call with these questions, in bytes.
 func Size(meta json.RawMessage, journal int, list []inputrequest.Question) int {
 	size := overhead + len(meta) + journal
 	for _, q := range list {
@@ -83,7 +83,7 @@ func Size(meta json.RawMessage, journal int, list []inputrequest.Question) int {
 	return size
 }
 
-// encode writes the state without its journal as JSON, and the journal after it.
+// encode returns the state as JSON without its journal, followed by the journal.
 func (s *State) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -16,9 +16,8 @@ type Use struct {
 	claim  *claim
 }
 
-// Use takes a state for one run, which no other gets, here or in a process with the same store. By names who uses it, if
-// it may use it again after its process went: a task; else it is "". The error is a *UsedError where the answer of the
-// first run is known.
+// Use takes a state for one run, exclusively among all processes with the same store. by is the ID of a task, which
+// may take it again after a restart, or "". The error is a *UsedError if the answer of the first run is stored.
 func (k *Keeper) Use(s *State, by string) (*Use, error) {
 	c, err := k.spent.claim(s.ID, s.Principal, s.expires())
 	if err != nil {
@@ -31,10 +30,10 @@ func (k *Keeper) Use(s *State, by string) (*Use, error) {
 	return &Use{keeper: k, state: s.ID, claim: c}, nil
 }
 
-// Settle ends the use for good, and keeps what was answered; nil is nothing.
+// Settle ends the use and stores the answer, unless r is nil.
 func (u *Use) Settle(r *Reply) { u.claim.settle(r) }
 
-// Release lets the state be used again: the run left no trace.
+// Release makes the state usable again, after a run without effects.
 func (u *Use) Release() error {
 	u.claim.release()
 	if u.keeper.store == nil {
@@ -45,7 +44,7 @@ func (u *Use) Release() error {
 	return u.keeper.store.Remove(ctx, store.Spent, u.state)
 }
 
-// spend notes in the store that a state was used, so that no other process with the same store uses it too.
+// spend records the use in the store for the other processes.
 func (k *Keeper) spend(s *State, by string) error {
 	if k.store == nil {
 		return nil
@@ -57,7 +56,7 @@ func (k *Keeper) spend(s *State, by string) error {
 		record.Data = []byte(by)
 	}
 	_, err := k.store.Add(ctx, store.Spent, record)
-	if errors.Is(err, store.ErrExists) && by != "" { // by this task, before its process went
+	if errors.Is(err, store.ErrExists) && by != "" { // this task took it before a restart
 		if spent, err := k.store.Get(ctx, store.Spent, s.ID); err == nil && string(spent.Data) == by {
 			return nil
 		}

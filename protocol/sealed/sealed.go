@@ -1,12 +1,10 @@
-// Package sealed makes text that a server hands to a client and wants back as it was: nobody else can
-// read it, and nobody can change it.
+// Package sealed encrypts and authenticates text that a server gives to a client and expects back unchanged.
 //
 //	1 · key id [4] · salt [16] · AES-256-GCM(HKDF(key, salt), nonce · text · tag)      in base64url
 //
-// The first of the keys seals; each of them opens. So a key is taken out of use by putting a new one
-// before it, and removing it when what it sealed has expired. Processes with the same keys open each
-// other's texts. Every text has a key of its own, made of a random salt, so that how many there are is
-// of no matter.
+// The first key seals, and all keys open. To rotate a key, put a new one in front, and remove the old one when its
+// texts have expired. Processes with the same keys open each other's texts. A random salt derives a new cipher key
+// per text, so there is no limit on their number.
 package sealed
 
 import (
@@ -23,9 +21,9 @@ import (
 
 const (
 	version = 1
-	// KeySize is the least number of bytes of a key.
+	// KeySize is the minimum length of a key, in bytes.
 	KeySize = 32
-	// MaxKeys bounds how many keys are in use: each is tried on no text but its own, but all are kept.
+	// MaxKeys is the maximum number of keys. A text names its key, so only that one is tried.
 	MaxKeys = 16
 
 	idSize   = 4
@@ -33,7 +31,7 @@ const (
 	head     = 1 + idSize + saltSize
 )
 
-// ErrInvalid says that a text was not sealed with one of the keys, or was changed since.
+// ErrInvalid means that a text was modified or not sealed with one of the keys.
 var ErrInvalid = errors.New("not sealed here")
 
 // Keys seal and open. They are safe for concurrent use.
@@ -46,7 +44,7 @@ type key struct {
 	secret []byte
 }
 
-// NewKeys returns keys of these secrets, which have KeySize bytes each at least. The first one seals.
+// NewKeys returns keys of these secrets, each of at least KeySize bytes. The first one seals.
 func NewKeys(secrets ...[]byte) (*Keys, error) {
 	if len(secrets) == 0 || len(secrets) > MaxKeys {
 		return nil, fmt.Errorf("%d keys: give 1 to %d", len(secrets), MaxKeys)
@@ -66,7 +64,7 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 	return k, nil
 }
 
-// Replace takes over the keys of others, as one step.
+// Replace atomically replaces all keys with those of others.
 func (k *Keys) Replace(others *Keys) { k.keys.Store(others.keys.Load()) }
 
 // RandomKey returns a new secret of KeySize bytes.
@@ -76,16 +74,16 @@ func RandomKey() []byte {
 	return s
 }
 
-// Random returns keys that no other process has.
+// Random returns new keys, unknown to other processes.
 func Random() *Keys {
 	k, err := NewKeys(RandomKey())
 	if err != nil {
-		panic(err) // it has the right size
+		panic(err) // the size is valid
 	}
 	return k
 }
 
-// Seal returns text that only Open turns back.
+// Seal returns plain as a text for Open.
 func (k *Keys) Seal(plain []byte) string {
 	box := make([]byte, head, head+len(plain)+64)
 	box[0] = version
@@ -96,7 +94,7 @@ func (k *Keys) Seal(plain []byte) string {
 	return base64.RawURLEncoding.EncodeToString(box)
 }
 
-// Open returns what was sealed. The error is ErrInvalid.
+// Open returns the plain text of a sealed text. The error is ErrInvalid.
 func (k *Keys) Open(text string) ([]byte, error) {
 	box, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(box) < head || box[0] != version {
@@ -113,19 +111,19 @@ func (k *Keys) Open(text string) ([]byte, error) {
 	return nil, ErrInvalid
 }
 
-// cipher is the cipher of one text. It draws its nonce by itself.
+// cipher returns the cipher of one text. It generates its own nonce.
 func (k key) cipher(salt []byte) cipher.AEAD {
 	own, err := hkdf.Key(sha256.New, k.secret, salt, "sallyport sealed text", 32)
 	if err != nil {
-		panic(err) // the length is right
+		panic(err) // the length is valid
 	}
 	block, err := aes.NewCipher(own)
 	if err != nil {
-		panic(err) // likewise
+		panic(err) // the length is valid
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // AES has the right block size
+		panic(err) // AES has the required block size
 	}
 	return aead
 }

@@ -1,9 +1,8 @@
-// Package search finds tools by words, so that a client need not read the definitions of hundreds: it sees two tools,
-// one that searches (Find) and one that calls what was found by its name (Call).
+// Package search finds tools by words. Instead of hundreds of definitions a client sees two tools, one for the
+// search (Find) and one that calls a found tool by name (Call).
 //
-// The words of a query are looked for in each tool's name, title and description. A word in the name
-// counts most, a word that only begins one counts less, and a rare word counts more than one that every
-// tool has.
+// A query is matched against name, title and description of each tool. Words in the name have the highest weight,
+// prefix matches have less, and rare words have more than common ones.
 package search
 
 import (
@@ -14,25 +13,25 @@ import (
 	"unicode"
 )
 
-// Tool is what is searched.
+// Tool is the searchable text of a tool.
 type Tool struct{ Name, Title, Description string }
 
-// Bounds on a query: what somebody types, not a text.
+// Limits of a query.
 const (
 	maxQuery = 1 << 10 // bytes
 	maxWords = 16
 )
 
-// Weights of a word, by where it is.
+// Weights of a word by field.
 const (
 	inName  = 8
 	inTitle = 4
 	inText  = 1
-	partial = 0.5 // of a word that begins with the one asked for
+	partial = 0.5 // factor for a prefix match
 )
 
-// Rank returns the indices of the tools that have a word of the query, the best first; those alike are in
-// the order they came. An empty query finds all.
+// Rank returns the indices of the tools that match a word of the query, best first and stable for equal scores. An
+// empty query matches all.
 func Rank(tools []Tool, query string) []int {
 	asked := words(query[:min(len(query), maxQuery)])
 	asked = asked[:min(len(asked), maxWords)]
@@ -50,7 +49,7 @@ func Rank(tools []Tool, query string) []int {
 	return found
 }
 
-// addScores adds what one word is worth to each tool.
+// addScores adds the score of one word to each tool.
 func addScores(scores []float64, tools []Tool, word string) {
 	worth := make([]float64, len(tools))
 	have := 0
@@ -66,7 +65,7 @@ func addScores(scores []float64, tools []Tool, word string) {
 	}
 }
 
-// weight is 1 for a text with the word, less for one with a word that begins with it, else 0.
+// weight returns 1 if the text has the word, less if it has a word with that prefix, else 0.
 func weight(text, word string) float64 {
 	best := 0.0
 	for _, w := range words(text) {
@@ -80,7 +79,8 @@ func weight(text, word string) float64 {
 	return best
 }
 
-// words are the letters and digits of a text, in lower case; createIssue is two words, like create_issue.
+// words returns the words of a text in lower case, split at other characters than letters and digits, and within
+// camel case: createIssue gives two words, like create_issue.
 func words(text string) []string {
 	var out []string
 	var word []rune

@@ -11,20 +11,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// The two tools that stand for all others. Their prefix is the host's own, so no plugin's tool has these names.
+// The two tools that replace all others. Their prefix belongs to the host, so no plugin tool can have these names.
 const (
 	Find = "sallyport-search" // see Index.Answer
 	Call = "sallyport-call"   // see Unwrap
 )
 
-// Bounds on what one search gives: it lands in a model's context.
+// Limits of one search result, which goes to a model's context.
 const (
 	byDefault = 8
 	most      = 32
 	mostBytes = 64 << 10
 )
 
-// Definitions is the list that clients see in place of all tools.
+// Definitions returns the tool list in place of all tools.
 func Definitions() []json.RawMessage {
 	return []json.RawMessage{
 		json.RawMessage(`{"name":"` + Call + `","title":"Call a tool",` +
@@ -39,7 +39,7 @@ func Definitions() []json.RawMessage {
 	}
 }
 
-// Unwrap makes the params of a call of Call those of the call that it describes. What else they hold stays.
+// Unwrap converts the params of a call of Call to those of the call it describes. Other members are kept.
 func Unwrap(params json.RawMessage) (json.RawMessage, error) {
 	name := jsonraw.Get(params, "arguments", "name")
 	if !jsonraw.IsString(name) {
@@ -58,7 +58,7 @@ func Unwrap(params json.RawMessage) (json.RawMessage, error) {
 	return o.Append(nil), nil
 }
 
-// Index is the tools that are searched. It never changes.
+// Index is a searchable list of tools. It is immutable.
 type Index struct {
 	tools []*catalog.Tool
 	words []Tool // as tools
@@ -76,7 +76,7 @@ func NewIndex(tools []*catalog.Tool) *Index {
 	return x
 }
 
-// Answer is the result of a call of Find with these arguments: the definitions that fit its query.
+// Answer returns the result of a call of Find: the definitions that match its query.
 func (x *Index) Answer(arguments json.RawMessage) (jsonraw.Object, error) {
 	query, ok := jsonraw.String(jsonraw.Get(arguments, "query"))
 	if !ok {
@@ -93,7 +93,7 @@ func (x *Index) Answer(arguments json.RawMessage) (jsonraw.Object, error) {
 	}, nil
 }
 
-// find is {"tools": […], "total": n} for a query.
+// find returns {"tools": […], "total": n} for a query.
 func (x *Index) find(query string, limit int) json.RawMessage {
 	ranked := Rank(x.words, query)
 	var list []json.RawMessage

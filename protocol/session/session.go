@@ -1,5 +1,5 @@
-// Package session has the sessions that modern clients begin, whose connections say nothing: each is a name that only
-// its client knows, and holds for the principal that began it until nobody has used it for a while.
+// Package session manages the sessions of modern clients, whose connections carry none. Each has an unguessable
+// name, belongs to the principal that began it, and expires when idle.
 //
 // This package is internal to Sallyport and may change.
 package session
@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxOfOne is how many sessions of one caller there are; the one unused for longest gives way.
+	// maxOfOne is the maximum number of sessions per caller. Beyond it, the one idle for longest is dropped.
 	maxOfOne = 64
-	// maxOfAll is how many there are of all callers.
+	// maxOfAll is the maximum number of sessions.
 	maxOfAll = 4 << 10
-	// idle is how long one is known that nobody uses: as long as a plugin keeps its instance.
+	// idle is the lifetime of an unused session, the same as of a plugin's kept instance.
 	idle = time.Hour
 )
 
-// Book has the sessions. What is kept for them is in this process's memory, and so
-// are they: no other process takes one for its own.
+// Book holds the sessions. They and their state are in the memory of this process, so no other process accepts
+// them.
 type Book struct {
 	now func() time.Time
 
@@ -33,10 +33,10 @@ type session struct {
 	used      time.Time
 }
 
-// NewBook returns a book without sessions. Now is the time.
+// NewBook returns an empty book. now is the clock.
 func NewBook(now func() time.Time) *Book { return &Book{now: now, all: map[string]*session{}} }
 
-// Begin begins a session and returns its name, which nobody can guess; "" is that there are too many.
+// Begin begins a session and returns its unguessable name, or "" if there are too many.
 func (b *Book) Begin(principal string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *Book) Begin(principal string) string {
 	return name
 }
 
-// Use reports whether a session is there, and the principal's. It counts as used now.
+// Use reports whether the session exists and belongs to the principal, and marks it as used now.
 func (b *Book) Use(principal, name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package subscription is who wants to be told of what, and what there is to tell.
+// Package subscription tracks client subscriptions and builds their notifications.
 //
-//	modern   subscriptions/listen is open as long as the client listens     Set.Open, Subscription
-//	legacy   a session hears of all lists, and of what it subscribed to     Set.Subscribe
+//	modern   subscriptions/listen stays open while the client listens         Set.Open, Subscription
+//	legacy   a session receives all list changes and its subscribed resources   Set.Subscribe
 //
-// Whoever tells of a change never waits for those who hear it: news are gathered in each Subscription, of which the
-// listening request takes them when it can. A slow client hears how things stand, and not of every step.
+// Reporting a change never blocks on a listener: changes are collected in each Subscription and fetched by its
+// request. A slow client gets the latest state instead of every step.
 //
 // This package is internal to Sallyport and may change.
 package subscription

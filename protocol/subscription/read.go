@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// Read reads the lists and resources of params.notifications, of which there says which exist. honoured is the part of
-// it that will be told.
+// Read parses the lists and resources in params.notifications. there reports whether a resource exists. honoured is
+// the accepted part.
 func Read(asked json.RawMessage, there func(uri string) bool) (wants Topics, honoured jsonraw.Object, err error) {
 	if !jsonraw.IsObject(asked) {
 		return wants, nil, jsonrpc.InvalidParams("params.notifications must be an object")

@@ -7,19 +7,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxListens is how many subscriptions/listen one client may have open: each holds a place that a call
-// could have.
+// maxListens is the maximum number of open subscriptions/listen per client. Each counts as a request in flight.
 const maxListens = 32
 
-// Set is what one client wants to be told. The zero value is empty. It is safe for concurrent use.
+// Set is the subscriptions of one client. The zero value is empty. It is safe for concurrent use.
 type Set struct {
 	mu      sync.Mutex
 	open    map[*Subscription]struct{}
-	ended   bool            // none may begin
-	session map[string]bool // URIs, of the legacy session
+	ended   bool            // no new subscriptions
+	session map[string]bool // URIs of the legacy session
 }
 
-// Open opens a subscription. The caller drops it.
+// Open opens a subscription. The caller must call Drop.
 func (s *Set) Open(wants Topics) (*Subscription, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,14 +36,14 @@ func (s *Set) Open(wants Topics) (*Subscription, error) {
 	return one, nil
 }
 
-// Drop ends what Open began.
+// Drop closes a subscription of Open.
 func (s *Set) Drop(one *Subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, one)
 }
 
-// End ends all subscriptions, and lets none begin.
+// End ends all subscriptions and refuses new ones.
 func (s *Set) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,8 +56,8 @@ func (s *Set) End() {
 	}
 }
 
-// Tell tells all subscriptions of a change, and returns what of it the legacy session hears. owner finds the plugin of
-// a resource.
+// Tell reports a change to all subscriptions and returns the part for the legacy session. owner returns the plugin
+// of a resource.
 func (s *Set) Tell(c catalog.Change, owner func(uri string) string) (session Topics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,14 +82,14 @@ func (s *Set) Subscribe(uri string) error {
 	return nil
 }
 
-// Unsubscribe ends that. One that was never there is no error.
+// Unsubscribe ends a subscription of the legacy session. An unknown one is ignored.
 func (s *Set) Unsubscribe(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.session, uri)
 }
 
-// Forget is for a client that begins a legacy session anew.
+// Forget removes the subscriptions of the legacy session, for a new initialize.
 func (s *Set) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

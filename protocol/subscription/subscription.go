@@ -11,13 +11,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// maxTaskNews is how many changes of tasks wait for one subscription until an older change of the same task is left
-// out: a client that reads so slowly hears how each task stands, and not of every step.
+// maxTaskNews is the maximum number of queued task changes per subscription. Beyond it, older changes of the same
+// task are dropped, so that a slow client gets the latest state of each task.
 const maxTaskNews = MaxTopics
 
-// Subscription is one subscriptions/listen while it is open. It is safe for concurrent use.
+// Subscription is one open subscriptions/listen. It is safe for concurrent use.
 type Subscription struct {
-	// Wake has a token while there is news.
+	// Wake receives a token when notifications are available.
 	Wake <-chan struct{}
 	// Ended is closed when the server ends the subscription.
 	Ended <-chan struct{}
@@ -28,7 +28,7 @@ type Subscription struct {
 
 	mu    sync.Mutex
 	news  Topics
-	tasks []task.Task // as they were when they changed
+	tasks []task.Task // snapshots at the time of the change
 }
 
 func newSubscription(wants Topics) *Subscription {
@@ -37,7 +37,7 @@ func newSubscription(wants Topics) *Subscription {
 	return s
 }
 
-// tell gathers what concerns the subscription.
+// tell collects the part of a change that the subscription covers.
 func (s *Subscription) tell(c catalog.Change, owner func(string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Subscription) tell(c catalog.Change, owner func(string) string) {
 	s.ring()
 }
 
-// TellTask gathers a change of a task.
+// TellTask collects a change of a task.
 func (s *Subscription) TellTask(t task.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Subscription) TellTask(t task.Task) {
 	s.ring()
 }
 
-// ring says that there is news. s.mu is held.
+// ring signals Wake. s.mu must be held.
 func (s *Subscription) ring() {
 	select {
 	case s.wake <- struct{}{}:
@@ -66,7 +66,7 @@ func (s *Subscription) ring() {
 	}
 }
 
-// News takes the notifications that were gathered, each with that _meta.
+// News returns and clears the collected notifications, each with this _meta.
 func (s *Subscription) News(meta json.RawMessage) [][]byte {
 	s.mu.Lock()
 	news, tasks := s.news, s.tasks

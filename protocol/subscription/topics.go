@@ -10,17 +10,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// MaxTopics is how many resources, or tasks, one listener or one legacy session may name: more
-// than a person has open, and a bound on what a change has to be compared with.
+// MaxTopics is the maximum number of resources, or of tasks, per listener or legacy session. It limits the
+// comparisons per change.
 const MaxTopics = 1024
 
-// Topics are what somebody wants to be told of, or what there is to tell.
+// Topics are subscribed or changed lists and resources.
 type Topics struct {
 	tools, prompts, resources bool
 	uris                      map[string]bool // of resources
 }
 
-// in returns the part of a change that is of these topics. owner finds the plugin of a resource.
+// in returns the part of a change covered by these topics. owner returns the plugin of a resource.
 func (t *Topics) in(c catalog.Change, owner func(uri string) string) Topics {
 	news := Topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
 	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
@@ -34,7 +34,7 @@ func (t *Topics) in(c catalog.Change, owner func(uri string) string) Topics {
 	return news
 }
 
-// add takes in what another has.
+// add adds the topics of o.
 func (t *Topics) add(o Topics) {
 	t.tools, t.prompts, t.resources = t.tools || o.tools, t.prompts || o.prompts, t.resources || o.resources
 	for uri := range o.uris {
@@ -49,7 +49,7 @@ func (t *Topics) subscribe(uri string) {
 	t.uris[uri] = true
 }
 
-// Messages are the notifications for these topics, with a _meta unless that is nil.
+// Messages returns the notifications for these topics, with meta as _meta unless it is nil.
 func (t *Topics) Messages(meta json.RawMessage) (all [][]byte) {
 	say := func(method string, params jsonraw.Object) {
 		if meta != nil {

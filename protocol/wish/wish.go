@@ -1,4 +1,4 @@
-// Package wish is what a client says about one call of a tool, in _meta keys of this host's own.
+// Package wish parses a client's options for one tool call, in _meta keys of this host.
 //
 // This package is internal to Sallyport and may change.
 package wish
@@ -13,25 +13,25 @@ import (
 
 // The keys.
 const (
-	MaxBytes = "dev.sallyport/maxBytes"       // lowers the bound of the answer, in bytes
-	dryRun   = "dev.sallyport/dryRun"         // true: nothing that the call does lasts
+	MaxBytes = "dev.sallyport/maxBytes"       // lowers the answer limit, in bytes
+	dryRun   = "dev.sallyport/dryRun"         // true: no effect is committed
 	Once     = "dev.sallyport/idempotencyKey" // the same key and arguments are one call
 )
 
-// minBytes is the least bound of an answer: room for the notice that it was cut.
+// minBytes is the smallest answer limit, with space for the notice of a cut.
 const minBytes = 512
 
-// maxOnce bounds an idempotency key, in bytes.
+// maxOnce is the maximum length of an idempotency key, in bytes.
 const maxOnce = 255
 
-// Wishes are what a client says about one call.
+// Wishes are a client's options for one call.
 type Wishes struct {
-	MaxBytes int    // the bound of the answer; 0 says nothing
-	DryRun   bool   // nothing that the call does lasts
-	Once     string // the idempotency key; "" says nothing
+	MaxBytes int    // answer limit; 0 if absent
+	DryRun   bool   // no effect is committed
+	Once     string // idempotency key; "" if absent
 }
 
-// Read reads them from the params of a call.
+// Read parses the options from the params of a call.
 func Read(params json.RawMessage) (w Wishes, err error) {
 	meta := jsonraw.Get(params, "_meta")
 	if !jsonraw.IsObject(meta) {
