@@ -11,13 +11,13 @@
 //
 //	r, err := registry.New(ctx, registry.Options{Dir: "plugins", Engine: engine, Host: host})
 //	tool, ok := r.Snapshot().Tool("time-now")
-//	result, err := tool.Call(ctx, catalogue.Call{ID: "1", Params: params})
+//	result, err := tool.Call(ctx, catalog.Call{ID: "1", Params: params})
 //
 // A plugin that cannot be loaded is reported (Registry.Plugins, the log, and the resource sallyport://plugins) and
 // never delays others. When a file is replaced, running calls finish on the old module. If the replacement is broken,
 // the old module continues to serve and the status reports it.
 //
-// Package catalogue decides which plugin publishes which entry. Below are packages that do not depend on it: folder
+// Package catalog decides which plugin publishes which entry. Below are packages that do not depend on it: folder
 // selects the files to read, module describes and compiles their contents, manifest parses the offered entries, and
 // names derives their names.
 //

@@ -28,12 +28,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// waitingTasks is how many tasks wait for an answer while the memory is measured; a hundredth with -quick.
+// waitingTasks is the number of tasks that wait for an answer during the memory measurement; a hundredth with -quick.
 const waitingTasks = 10_000
 
-// benchAsk measures a call that asks one thing, over HTTP, as a client of 2026-07-28 makes it: the call, and
-// the call again with the answer. The official SDK's server has the same tool, written for two rounds; here
-// the guest is run twice. And it measures what tasks cost that wait.
+// benchAsk measures a call with one elicitation over HTTP, in protocol version 2026-07-28: the call, and its repetition
+// with the answer. The official SDK's server has the same tool, written for two rounds; here the guest runs twice. It
+// also measures the cost of waiting tasks.
 func benchAsk(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func benchAsk(ctx context.Context, o options) ([]row, error) {
 	return append(rows, more...), err
 }
 
-// askRows measures the servers in turn: ours without a store and with one, and the SDK's.
+// askRows measures the servers in turn: this host without and with a store, and the SDK.
 func askRows(o options, urls []string) ([]row, error) {
 	times := make([][]float64, len(urls))
 	size := 0
@@ -99,7 +99,7 @@ func askRows(o options, urls []string) ([]row, error) {
 	}, nil
 }
 
-// askOnce makes the call, and makes it again with the answer.
+// askOnce makes the call, and repeats it with the answer.
 func askOnce(url string) (state string, err error) {
 	first, err := askPost(url, nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func askOnce(url string) (state string, err error) {
 	return first.Result.RequestState, err
 }
 
-// askAnswer is what a server answers.
+// askAnswer is the response of a server.
 type askAnswer struct {
 	Result struct {
 		ResultType, RequestState string
@@ -133,7 +133,7 @@ type askAnswer struct {
 	Error json.RawMessage
 }
 
-// askMeta is a client of 2026-07-28 that can be asked.
+// askMeta is the _meta of a client of 2026-07-28 that supports elicitation.
 const askMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
@@ -169,7 +169,7 @@ func askPost(url string, more map[string]any) (a askAnswer, err error) {
 	return a, nil
 }
 
-// askingSDK is the official SDK's server with the same tool, as one writes it for two rounds.
+// askingSDK is the official SDK's server with the same tool, written for two rounds.
 func askingSDK() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "gosdk", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "greet", Description: "asks for a name and greets it"},
@@ -223,9 +223,9 @@ func newAskHost(ctx context.Context, dir string) (*askHost, error) {
 	return h, nil
 }
 
-// waitingRows opens tasks until n wait for an answer, and measures what they take.
+// waitingRows opens tasks until n wait for an answer, and measures their cost.
 func (h *askHost) waitingRows(ctx context.Context, n int, dir string) ([]row, error) {
-	if err := h.openTasks(ctx, 10); err != nil { // what the first ones set up
+	if err := h.openTasks(ctx, 10); err != nil { // excludes one-time setup
 		return nil, err
 	}
 	memory, goroutines, disk := heap(), goruntime.NumGoroutine(), diskSize(dir)
@@ -241,7 +241,8 @@ func (h *askHost) waitingRows(ctx context.Context, n int, dir string) ([]row, er
 	}, nil
 }
 
-// openTasks opens tasks and waits until all ask. No caller may have all of them.
+// openTasks opens n tasks and waits until all ask. They are spread over several principals, because of the limit per
+// caller.
 func (h *askHost) openTasks(ctx context.Context, n int) error {
 	const workers, each = 4, 2500
 	var work sync.WaitGroup
@@ -291,7 +292,7 @@ func openTask(ctx context.Context, c *protocol.Conn) error {
 	}
 }
 
-// heap is what the process holds, in bytes.
+// heap returns the live heap of the process, in bytes.
 func heap() int64 {
 	goruntime.GC()
 	goruntime.GC()
@@ -300,7 +301,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// diskSize is how large the files of a folder are, in bytes.
+// diskSize returns the size of the store's files in a folder, in bytes.
 func diskSize(dir string) (size int64) {
 	files, _ := filepath.Glob(filepath.Join(dir, "state.db*"))
 	for _, f := range files {

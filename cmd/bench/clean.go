@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// cleanGuest is an echo in one language. Work is what it does besides, in steps of its own.
+// cleanGuest is an echo guest in one language. work is additional computation, in steps of the guest's choice.
 type cleanGuest struct {
 	name    string
 	wasm    func(work int) ([]byte, error)
@@ -37,12 +37,11 @@ func cleanGuests() []cleanGuest {
 	}
 }
 
-// enoughWork is how long a call takes, at least, in an instance that is used again, for what a clean one costs to count:
-// 50 µs, and some for the noise.
+// enoughWork is the shortest call in a reused instance for which the cost of a clean instance is judged: 50 µs, with a
+// margin for noise.
 const enoughWork = 60 * time.Microsecond
 
-// benchStates calls guests in instances that are clean, used again, made from nothing, and made from nothing by the
-// engine as it comes.
+// benchStates calls guests in clean instances, in reused ones, in new ones, and in new ones of plain wazero.
 func benchStates(ctx context.Context, o options, engine *runtime.Engine) ([]row, error) {
 	var rows []row
 	for _, g := range cleanGuests() {
@@ -57,7 +56,7 @@ func benchStates(ctx context.Context, o options, engine *runtime.Engine) ([]row,
 	return rows, nil
 }
 
-// benchGuest measures the guest as it is, and if that is little with enough work.
+// benchGuest measures the guest as it is, and if its call is shorter than enoughWork also with work.
 func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size int) ([]row, error) {
 	label := g.name + "_" + map[int]string{100: "100B", 100_000: "100KB"}[size]
 	echo, err := timeStates(ctx, o, engine, g, size, 0)
@@ -104,7 +103,7 @@ const (
 	wayOfCalling
 )
 
-// timeStates returns the quickest time of a call in each way.
+// timeStates returns the shortest time of a call in each way.
 func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size, work int) (best [wayOfCalling]time.Duration, err error) {
 	wasm, err := g.wasm(work)
 	if err != nil {
@@ -140,7 +139,7 @@ func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 	return best, errors.Join(err, plain.close(ctx), module.Close())
 }
 
-// gatedPool is a pool each of whose calls has a gate, as in the program.
+// gatedPool is a pool with a gate for each call, as in the program.
 type gatedPool struct {
 	*runtime.Pool
 	policy *hostfuncs.Policy

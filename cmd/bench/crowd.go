@@ -23,24 +23,24 @@ import (
 )
 
 const (
-	crowdClients = 200 // at once, all of one caller
+	crowdClients = 200 // concurrent clients of one caller
 	crowdCalls   = 200 // of each
 	crowdWork    = time.Millisecond
 
-	strangers  = 1100 // connections that rest, without a token
-	halfBodies = 40   // messages of 16 MB that do not end, of one caller
-	guestCalls = 200  // of the caller beside them
+	strangers  = 1100 // idle connections without a token
+	halfBodies = 40   // unfinished messages of 16 MB, of one caller
+	guestCalls = 200  // calls of a different caller meanwhile
 )
 
-// names is a Verifier whose tokens are the names.
+// names is a Verifier with the caller names as tokens.
 type names []string
 
-// Verify knows a token by its name.
+// Verify accepts the names as tokens.
 func (n names) Verify(token string) (string, string, bool) {
 	return token, token, slices.Contains(n, token)
 }
 
-// serveCrowd is this host with the plugin busy and default settings, on HTTP with tokens, until ctx is done.
+// serveCrowd serves the plugin busy with default settings, on HTTP with tokens, until ctx is done.
 func serveCrowd(ctx context.Context, ready func(url string)) error {
 	engine, err := benchEngine(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func serveCrowd(ctx context.Context, ready func(url string)) error {
 	return l.Serve(ctx, streamable.NewHandler(server, o))
 }
 
-// crowdClient is one client of the crowd, with a session and a connection of its own.
+// crowdClient is one client of the crowd, with its own session and connection.
 type crowdClient struct {
 	web
 	token string
@@ -108,7 +108,7 @@ func (c *crowdClient) work(id, steps int) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-// calibrate finds how many steps take a call of one caller crowdWork longer than none.
+// calibrate returns the number of steps that make a single caller's call longer by crowdWork.
 func (c *crowdClient) calibrate() (int, error) {
 	quickest := func(steps int) (best time.Duration, err error) {
 		for i := range 50 {
@@ -134,7 +134,7 @@ func (c *crowdClient) calibrate() (int, error) {
 	return int(probe * crowdWork / max(full-idle, time.Microsecond)), nil
 }
 
-// benchCrowd measures what many callers wait for, and that strangers keep nobody out.
+// benchCrowd measures the waiting time of many callers, and that idle connections lock no caller out.
 func benchCrowd(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func ignoreIf(yes bool, err error) error {
 	return err
 }
 
-// beside makes one call after the other until over is closed.
+// beside makes calls one after the other until over is closed.
 func (c *crowdClient) beside(over <-chan struct{}, steps int) (all []time.Duration, err error) {
 	for id := 0; ; id++ {
 		select {
@@ -229,7 +229,7 @@ func (c *crowdClient) beside(over <-chan struct{}, steps int) (all []time.Durati
 	}
 }
 
-// percentile is the p-th of some durations.
+// percentile returns the p-th percentile.
 func percentile(all []time.Duration, p int) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -240,7 +240,7 @@ func percentile(all []time.Duration, p int) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// measureStrangers calls beside connections that rest and messages that do not end.
+// measureStrangers makes calls beside idle connections and unfinished messages.
 func measureStrangers(address string, one *crowdClient, steps int) ([]row, error) {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -262,7 +262,7 @@ func measureStrangers(address string, one *crowdClient, steps int) ([]row, error
 		open = append(open, c)
 		switch {
 		case i >= strangers:
-			go func() { _, _ = io.Copy(c, bytes.NewReader([]byte(half))) }() // as much as is taken
+			go func() { _, _ = io.Copy(c, bytes.NewReader([]byte(half))) }() // as much as the server reads
 		case i%2 == 0:
 			go func() { _, _ = io.WriteString(c, head+"Content-Length: 0\r\n\r\n") }()
 		}
@@ -270,7 +270,7 @@ func measureStrangers(address string, one *crowdClient, steps int) ([]row, error
 	var all []time.Duration
 	for i := range guestCalls {
 		if i%20 == 0 {
-			one.client.CloseIdleConnections() // and comes anew
+			one.client.CloseIdleConnections() // opens a new connection
 		}
 		took, err := one.work(i, steps)
 		if err != nil {

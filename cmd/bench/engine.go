@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// benchClean measures what it costs that each call has a clean instance, and how late a guest is ended.
+// benchClean measures the cost of a clean instance for each call, and how late after its deadline a guest is ended.
 func benchClean(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func benchClean(ctx context.Context, o options) ([]row, error) {
 	return slices.Concat(rows, benchRestore(o), late, idle), engine.Close(ctx)
 }
 
-// benchRestore makes a memory clean of which 25 pages of the system were written.
+// benchRestore restores a memory in which 25 system pages were written.
 func benchRestore(o options) []row {
 	const pages, size = 25, 4 << 20
 	var rows []row

@@ -15,8 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// benchFiles measures the files of a call beside plain os: reading a file that the host has, and writing one
-// so that it lands.
+// benchFiles compares the file access of a call with package os: reading a host file, and writing one with commit.
 func benchFiles(ctx context.Context, o options) ([]row, error) {
 	dir, err := os.MkdirTemp("", "sallyport-bench")
 	if err != nil {
@@ -37,7 +36,7 @@ func benchFiles(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// everything is granted.
+// everything grants all access.
 type everything struct{}
 
 func (everything) Allow(jail.Op, string) error { return nil }
@@ -74,14 +73,14 @@ func benchFile(ctx context.Context, o options, dir string, size int) ([]row, err
 	})
 }
 
-// pair is one thing done by us and by the system alone.
+// pair is one operation, in this host and in package os.
 type pair struct {
 	name, note   string
-	calls        int // of a round
+	calls        int // per round
 	ours, theirs func() error
 }
 
-// besideOS measures pairs in turn, and returns the median of the ratios of the rounds.
+// besideOS measures pairs in turn, and returns the median of the rounds' ratios.
 func besideOS(rounds int, pairs []pair) (rows []row, err error) {
 	for _, p := range pairs {
 		var all []float64
@@ -100,7 +99,7 @@ func besideOS(rounds int, pairs []pair) (rows []row, err error) {
 	return rows, nil
 }
 
-// perCall is how many microseconds one call of f takes.
+// perCall returns the microseconds per call of f.
 func perCall(n int, f func() error) (float64, error) {
 	begin := time.Now()
 	for range n {
@@ -111,7 +110,7 @@ func perCall(n int, f func() error) (float64, error) {
 	return float64(time.Since(begin).Nanoseconds()) / 1000 / float64(n), nil
 }
 
-// readAll reads a file from its beginning to its end, in pieces.
+// readAll reads a file from beginning to end, in pieces.
 func readAll(read func(p []byte, off int64) (int, error), buf []byte) error {
 	for off := int64(0); ; {
 		n, err := read(buf, off)
@@ -162,7 +161,7 @@ func throughOverlay(held *overlay.Overlay, name string, buf []byte) error {
 	return readAll(readOpened(f), buf)
 }
 
-// writePlain replaces a file as a careful program does.
+// writePlain replaces a file atomically.
 func writePlain(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "plain-")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// benchGate measures what a check costs: ten lines are granted, of which the last one decides.
+// benchGate measures the cost of a check: ten lines are granted, and the last one decides.
 func benchGate(_ context.Context, o options) ([]row, error) {
 	lines := make([]string, 0, 10)
 	for i := range 9 {
@@ -66,8 +66,7 @@ func benchGate(_ context.Context, o options) ([]row, error) {
 	return append(out, more...), err
 }
 
-// benchReceipts measures what every call pays for its gate: without records, and with a receipt and a line in
-// the audit log.
+// benchReceipts measures the cost of a gate per call: without records, and with a receipt and an audit line.
 func benchReceipts(o options) ([]row, error) {
 	dir, err := os.MkdirTemp("", "sallyport-bench")
 	if err != nil {
@@ -96,13 +95,13 @@ func benchReceipts(o options) ([]row, error) {
 	}, nil
 }
 
-// receiver is a client that wants receipts.
+// receiver is a client that accepts receipts.
 type receiver struct {
 	hostfuncs.Client
 	got receipt.Receipt
 }
 
-// Receipt takes what the call did.
+// Receipt stores the receipt of the call.
 func (r *receiver) Receipt(got receipt.Receipt) { r.got = got }
 
 func gateSet(lines ...string) (*grant.Set, error) {
@@ -117,7 +116,7 @@ func gateSet(lines ...string) (*grant.Set, error) {
 	return set, nil
 }
 
-// refusedFetch asks a gate for what it does not allow.
+// refusedFetch returns a function that makes a denied request.
 func refusedFetch(set *grant.Set) (run func() bool, stop func(), err error) {
 	h := hostfuncs.NewHost(nil)
 	g := h.Plugin(hostfuncs.Plugin{Name: "bench", Grants: set}).NewGate(hostfuncs.Call{ID: "bench"})
@@ -129,7 +128,7 @@ func refusedFetch(set *grant.Set) (run func() bool, stop func(), err error) {
 	return run, func() { g.Close(); h.Close() }, nil
 }
 
-// noBodies are streams of a guest that is given none.
+// noBodies implements runtime.Streams for a guest without streams.
 type noBodies struct{}
 
 var _ runtime.Streams = noBodies{}
@@ -138,7 +137,7 @@ func (noBodies) Open(r io.ReadCloser) (uint32, error) { return 0, r.Close() }
 
 func (noBodies) Take(uint32) (io.ReadCloser, int64, error) { return nil, 0, io.EOF }
 
-// gateCost runs f in batches for a while and returns how many microseconds a run of the quickest batch took.
+// gateCost runs f in batches for d and returns the microseconds per run in the fastest batch.
 func gateCost(d time.Duration, f func() bool) (float64, error) {
 	const batch = 1000
 	quickest := time.Duration(math.MaxInt64)

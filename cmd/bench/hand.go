@@ -5,18 +5,18 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// handHead and handTail are what stands around the text in a request to the guest that is written by hand.
+// handHead and handTail enclose the text in a request to the handwritten guest.
 const (
 	handHead = `{"method":"tools/call","params":{"name":"echo","arguments":{"text":"`
 	handTail = `"}}}`
 )
 
-// handGuest is a native plugin written instruction by instruction, with no language's runtime in it: it answers with
-// the text of the request, whose form it knows. Before that it steps through its memory so often: each step adds to a
-// word of four bytes, and the next is in the next page.
+// handGuest is a native plugin written instruction by instruction, without a language runtime: it answers with the text
+// of the request, at its fixed offset. Before that it makes work steps through its memory: each step adds to a word of
+// four bytes, and the next word is in the next page.
 func handGuest(work int32) []byte {
 	const (
-		head, tail, request = 1 << 10, 2 << 10, 64 << 10 // where they lie
+		head, tail, request = 1 << 10, 2 << 10, 64 << 10 // offsets
 		pages               = 16
 		size, step          = 0, 1 // locals
 	)
@@ -31,7 +31,7 @@ func handGuest(work int32) []byte {
 	m.Data(tail, []byte(after))
 	put := func(code ...[]byte) []byte { return w.Code(w.I32Const(1), w.Code(code...), w.Call(write), w.Drop) }
 	and := []byte{0x71}
-	place := w.Code(w.LocalGet(step), w.I32Const(4096+4), []byte{0x6c}, w.I32Const(1<<16-4), and) // in the first 64 KiB, behind the rest
+	place := w.Code(w.LocalGet(step), w.I32Const(4096+4), []byte{0x6c}, w.I32Const(1<<16-4), and) // in the first 64 KiB, after the other data
 	turn := w.Code(place, place, w.I32Load(8<<16), w.LocalGet(step), w.I32Add, w.I32Store(8<<16),
 		w.LocalGet(step), w.I32Const(1), w.I32Add, w.LocalSet(step), w.LocalGet(step), w.I32Const(work), []byte{0x49})
 	m.Export("mcp_handle", m.Func(i32, i32, i32,
@@ -44,7 +44,7 @@ func handGuest(work int32) []byte {
 	return m.Bytes()
 }
 
-// handRequest is what the guest answers.
+// handRequest is a request in the form that the guest expects.
 func handRequest(size int) runtime.Request {
 	return runtime.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"` + payload(size) + `"}}`)}
 }

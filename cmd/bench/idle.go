@@ -14,16 +14,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// many is how many plugins, or instances of one plugin, there are at once.
+// many is the number of plugins, or instances of one plugin, at once.
 const many = 1000
 
-// benchIdle measures what a thousand plugins keep that were called once, an image and an instance each; and what a
-// thousand instances of one plugin take, all of them in a call. The code is one for all.
+// benchIdle measures the memory kept by a thousand plugins that were called once, an image and an instance each, and by
+// a thousand instances of one plugin during a call. The code is shared.
 func benchIdle(ctx context.Context, engine *runtime.Engine) ([]row, error) {
 	var rows []row
 	for _, g := range cleanGuests() {
 		if g.name == "hand" {
-			continue // it has as much memory as it says
+			continue // its memory size is fixed
 		}
 		wasm, err := g.wasm(0)
 		if err != nil {
@@ -48,7 +48,7 @@ func benchIdle(ctx context.Context, engine *runtime.Engine) ([]row, error) {
 	return rows, nil
 }
 
-// idlePlugins is what that many plugins keep, in MiB.
+// idlePlugins returns the memory kept by many plugins, in MiB.
 func idlePlugins(ctx context.Context, m *runtime.Module, r runtime.Request) (float64, error) {
 	gates := hostfuncs.NewHost(&hostfuncs.Options{})
 	defer gates.Close()
@@ -66,7 +66,7 @@ func idlePlugins(ctx context.Context, m *runtime.Module, r runtime.Request) (flo
 	return float64(kept) / (1 << 20), err
 }
 
-// crowd is the native dialect, which answers when that many calls are there at once.
+// crowd is the native dialect, but answers only when many calls are in progress at once.
 type crowd struct {
 	runtime.Dialect
 	all  *sync.WaitGroup
@@ -82,7 +82,7 @@ func (c *crowd) Serve(ctx context.Context, in *runtime.Instance, r runtime.Reque
 	return result, err
 }
 
-// busyInstances is what that many instances take that have served a call and are not clean yet, in MiB.
+// busyInstances returns the memory of many instances that have served a call and are not restored yet, in MiB.
 func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (float64, error) {
 	gates := hostfuncs.NewHost(&hostfuncs.Options{})
 	defer gates.Close()
@@ -101,7 +101,7 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 	go func() { c.all.Wait(); close(together) }()
 	select {
 	case <-together:
-	case err := <-errs: // before all were there
+	case err := <-errs: // ended early
 		return 0, errors.Join(errors.New("an instance did not wait for the others"), err)
 	}
 	taken := resident() - before
@@ -113,8 +113,8 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 	return float64(taken) / (1 << 20), errors.Join(err, p.Close(ctx))
 }
 
-// resident is what this process alone has in memory, and what the images of all processes take, in bytes; 0 where the
-// system does not tell. A page of an image counts once, however many mappings show it.
+// resident returns the anonymous memory of this process plus the shared memory of the system, which holds the images,
+// in bytes; 0 where the system does not report it. A page of an image counts once, however many mappings share it.
 func resident() int {
 	return kibOf("/proc/self/smaps_rollup", "Pss_Anon:") + kibOf("/proc/meminfo", "Shmem:")
 }

@@ -44,7 +44,7 @@ func (k *keptSDK) call(params []byte) ([]byte, error) {
 	return out, err
 }
 
-// answer serves one message: the least that a server around the SDK can do.
+// answer serves one message: the minimal server around the SDK.
 func (k *keptSDK) answer(message []byte) []byte {
 	m, err := jsonrpc.Parse(message)
 	if err != nil || m.ID == nil {
@@ -77,16 +77,15 @@ func peerExtismSDK(l net.Listener, ready func()) error {
 		}
 		if a := k.answer(body); a != nil {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(a) // the client has gone
+			_, _ = w.Write(a) // the client is gone
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
 	}), ready)
 }
 
-// benchKept compares the Extism dialect with Extism's own host, both in this process and with no wire:
-// one instance that is kept, and what a pool does for each call. Both guests are made with Extism's own PDKs;
-// most plugins that exist are in Rust.
+// benchKept compares the Extism dialect with Extism's own host, both in this process and without a transport: one kept
+// instance, and a clean one for each call. Both guests use Extism's own PDKs; most existing plugins are in Rust.
 func benchKept(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err

@@ -1,10 +1,9 @@
-// Bench measures the host beside what it is compared with, in one run, and prints one table.
+// Bench compares the host with other servers and libraries in one run, and prints one table.
 //
 //	go run ./cmd/bench [-o build/bench.json] [-run REGEXP] [-quick]
 //
-// Servers run as processes of their own (this program again, with a role), and are measured in turn,
-// A B A B, so that a drift of the machine falls on all alike. A ratio is the median of the ratios of
-// the rounds.
+// Servers run as separate processes (this program with a role), and are measured in turn, A B A B, so that a drift of
+// the machine affects all alike. A ratio is the median of the ratios of the rounds.
 package main
 
 import (
@@ -24,10 +23,10 @@ type row struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	note  string  // beside: only in the file
+	note  string  // shown in the table only; beside hides the row
 }
 
-// beside is the note of a row that the table shows in the note of another.
+// beside is the note of a row that is saved but not printed, since another row's note contains it.
 const beside = "\x00"
 
 // suite is one group of measurements.
@@ -36,11 +35,11 @@ type suite struct {
 	run  func(context.Context, options) ([]row, error)
 }
 
-// options hold for every suite.
+// options apply to every suite.
 type options struct {
-	rounds int           // how often each server is measured, in turn
+	rounds int           // measurements of each server, in turn
 	calls  int           // calls of one round
-	slice  time.Duration // of one round, where the rate is measured
+	slice  time.Duration // duration of one round, where a rate is measured
 }
 
 func suites() []suite {

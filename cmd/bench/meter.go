@@ -20,11 +20,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// kernel is one function that only computes, and how much of it takes some ten milliseconds.
+// kernel is a pure computation; n makes it take some ten milliseconds.
 type kernel struct {
 	name string
 	n    uint64
-	goes bool // compiled by Go, or else written by hand
+	goes bool // compiled by Go, or else handwritten
 }
 
 func kernels() []kernel {
@@ -32,8 +32,8 @@ func kernels() []kernel {
 		{"sha256", 600, true}, {"sort", 40_000, true}, {"json", 300, true}, {"regex", 150, true}}
 }
 
-// ways are how the kernels are compiled: as they are; metered, as this host does; and with the engine's own switch
-// that looks at the context in every loop.
+// The ways to compile the kernels: unchanged, metered by this host, and with wazero's check of the context in every
+// loop.
 const (
 	plain = iota
 	metered
@@ -41,13 +41,13 @@ const (
 	ways
 )
 
-// meterSlice is what a refill grants, in units of fuel.
+// meterSlice is the fuel of one refill.
 const meterSlice = 100_000
 
-// meterTries is how often a kernel runs in each round: it is short, and of all its runs the quickest counts.
+// meterTries is the number of runs of a kernel per round: it is short, and the fastest run of all counts.
 const meterTries = 8
 
-// benchMeter measures what it costs that a guest can be stopped anywhere, on code that does nothing but compute.
+// benchMeter measures the cost of making a guest interruptible everywhere, on pure computation.
 func benchMeter(ctx context.Context, o options) ([]row, error) {
 	dir, err := os.MkdirTemp("", "sallyport-bench-*")
 	if err != nil {
@@ -58,7 +58,7 @@ func benchMeter(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Hour) // the engine's switch looks only at contexts that can end
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // wazero checks only contexts that can end
 	defer cancel()
 	var byHand, byGo [ways]api.Module
 	for way := range ways {
@@ -82,7 +82,7 @@ func benchMeter(ctx context.Context, o options) ([]row, error) {
 	return append(rows, longest), err
 }
 
-// meterRows times every kernel and makes the rows: a ratio for each, and the geometric means.
+// meterRows times every kernel and returns a ratio for each, and the geometric means.
 func meterRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int) ([]row, error) {
 	names := [ways]string{metered: "metered_over_plain_", switched: "switched_over_plain_"}
 	var rows []row
@@ -108,8 +108,8 @@ func meterRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int) (
 		row{names[metered] + "geomean", math.Exp(logs[metered]), "ratio", fmt.Sprintf("%d kernels", len(kernels()))}), nil
 }
 
-// longestInstruction measures how long one instruction can keep a guest from looking at its fuel: filling all of the memory that a
-// plugin has by default, whose pages were not there yet.
+// longestInstruction measures the longest time between two checks of the fuel within one instruction: filling all of a
+// plugin's default memory, with pages not yet present.
 func longestInstruction(ctx context.Context, rounds int) (row, error) {
 	const pages = 64 << 20 >> 16
 	var m wasmtest.Module
@@ -131,7 +131,7 @@ func longestInstruction(ctx context.Context, rounds int) (row, error) {
 	return row{"longest_instruction_64MiB_ms", median(times), "ms", "memory.fill of all of it; " + spread(times)}, nil
 }
 
-// buildKernels compiles the kernels that are written in Go.
+// buildKernels compiles the kernels written in Go.
 func buildKernels(ctx context.Context, dir string) ([]byte, error) {
 	out := filepath.Join(dir, "kernels.wasm")
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", out, "./cmd/bench/testdata/kernels")
@@ -142,7 +142,7 @@ func buildKernels(ctx context.Context, dir string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// meterRuntime makes a runtime with WASI and what metered code calls.
+// meterRuntime returns a runtime with WASI and the refill import of metered code.
 func meterRuntime(ctx context.Context, way int) (wazero.Runtime, error) {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCloseOnContextDone(way == switched))
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r); err != nil {
@@ -178,8 +178,8 @@ func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) 
 	return r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 }
 
-// timeKernel runs a kernel in all ways in turn, once unmeasured, and returns milliseconds. What counts is the quickest
-// run of each, since others use the machine too. The slowest way runs less often.
+// timeKernel runs a kernel in all ways in turn, after one unmeasured run, and returns milliseconds. The caller uses the
+// fastest run of each, since the machine has other load. The slowest way runs less often.
 func timeKernel(ctx context.Context, k kernel, of [ways]api.Module, rounds int) (times [ways][]float64, err error) {
 	if err := sameResult(ctx, k, of); err != nil {
 		return times, err
@@ -199,7 +199,7 @@ func timeKernel(ctx context.Context, k kernel, of [ways]api.Module, rounds int) 
 	return times, nil
 }
 
-// sameResult makes sure that a kernel computes the same in all ways.
+// sameResult checks that a kernel computes the same in all ways.
 func sameResult(ctx context.Context, k kernel, of [ways]api.Module) error {
 	var want uint64
 	for way, m := range of {

@@ -30,7 +30,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// servePeer is a server of one of peerNames, until its standard input ends.
+// servePeer runs one of peerNames as a server until its standard input ends.
 func servePeer(name, transport string) error {
 	at := places{}
 	var err error
@@ -72,7 +72,7 @@ func servePeer(name, transport string) error {
 	return fmt.Errorf("no peer %q", name)
 }
 
-// serveStats answers each byte with how many bytes this process has allocated so far.
+// serveStats serves the bytes allocated so far by this process: one reply for each byte received.
 func serveStats() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -135,7 +135,7 @@ func peerMCPGo(l net.Listener, ready func()) error {
 	return mcpgoserver.ServeStdio(server)
 }
 
-// benchEngine runs guests of both dialects, with what they may import.
+// benchEngine returns an engine with the host functions of both dialects.
 func benchEngine(ctx context.Context) (*runtime.Engine, error) {
 	return runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: filepath.Join("build", "bench", "compiled"),
@@ -175,7 +175,7 @@ func peerHost(name string, l net.Listener, ready func()) error {
 	return stdio.Serve(ctx, server, os.Stdin, os.Stdout, nil)
 }
 
-// lines serves a pipe with a function that answers one message; nil answers nothing.
+// lines serves a pipe with a function that answers one message; nil is no answer.
 func lines(in io.Reader, out io.Writer, answer func([]byte) []byte) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
 	for {

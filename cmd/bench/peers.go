@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// peerNames are what is compared, in the order of the table: the official SDK, this host with a native and
-// with an Extism plugin, the SDK of Extism behind the least server there is, mcp-go, and this host with
-// a plugin that decodes its arguments with the PDK. Each has an equal tool.
+// peerNames returns the compared servers, in the order of the table: the official SDK, this host with a native and with
+// an Extism plugin, the SDK of Extism behind a minimal server, mcp-go, and this host with a plugin that decodes its
+// arguments with the PDK. Each has an equal tool.
 func peerNames() []string {
 	return []string{"gosdk", "native", "extism", "extismsdk", "mcpgo", "nativepdk"}
 }
 
 const (
-	// peerSlice is how long a server is measured at a time, and quickSlice with -quick.
+	// peerSlice is the duration of one measurement of a server, and quickSlice that with -quick.
 	peerSlice  = 400 * time.Millisecond
 	quickSlice = 40 * time.Millisecond
-	// peerRounds is how often, in turn.
+	// peerRounds is the number of rounds, in turn.
 	peerRounds = 5
 )
 
-// setting is one way to call all of them.
+// setting is one way to call all servers.
 type setting struct {
 	transport string
 	inFlight  int
@@ -40,8 +40,7 @@ func (s setting) String() string {
 	return fmt.Sprintf("%s_%s_%d", s.transport, size, s.inFlight)
 }
 
-// benchPeers measures each server in each setting: calls a second, and how long and how much memory
-// one takes.
+// benchPeers measures each server in each setting: calls per second, latency, and bytes allocated per call.
 func benchPeers(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -61,9 +60,9 @@ func benchPeers(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// measured is what came of one server in one setting.
+// measured holds the measurements of one server in one setting.
 type measured struct {
-	rates     []float64 // calls a second, round by round
+	rates     []float64 // calls per second, by round
 	latencies []time.Duration
 	calls     int
 	bytes     uint64 // allocated by the server meanwhile
@@ -106,7 +105,7 @@ func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
 	return rows, nil
 }
 
-// measure calls for a while and adds what it saw.
+// measure calls for a while and adds the results to m.
 func (p *server) measure(s setting, slice time.Duration, m *measured) error {
 	before, err := p.allocated()
 	if err != nil {
@@ -129,7 +128,7 @@ func (p *server) measure(s setting, slice time.Duration, m *measured) error {
 	return nil
 }
 
-// rows are the calls a second, with the rest beside them.
+// rows returns the calls per second, with the other results in the note.
 func (m *measured) rows(name string) []row {
 	slices.Sort(m.latencies)
 	at := func(part float64) float64 {
@@ -145,10 +144,10 @@ func (m *measured) rows(name string) []row {
 	}
 }
 
-// guestFile is where a guest of the bench is built.
+// guestFile returns the path of a built guest.
 func guestFile(name string) string { return filepath.Join("build", "bench", name, "echo.wasm") }
 
-// buildGuests builds the echo plugins of both dialects.
+// buildGuests builds the guests written in Go.
 func buildGuests(ctx context.Context) error {
 	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy"} {
 		out, err := filepath.Abs(guestFile(name))

@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// wire is how a server is called.
+// wire is a transport to a server.
 type wire interface {
-	// calls calls the tool for a while, with so many in flight, checks each answer, and returns how long
-	// each took.
+	// calls calls the tool for the duration of slice, with inFlight calls at a time, checks each answer, and returns
+	// the latencies.
 	calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error)
 }
 
-// server is a process of a role that was initialized.
+// server is an initialized server process.
 type server struct {
 	wire  wire
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	stats net.Conn
-	url   string // where it serves HTTP
+	url   string // its HTTP endpoint
 }
 
-// places is the line that a role writes to standard error first.
+// places is the first line that a role writes to standard error.
 type places struct {
-	Stats string `json:"stats"`         // answers each byte with how many were allocated
-	URL   string `json:"url,omitempty"` // where it serves HTTP
+	Stats string `json:"stats"`         // address that answers each byte with the bytes allocated
+	URL   string `json:"url,omitempty"` // its HTTP endpoint
 }
 
 // launch starts a role on a transport.
@@ -70,7 +70,7 @@ func launch(ctx context.Context, role, transport string) (*server, error) {
 		return nil, err
 	}
 	switch p.url = at.URL; transport {
-	case "crowd": // its clients are many
+	case "crowd": // it has many clients
 	case "http":
 		p.wire, err = dialHTTP(at.URL)
 	default:
@@ -83,7 +83,7 @@ func launch(ctx context.Context, role, transport string) (*server, error) {
 	return p, nil
 }
 
-// stop ends the server, whose input is over.
+// stop closes the server's input and waits for its end.
 func (p *server) stop() {
 	if p.stats != nil {
 		_ = p.stats.Close() // only read
@@ -91,10 +91,10 @@ func (p *server) stop() {
 	_ = p.in.Close()
 	timer := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = p.cmd.Wait() // how it ended says nothing about what was measured
+	_ = p.cmd.Wait() // its exit does not affect the results
 }
 
-// allocated is how many bytes the server has allocated so far.
+// allocated returns the bytes allocated by the server so far.
 func (p *server) allocated() (uint64, error) {
 	if _, err := p.stats.Write([]byte{0}); err != nil {
 		return 0, err
@@ -104,13 +104,13 @@ func (p *server) allocated() (uint64, error) {
 	return binary.BigEndian.Uint64(n[:]), err
 }
 
-// The handshake, which every server here understands.
+// The handshake, understood by every server here.
 const (
 	helloRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
 	helloNotice  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// appendCall writes one call of the tool.
+// appendCall appends one call of the tool.
 func appendCall(dst []byte, id int, text string) []byte {
 	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"text":"%s"}}}`, id, peerTool, text)
 }
@@ -118,7 +118,7 @@ func appendCall(dst []byte, id int, text string) []byte {
 // peerTool is the tool of every server here.
 const peerTool = "echo"
 
-// isAnswer tells whether bytes are the answer that is due.
+// isAnswer reports whether answer is the expected result.
 func isAnswer(answer []byte, text string) bool {
 	return len(answer) > len(text) && strings.Contains(string(answer[:min(len(answer), 4<<10)]), text[:100]) && !strings.Contains(string(answer[:min(len(answer), 4<<10)]), `"isError":true`)
 }

@@ -31,7 +31,7 @@ func newPipe(in io.Writer, out io.Reader) (*pipe, error) {
 	return p, err
 }
 
-// answer reads the next line that is no notification.
+// answer reads the next line that is not a notification.
 func (p *pipe) answer() ([]byte, error) {
 	for {
 		line, err := p.out.ReadSlice('\n')
@@ -41,7 +41,7 @@ func (p *pipe) answer() ([]byte, error) {
 	}
 }
 
-// calls writes from this goroutine and reads in another, so that neither pipe fills up for ever.
+// calls writes in this goroutine and reads in a second one, so that full pipes cannot deadlock.
 func (p *pipe) calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error) {
 	f := &flight{sent: map[int]time.Time{}, slots: make(chan struct{}, inFlight), due: make(chan struct{}, inFlight)}
 	done := make(chan struct{})
@@ -63,15 +63,15 @@ func (p *pipe) calls(text string, inFlight int, slice time.Duration) ([]time.Dur
 	return f.latencies, errors.Join(err, f.err)
 }
 
-// flight is the calls that wait for their answers.
+// flight tracks the calls that wait for their answers.
 type flight struct {
-	slots chan struct{} // a token for each
-	due   chan struct{} // again, for the reader
+	slots chan struct{} // one token per call
+	due   chan struct{} // the same, for the reader
 
 	mu        sync.Mutex
 	sent      map[int]time.Time
 	latencies []time.Duration
-	err       error // the first that went wrong
+	err       error // the first error
 }
 
 func (f *flight) problem() error {
@@ -87,7 +87,7 @@ func (f *flight) leave(id int) {
 	f.due <- struct{}{}
 }
 
-// land reads an answer for each call, also after one was wrong: the server waits for somebody to read.
+// land reads an answer for each call, even after an error: otherwise the server would block on a full pipe.
 func (f *flight) land(p *pipe, text string) {
 	for range f.due {
 		line, err := p.answer()
@@ -107,7 +107,7 @@ func (f *flight) land(p *pipe, text string) {
 	}
 }
 
-// idOf is the number of an answer: servers write it at either end.
+// idOf returns the id of an answer; servers write it at either end.
 func idOf(line []byte) int {
 	i := bytes.Index(line[:min(len(line), 100)], []byte(`"id":`))
 	if i < 0 {
@@ -143,7 +143,7 @@ func dialHTTP(url string) (*web, error) {
 	return w, err
 }
 
-// post sends one message and returns what comes back.
+// post sends one message and returns the response body.
 func (w *web) post(ctx context.Context, message []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(message))
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *web) post(ctx context.Context, message []byte) ([]byte, error) {
 	return body, err
 }
 
-// calls has a goroutine for each call in flight.
+// calls uses a goroutine for each call in flight.
 func (w *web) calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
@@ -189,7 +189,7 @@ func (w *web) calls(text string, inFlight int, slice time.Duration) ([]time.Dura
 	return all, failed
 }
 
-// callAlone makes one call after the other.
+// callAlone makes calls one after the other.
 func (w *web) callAlone(text string, id int, end time.Time) (latencies []time.Duration, err error) {
 	var request []byte
 	for time.Now().Before(end) || len(latencies) == 0 {

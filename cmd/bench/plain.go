@@ -11,12 +11,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// plainHost is the engine as it comes: it makes an instance for each call, starts it and throws it away. It knows the
-// two functions that an echo needs, and no limits.
+// plainHost is plain wazero: it makes an instance for each call, starts it and closes it. It implements only the
+// functions that an echo needs, without limits.
 type plainHost struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
-	request  []byte // of the call
+	request  []byte // of the current call
 	answer   []byte
 }
 

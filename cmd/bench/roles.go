@@ -20,12 +20,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/stdio"
 )
 
-// statsLine is what a server writes to standard error when its input ends.
+// statsLine is the last line that a server writes to standard error when its input ends.
 type statsLine struct {
 	AllocatedBytes uint64 `json:"allocatedBytes"`
 }
 
-// serveRole is a server on standard input and output that ends with its input.
+// serveRole runs a server on standard input and output until its input ends.
 func serveRole(words []string) error {
 	role := words[0]
 	if name, ok := strings.CutPrefix(role, "peer-"); ok && len(words) > 1 {
@@ -49,11 +49,11 @@ func serveRole(words []string) error {
 	return err
 }
 
-// toolName is the tool that every server has: it answers with the text that it was given.
+// toolName is the tool of every server: it answers with its text argument.
 const toolName = "bench-echo"
 
-// serveFloor is the least that a server on stdio can do: a buffered line read, one envelope
-// decode, a map look-up, and prepared bytes written.
+// serveFloor is the minimal server on stdio: a buffered line read, one envelope decode, a map lookup, and a write of
+// prepared bytes.
 func serveFloor(in io.Reader, out io.Writer) error {
 	prepared := map[string]json.RawMessage{
 		"tools/call": json.RawMessage(`{"content":[{"type":"text","text":"` + payload(100) + `"}]}`),
@@ -86,7 +86,7 @@ func serveFloor(in io.Reader, out io.Writer) error {
 	}
 }
 
-// benchManifest describes the in-process echo tool.
+// benchManifest is the manifest of the in-process echo tool.
 const benchManifest = `{"name":"bench","version":"1","tools":[{"name":"echo","description":"answers with its text",
 "inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}`
 
@@ -96,7 +96,7 @@ func echo(_ context.Context, _ string, params json.RawMessage) (json.RawMessage,
 	return append(out, `}]}`...), nil
 }
 
-// serveHost is our own host with a tool in the process, and no guest.
+// serveHost is this host with an in-process tool and no guest.
 func serveHost() error {
 	ctx := context.Background()
 	r, err := registry.New(ctx, registry.Options{})
@@ -112,7 +112,7 @@ func serveHost() error {
 	return stdio.Serve(ctx, server, os.Stdin, os.Stdout, nil)
 }
 
-// serveSDK is a server made with the official Go SDK, with an equal tool.
+// serveSDK is a server of the official Go SDK with an equal tool.
 func serveSDK() error {
 	type args struct {
 		Text string `json:"text"`

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// hostBinary is the host as make builds it.
+	// hostBinary is the host as built by make.
 	hostBinary = "build/sallyport"
-	// startPlugins is how many distinct plugins a folder holds for the start.
+	// startPlugins is the number of distinct plugins in the folder.
 	startPlugins = 200
 )
 
-// benchStart measures the time from launching the host to the answer to tools/list, over a folder
-// of 200 distinct packed plugins of some 3 MB: never seen before, and with their digests known but
-// nothing compiled.
+// benchStart measures the time from launching the host to the answer to tools/list, over a folder of 200 distinct
+// packed plugins of some 3 MB: without any state, and with their digests cached but nothing compiled.
 func benchStart(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func benchStart(ctx context.Context, o options) ([]row, error) {
 	var unseen, known []float64
 	for range o.rounds {
 		for _, s := range []struct {
-			forget string // what the host forgets before this start
+			forget string // state removed before this start
 			times  *[]float64
 		}{{state, &unseen}, {filepath.Join(state, "compiled"), &known}} {
 			if err := os.RemoveAll(s.forget); err != nil {
@@ -62,7 +61,7 @@ func benchStart(ctx context.Context, o options) ([]row, error) {
 	}, nil
 }
 
-// writePlugins packs one plugin, and fills dir with copies of it that differ in a custom section.
+// writePlugins packs one plugin, and fills dir with copies that differ in a custom section.
 func writePlugins(dir, from string) (size int, err error) {
 	wasm, err := os.ReadFile(from)
 	if err != nil {
@@ -87,7 +86,7 @@ func writePlugins(dir, from string) (size int, err error) {
 	return size, nil
 }
 
-// timeToList launches the host over plugins and waits for the whole list.
+// timeToList launches the host over plugins and returns the time to the answer to tools/list.
 func timeToList(ctx context.Context, plugins, state string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -127,7 +126,7 @@ func timeToList(ctx context.Context, plugins, state string) (time.Duration, erro
 	return took, nil
 }
 
-// readList reads answers until the list and counts its tools.
+// readList reads up to the answer to tools/list and returns the number of tools and the time.
 func readList(r *bufio.Reader, begin time.Time) (int, time.Duration, error) {
 	for {
 		line, err := r.ReadBytes('\n')

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// median is the middle of xs.
+// median returns the median of xs.
 func median(xs []float64) float64 {
 	s := slices.Sorted(slices.Values(xs))
 	if len(s) == 0 {
@@ -26,13 +26,13 @@ func ratios(a, b []float64) []float64 {
 }
 
 const (
-	// shortSlice is how long one of several ways is measured at a time, in turn: of many short slices the quickest
-	// counts, since others use the machine too.
+	// shortSlice is the duration of one measurement of a way, in turn: the fastest of many short slices counts, since
+	// the machine has other load.
 	shortSlice  = 20 * time.Millisecond
-	shortSlices = 8 // for each round
+	shortSlices = 8 // per round
 )
 
-// quickest is how long a call takes in each way, in the quickest of many short slices.
+// quickest returns the time of a call in each way, in the fastest of many short slices.
 func quickest(o options, ways []func() error) ([]time.Duration, error) {
 	best := make([]time.Duration, len(ways))
 	for range shortSlices * o.rounds {
@@ -49,8 +49,8 @@ func quickest(o options, ways []func() error) ([]time.Duration, error) {
 	return best, nil
 }
 
-// sustained is how long a call of each way takes over all rounds, one round of each in turn: what a server that
-// goes on serving gets, its garbage collected in its own time.
+// sustained returns the mean time of a call in each way over all rounds, one round of each in turn: the throughput of a
+// long-running server, with garbage collection included.
 func sustained(o options, ways []func() error) ([]time.Duration, error) {
 	took := make([]time.Duration, len(ways))
 	for range o.rounds {
@@ -69,7 +69,7 @@ func sustained(o options, ways []func() error) ([]time.Duration, error) {
 	return took, nil
 }
 
-// rateOf is how many calls a second there are in a slice of time.
+// rateOf returns the calls per second in a slice of time.
 func rateOf(slice time.Duration, call func() error) (float64, error) {
 	n, begin := 0, time.Now()
 	for ; n == 0 || time.Since(begin) < slice; n++ {
@@ -80,7 +80,7 @@ func rateOf(slice time.Duration, call func() error) (float64, error) {
 	return float64(n) / time.Since(begin).Seconds(), nil
 }
 
-// spread is the least and the most of xs, as a note.
+// spread formats the minimum and maximum of xs, as a note.
 func spread(xs []float64) string {
 	if len(xs) == 0 {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// payload is a text of n bytes.
+// payload returns a text of n bytes.
 func payload(n int) string { return strings.Repeat("x", n) }
 
-// peer is a server process that was initialized.
+// peer is an initialized server process.
 type peer struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -25,7 +25,7 @@ type peer struct {
 	sent   int
 }
 
-// start launches a role and shakes hands.
+// start launches a role and initializes it.
 func start(ctx context.Context, role string) (*peer, error) {
 	p := &peer{cmd: exec.CommandContext(ctx, os.Args[0], "role", role)}
 	p.cmd.Stderr = &p.stderr
@@ -52,7 +52,7 @@ func start(ctx context.Context, role string) (*peer, error) {
 	return p, err
 }
 
-// calls makes n calls with so many in flight, checks each answer, and returns the time per call.
+// calls makes n calls with inFlight at a time, checks each answer, and returns the time per call.
 func (p *peer) calls(n, inFlight int) (time.Duration, error) {
 	var request []byte
 	text := payload(100)
@@ -83,7 +83,7 @@ func (p *peer) calls(n, inFlight int) (time.Duration, error) {
 	return time.Since(begin) / time.Duration(n), nil
 }
 
-// answer reads the next line that is no notification.
+// answer reads the next line that is not a notification.
 func (p *peer) answer() ([]byte, error) {
 	for {
 		line, err := p.out.ReadSlice('\n')
@@ -93,7 +93,7 @@ func (p *peer) answer() ([]byte, error) {
 	}
 }
 
-// stop ends the server and returns how many bytes it allocated in all.
+// stop ends the server and returns the total bytes that it allocated.
 func (p *peer) stop() (uint64, error) {
 	if err := p.in.Close(); err != nil {
 		return 0, err
@@ -106,7 +106,7 @@ func (p *peer) stop() (uint64, error) {
 	return s.AllocatedBytes, json.Unmarshal(lines[len(lines)-1], &s)
 }
 
-// benchStdio compares the host without a guest with the floor and with the official SDK.
+// benchStdio compares the host without a guest with serveFloor and with the official SDK.
 func benchStdio(ctx context.Context, o options) ([]row, error) {
 	var rows []row
 	for _, inFlight := range []int{1, 16} {
@@ -131,11 +131,11 @@ func benchStdio(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// stdioTurns is how often the roles take turns in a round. The turns are short, so that what else the machine does falls on
+// stdioTurns is the number of turns of each role per round. Turns are short, so that other load on the machine affects
 // all roles alike.
 const stdioTurns = 40
 
-// inTurn measures the roles turn after turn: microseconds a call, and bytes allocated a call.
+// inTurn measures the roles in turn and returns microseconds per call, and bytes allocated per call.
 func inTurn(ctx context.Context, roles []string, o options, inFlight int) (map[string][]float64, map[string]float64, error) {
 	times, garbage := map[string][]float64{}, map[string]float64{}
 	peers := map[string]*peer{}

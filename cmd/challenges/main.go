@@ -1,6 +1,6 @@
-// Challenges reads the output of go test -v and prints a line for each of the 33 promises that a
-// plugin gets from its host: passed, failed, or open. It fails for a promise without a test that is not
-// named as open, and for an open one that has a test.
+// Challenges reads the output of go test -v and prints a line for each of the 33 guarantees that the host gives a
+// plugin: passed, failed, or open. It fails for a guarantee without a test that is not listed as open, and for an open
+// one with a test that passes.
 //
 //	go test ./cmd/sallyport -run TestChallenge -count=1 -v | go run ./cmd/challenges
 package main
@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// names are the promises, in their order.
+// names returns the guarantees, in order.
 func names() []string {
 	return []string{
 		"exit codes", "output format", "stderr discipline", "verbosity", "large output", "composition",
@@ -26,7 +26,7 @@ func names() []string {
 	}
 }
 
-// open names the promises that nothing keeps yet, with the reason.
+// open returns the guarantees without a test, with the reason.
 func open() map[int]string {
 	return map[int]string{
 		1:  "programs with an exit code do not run as plugins yet",
@@ -45,10 +45,10 @@ func main() {
 	}
 }
 
-// result is what go test -v prints of one promise.
+// result matches the outcome of a test in the output of go test -v.
 var result = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): TestChallenge(\d\d)_`)
 
-// table prints the table, and reports whether anything failed.
+// table prints the table, and reports whether any guarantee failed.
 func table(in io.Reader, out io.Writer) (failed bool, err error) {
 	outcome := map[int]string{}
 	lines := bufio.NewScanner(in)
@@ -77,7 +77,7 @@ func table(in io.Reader, out io.Writer) (failed bool, err error) {
 	return failed, lines.Err()
 }
 
-// verdict is the word for one promise, of its tests' outcome and of the reason why it is open.
+// verdict returns the word for one guarantee, from its tests' outcome and the reason why it is open.
 func verdict(outcome, open string) (word string, bad bool) {
 	switch {
 	case outcome == "" && open != "":

@@ -1,10 +1,10 @@
-// Strict runs go test and fails where go test would pass without having tested: when a test is skipped, or when no
-// test ran. It prints what go test prints, and each test that was skipped with its reason.
+// Strict runs go test and also fails if a test is skipped or no test ran. It prints the output of go test, and each
+// skipped test with the reason.
 //
 //	go run ./cmd/strict ./...
 //
 // Skips are failures on Linux, where every test of this project runs. Other systems lack links, modes or programs, and
-// there skips are printed only.
+// there skips are only printed.
 package main
 
 import (
@@ -38,24 +38,24 @@ func main() {
 	}
 }
 
-// options say how a run is reported.
+// options configures the report.
 type options struct {
 	strict  bool // a skip is a failure
-	verbose bool // the output of tests that pass is printed too
+	verbose bool // print the output of passing tests too
 }
 
 // event is a line of go test -json.
 type event struct{ Action, Package, Test, Output string }
 
-// report prints the events of a run, and returns an error if it shows less than it seems to.
+// report prints the events of a run, and returns an error if tests were skipped or none ran.
 func report(in io.Reader, out io.Writer, o options) error {
 	ran, skipped := 0, 0
-	said := map[string]string{} // the output of tests that run
+	said := map[string]string{} // the output of running tests
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var e event
-		if json.Unmarshal(lines.Bytes(), &e) != nil { // of a build that failed, before go 1.24
+		if json.Unmarshal(lines.Bytes(), &e) != nil { // a failed build, before go 1.24
 			fmt.Fprintln(out, lines.Text())
 			continue
 		}
@@ -78,7 +78,7 @@ func report(in io.Reader, out io.Writer, o options) error {
 			delete(said, name)
 		}
 	}
-	for name, text := range said { // a package that died under its tests
+	for name, text := range said { // a package that ended before its tests
 		fmt.Fprintf(out, "did not end: %s\n%s", name, text)
 	}
 	switch {
@@ -92,7 +92,7 @@ func report(in io.Reader, out io.Writer, o options) error {
 	return nil
 }
 
-// end prints a test that failed or was skipped, and returns 1 for the latter.
+// end prints a failed or skipped test, and returns 1 for a skipped one.
 func end(e event, said string, out io.Writer, verbose bool) (skipped int) {
 	switch e.Action {
 	case "pass":

@@ -38,7 +38,7 @@ var errTooLarge = fmt.Errorf("the manifest is over %d MiB: name the module by it
 
 // Manifest is a checked manifest. It is immutable.
 type Manifest struct {
-	Path    string            // the module's file, as it is written; "" if URL is set
+	Path    string            // the module's file, as written; "" if URL is set
 	URL     string            // the module's address; "" if Path is set
 	Digest  string            // the required digest of the module: "sha256:" and hex; "" is any
 	Config  map[string]string // values for the plugin

@@ -28,7 +28,7 @@ const Text = "text"
 
 // Description describes a plugin file.
 type Description struct {
-	Name     string             `json:"name"` // the name it has in a folder, without configuration
+	Name     string             `json:"name"` // its name in a folder, without configuration
 	File     string             `json:"file"`
 	Size     int                `json:"size"`   // bytes
 	Digest   string             `json:"digest"` // SHA-256, "sha256:" and hex

@@ -23,7 +23,7 @@ const DescribeTime = 10 * time.Second
 
 // Loader makes modules from files.
 type Loader struct {
-	Engine   *runtime.Engine // nil: only what is described already can be loaded
+	Engine   *runtime.Engine // nil: only cached modules can be loaded
 	Host     *hostfuncs.Host
 	Dialects []Dialect
 	Cache    *cache.Cache
