@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// files makes a folder of the host, without links in its path.
+// hostFiles creates files in a folder without links in its path.
 func hostFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -129,7 +129,7 @@ func TestChallenge29_workingDirectory(t *testing.T) {
 		step{"do": "read", "path": "a"}, // relative to the working folder
 		step{"do": "read", "path": "/workspace/a"},
 		step{"do": "write", "path": "n", "text": "new"},
-		step{"do": "read", "path": dir + "/n"}, // the same file by its other name
+		step{"do": "read", "path": dir + "/n"}, // the same file by its absolute path
 		step{"do": "read", "path": other + "/b"}))
 	for n, want := range []string{"of the workspace", "of the workspace", "ok", "new"} {
 		if got := lineOf(t, r, n); got != want {
@@ -144,7 +144,7 @@ func TestChallenge29_workingDirectory(t *testing.T) {
 	}
 }
 
-// What a nested call wrote lands with the outermost one, or not at all.
+// Writes of a nested call are committed with the outermost call, or not at all.
 func TestChallenge13_atomicity_ofNestedCalls(t *testing.T) {
 	dir := hostFiles(t, nil)
 	wasm, err := os.ReadFile(guest(t, "effects"))

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// steps makes the arguments of a call of the guest effects.
+// doing returns the arguments of a call of the guest effects.
 func doing(dir string, steps ...map[string]any) map[string]any {
 	args := map[string]any{"steps": append([]map[string]any{}, steps...)}
 	if dir != "" {
@@ -30,13 +30,13 @@ func fetching(url string) map[string]any {
 	return map[string]any{"do": "fetch", "params": map[string]any{"url": url}}
 }
 
-// receiptText is the receipt of a result as text.
+// receiptText returns the receipt of a result as text.
 func receiptText(r *mcp.CallToolResult) string {
 	text, _ := json.Marshal(r.Meta["dev.sallyport/receipt"])
 	return string(text)
 }
 
-// The bundled plugins under lines that their arguments fill: what was asked for works, and nothing else does.
+// The bundled plugins under grants bound to arguments: the requested effect is allowed, and no other.
 func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 	web, _ := webSite(t)
 	notes, repos := t.TempDir(), t.TempDir()
@@ -69,7 +69,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 	for _, c := range []struct {
 		tool string
 		args map[string]any
-		want string // in the answer; "" is refused
+		want string // in the output; "" is denied
 	}{
 		{"fetch-fetch", map[string]any{"url": web.URL + "/a"}, "page /a"},
 		{"fetch-fetch", map[string]any{"url": "http://localhost:1/a"}, ""},
@@ -86,7 +86,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 	}
 }
 
-// A guest that was asked about one thing cannot touch another, whatever its code says.
+// A guest called with one argument cannot use the grant for a different one, whatever its code does.
 func TestGrants_sameCallWithAnotherArgument(t *testing.T) {
 	web, hits := webSite(t)
 	s := connect(t, "plugins: {effects: {grants: ['net: GET "+web.URL+"/{args.dir}/**']}}", folder(t, guest(t, "effects")))
@@ -101,7 +101,7 @@ func TestGrants_sameCallWithAnotherArgument(t *testing.T) {
 	if got := text(call(t, s, "effects-run", doing("mine", fetching(web.URL+"/yours/x")))); strings.Contains(got, "page") {
 		t.Errorf("another's: %s", got)
 	}
-	if n := len(*hits); n != 2 { // /mine/x, and /yours/x where that was the argument
+	if n := len(*hits); n != 2 { // /mine/x, and /yours/x in the call with that argument
 		t.Errorf("the server saw %q", *hits)
 	}
 }

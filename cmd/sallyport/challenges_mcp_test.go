@@ -16,10 +16,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// eras are the versions that clients speak, each of which a promise must hold in.
+// eras are the protocol revisions under test.
 func eras() []string { return []string{"2026-07-28", "2025-11-25"} }
 
-// overBoth runs a test with a client of each era on each transport. connect begins another session with the same
+// overBoth runs a test with a client of each revision on each transport. connect starts a new session with the same
 // server.
 func overBoth(t *testing.T, config string, files []string, o *mcp.ClientOptions, test func(t *testing.T, connect func() *mcp.ClientSession)) {
 	for _, version := range eras() {
@@ -46,8 +46,8 @@ func overBoth(t *testing.T, config string, files []string, o *mcp.ClientOptions,
 	}
 }
 
-// TestChallenge10_interactivity: a plugin asks a person in the middle of its work, by a form or by a page, and goes
-// on with the answer; what waits for a keyboard is told at once that there is none.
+// TestChallenge10_interactivity: a plugin elicits during a call, by form or by URL, and continues with the answer. A
+// read of standard input fails at once.
 func TestChallenge10_interactivity(t *testing.T) {
 	person := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
@@ -87,7 +87,7 @@ func TestChallenge10_interactivity(t *testing.T) {
 	})
 }
 
-// slow is a server that never answers, and tells when those that asked have gone.
+// slow is a server that never answers; it signals each request and its end.
 type slow struct{ come, gone chan struct{} }
 
 func (s slow) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -96,8 +96,8 @@ func (s slow) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	s.gone <- struct{}{}
 }
 
-// TestChallenge16_cancellation: a call that its client gives up ends wherever it is, what it waits for elsewhere ends
-// with it, none of its files is there afterwards, and the only instance of the plugin is free.
+// TestChallenge16_cancellation: a cancelled call ends at once with its pending request, none of its files are
+// committed, and the plugin's only instance is free.
 func TestChallenge16_cancellation(t *testing.T) {
 	up := slow{make(chan struct{}, 9), make(chan struct{}, 9)}
 	site := httptest.NewServer(up)
@@ -105,7 +105,7 @@ func TestChallenge16_cancellation(t *testing.T) {
 	dir := t.TempDir()
 	config := "plugins: {effects: {limits: {concurrency: 1}, grants: [fs: 'read,write " + filepath.ToSlash(dir) + "/**', net: 'GET " + site.URL + "/**']}}"
 	begun := make(chan struct{}, 99)
-	var late sync.Map // tokens of calls that are over
+	var late sync.Map // progress tokens of finished calls
 	client := &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if _, over := late.Load(r.Params.ProgressToken); over {
@@ -162,7 +162,7 @@ func TestChallenge16_cancellation(t *testing.T) {
 	}
 }
 
-// alone is a session with a server that nobody else uses.
+// alone returns a session with a separate server.
 func alone(t *testing.T, config, transport, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	var over mcp.Transport
@@ -181,8 +181,8 @@ func alone(t *testing.T, config, transport, version string, o *mcp.ClientOptions
 	return s
 }
 
-// TestChallenge26_sessions: one server serves clients of both eras. Nothing is left of a call for the next one, unless
-// the operator says that a plugin keeps its state: then each session has its own, which ends with it, and list shows it.
+// TestChallenge26_sessions: one server serves clients of both eras. Calls share no state unless the plugin's state
+// setting allows it: then each session has its own, which ends with it, and list shows that.
 func TestChallenge26_sessions(t *testing.T) {
 	remember := func(t *testing.T, s *mcp.ClientSession, what string) string {
 		t.Helper()
@@ -203,7 +203,7 @@ func TestChallenge26_sessions(t *testing.T) {
 			one, other := connect(), connect()
 			want := "a"
 			if strings.Contains(t.Name(), "2026-07-28/http") {
-				want = "" // such a client has no session
+				want = "" // a client of this revision has no session
 			}
 			if got := remember(t, one, "a") + remember(t, other, "b"); got != "" {
 				t.Errorf("a session began with %q", got)
@@ -219,7 +219,7 @@ func TestChallenge26_sessions(t *testing.T) {
 			}
 		})
 	})
-	t.Run("asks", func(t *testing.T) { // and goes on where it was, not from its start
+	t.Run("asks", func(t *testing.T) { // and continues where it was, not from the start
 		person := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		}}

@@ -9,13 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callMeta is call with _meta keys of ours.
+// callMeta is call with extra _meta keys.
 func callMeta(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any, meta mcp.Meta) (*mcp.CallToolResult, error) {
 	t.Helper()
 	return s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args, Meta: meta})
 }
 
-// raw are arguments with which the guest answers just this.
+// raw returns the arguments for a given raw result.
 func raw(result string) map[string]any {
 	return map[string]any{"end": "raw", "raw": json.RawMessage(result)}
 }
@@ -155,7 +155,7 @@ func TestChallenge12_safeRetries(t *testing.T) {
 		t.Errorf("other arguments: %v", err)
 	}
 	failing := mcp.Meta{"dev.sallyport/idempotencyKey": t.Name() + "failing" + dir}
-	for range 2 { // what failed may be tried again
+	for range 2 { // a failed call may be repeated
 		if r, err := callMeta(t, s, "effects-run", effects("error"), failing); err != nil || !r.IsError {
 			t.Fatal(err)
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Each test of this file holds one of the promises that cmd/challenges lists, end to end.
+// Each test of this file checks one of the promises listed in cmd/challenges, end to end.
 
 func TestChallenge03_stderrDiscipline(t *testing.T) {
 	s := connect(t, "", folder(t, guest(t, "misbehave")))
-	// What a guest prints never reaches the wire: were it there, the client's stream would break.
+	// Guest output never reaches the protocol stream: it would break the client.
 	if got := text(call(t, s, "misbehave-stdout", map[string]any{"text": "a"})); got != "a" {
 		t.Errorf("stdout: got %q", got)
 	}
@@ -72,7 +72,7 @@ func TestChallenge18_errorQuality(t *testing.T) {
 	for _, c := range []struct {
 		tool string
 		args map[string]any
-		want []string // what the text says
+		want []string // parts of the text
 		kind string
 	}{
 		{"misbehave-trap", nil, []string{"misbehave"}, "trap"},

@@ -13,10 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The promises of the clean room; see challenges_test.go.
+// The promises about clean instances; see challenges_test.go.
 
-// TestChallenge07_nonDeterminism: with a seed a call is the same each time, in every process: what it answers and what
-// it takes.
+// TestChallenge07_nonDeterminism: with a seed a call has the same result and effects in every process.
 func TestChallenge07_nonDeterminism(t *testing.T) {
 	file := guest(t, "misbehave")
 	facts := func(args ...string) string {
@@ -36,20 +35,20 @@ func TestChallenge07_nonDeterminism(t *testing.T) {
 	}
 }
 
-// cutReceipt is what of a printed result comes before its _meta.
+// cutReceipt returns a printed result up to its _meta.
 func cutReceipt(s string) string {
 	before, _, _ := strings.Cut(s, `"_meta"`)
 	return before
 }
 
-// member is what follows a key on its line.
+// member returns the rest of the line behind a key.
 func member(s, key string) string {
 	_, after, _ := strings.Cut(s, key)
 	line, _, _ := strings.Cut(after, "\n")
 	return strings.TrimSuffix(line, ",")
 }
 
-// TestChallenge11_hanging: an endless loop ends at its deadline, or at the caller's, and the next call works.
+// TestChallenge11_hanging: an endless loop ends at its deadline or at the caller's, and the next call works.
 func TestChallenge11_hanging(t *testing.T) {
 	s := connect(t, "plugins: {misbehave: {limits: {deadline: 300ms}}}", folder(t, guest(t, "misbehave")))
 	call(t, s, "misbehave-fine", nil) // compiled from here on
@@ -70,7 +69,7 @@ func TestChallenge11_hanging(t *testing.T) {
 	}
 }
 
-// TestChallenge15_concurrency: calls at once see nothing of each other, and no more run or wait than may.
+// TestChallenge15_concurrency: concurrent calls are isolated, and the limits of running and waiting calls hold.
 func TestChallenge15_concurrency(t *testing.T) {
 	s := connect(t, "plugins: {misbehave: {limits: {concurrency: 3, deadline: 20s}}}", folder(t, guest(t, "misbehave")))
 	call(t, s, "misbehave-fine", nil)
@@ -105,8 +104,8 @@ func TestChallenge15_concurrency(t *testing.T) {
 	}
 }
 
-// TestChallenge17_childProcesses: after many calls, failures among them, the host has no child and no more files open
-// than before.
+// TestChallenge17_childProcesses: after many calls, some of which fail, the host has no child process and no more open
+// files than before.
 func TestChallenge17_childProcesses(t *testing.T) {
 	cmd := program(t, "plugins: {misbehave: {limits: {concurrency: 8, deadline: 100ms}}}", "serve", folder(t, guest(t, "misbehave")))
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// clientTime is how long one run of a client may take.
+// clientTime is the deadline of one client run.
 const clientTime = 50 * time.Second
 
-// TestClients lets real clients use the program with the bundled plugins, on both transports.
+// TestClients runs real clients against the program with the bundled plugins, on both transports.
 func TestClients(t *testing.T) {
 	t.Run("go", TestSDK)
 	for _, c := range []struct{ script, version, uses string }{
@@ -54,18 +54,18 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// server is how a client reaches the program.
+// server is the command or address of the program.
 type server struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"` // what the program needs beyond a usual environment
+	Env     map[string]string `json:"env,omitempty"` // variables that the program needs besides the usual ones
 	URL     string            `json:"url,omitempty"`
 	Token   string            `json:"token,omitempty"`
 
-	file string // if not "": a client's configuration that says all but Env
+	file string // if not "", a client's configuration with everything except Env
 }
 
-// reach is the program as a command or as an address. At the end of the test no process may be left.
+// reach returns the program as a command or an address. At the end of the test no process may be left.
 func reach(t *testing.T, transport, dir string) server {
 	t.Helper()
 	t.Cleanup(func() { nothingRuns(t, dir) })
@@ -83,7 +83,7 @@ func reach(t *testing.T, transport, dir string) server {
 	return s
 }
 
-// written is the program as client-config writes it down for a client.
+// written returns the program as written by client-config.
 func written(t *testing.T, transport, dir string) server {
 	t.Helper()
 	s := reach(t, transport, dir)
@@ -106,8 +106,7 @@ func written(t *testing.T, transport, dir string) server {
 	return server{file: file, Env: s.Env}
 }
 
-// nothingRuns fails where a process is left whose command line names dir. It sees none where there is
-// no /proc.
+// nothingRuns fails if a process is left whose command line contains dir. Without /proc it checks nothing.
 func nothingRuns(t *testing.T, dir string) {
 	t.Helper()
 	var left string
@@ -126,7 +125,7 @@ func nothingRuns(t *testing.T, dir string) {
 	t.Errorf("a process is left: %s", left)
 }
 
-// node runs a script with more in its environment. It returns the exit code.
+// node runs a script with extra environment variables, and returns its exit code.
 func node(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
@@ -143,7 +142,7 @@ func node(t *testing.T, env []string, args ...string) (stdout, stderr string, co
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// steps are what each script does, before the step that its transport has of its own.
+// steps are common to all scripts; each transport adds a last one.
 const steps = "hello tools calls content errors progress asking cancel concurrent resources prompts complete header logging listChanged updated "
 
 // runScript runs testdata/clients/NAME.mjs.
@@ -179,7 +178,7 @@ func runScript(t *testing.T, name, version, transport string) {
 	}
 }
 
-// TestClients_tasks has tasks driven by a client that was made for them.
+// TestClients_tasks drives tasks with a client made for them.
 func TestClients_tasks(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
@@ -200,13 +199,13 @@ func TestClients_tasks(t *testing.T) {
 	}
 }
 
-// inspections are what MCP Inspector is asked on its command line.
+// inspections are command lines of MCP Inspector.
 var inspections = []struct {
 	name string
 	args []string
 	want string // see shown
 }{
-	{"tools", []string{"--method", "tools/list", "--strict"}, bundledTools}, // strict looks at the schemas
+	{"tools", []string{"--method", "tools/list", "--strict"}, bundledTools}, // strict checks the schemas
 	{"convert", []string{"--method", "tools/call", "--tool-name", "time-convert", "--tool-args-json", `{"time":"@0","to":["Asia/Tokyo"]}`},
 		`{"from":{"time":"1970-01-01T00:00:00Z","zone":"UTC","weekday":"Thursday","offset":"+00:00","abbreviation":"UTC","dst":false,"unix":0,"week":"1970-W01"},` +
 			`"to":[{"time":"1970-01-01T09:00:00+09:00","zone":"Asia/Tokyo","weekday":"Thursday","offset":"+09:00","abbreviation":"JST","dst":false,"unix":0,"week":"1970-W01"}]}`},
@@ -222,10 +221,10 @@ var inspections = []struct {
 		"test_input_required_result_prompt test_prompt_with_arguments test_prompt_with_embedded_resource test_prompt_with_image test_simple_prompt"},
 }
 
-// legacyInspections are the first of them, which the older era is asked too.
+// legacyInspections is the number of inspections, from the first, that also run in the older era.
 const legacyInspections = 5
 
-// runInspector asks MCP Inspector for each of the inspections, and for the version.
+// runInspector runs each of the inspections, and checks the negotiated version.
 func runInspector(t *testing.T, era, transport string) {
 	s := reach(t, transport, allBundled(t))
 	version, ask := "2026-07-28", inspections
@@ -267,8 +266,7 @@ func inspected(t *testing.T, s server, era string, args ...string) string {
 	return shown(t, out, errs, code)
 }
 
-// shown is what a result of the Inspector shows: names and addresses, then texts, then in brackets why
-// the Inspector failed.
+// shown condenses a result of the Inspector: names and URIs, then texts, then its error in brackets.
 func shown(t *testing.T, out, errs string, code int) string {
 	t.Helper()
 	type texts []struct{ Text string }
@@ -313,5 +311,5 @@ func shown(t *testing.T, out, errs string, code int) string {
 	return strings.TrimSpace(strings.Join(show, " "))
 }
 
-// A thousand calls, each of three rounds, by two processes in turn.
+// A thousand calls of three rounds each, served by two processes in turn.
 func TestClients_replicas(t *testing.T) { replicas(t, 1000) }

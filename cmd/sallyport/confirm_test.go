@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A line with ask: true is confirmed by the person at the client, one request at a time, and nothing of it is kept.
+// A grant with ask: true is confirmed by the client's user for each request, and no answer is kept.
 func TestConfirm_inTheClient(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) }))
 	defer site.Close()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// npm is a file of a package that make installed.
+// npm returns a file of an npm package installed by make.
 func npm(t *testing.T, parts ...string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "build", "clients", "node_modules"}, parts...)...))
@@ -30,8 +30,8 @@ func npm(t *testing.T, parts ...string) string {
 	return file
 }
 
-// suites are the runs of the public suite: the package of npm, and which scenarios. others are those
-// that the suite runs and does not count.
+// suites are the runs of the public suite: the npm package and the selected scenarios, with the expected counts. others
+// are scenarios that the suite runs and does not score.
 var suites = []struct {
 	name, dist     string
 	args           []string
@@ -45,7 +45,7 @@ var suites = []struct {
 	{"skills-manifest", "@modelcontextprotocol/conformance", skillScenario("manifest"), 0, 1},
 }
 
-// skillScenario selects a scenario of an extension, which no revision's run has.
+// skillScenario selects a scenario of an extension, which no revision's run includes.
 func skillScenario(name string) []string {
 	return []string{"--scenario", "sep-2640-skills-" + name, "--force", "--spec-version", "2026-07-28"}
 }
@@ -67,9 +67,8 @@ func skill(t *testing.T) string {
 	return out.Name()
 }
 
-// TestConformance runs every scenario of the public suite against one server at one address, whose only
-// plugin is the conformance plugin, in the sandbox. Nothing may fail, and nothing may be warned of: not in
-// the scenarios that count, nor in the others.
+// TestConformance runs every scenario of the public suite against one server with only the conformance plugin, in the
+// sandbox. Failures and warnings fail the test, in scored scenarios and others.
 func TestConformance(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join("..", "..", "plugins", "conformance", "sallyport.yaml"))
 	if err != nil {
@@ -106,7 +105,7 @@ func suite(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// required are the scenarios that count in a run, nil where the suite does not say.
+// required returns the scored scenarios of a run, nil if the suite does not list them.
 func required(t *testing.T, index string, args []string) map[string]bool {
 	if args[0] != "--requirements" {
 		return nil
@@ -126,15 +125,15 @@ func required(t *testing.T, index string, args []string) map[string]bool {
 	return counts
 }
 
-// unwritten is the scenario that this version of the suite has no check for, whatever the server does.
-// TestTaskListen_http holds what its description says.
+// unwritten is a scenario for which this version of the suite has no checks. TestTaskListen_http covers its
+// description.
 const unwritten = "tasks-status-notifications"
 
-// passed is how many scenarios passed, and how many checks of all.
+// passed counts passed scenarios, and all checks.
 type passed struct{ scored, others, checks, skipped int }
 
-// tally reads what a run left in dir, a folder for each scenario. Where counts is nil all scenarios count,
-// or none.
+// tally reads the results of a run in dir, a folder per scenario. If counts is nil, all scenarios are scored or,
+// without all, none.
 func tally(t *testing.T, dir string, all bool, counts map[string]bool) (n passed) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
@@ -154,10 +153,10 @@ func tally(t *testing.T, dir string, all bool, counts map[string]bool) (n passed
 	return n
 }
 
-// scenarioIn is the name of a scenario in that of its folder.
+// scenarioIn matches the scenario's name in its folder's name.
 var scenarioIn = regexp.MustCompile(`^server-(.*)-\d{4}-\d\d-\d\dT`)
 
-// add reads the checks of a scenario. It is false where one did not pass.
+// add reads the checks of a scenario. It returns false if one did not pass.
 func (n *passed) add(t *testing.T, scenario, file string) bool {
 	t.Helper()
 	raw, err := os.ReadFile(file)

@@ -23,7 +23,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// consoleAt is the address of the console of a state folder, once it answers there.
+// consoleAt waits for the console of a state folder and returns its address.
 func consoleAt(t *testing.T, state string) (address string) {
 	t.Helper()
 	sooner(t, "the console is served", func() bool {
@@ -39,7 +39,7 @@ func consoleAt(t *testing.T, state string) (address string) {
 	return address
 }
 
-// atConsole makes one request as the page does; the code is 0 if nobody answers.
+// atConsole makes one request as the page does; the code is 0 if there is no answer.
 func atConsole(t *testing.T, address, method, path string, body any) (code int, answer string) {
 	t.Helper()
 	base, token, _ := strings.Cut(address, "/#")
@@ -65,7 +65,7 @@ func atConsole(t *testing.T, address, method, path string, body any) (code int, 
 	return res.StatusCode, string(text)
 }
 
-// shownAt is what the page shows.
+// shownAt is the state shown on the page.
 type shownAt struct {
 	Hosts     []console.Host
 	Calls     []console.Call
@@ -81,7 +81,7 @@ func shownBy(t *testing.T, address string) (s shownAt) {
 	return s
 }
 
-// named connects a client that calls itself so, and returns the process too.
+// named connects a client of this name, and also returns the host process.
 func (h *house) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
 	h.t.Helper()
 	cmd := h.program("serve", dir)
@@ -100,13 +100,13 @@ func (h *house) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
 	return s, cmd
 }
 
-// spokenHere is what a process has written when it is over.
+// spokenHere collects the output of a process, to be read after its exit.
 type spokenHere struct{ text bytes.Buffer }
 
 func (s *spokenHere) Write(p []byte) (int, error) { return s.text.Write(p) }
 
-// A state folder has one console, which names its hosts; when the process that serves it is killed another one does,
-// with another token.
+// A state folder has one console, which lists its hosts. When the serving process is killed another one takes over,
+// with a new token.
 func TestConsole_oneForAllHosts(t *testing.T) {
 	h := newHouse(t, "refuse")
 	other := folder(t, bundled(t, "time"))
@@ -152,7 +152,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 	}
 }
 
-// A plugin of another folder that is held is shown with what is new, and approved for what was shown.
+// A held plugin of a different folder is shown with its changes, and approved as shown.
 func TestConsole_approve(t *testing.T) {
 	h := &house{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
 	h.named("first", h.dir)
@@ -221,7 +221,7 @@ func TestConsole_approve(t *testing.T) {
 	}
 }
 
-// What nobody announced and no line allows is allowed on the page with the narrowest line, after it was shown.
+// A denied effect that was not announced is granted on the page with the narrowest line, after that was shown.
 func TestConsole_grant(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "todo.txt")
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
@@ -272,7 +272,7 @@ func TestConsole_grant(t *testing.T) {
 	h.logged(`"by":"console","answer":"grant","plugin":"files","what":"fs: read ` + note)
 }
 
-// sallyport console shows the address at the terminal, and nowhere else; where no host runs it serves the page itself.
+// The console command shows the address only at the terminal. Where no host runs, it serves the page itself.
 func TestConsole_command(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	alone := h.program("console", "--no-browser")
@@ -309,8 +309,8 @@ func TestConsole_command(t *testing.T) {
 	}
 }
 
-// On a desktop the page is opened through a file of this user's alone: every user of the machine can read what stands on
-// a command line.
+// On a desktop the page is opened through an owner-only file, since command lines are visible to every user of the
+// machine.
 func TestConsole_browser(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	bin := t.TempDir()
@@ -341,8 +341,7 @@ func TestConsole_browser(t *testing.T) {
 	}
 }
 
-// A host over HTTP shows the address to a person at a terminal, and only how to find it to a program that reads what it
-// writes.
+// A host over HTTP prints the console's address to a terminal, and only the command to a program that reads its output.
 func TestConsole_announced(t *testing.T) {
 	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	serve := h.program("serve", h.dir, "--http", "127.0.0.1:0", "--no-token")

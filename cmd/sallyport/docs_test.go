@@ -39,7 +39,7 @@ func TestDocs_everyKeyAndDefault(t *testing.T) {
 	}
 }
 
-// code is a cell of the table: text as code with a space behind it, or nothing.
+// code returns a table cell: text as code with a trailing space, or "".
 func code(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -68,7 +68,7 @@ func TestDocs_everyExampleLoads(t *testing.T) {
 	}
 }
 
-// Each recipe of the page allows and refuses what stands below it.
+// Each recipe of the page has the outcomes listed below it.
 func TestDocs_recipes(t *testing.T) {
 	_, rest, _ := strings.Cut(configurationPage(t), "\n## Recipes\n")
 	section, _, _ := strings.Cut(rest, "\n## ")
@@ -103,7 +103,7 @@ func TestDocs_recipes(t *testing.T) {
 	}
 }
 
-// outcomeOf runs a command of the page over a configuration, and says in a word what came of it.
+// outcomeOf runs a command of the page with a configuration, and returns its outcome as one word.
 func outcomeOf(t *testing.T, config, command, state, home string) string {
 	t.Helper()
 	full := program(t, config)

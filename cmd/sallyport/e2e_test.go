@@ -19,10 +19,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The tests of this package drive the program as a user does: this test binary is the program too
-// (see TestMain), the plugins are those that make builds, and the clients are real ones.
+// The tests of this package drive the program as a user does: the test binary is also the program (see TestMain), the
+// plugins are built by make, and the clients are real ones.
 
-// asProgram makes the test binary behave as the program.
+// asProgram is the variable that makes the test binary run as the program.
 const asProgram = "SALLYPORT_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"sallyport": func() { os.Exit(main1()) }})
 }
 
-// program is the command line of the program, with a state folder and a configuration of its own.
+// program returns a command of the program, with its own configuration.
 func program(t *testing.T, config string, args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,16 +49,17 @@ func program(t *testing.T, config string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// modern is a request that needs no session.
+// modern returns a request of the latest revision, which needs no session.
 func modern(id, method, params string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 }
 
-// lockVariable names the lock file.
+// lockVariable sets the lock file.
 const lockVariable = "SALLYPORT_LOCK"
 
-// sharedLock is the lock file of a plugin folder in the shared state folder, where many tests have plugins of one name.
+// sharedLock returns a separate lock file for each plugin folder in the shared state folder, since tests use the same
+// plugin names.
 func sharedLock(t *testing.T, args []string) string {
 	of := t.Name()
 	for _, a := range args {
@@ -69,7 +70,7 @@ func sharedLock(t *testing.T, args []string) string {
 	return filepath.Join(sharedState(t), "locks", fmt.Sprintf("%x.lock", sha256.Sum256([]byte(of))))
 }
 
-// sharedState is one state folder for all tests, so that each plugin is compiled once.
+// sharedState returns the state folder of all tests, so that each plugin is compiled once.
 var sharedState = func() func(*testing.T) string {
 	var once sync.Once
 	var dir string
@@ -80,7 +81,7 @@ var sharedState = func() func(*testing.T) string {
 				t.Fatal(err)
 			}
 			dir, _ = filepath.Abs(dir)
-			for _, pins := range []string{"locks", filepath.Join("state", "sallyport.lock")} { // of plugins that were built anew since
+			for _, pins := range []string{"locks", filepath.Join("state", "sallyport.lock")} { // of plugins that may have been rebuilt
 				if err := os.RemoveAll(filepath.Join(dir, pins)); err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +91,7 @@ var sharedState = func() func(*testing.T) string {
 	}
 }()
 
-// bundled is the file of a plugin that make built.
+// bundled returns the file of a plugin built by make.
 func bundled(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "..", "build", "plugins", name+".wasm"))
@@ -114,7 +115,7 @@ var unpacked = once(func(t *testing.T, name string) string {
 	return out
 })
 
-// guest is the guest in testdata/NAME, packed: it is listed at once, however slow the compiler is.
+// guest returns the guest in testdata/NAME, packed: it is listed without being compiled.
 var guest = once(func(t *testing.T, name string) string {
 	wasm, err := os.ReadFile(unpacked(t, name))
 	if err != nil {
@@ -130,7 +131,7 @@ var guest = once(func(t *testing.T, name string) string {
 	return out
 })
 
-// once remembers what f made of a name.
+// once caches the result of f by name.
 func once(f func(*testing.T, string) string) func(*testing.T, string) string {
 	var mu sync.Mutex
 	made := map[string]string{}
@@ -145,7 +146,7 @@ func once(f func(*testing.T, string) string) func(*testing.T, string) string {
 	}
 }
 
-// folder is a plugin folder with copies of files.
+// folder creates a plugin folder with copies of files.
 func folder(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plugins")
@@ -164,13 +165,13 @@ func folder(t *testing.T, files ...string) string {
 	return dir
 }
 
-// connect joins the official SDK's client to the program on stdio.
+// connect connects the official SDK's client to the program on stdio.
 func connect(t *testing.T, config, dir string) *mcp.ClientSession {
 	t.Helper()
 	return session(t, &mcp.CommandTransport{Command: program(t, config, "serve", dir)}, nil)
 }
 
-// session is a client session that ends with the test.
+// session returns a client session that ends with the test.
 func session(t *testing.T, transport mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -188,7 +189,7 @@ func session(t *testing.T, transport mcp.Transport, o *mcp.ClientOptions) *mcp.C
 	return s
 }
 
-// text is the text of a result, its blocks joined by lines.
+// text returns the text of a result, with its blocks joined by line ends.
 func text(r *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range r.Content {
@@ -199,14 +200,14 @@ func text(r *mcp.CallToolResult) string {
 	return strings.Join(parts, "\n")
 }
 
-// kindOf is the kind that a failed result carries for programs, "" if none.
+// kindOf returns the machine-readable kind of a failed result, "" if none.
 func kindOf(r *mcp.CallToolResult) string {
 	data, _ := r.Meta["dev.sallyport/error"].(map[string]any)
 	kind, _ := data["kind"].(string)
 	return kind
 }
 
-// call calls a tool and fails the test where the call itself fails.
+// call calls a tool, and fails the test on a protocol error.
 func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) *mcp.CallToolResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -218,7 +219,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) 
 	return r
 }
 
-// servingOn is what the program says when its listener is open.
+// servingOn matches the program's output when its listener is open.
 var servingOn = regexp.MustCompile(`serving .* on (http\S+)`)
 
 // serveURL starts the program on HTTP and returns the address of its endpoint.
@@ -227,7 +228,7 @@ func serveURL(t *testing.T, config string, args ...string) string {
 	return serveCommand(t, program(t, config, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...))
 }
 
-// serveCommand starts the program and returns the address that it serves on.
+// serveCommand starts the program and returns the address of its endpoint.
 func serveCommand(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()

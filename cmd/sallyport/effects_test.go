@@ -13,15 +13,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// step is one thing that the guest "effects" is to do.
+// step is one instruction to the guest "effects".
 type step map[string]any
 
-// effects are arguments for it.
+// effects returns the arguments of a call with these steps.
 func effects(end string, steps ...step) map[string]any {
 	return map[string]any{"steps": steps, "end": end}
 }
 
-// receiptOf is the receipt in a result, as the caller gets it.
+// receiptOf returns the receipt in a result.
 func receiptOf(t *testing.T, r *mcp.CallToolResult) (receipt struct {
 	Call, Plugin, Digest, Outcome, Audit string
 	Ms                                   float64
@@ -41,7 +41,7 @@ func receiptOf(t *testing.T, r *mcp.CallToolResult) (receipt struct {
 	return receipt
 }
 
-// lineOf is what the guest answered to its n-th step.
+// lineOf returns the guest's output of its n-th step.
 func lineOf(t *testing.T, r *mcp.CallToolResult, n int) string {
 	t.Helper()
 	lines := strings.Split(text(r), "\n")
@@ -52,7 +52,7 @@ func lineOf(t *testing.T, r *mcp.CallToolResult, n int) string {
 	return said
 }
 
-// ownState gives a program a state folder of its own.
+// ownState sets a separate state folder for a command.
 func ownState(c *exec.Cmd, state string) {
 	for i, a := range c.Args {
 		if a == "--state" {
@@ -62,8 +62,7 @@ func ownState(c *exec.Cmd, state string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, lockVariable+"=") })
 }
 
-// compiledState is a state folder of its own in which the plugins of a folder are compiled, which is done once for all
-// tests.
+// compiledState returns a new state folder with the compiled plugins of a folder. They are compiled once for all tests.
 func compiledState(t *testing.T, dir string) string {
 	t.Helper()
 	if out, err := program(t, "", "compile", dir).CombinedOutput(); err != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// wide is what a hostile file would have granted.
+// wide is a configuration that a hostile file tries to put in force.
 const wide = "plugins: {effects: {dev: true, grants: [ 'fs: write %[1]s/**', 'net: GET %[2]s/**']}}"
 
-// grantFile is a configuration that seems to grant something.
+// grantFile is a configuration that appears to grant something.
 type grantFile struct {
 	name, text string
 	twin       bool
 }
 
-// grantFiles are ways to have more granted by how a file is written than who reads it believes. D is a folder that
-// must not be touched.
+// grantFiles are configurations that try to grant more than a reader would believe. D is a folder that must not be
+// changed.
 func grantFiles() []grantFile {
 	in := func(line string) string { return "plugins:\n  effects:\n    grants:\n      - " + line + "\n" }
 	return []grantFile{
@@ -53,7 +53,7 @@ func grantFiles() []grantFile {
 	}
 }
 
-// rows prints the table, in the form that hostfuncs does.
+// rows prints the table in the same form as the tests of hostfuncs.
 type rows struct {
 	t     *testing.T
 	tried map[string]int
@@ -72,8 +72,8 @@ func (r *rows) row(class, name, outcome, why string, twin bool) {
 	}
 }
 
-// TestEscape tries what hostfuncs alone cannot: a configuration that says other than it seems, and files that arrive in
-// the plugin folder. With -v it prints a line for each with its outcome.
+// TestEscape tries escapes that need the whole program: misleading configurations, and files added to the plugin
+// folder. With -v it prints a line with the outcome for each.
 func TestEscape(t *testing.T) {
 	r := &rows{t, map[string]int{}}
 	for _, f := range grantFiles() {
@@ -97,7 +97,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// tryGrantFile starts the program with a configuration, and if it starts has the plugin write.
+// tryGrantFile starts the program with a configuration; if it starts, the plugin tries to write.
 func tryGrantFile(t *testing.T, f grantFile) (outcome, why string) {
 	canary, state := t.TempDir(), t.TempDir()
 	dir := folder(t, guest(t, "effects"))
@@ -132,13 +132,13 @@ func there(dir string) bool {
 	return err == nil
 }
 
-// callOf is one call as a client of the present revision sends it.
+// callOf returns one call in the latest revision.
 func callOf(tool string, args map[string]any) []byte {
 	raw, _ := json.Marshal(args)
 	return fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}\n", callParams(tool, string(raw), false))
 }
 
-// refusalsIn counts the calls in the audit log of a state folder that were refused something.
+// refusalsIn counts the calls with denials in the audit log of a state folder.
 func refusalsIn(state string) (n int) {
 	err := audit.Read(filepath.Join(state, "audit"), func(l audit.Line) bool {
 		if bytes.Contains(l.Text, []byte(`"denials":[`)) {
@@ -152,12 +152,12 @@ func refusalsIn(state string) (n int) {
 	return n
 }
 
-// folderFile is something that arrives in the plugin folder. files gets the folder, a folder that must not be
-// touched and an address that must not be reached.
+// folderFile is an addition to the plugin folder. files receives the folder, a folder that must not be changed and an
+// address that must not be reached.
 type folderFile struct {
 	name   string
 	files  func(dir, canary, url string) map[string]string
-	later  bool // they come when the plugin has been seen
+	later  bool // added after the plugin was loaded
 	config string
 	tool   string // "" is effects-run
 	twin   bool
@@ -193,7 +193,7 @@ func folderFiles() []folderFile {
 	}
 }
 
-// extismWants is a manifest that would be allowed everything elsewhere.
+// extismWants returns a manifest that would grant everything in Extism's own host.
 func extismWants(canary, url string) string {
 	host := strings.TrimPrefix(url, "http://")
 	raw, _ := json.Marshal(map[string]any{
@@ -203,7 +203,7 @@ func extismWants(canary, url string) string {
 	return string(raw)
 }
 
-// tryFolder serves a folder with the guest and what arrived, and has a tool reach for all it can.
+// tryFolder serves a folder with the guest and the added files, and a tool tries all forbidden effects.
 func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 	canary, before := t.TempDir(), refusalsIn(state)
 	site, hits := webSite(t)
@@ -227,9 +227,9 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 		drop()
 	}
 	cmd := program(t, config, "serve", dir)
-	cmd.Dir = dir // a configuration in the working directory counts as little
+	cmd.Dir = dir // a configuration in the working directory is ignored
 	ownState(cmd, state)
-	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
 	args := effects("", step{"do": "write", "path": filepath.Join(canary, "canary"), "text": "x"}, fetching(site.URL+"/canary"))
 	tool := f.tool
@@ -243,7 +243,7 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 	reach := func(tool string) string {
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 		if err != nil {
-			return err.Error() // it is not even published
+			return err.Error() // it is not published
 		}
 		return text(r)
 	}
@@ -262,7 +262,7 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 	return "refused", said
 }
 
-// speaker is a plugin whose one tool says a text; about is what it says of the tool.
+// speaker returns a plugin with one tool that returns a text; about is the tool's description.
 func speaker(about, says string) []byte {
 	manifest := `{"name":"speaker","tools":[{"name":"say","description":` + string(jsonraw.AppendString(nil, about)) +
 		`,"inputSchema":{"type":"object"}}]}`
@@ -271,7 +271,7 @@ func speaker(about, says string) []byte {
 	return m.Bytes()
 }
 
-// asker is a plugin like speaker that asks the host for something first, so many times.
+// asker returns a plugin like speaker that first makes a host call, a number of times.
 func asker(about, says, request string, times int) []byte {
 	const i32 = wasmtest.I32
 	answer := `{"result":{"content":[{"type":"text","text":"` + says + `"}]}}`
@@ -288,8 +288,8 @@ func asker(about, says, request string, times int) []byte {
 	return m.Bytes()
 }
 
-// tryMoreCode replaces a plugin by one that says the same of itself, imports the same, and sends one more request
-// under its grants. dev is how an operator would have that run at once.
+// tryMoreCode replaces a plugin by one with the same definitions and imports that sends one more request under its
+// grants. With dev the operator lets it run at once.
 func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 	site, hits := webSite(t)
 	dir := folder(t)
@@ -300,7 +300,7 @@ func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 	}
 	cmd := program(t, fmt.Sprintf("plugins: {speaker: {dev: %v, grants: ['net: GET %s/**']}}", dev, site.URL), "serve", dir)
 	ownState(cmd, state)
-	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
 	call(t, s, "speaker-say", nil)
 	next := filepath.Join(t.TempDir(), "next")
@@ -329,7 +329,7 @@ func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 	return "refused", said
 }
 
-// tryManyQuestions has a plugin ask ten thousand times what it may not.
+// tryManyQuestions makes a plugin ask ten thousand questions without a grant.
 func tryManyQuestions(t *testing.T, state string) (outcome, why string) {
 	dir := folder(t)
 	question := `{"method":"elicitation/create","params":{"message":"say yes","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`
@@ -338,7 +338,7 @@ func tryManyQuestions(t *testing.T, state string) (outcome, why string) {
 	}
 	cmd := program(t, "", "serve", dir)
 	ownState(cmd, state)
-	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has other bytes of that name
+	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
 	asked := 0
 	s := session(t, &mcp.CommandTransport{Command: cmd}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

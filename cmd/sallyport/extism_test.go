@@ -9,8 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// extismGuest builds the Extism plugin in testdata/extism/NAME, once. It is as its author would leave
-// it: not packed.
+// extismGuest builds the Extism plugin in testdata/extism/NAME, once, and does not pack it.
 var extismGuest = once(func(t *testing.T, name string) string {
 	out := filepath.Join(sharedState(t), "unpacked", name+".wasm")
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./"+name)
@@ -22,8 +21,7 @@ var extismGuest = once(func(t *testing.T, name string) string {
 	return out
 })
 
-// extismFolder is a plugin folder with one plugin of each kind; that of the first kind comes with a
-// manifest.
+// extismFolder creates a plugin folder with one plugin of each kind; that of the first kind has a manifest.
 func extismFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t, extismGuest(t, "vowels"), extismGuest(t, "notes"))
@@ -34,7 +32,7 @@ func extismFolder(t *testing.T) string {
 	return dir
 }
 
-// TestExtism uses plugins of both kinds, as they are, with the official SDK's client.
+// TestExtism uses unmodified plugins of both kinds with the official SDK's client.
 func TestExtism(t *testing.T) {
 	s := connect(t, "", extismFolder(t))
 	if got := text(call(t, s, "letters-count", map[string]any{"text": "hello"})); got != "3 vowels" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestClients_extism lets the TypeScript client and MCP Inspector use Extism plugins of both kinds.
+// TestClients_extism uses Extism plugins of both kinds with the TypeScript client and MCP Inspector.
 func TestClients_extism(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		for _, version := range []string{"2026-07-28", "2025-11-25"} {
@@ -44,7 +44,7 @@ func TestClients_extism(t *testing.T) {
 	}
 }
 
-// extismInspections are what MCP Inspector is asked on its command line, and what it shows.
+// extismInspections are command lines of MCP Inspector, with the expected output.
 func extismInspections() []struct {
 	args []string
 	want string

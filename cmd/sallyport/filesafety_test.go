@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// within runs the program, which must end soon, and returns what it says.
+// within runs the program, which must end within 20 seconds, and returns its output.
 func within(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
@@ -27,7 +27,7 @@ func within(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSpecialFiles: no command waits at a pipe, or puts a file where a device was.
+// TestSpecialFiles: no command blocks on a pipe or replaces a device by a file.
 func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, device := filepath.Join(dir, "fifo.wasm"), filepath.Join(dir, "device.wasm")
@@ -55,7 +55,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestPack_link: a link stays, what it leads to changes.
+// TestPack_link: a link stays, and its target is changed.
 func TestPack_link(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	link := filepath.Join(t.TempDir(), "link.wasm")
@@ -74,7 +74,7 @@ func TestPack_link(t *testing.T) {
 	}
 }
 
-// TestStateFolder_ofOthers: what lies in a folder that others can write to is not trusted.
+// TestStateFolder_ofOthers: a state folder that others can write to is refused.
 func TestStateFolder_ofOthers(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(state, 0o700); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client that lists once, at once, sees the tools of plugins that have to be compiled for that.
+// A client that lists once, immediately, sees the tools of plugins that have to be compiled first.
 func TestFirstList_isWhole(t *testing.T) {
 	dir := folder(t)
 	for _, name := range []string{"one", "two", "three", "four"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
 )
 
-// commandOf is the command that a refusal tells to type.
+// commandOf returns the command printed in a denial.
 func commandOf(t *testing.T, said string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(said, "to allow it: ")
@@ -28,7 +28,7 @@ func commandOf(t *testing.T, said string) string {
 	return line
 }
 
-// typed runs a command as a person types it, in a shell at a terminal, from another folder.
+// typed runs a command line in a shell at a terminal, from a different folder.
 func typed(t *testing.T, line, home, answer string) (seen, out string, err error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -53,8 +53,8 @@ func typed(t *testing.T, line, home, answer string) (seen, out string, err error
 	return p.Seen(), text.String(), err
 }
 
-// What nobody announced is refused with a command that, typed as it stands, writes the line into the configuration; the
-// host takes it over, comments stay, and a quotation mark in a path breaks out of nothing.
+// A denial of an effect that was not announced has a command that, typed as printed, adds the grant to the
+// configuration. The host applies it, comments stay, and a quotation mark in a path is escaped.
 func TestGrant_asTyped(t *testing.T) {
 	work := t.TempDir()
 	note := filepath.Join(work, "it's $(touch no) a note.txt")
@@ -108,7 +108,7 @@ func TestGrant_asTyped(t *testing.T) {
 	h.logged(`"by":"terminal","answer":"grant","plugin":"files","what":"fs: read `)
 }
 
-// Nobody without a terminal writes a line.
+// Without a terminal no grant is written.
 func TestGrant_withoutTerminal(t *testing.T) {
 	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), config: "# mine\n"}
 	cmd := h.program("grant", "files", "fs: read ~/a")
@@ -122,7 +122,7 @@ func TestGrant_withoutTerminal(t *testing.T) {
 	}
 }
 
-// A refusal of call says which flag to add, as a shell takes it.
+// A denial in the call command names the flag to add, quoted for a shell.
 func TestCall_refusalSaysWhichFlag(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "it's a note.txt")
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
@@ -147,7 +147,7 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 	}
 }
 
-// A name that no plugin has is written all the same, and said to be none.
+// A grant for an unknown plugin is written, with a note.
 func TestGrant_stranger(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}

@@ -23,10 +23,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// The tests of this file attack the program: with a guest that does what it can to get out or to do
-// harm (testdata/hostile), and in hostilehttp_test.go with a client that does.
+// The tests of this file attack the program with a guest that tries to escape or to do harm (testdata/hostile). Those
+// in hostileclient_test.go do so with a client.
 
-// hostile is a session with the hostile guest, and the process that serves it.
+// hostile returns a session with the hostile guest, and the host process.
 func hostile(t *testing.T, config string, files ...string) (*mcp.ClientSession, *exec.Cmd) {
 	t.Helper()
 	if files == nil {
@@ -40,7 +40,7 @@ func hostile(t *testing.T, config string, files ...string) (*mcp.ClientSession, 
 	return session(t, &mcp.CommandTransport{Command: cmd}, nil), cmd
 }
 
-// peak is the most memory that a process had, in MiB.
+// peak returns the peak memory of a process, in MiB.
 func peak(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
@@ -53,7 +53,7 @@ func peak(t *testing.T, cmd *exec.Cmd) int {
 	return kib >> 10
 }
 
-// wantPeak fails if the process had more memory than that at any time.
+// wantPeak fails if the peak memory of the process exceeds mib.
 func wantPeak(t *testing.T, cmd *exec.Cmd, mib int) {
 	t.Helper()
 	got := peak(t, cmd)
@@ -63,7 +63,7 @@ func wantPeak(t *testing.T, cmd *exec.Cmd, mib int) {
 	}
 }
 
-// outcome is what the client sees of a call: its text, or the kind of its failure.
+// outcome returns the text of a call, or the kind of its error.
 func outcome(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) string {
 	t.Helper()
 	begin := time.Now()
@@ -125,7 +125,7 @@ func TestHostile_files(t *testing.T) {
 	}
 }
 
-// filesOutcome is what the guest finds of its attempts, in order.
+// filesOutcome is the guest's report of its attempts, in order.
 const filesOutcome = `granted: read hello
 dot dot: No such file or directory
 dot dot within a file: No such file or directory
@@ -197,7 +197,7 @@ func TestHostile_race(t *testing.T) {
 	os.MkdirAll(filepath.Join(open, "real"), 0o755)
 	os.WriteFile(filepath.Join(open, "real", "file"), []byte("fine"), 0o644)
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() { // another process of the operator's, or of somebody who may write there
+	go func() { // like a process of the operator, or of another user with write access
 		defer close(stopped)
 		for file, dir, tmp := filepath.Join(open, "file"), filepath.Join(open, "dir"), filepath.Join(open, "tmp"); ; {
 			select {
@@ -225,7 +225,7 @@ func TestHostile_race(t *testing.T) {
 	}
 }
 
-// site is a server on this machine that misbehaves.
+// site is a local server that misbehaves.
 func site(t *testing.T) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ok", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
@@ -323,7 +323,7 @@ func TestHostile_network(t *testing.T) {
 	}
 }
 
-// edgesOutcome is what the imports answer to what no program asks.
+// edgesOutcome is the result of imports called with arguments that no normal program uses.
 const edgesOutcome = `read at the end of memory=-21
 read of 4 GiB=-21
 read of 2 GiB=-21
@@ -417,8 +417,7 @@ func TestHostile_contract(t *testing.T) {
 	}
 }
 
-// descriptions are what hostile plugins say they are, with what the operator is told and the tools
-// that are published.
+// descriptions are hostile plugin descriptions, with the message to the operator and the published tools.
 var descriptions = map[string]struct {
 	module func() *wasmtest.Module
 	want   string
@@ -491,7 +490,7 @@ func TestHostile_describe(t *testing.T) {
 	t.Logf("list after %v\n%s", time.Since(begin), out)
 	var tools []string
 	for name, d := range descriptions {
-		if !strings.Contains(strings.Join(strings.Fields(string(out)), " "), d.want) { // lines are broken
+		if !strings.Contains(strings.Join(strings.Fields(string(out)), " "), d.want) { // lines are wrapped
 			t.Errorf("%s: not said: %s", name, d.want)
 		}
 		tools = append(tools, d.tools...)
@@ -523,7 +522,7 @@ func TestHostile_describe(t *testing.T) {
 	}
 }
 
-// TestHostile_memory: what calls hold together is bounded by what may run together.
+// TestHostile_memory: the memory of all calls together is bounded by the number of running calls.
 func TestHostile_memory(t *testing.T) {
 	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 20s, concurrency: 4}}}")
 	ends := map[string]int{}

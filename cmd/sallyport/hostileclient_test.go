@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// firstLine sends bytes over a connection of its own and returns the status line that comes back, or
-// what ended the connection.
+// firstLine sends bytes over a new connection and returns the status line of the response, or the error that ended the
+// connection.
 func firstLine(t *testing.T, addr, request string) string {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
@@ -26,7 +26,7 @@ func firstLine(t *testing.T, addr, request string) string {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(15 * time.Second))
-	go io.WriteString(c, request) // ends with the connection; a refusal may come before all of it
+	go io.WriteString(c, request) // ends with the connection; a refusal may come before all is sent
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil && line == "" {
 		return "closed"
@@ -34,10 +34,10 @@ func firstLine(t *testing.T, addr, request string) string {
 	return strings.TrimSpace(line)
 }
 
-// attacked is a server that hostile clients speak to.
+// attacked is a server under attack.
 type attacked struct{ url, addr string }
 
-// What requests begin with, and what a client of the present revision says beside its body.
+// Common headers of requests, those of the latest revision, and expected status lines.
 const (
 	hostileHeaders = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 	discover       = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n"
@@ -49,7 +49,7 @@ const (
 
 func discovery() string { return modern("1", "server/discover", "") }
 
-// post is a request with these headers and body, and no length.
+// post returns a request with these headers and body, without a Content-Length.
 func (a attacked) post(extra, body string) string {
 	return "POST /mcp HTTP/1.1\r\nHost: " + a.addr + "\r\n" + hostileHeaders + extra + "\r\n" + body
 }
@@ -58,7 +58,7 @@ func (a attacked) sized(extra, body string) string {
 	return a.post(fmt.Sprintf("Content-Length: %d\r\n%s", len(body), extra), body)
 }
 
-// asHost is a good request to a host of this name.
+// asHost returns a valid request with this Host header.
 func (a attacked) asHost(name string) string {
 	return strings.Replace(a.sized(discover, discovery()), "Host: "+a.addr, "Host: "+name, 1)
 }
@@ -83,7 +83,7 @@ func TestHostile_httpClient(t *testing.T) {
 	t.Run("clients that leave", a.clientsThatLeave)
 }
 
-// requests are single ones, and the status line that each is to be answered with.
+// requests returns single requests with their expected status lines.
 func (a attacked) requests() map[string][2]string {
 	ok := discovery()
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
@@ -176,8 +176,7 @@ func (a attacked) clientsThatLeave(t *testing.T) {
 	}
 }
 
-// TestHostile_stdioClient sends what no client should; each line with an answer gets one, in some
-// order, and the program goes on.
+// TestHostile_stdioClient sends invalid input. Each request gets one response, in any order, and the program goes on.
 func TestHostile_stdioClient(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
@@ -199,7 +198,7 @@ func TestHostile_stdioClient(t *testing.T) {
 	send := func(line string) { io.WriteString(in, line+"\n") }
 	loop := modern(`"l"`, "tools/call", `"name":"misbehave-loop",`)
 	for _, c := range []struct {
-		name, send, id, want string // want is in the answer to id
+		name, send, id, want string // want is in the response to id
 	}{
 		{"garbage", "\x00\xff\xfe{{{", "", `-32700`},
 		{"deep", modern("1", "ping", `"x":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+","), "", `-32700`},
@@ -244,7 +243,7 @@ func TestHostile_stdioClient(t *testing.T) {
 	wantEnd(t, cmd)
 }
 
-// readAnswers returns the lines of a stream, which are JSON every one, until it ends.
+// readAnswers returns the lines of a stream, each of which must be JSON, until it ends.
 func readAnswers(r io.Reader) <-chan string {
 	lines := make(chan string, 1000)
 	go func() { // ends with the program

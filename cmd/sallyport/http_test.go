@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
-// TestGreet: what a server says about its token is what can be typed.
+// TestGreet: the printed advice about tokens is a working command.
 func TestGreet(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("HOME", state)

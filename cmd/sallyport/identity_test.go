@@ -13,8 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
-// A host that is killed leaves no word that is not true: what it had called serves on when the file changes, and what
-// nobody called is new.
+// The lock file is true after a kill: bytes that were called still serve when the file changes, and bytes that were
+// never called are not pinned.
 func TestIdentity_killed(t *testing.T) {
 	original := guest(t, "effects")
 	for name, test := range map[string]struct{ calls, closes bool }{
@@ -69,7 +69,7 @@ func TestIdentity_killed(t *testing.T) {
 	}
 }
 
-// The command that a held plugin names works as it is told, whatever the folder and the state folder are called.
+// The command printed for a held plugin works as printed, with any characters in the names of the folders.
 func TestApprove_commandAsTyped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's a $(touch no) folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -98,7 +98,7 @@ func TestApprove_commandAsTyped(t *testing.T) {
 	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
 		t.Fatalf("%s: %v", out, err)
 	}
-	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own
+	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own sentence
 	typed, _, found := strings.Cut(rest, " shows the difference")
 	if !found {
 		t.Fatalf("%s", out)

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// offering is a plugin file with a manifest.
+// offering creates a plugin file with a manifest.
 func offering(t *testing.T, manifest string) string {
 	t.Helper()
 	var m wasmtest.Module
@@ -23,7 +23,7 @@ func offering(t *testing.T, manifest string) string {
 	return file
 }
 
-// The names that clients see are printed where they are not the plugin's and the tool's own.
+// Public names are printed where they differ from PLUGIN-TOOL.
 func TestInspect_published(t *testing.T) {
 	out, err := program(t, "", "inspect", offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"a b/ü","inputSchema":{"type":"object"}}]}`)).Output()
 	if err != nil || !strings.Contains(string(out), "\ntools\n  good\n  a b/ü, published as offering-a_b__\n") {
@@ -31,7 +31,7 @@ func TestInspect_published(t *testing.T) {
 	}
 }
 
-// A prompt and a skill are read as plugins, and a key of a prompt that means nothing is a warning of inspect and list.
+// A prompt and a skill are plugins, and an unknown key of a prompt is a warning of inspect and list.
 func TestInspect_documents(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "review.prompt.md")
@@ -54,7 +54,7 @@ func TestInspect_documents(t *testing.T) {
 	}
 }
 
-// What a plugin offers and the host leaves out is printed with the reason, by inspect and by call.
+// Entries that the host leaves out are printed with the reason, by inspect and by call.
 func TestInspect_leftOut(t *testing.T) {
 	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},
 		{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"type":"objekt"}}}},
@@ -86,11 +86,12 @@ func TestInspect_leftOut(t *testing.T) {
 	}
 }
 
-// A broken configuration stops no command that only needs the state folder, and each one that acts on what it says.
+// A broken configuration does not stop commands that only need the state folder, and stops all that depend on its
+// content.
 func TestBrokenConfiguration(t *testing.T) {
 	dir := filepath.Dir(offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`))
 	const broken = "plugins:\n  offering: {nonsense: 1}\n"
-	state := filepath.Join(t.TempDir(), "state") // where nothing waits
+	state := filepath.Join(t.TempDir(), "state") // nothing is pending there
 	for _, test := range []struct {
 		args []string
 		want string // "": it stops

@@ -14,14 +14,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// A host that is killed while calls write leaves no half file, no half set and no lost key, and its audit
-// log verifies up to a clean tail.
+// A host killed while calls write leaves no partial file, no partial set of files and no lost key, and its audit log
+// verifies up to a clean tail.
 func TestKill_whileCallsWrite(t *testing.T) {
 	dir := hostFiles(t, map[string]string{"a": "0", "b": "0", "d/c": "0"})
 	state := filepath.Join(t.TempDir(), "state")
 	plugins := folder(t, guest(t, "effects"))
 	config := "plugins: {effects: {grants: ['fs: write " + dir + "/**', 'kv: 1MiB']}}"
-	committed := 0 // the last call that was answered
+	committed := 0 // the last call with a response
 	for round := range 3 {
 		committed = max(committed, killed(t, config, state, plugins, dir, round*1000))
 		s := ownSession(t, config, state, plugins)
@@ -56,8 +56,7 @@ func ownSession(t *testing.T, config, state, plugins string) *mcp.ClientSession 
 	return session(t, commandTransport(cmd), nil)
 }
 
-// killed serves calls that write, kills the host in the middle of one, and returns the last that was
-// answered.
+// killed serves calls that write, kills the host in the middle of one, and returns the last one with a response.
 func killed(t *testing.T, config, state, plugins, dir string, from int) (last int) {
 	t.Helper()
 	cmd := program(t, config, "serve", plugins)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A page of any size and make is read in the memory that an instance has, or refused in a sentence.
+// A page of any size and form is read within an instance's memory, or fails with an error.
 func TestFetch_largePages(t *testing.T) {
 	pages := map[string]string{}
 	for name, part := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// module is the prefix of our own packages.
+// module is the path prefix of this module's packages.
 const module = "github.com/sallyport-mcp/sallyport/"
 
 // layers are the folders, the highest first. A package imports its own folder and those below it.
@@ -25,7 +25,7 @@ func layerOf(name string) int {
 	return slices.Index(layers, folder)
 }
 
-// homes says which packages may import a third-party library: one each.
+// homes lists the packages that may import a third-party library.
 var homes = map[string][]string{
 	"github.com/tetratelabs/wazero":          {"runtime", "cmd/bench"},
 	"github.com/santhosh-tekuri/jsonschema":  {"internal/jsonschema"},
@@ -121,7 +121,7 @@ func TestLayers_inTheDocs(t *testing.T) {
 	}
 }
 
-// checkHome holds that a third-party library is imported by its home only.
+// checkHome checks that a third-party library is imported only by its home.
 func checkHome(t *testing.T, from, imported string) {
 	t.Helper()
 	first, _, _ := strings.Cut(imported, "/")

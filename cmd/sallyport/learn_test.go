@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// learntFrom is what sallyport learn prints.
+// learntFrom returns the output of sallyport learn.
 func learntFrom(t *testing.T, state string) string {
 	t.Helper()
 	cmd := program(t, "plugins: {effects: {learn: true}}", "learn", "effects")
@@ -24,7 +24,7 @@ func learntFrom(t *testing.T, state string) string {
 	return string(out)
 }
 
-// besideNoHome is a folder that is not beside the home of a test, as the homes of others are.
+// besideNoHome creates a folder outside the parent of the test's home, where other homes would be.
 func besideNoHome(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "notes")
@@ -34,8 +34,8 @@ func besideNoHome(t *testing.T) string {
 	return dir
 }
 
-// What was learnt from calls that were refused is put into the configuration, and the same calls succeed. Calls with
-// other arguments succeed too, and what nobody asked for does not.
+// The learnt grants, put into the configuration, allow the calls that were denied, and the same calls with different
+// arguments. Other effects stay denied.
 func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	site, _ := webSite(t)
 	notes, state := besideNoHome(t), t.TempDir()
@@ -105,7 +105,7 @@ func TestLearn_nothingYet(t *testing.T) {
 	}
 }
 
-// TestLearn_usedEffects learns from what is allowed already, and prints one line for effects that follow a list.
+// TestLearn_usedEffects learns from allowed effects, and prints one line for effects that follow a list argument.
 func TestLearn_usedEffects(t *testing.T) {
 	notes, state := besideNoHome(t), t.TempDir()
 	var steps []step
@@ -130,8 +130,8 @@ func TestLearn_usedEffects(t *testing.T) {
 	}
 }
 
-// What real plugins did is learnt in a few lines: each allows what it was learnt from, one form for each effect; what
-// was only tried or is not needed says so, and what no line allows is said in one line.
+// The calls of real plugins are covered by a few lines, one form for each effect. Lines that were only tried or are not
+// needed are marked, and effects that no line allows are one line.
 func TestLearn_realPlugins(t *testing.T) {
 	site, _ := webSite(t)
 	work, state := t.TempDir(), t.TempDir()
@@ -174,7 +174,7 @@ plugins:
 	said := func(config, plugin string) string {
 		cmd := program(t, config, "learn", plugin)
 		ownState(cmd, state)
-		out, _ := cmd.CombinedOutput() // it fails before there is anything
+		out, _ := cmd.CombinedOutput() // it fails while there is no call
 		return string(out)
 	}
 	first := config("", "")
@@ -204,7 +204,7 @@ plugins:
 	}
 }
 
-// A plugin that has a name or an argument speak like a refusal teaches nothing by it.
+// A name or argument that imitates a denial's hint is not learnt.
 func TestLineIn(t *testing.T) {
 	var lines []string
 	for _, text := range []string{

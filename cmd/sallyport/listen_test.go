@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestServe_addressTaken: it is told before any plugin is loaded, with what to do.
+// TestServe_addressTaken: an address in use is an error before any plugin is loaded, with a hint.
 func TestServe_addressTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

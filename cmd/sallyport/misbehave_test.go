@@ -8,15 +8,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// misbehaviour is what a client sees of each way in which a guest can misbehave.
+// misbehaviour is the client's view of each misbehaviour of a guest.
 var misbehaviour = []struct {
 	tool    string
 	isError bool
-	want    string // the text begins so, or is so where it ends in a full line
+	want    string // a prefix of the text, or the whole text if it ends in a full line
 	kind    string
 }{
 	{"fine", false, "hello", ""},
-	{"panic", true, "misbehave-", "trap"}, // Go ends a library's panic with unreachable
+	{"panic", true, "misbehave-", "trap"}, // Go ends a library's panic with an unreachable instruction
 	{"trap", true, "misbehave-", "trap"},
 	{"loop", true, "misbehave-", "deadline"},
 	{"exit", true, "misbehave-", "exit"},
@@ -24,7 +24,7 @@ var misbehaviour = []struct {
 	{"silent", true, "misbehave-", "guest"},
 	{"stdout", false, "hello", ""},
 	{"stderr", false, "hello", ""},
-	{"huge", false, "xxxx", ""}, // cut, and marked
+	{"huge", false, "xxxx", ""}, // truncated and marked
 	{"gigabyte", true, "misbehave-", ""},
 	{"claim", true, "misbehave-", ""},
 	{"utf8", true, "misbehave-", "guest"},

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
-// A plugin that keeps state waits in its instance for an answer: it is not run again, whatever its memory
-// holds by then, and only the process that has it can go on.
+// A plugin with state waits in its instance for an answer: it is not run again, whatever its memory holds, and only the
+// process with the instance can continue it.
 func TestParked(t *testing.T) {
 	var posts atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))

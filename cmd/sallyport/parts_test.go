@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// describing is a module that answers plugin/describe with these bytes.
+// describing returns a module that answers plugin/describe with these bytes.
 func describing(answer string) *wasmtest.Module {
 	var m wasmtest.Module
 	const i32 = wasmtest.I32
@@ -21,7 +21,7 @@ func describing(answer string) *wasmtest.Module {
 	return &m
 }
 
-// wantEnd fails if the program does not end well and soon.
+// wantEnd fails if the program does not exit successfully within 15 seconds.
 func wantEnd(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	timer := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill() })

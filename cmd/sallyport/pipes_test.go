@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// hang is how long the program may take to end, before a test takes it for one that never does: the bounds of its parts
-// add up to less than half.
+// hang is the deadline of the program's exit. The deadlines of its parts add up to less than half.
 const hang = 30 * time.Second
 
-// ends waits for the program, and fails if it has to be killed.
+// ends waits for the program to exit, and fails if it has to be killed.
 func ends(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	killed := make(chan struct{})
@@ -43,7 +42,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// A client that reads no line of the log has all its calls answered, and the host ends when it is told to.
+// A client that does not read the log gets all responses, and the host stops on request.
 func TestServe_nobodyReadsTheLog(t *testing.T) {
 	cmd := program(t, "", "serve", "--log-level", "debug", folder(t, guest(t, "misbehave")))
 	unread, stderr := pipe(t)
@@ -62,7 +61,7 @@ func TestServe_nobodyReadsTheLog(t *testing.T) {
 	answers := bufio.NewScanner(out)
 	stuck := time.AfterFunc(3*hang, func() { cmd.Process.Kill() })
 	defer stuck.Stop()
-	const calls = 3000 // each failure is a line of some hundred bytes, and a pipe has room for 64 KiB
+	const calls = 3000 // each failure is a line of some hundred bytes, and a pipe holds 64 KiB
 	for i := range calls {
 		fmt.Fprintln(in, modern(fmt.Sprint(i), "tools/call", `"name":"misbehave-code","arguments":{},`))
 		if !answers.Scan() {
@@ -84,7 +83,7 @@ func TestServe_nobodyReadsTheLog(t *testing.T) {
 	}
 }
 
-// A client that reads no answers and closes its input, or has the host told to stop, does not keep it running.
+// A client that reads no responses and closes its input, or signals the host, does not keep the host running.
 func TestServe_nobodyReadsAnswers(t *testing.T) {
 	for name, stop := range map[string]func(*exec.Cmd, io.Closer){
 		"input":   func(_ *exec.Cmd, in io.Closer) { in.Close() },
@@ -104,7 +103,7 @@ func TestServe_nobodyReadsAnswers(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			long := strings.Repeat("x", 100<<10) // more than a pipe has room for
+			long := strings.Repeat("x", 100<<10) // more than a pipe holds
 			for i := range 20 {
 				fmt.Fprintln(in, modern(fmt.Sprint(i), "tools/call", fmt.Sprintf(`"name":"misbehave-fine","arguments":{"text":%q},`, long)))
 			}

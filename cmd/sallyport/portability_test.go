@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestChallenge27_portability runs one plugin file on two kinds of processor, the other one
-// emulated: the same bytes give the same answer.
+// TestChallenge27_portability runs one plugin file on two processor architectures, one of them emulated: the same bytes
+// give the same result.
 func TestChallenge27_portability(t *testing.T) {
 	emulator, err := exec.LookPath("qemu-aarch64")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asked is what a client was asked and told, as it came.
+// asked records the questions and notifications to a client.
 type asked struct {
 	mu    sync.Mutex
 	lines []string
@@ -28,14 +28,14 @@ func (a *asked) note(kind string, params any) {
 	a.lines = append(a.lines, kind+" "+string(raw))
 }
 
-// person answers every question with yes, and notes it.
+// person accepts every question, and records it.
 func (a *asked) person() *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 		}},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			r.Params.ElicitationID = "" // only one of the eras has it
+			r.Params.ElicitationID = "" // only one of the revisions has it
 			a.note("asked", r.Params)
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"ok": "yes"}}, nil
 		},
@@ -47,8 +47,8 @@ func (a *asked) person() *mcp.ClientOptions {
 	}
 }
 
-// TestHostile_questions reads what reaches the person and the model from a plugin that wants to speak as the
-// host, to ask for secrets, or to be answered by the client itself.
+// TestHostile_questions checks the text that reaches the user and the model from a plugin that imitates the host, asks
+// for secrets, or wants the client itself to answer.
 func TestHostile_questions(t *testing.T) {
 	const form = `"requestedSchema":{"properties":{"ok":{"type":"string"}},"required":["ok"],"type":"object"}`
 	const shown = `"requestedSchema":{"properties":{"ok":{"title":"Plugin effects: ok","type":"string"}},"required":["ok"],"type":"object"}`

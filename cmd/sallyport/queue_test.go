@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A hundred calls at once are all answered: of a plugin of Extism's, whose instances serve one after the other, and of one
-// with a clean instance for each, on both transports.
+// A hundred concurrent calls all get responses, from an Extism plugin, whose instances are reused one call at a time,
+// and from one with a clean instance per call, on both transports.
 func TestQueue_hundredAtOnce(t *testing.T) {
 	dir := extismFolder(t)
 	for name, s := range map[string]*mcp.ClientSession{
@@ -33,7 +33,7 @@ func TestQueue_hundredAtOnce(t *testing.T) {
 	}
 }
 
-// A full queue is 503 with Retry-After over HTTP, and the call says that it may be sent again.
+// A full queue is status 503 with Retry-After over HTTP, and the error is retryable.
 func TestQueue_full(t *testing.T) {
 	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 5m, wait: 4m, concurrency: 1, queue: 1}}}", "--no-token", folder(t, guest(t, "misbehave")))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +44,7 @@ func TestQueue_full(t *testing.T) {
 		err    error
 	}
 	answers := make(chan answer, 3)
-	for i := range 3 { // one runs, one waits
+	for i := range 3 { // one runs, one waits, one is over the limit
 		go func() {
 			body := modern(fmt.Sprint(i), "tools/call", `"name":"misbehave-loop","arguments":{},`)
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A line that binds a path holds for the argument as people write it: whole, or below the folder that the line names,
-// also of a file that is going to be.
+// A grant bound to a path argument accepts an absolute path and one relative to the grant's folder, including that of a
+// new file.
 func TestFiles_relativeToTheLine(t *testing.T) {
 	work := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(work, "a"), 0o755); err != nil {

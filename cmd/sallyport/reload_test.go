@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// webSite is a web server of one page that counts who comes.
+// webSite is a web server that records the paths requested.
 func webSite(t *testing.T) (s *httptest.Server, hits *[]string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -30,7 +30,7 @@ func webSite(t *testing.T) (s *httptest.Server, hits *[]string) {
 	return s, &seen
 }
 
-// eventually calls f until it is content.
+// eventually polls f until it returns true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -80,7 +80,7 @@ func TestServe_followsItsConfiguration(t *testing.T) {
 	eventually(t, "the line is gone", func() bool { return get().IsError })
 }
 
-// lockedBuffer keeps what a program writes while the test looks at it.
+// lockedBuffer is a buffer that can be read while a program writes to it.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -24,7 +24,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
-// example builds an example of the Go PDK, packed: it is listed at once, however slow the compiler is.
+// example builds an example of the Go PDK, packed: it is listed without being compiled.
 func example(t *testing.T, name string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), name+".wasm")
@@ -40,7 +40,7 @@ func example(t *testing.T, name string) string {
 	return out
 }
 
-// shop takes orders, and knows how often each came.
+// shop counts orders by their keys.
 type shop struct {
 	mu     sync.Mutex
 	orders map[string]int
@@ -53,7 +53,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "order %s of %s", r.FormValue("count"), r.FormValue("item"))
 }
 
-// round is what a modern client gets: questions, or a result.
+// round is a response of the modern era: questions, or a result.
 type round struct {
 	Result struct {
 		ResultType    string
@@ -64,7 +64,7 @@ type round struct {
 	Error *struct{ Message string }
 }
 
-// post sends one request of the modern era that calls order-order.
+// post sends one modern request that calls order-order.
 func post(url string, id int, more map[string]any) (r round, err error) {
 	return postAs("", url, id, more)
 }
@@ -108,7 +108,7 @@ func postAs(token, url string, id int, more map[string]any) (r round, err error)
 	return r, nil
 }
 
-// place makes one order and answers its questions. Each request goes to another of the hosts.
+// place makes one order and answers its questions. Successive requests go to different hosts.
 func place(hosts []string, first int, shop string) error {
 	item := "item " + strconv.Itoa(first)
 	more := map[string]any{"arguments": map[string]any{"shop": shop, "item": item}}
@@ -132,7 +132,7 @@ func place(hosts []string, first int, shop string) error {
 	}
 }
 
-// inTurn is a proxy that sends each request to the next of the hosts, and counts what each got.
+// inTurn is a proxy that sends requests to the hosts in turn, and counts them.
 func inTurn(t *testing.T, hosts []string) (address string, counts []atomic.Int64) {
 	t.Helper()
 	var next atomic.Int64
@@ -151,8 +151,8 @@ func inTurn(t *testing.T, hosts []string) (address string, counts []atomic.Int64
 	return proxy.URL, counts
 }
 
-// replicas serves the rounds of calls by two processes that share nothing but their keys, behind a proxy that
-// asks them in turn. A request that changes something, made between two questions, is made once.
+// replicas serves calls of several rounds from two processes that share only their keys, behind a proxy. A request with
+// a side effect between two questions is sent once.
 func replicas(t *testing.T, calls int) {
 	t.Helper()
 	up := &shop{orders: map[string]int{}}
@@ -205,10 +205,10 @@ func replicas(t *testing.T, calls int) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// The thousand calls are with the tests that take long.
+// The thousand calls are in TestClients_replicas, which takes longer.
 func TestReplicas(t *testing.T) { replicas(t, 40) }
 
-// A host with other keys does not take up what it did not seal.
+// A host with different keys does not accept a continuation that it did not seal.
 func TestReplicas_otherKeys(t *testing.T) {
 	dir := folder(t, example(t, "order"))
 	config := func(name string) string {
@@ -226,8 +226,8 @@ func TestReplicas_otherKeys(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// A call that waits is its caller's: another host with the same keys, for whom somebody else has that name, does not go
-// on with it.
+// A continuation belongs to its caller: a host with the same keys, but a different token of that name, does not accept
+// it.
 func TestReplicas_otherTokens(t *testing.T) {
 	dir, keys := folder(t, example(t, "order")), keyFile(t)
 	tokens := map[string]string{"ours": auth.New(), "theirs": auth.New()}

@@ -7,9 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the program as a person at a terminal would: testdata/script/*.txtar.
-// $PLUGINS holds the plugins that make built, $GUESTS the guests of the
-// tests, not packed.
+// TestScripts runs the scripts in testdata/script/*.txtar. $PLUGINS holds the plugins built by make, $GUESTS the guests
+// of the tests, not packed.
 func TestScripts(t *testing.T) {
 	plugins := filepath.Dir(bundled(t, "time"))
 	guests := filepath.Dir(unpacked(t, "misbehave"))

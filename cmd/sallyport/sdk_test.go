@@ -21,7 +21,7 @@ import (
 // bareConformance publishes the conformance plugin's tools without a prefix.
 const bareConformance = "plugins: {conformance: {prefix: false, grants: [elicitation, {sampling: {calls: 5, tokens: 1000}}, roots]}}\n"
 
-// bundledTools are the names of what the bundled plugins publish under bareConformance.
+// bundledTools are the tools of the bundled plugins under bareConformance.
 const bundledTools = "confirm_delete failing_job fetch-fetch files-edit files-list files-read files-search files-write git-diff " +
 	"git-log git-refs git-show greet json_schema_2020_12_tool multi_input protocol_error_job slow_compute " +
 	"test_audio_content test_elicitation test_elicitation_sep1034_defaults test_elicitation_sep1330_enums " +
@@ -35,7 +35,7 @@ const bundledTools = "confirm_delete failing_job fetch-fetch files-edit files-li
 	"test_trigger_resource_update test_trigger_tool_change test_x_mcp_header time-add time-convert " +
 	"time-difference time-now time-zones"
 
-// allBundled is a folder with every bundled plugin but those named.
+// allBundled creates a folder with every bundled plugin except some.
 func allBundled(t *testing.T, without ...string) string {
 	t.Helper()
 	var files []string
@@ -47,7 +47,7 @@ func allBundled(t *testing.T, without ...string) string {
 	return folder(t, files...)
 }
 
-// machineToken is the token that the first server on loopback made.
+// machineToken returns the local token, which the first server on loopback created.
 func machineToken(t *testing.T) string {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(sharedState(t), "state", "token"))
@@ -57,7 +57,7 @@ func machineToken(t *testing.T) string {
 	return strings.TrimSpace(string(token))
 }
 
-// TestSDK lets the official Go SDK's client use the program in both eras, on both transports.
+// TestSDK uses the program with the official Go SDK's client, in both eras on both transports.
 func TestSDK(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version+"/stdio", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// TestSDK_LegacySSE is the official SDK's client of the oldest HTTP transport.
+// TestSDK_LegacySSE uses the official SDK's client of the oldest HTTP transport.
 func TestSDK_LegacySSE(t *testing.T) {
 	t.Parallel()
 	dir := allBundled(t)
@@ -104,7 +104,7 @@ func TestSDK_LegacySSE(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestSDK_Search uses the two tools that stand for all.
+// TestSDK_Search uses the two tools that replace the list.
 func TestSDK_Search(t *testing.T) {
 	t.Parallel()
 	c := newSDK(t, "2026-07-28", &mcp.CommandTransport{Command: program(t, bareConformance, "serve", allBundled(t), "--search")})
@@ -124,7 +124,7 @@ func TestSDK_Search(t *testing.T) {
 	}
 }
 
-// sdk is a client of the official SDK, and what it heard.
+// sdk is a client of the official SDK with the notifications it received.
 type sdk struct {
 	*testing.T
 	client   *mcp.Client
@@ -169,7 +169,7 @@ func (c *sdk) use() {
 	c.hearOfUpdate()
 }
 
-// hearOfUpdate subscribes to a resource: in the newest era by a listen of its own.
+// hearOfUpdate subscribes to a resource; the SDK opens a separate listen request in the newest revision.
 func (c *sdk) hearOfUpdate() {
 	c.Helper()
 	const uri = "test://watched-resource"
@@ -255,7 +255,7 @@ func (c *sdk) followProgress() {
 	}
 }
 
-// fillIn is the user.
+// fillIn answers elicitations as the user.
 func (c *sdk) fillIn(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if !strings.HasPrefix(r.Params.Message, "Plugin conformance asks: ") {
 		c.Errorf("a question from nobody: %s", r.Params.Message)
@@ -268,13 +268,13 @@ func (c *sdk) fillIn(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult
 	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 }
 
-// complete is the model.
+// complete answers sampling requests as the model.
 func (c *sdk) complete(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	prompt := r.Params.Messages[0].Content.(*mcp.TextContent).Text
 	return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "to " + prompt}}, nil
 }
 
-// answer has the plugin ask: singly, several things at once, and more than once.
+// answer calls tools that ask: once, several questions at once, and repeatedly.
 func (c *sdk) answer() {
 	c.Helper()
 	for tool, want := range map[string]string{
@@ -296,7 +296,7 @@ func (c *sdk) answer() {
 	}
 }
 
-// hearOfChange takes a plugin out of the folder. Before that there was nothing to tell.
+// hearOfChange removes a plugin from the folder and waits for the notification. There must be none before.
 func (c *sdk) hearOfChange(dir string) {
 	c.Helper()
 	if len(c.changed) > 0 {
@@ -311,7 +311,7 @@ func (c *sdk) hearOfChange(dir string) {
 	}
 }
 
-// end expects the program to end by itself when its input does.
+// end closes the session; the program must exit by itself.
 func (c *sdk) end(cmd *exec.Cmd) {
 	c.Helper()
 	begin := time.Now()
@@ -323,7 +323,7 @@ func (c *sdk) end(cmd *exec.Cmd) {
 	}
 }
 
-// soon receives what must come.
+// soon receives from a channel within a minute.
 func soon[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
 	select {

@@ -18,13 +18,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
 )
 
-// withoutKeyring has a command find no keyring, whatever this machine has.
+// withoutKeyring makes the keyring of this machine unavailable to a command.
 func withoutKeyring(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = append(cmd.Env, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", "PATH=/nonexistent")
 	return cmd
 }
 
-// A secret is typed at a terminal that does not show it, kept where nobody else reads it, and put into requests.
+// A secret is typed at a terminal without echo, stored owner-only, and put into requests.
 func TestSecret_set(t *testing.T) {
 	const value = "correct-horse-battery-staple"
 	got := make(chan string, 1)
@@ -89,7 +89,7 @@ func TestSecret_set(t *testing.T) {
 	}
 }
 
-// A prompt that is interrupted keeps nothing.
+// An interrupted prompt stores nothing.
 func TestSecret_interrupted(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	one := h.program("secret", "set", "TOKEN")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ofSession are params of a call of effects-run in a session; "" names none.
+// ofSession returns the params of a call of effects-run in a session; "" names none.
 func ofSession(session string, steps ...step) map[string]any {
 	meta := maps.Clone(taskCaps)
 	if session != "" {
@@ -16,7 +16,7 @@ func ofSession(session string, steps ...step) map[string]any {
 	return map[string]any{"name": "effects-run", "arguments": effects("", steps...), "_meta": meta}
 }
 
-// sessionCall makes one, and returns the session that the answer names and what the plugin said.
+// sessionCall makes one call, and returns the session in the response and the plugin's text.
 func sessionCall(t *testing.T, url string, params map[string]any) (session, text string, v taskView) {
 	t.Helper()
 	var answer struct {
@@ -46,7 +46,7 @@ func sessionCall(t *testing.T, url string, params map[string]any) (session, text
 	return session, text, answer.Result
 }
 
-// Over HTTP a client of today has no session but the one that it asks for, and that only in the process that gave it.
+// Over HTTP a modern client has only the session that it requests, and only in the process that created it.
 func TestSession_http(t *testing.T) {
 	config := "plugins: {effects: {state: session, grants: [elicitation]}}"
 	plugins := folder(t, guest(t, "effects"))
@@ -61,7 +61,7 @@ func TestSession_http(t *testing.T) {
 		return began
 	}
 	said(one, "", "count: 1")
-	said(one, "", "count: 1") // nothing is left of the one before
+	said(one, "", "count: 1") // the state of the previous call is gone
 	ada, eve := said(one, "new", "count: 1"), said(one, "new", "count: 1")
 	if ada == "" || ada == eve {
 		t.Fatalf("sessions %q and %q", ada, eve)
@@ -75,7 +75,7 @@ func TestSession_http(t *testing.T) {
 	said(one, "guess", over)
 	said(other, ada, over)
 
-	// A call that asks begins its session all the same, and the answer to it names it.
+	// A call that asks also begins its session, which the final response names.
 	params := ofSession("new", count, question, count)
 	_, _, v := sessionCall(t, one, params)
 	if v.ResultType != "input_required" {
@@ -88,7 +88,7 @@ func TestSession_http(t *testing.T) {
 	}
 	said(one, asked, "count: 3")
 
-	// A task of a session has its instance.
+	// A task of a session uses its instance.
 	params = ofSession("new", count, step{"do": "sleep", "times": 200}, count)
 	params["name"] = "effects-job"
 	began, _, v := sessionCall(t, one, params)
@@ -105,7 +105,7 @@ func TestSession_http(t *testing.T) {
 	said(one, began, "count: 3")
 }
 
-// A call that began outside of a session and asked goes on outside of one, whatever session its answers name.
+// A continuation of a call without a session stays without one, whatever session its answers name.
 func TestSession_later(t *testing.T) {
 	url := serveURL(t, "plugins: {effects: {state: session, grants: [elicitation]}}", folder(t, guest(t, "effects")), "--no-token")
 	count := step{"do": "count"}

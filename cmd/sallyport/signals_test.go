@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// signalled is a host in the middle of a call, whose page is held back.
+// signalled is a host in the middle of a call that waits for a page.
 type signalled struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -24,7 +24,7 @@ type signalled struct {
 	release chan struct{}
 }
 
-// inCall starts a host with a call that asks for a page. change may change its command.
+// inCall starts a host with a call that fetches a page. change may change its command.
 func inCall(t *testing.T, change func(*exec.Cmd)) *signalled {
 	t.Helper()
 	asked := make(chan struct{})
@@ -88,7 +88,7 @@ func (s *signalled) wantLog(text string) {
 	s.t.Errorf("the log ends without %q", text)
 }
 
-// TestSignals_inOrder: whichever signal ends a host, its calls finish, the log says so, and the audit log has its end.
+// TestSignals_inOrder: after any of the signals the calls finish, the log says so, and the audit log is closed.
 func TestSignals_inOrder(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestSignals_twice(t *testing.T) {
 	}
 }
 
-// TestSignals_nohup: a host that was started to outlive its terminal does.
+// TestSignals_nohup: a host started with nohup survives its terminal.
 func TestSignals_nohup(t *testing.T) {
 	s := inCall(t, func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)

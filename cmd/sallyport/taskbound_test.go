@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// refusedTask is why a call did not become a task.
+// refusedTask returns the error of a call that did not become a task.
 func (c *lineClient) refusedTask(t *testing.T, arguments map[string]any) (text string, retryable bool) {
 	t.Helper()
 	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
@@ -16,7 +16,7 @@ func (c *lineClient) refusedTask(t *testing.T, arguments map[string]any) (text s
 	return v.Content[0].Text, v.Meta.Error.Retryable
 }
 
-// openTask begins one.
+// openTask starts a task and returns its ID.
 func (c *lineClient) openTask(t *testing.T, arguments map[string]any) string {
 	t.Helper()
 	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
@@ -26,8 +26,8 @@ func (c *lineClient) openTask(t *testing.T, arguments map[string]any) string {
 	return v.TaskID
 }
 
-// A caller has so many tasks at once and no more, and gets no handle for another. Those that wait for answers do
-// not count, and one that is over makes room.
+// A caller over its limit of running tasks gets no task. Tasks that wait for answers do not count, and a finished one
+// makes room.
 func TestTaskBound(t *testing.T) {
 	cmd := program(t, "limits: {tasks: 3}\nplugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, filepath.Join(t.TempDir(), "state"))

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A task that is cancelled in the middle of a request: the request ends, and nothing that the task wrote is
-// there.
+// When a task is cancelled during a request, the request is aborted and none of the task's writes are committed.
 func TestTask_cancelled(t *testing.T) {
 	arrived, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -41,7 +40,7 @@ func TestTask_cancelled(t *testing.T) {
 	if v, _, err = c.ask("tasks/get", id); err != nil || v.Status != "cancelled" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := c.end(); err != nil { // and whatever it still did is done
+	if err := c.end(); err != nil { // after this all its work is done
 		t.Error(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -53,7 +52,7 @@ func TestTask_cancelled(t *testing.T) {
 	}
 }
 
-// A host that is told to end leaves its tasks to the next one: what was under way is unknown, and nothing is
+// A host that stops leaves its tasks to the next one: the outcome of a running request is unknown, and no request is
 // sent twice.
 func TestTask_hostEnds(t *testing.T) {
 	arrived := make(chan struct{}, 9)
@@ -86,7 +85,7 @@ func TestTask_hostEnds(t *testing.T) {
 	sleeps := open(post("/once"), step{"do": "sleep", "times": 1500})
 	soon(t, arrived)
 	soon(t, arrived)
-	time.Sleep(100 * time.Millisecond) // so that the outcome of the second is known, most likely
+	time.Sleep(100 * time.Millisecond) // so that the outcome of the second request is most likely known
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// While nothing can be written there is no handle, since there would be no task behind it after a crash; and no task
-// begins. When there is room again the same process goes on, and what a task comes to meanwhile is not lost.
+// While the disk is full no task starts and no task ID is returned, since no task would be left after a crash. When
+// there is space again the same process goes on, and results of running tasks are kept.
 func TestTaskDisk_full(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	cmd := program(t, "plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
@@ -34,7 +34,7 @@ func TestTaskDisk_full(t *testing.T) {
 		}
 	}
 	ends := c.openTask(t, effects("", step{"do": "sleep", "times": 500}))
-	limit(1) // no file grows any more, which is what a full disk comes to
+	limit(1) // files cannot grow, as on a full disk
 	if text, retryable := c.refusedTask(t, effects("", question)); !strings.Contains(text, "the task cannot be kept, so it does not begin") || !retryable {
 		t.Error(text, retryable)
 	}
@@ -42,7 +42,7 @@ func TestTaskDisk_full(t *testing.T) {
 	if _, refused, err := c.ask("tasks/update", update); refused == "" || err != nil {
 		t.Errorf("answers that nothing keeps are taken: %v", err)
 	}
-	time.Sleep(time.Second) // so that one ends meanwhile, most likely
+	time.Sleep(time.Second) // so that one task most likely ends meanwhile
 	limit(1 << 62)
 	again := c.openTask(t, effects("", step{"do": "sleep", "times": 1}))
 	if _, refused, err := c.ask("tasks/update", update); refused != "" || err != nil {
@@ -58,7 +58,7 @@ func TestTaskDisk_full(t *testing.T) {
 	}
 }
 
-// A state folder that cannot be written at all.
+// With an unwritable state folder no task starts.
 func TestTaskDisk_noFolder(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.MkdirAll(filepath.Join(state, "state.db"), 0o700); err != nil {

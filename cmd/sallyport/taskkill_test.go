@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// lineClient speaks to the program over stdio, one request after the other.
+// lineClient talks to the program over stdio, one request at a time.
 type lineClient struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -43,12 +43,12 @@ func startLines(t *testing.T, cmd *exec.Cmd) *lineClient {
 	return c
 }
 
-// end closes the program's input and waits for it.
+// end closes the program's input and waits for its exit.
 func (c *lineClient) end() error {
 	return errors.Join(c.in.Close(), c.cmd.Wait())
 }
 
-// taskCaps is the _meta of a client that knows tasks and can be asked.
+// taskCaps is the _meta of a client with tasks and elicitation.
 var taskCaps = map[string]any{
 	"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 	"io.modelcontextprotocol/clientCapabilities": map[string]any{
@@ -56,7 +56,7 @@ var taskCaps = map[string]any{
 	},
 }
 
-// taskView is a task as the program shows it.
+// taskView is a task in a response.
 type taskView struct {
 	TaskID, Status, StatusMessage, ResultType string
 	RequestState                              string
@@ -80,8 +80,7 @@ type taskView struct {
 	}
 }
 
-// ask sends a request and returns its result. The error is that of a program that has gone; one that the
-// program answers with is in refused.
+// ask sends a request and returns its result. err is an error of the connection; a JSON-RPC error is in refused.
 func (c *lineClient) ask(method string, params map[string]any) (v taskView, refused string, err error) {
 	c.n++
 	if params["_meta"] == nil {
@@ -106,14 +105,13 @@ func (c *lineClient) ask(method string, params map[string]any) (v taskView, refu
 	return answer.Result, answer.Error.Message, err
 }
 
-// bank counts what it is told to change, by the key of each request. The host is killed when it has seen as
-// many requests as kill says, a little later.
+// bank counts requests by their idempotency key. It kills the host shortly after the kill-th request.
 type bank struct {
 	mu    sync.Mutex
 	kill  int
 	host  *exec.Cmd
 	keys  map[string]int
-	paths map[string]map[string]bool // the keys of each
+	paths map[string]map[string]bool // keys by path
 }
 
 func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -137,19 +135,19 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "did ", r.URL.Path)
 }
 
-// killing is a run of tasks whose host is killed again and again.
+// killing is a run of tasks on a host that is killed repeatedly.
 type killing struct {
 	bank     *bank
 	url      string
-	open     map[string]int // tasks that go on, and their numbers
+	open     map[string]int // running tasks, with their numbers
 	done     map[int]taskView
 	next     int
 	want     int
-	requests int // of each task
+	requests int // per task
 }
 
-// begin opens a task that changes three things, waits a little in between, and asks when its number is a
-// multiple of four. What odd ones do may be done again.
+// begin opens a task that makes three requests with pauses, and asks a question if its number is a multiple of four.
+// Requests of odd ones are idempotent.
 func (k *killing) begin(c *lineClient) error {
 	n := k.next
 	k.next++
@@ -168,7 +166,7 @@ func (k *killing) begin(c *lineClient) error {
 	}
 	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
 	if err != nil {
-		return err // and perhaps there is a task that nobody knows of
+		return err // a task without a known ID may exist
 	}
 	if v.ResultType != "task" {
 		return fmt.Errorf("no task: %+v %s", v, refused)
@@ -177,7 +175,7 @@ func (k *killing) begin(c *lineClient) error {
 	return nil
 }
 
-// turn asks once how all tasks stand.
+// turn polls all tasks once.
 func (k *killing) turn(t *testing.T, c *lineClient) error {
 	for id, n := range k.open {
 		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
@@ -204,7 +202,7 @@ func (k *killing) turn(t *testing.T, c *lineClient) error {
 	return nil
 }
 
-// live runs a host until all tasks are over, or it was killed.
+// live runs a host until all tasks have ended or it was killed.
 func (k *killing) live(t *testing.T, c *lineClient) error {
 	for {
 		for len(k.open)+len(k.done) < k.want {
@@ -219,8 +217,8 @@ func (k *killing) live(t *testing.T, c *lineClient) error {
 	}
 }
 
-// A host that is killed in the middle of a hundred tasks, again and again: each of them ends, and no
-// request is sent twice unless the operator said that it may be.
+// With a host that is killed repeatedly during a hundred tasks, each task ends, and no request is sent twice unless it
+// is granted as idempotent.
 func TestKill_tasks(t *testing.T) {
 	const kills = 6
 	b := &bank{keys: map[string]int{}, paths: map[string]map[string]bool{}}
@@ -251,7 +249,7 @@ func TestKill_tasks(t *testing.T) {
 	k.check(t, killed)
 }
 
-// check compares what the tasks say with what the bank saw.
+// check compares the tasks' results with the requests that the bank received.
 func (k *killing) check(t *testing.T, killed int) {
 	unknown := 0
 	for n, v := range k.done {
@@ -284,7 +282,7 @@ func (k *killing) check(t *testing.T, killed int) {
 			}
 		}
 	}
-	if most := killed * 4; unknown > most { // four calls of a plugin run at once
+	if most := killed * 4; unknown > most { // four calls of a plugin run concurrently
 		t.Errorf("%d unknown outcomes of %d kills", unknown, killed)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// heardOf reads messages until one says that a task is over, and returns the statuses that were told.
+// heardOf reads notifications until the task has ended, and returns its statuses.
 func (c *lineClient) heardOf(t *testing.T, id string) (statuses []string) {
 	t.Helper()
 	for {
@@ -41,7 +41,7 @@ func (c *lineClient) heardOf(t *testing.T, id string) (statuses []string) {
 	}
 }
 
-// listen begins a subscription to a task and reads its acknowledgement.
+// listen subscribes to a task and reads the acknowledgement.
 func (c *lineClient) listen(t *testing.T, id string) {
 	t.Helper()
 	c.n++
@@ -66,8 +66,8 @@ func (c *lineClient) listen(t *testing.T, id string) {
 	}
 }
 
-// Who listens in one process hears of a task that another one runs, and that a third goes on with when that
-// one was killed.
+// A listener in one process is notified of a task that a second one runs, and that a third continues after the second
+// was killed.
 func TestTaskListen_otherProcess(t *testing.T) {
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
@@ -106,7 +106,7 @@ func TestTaskListen_otherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = runs.end()                     // it was killed
-	time.Sleep(100 * time.Millisecond) // so that its name is free for sure
+	time.Sleep(100 * time.Millisecond) // so that its ID is released
 	third := start()
 	if got := listens.heardOf(t, id); !slices.Equal(got, []string{"input_required", "working", "completed"}) {
 		t.Errorf("heard %v", got)
@@ -118,13 +118,13 @@ func TestTaskListen_otherProcess(t *testing.T) {
 	}
 }
 
-// heldTo are the tasks of the conformance plugin, how they are moved on, and the statuses that a listener hears.
+// heldTo are tasks of the conformance plugin, the requests that continue them, and the expected statuses.
 var heldTo = []struct {
 	tool      string
 	arguments map[string]any
-	move      string // a request that has it go on
+	move      string // a request that continues it
 	want      []string
-	member    string // that the last notification has
+	member    string // a member of the last notification
 }{
 	{"slow_compute", map[string]any{"seconds": 0.5}, "", []string{"completed"}, "result"},
 	{"failing_job", map[string]any{}, "", []string{"completed"}, "result"},
@@ -133,8 +133,8 @@ var heldTo = []struct {
 	{"slow_compute", map[string]any{"seconds": 60}, "tasks/cancel", []string{"cancelled"}, ""},
 }
 
-// What the public suite leaves out of tasks-status-notifications: over HTTP each notification names the task and
-// its status and what belongs to that, and there is one for each change.
+// Replaces the checks that the public suite lacks in tasks-status-notifications: over HTTP there is one notification
+// for each change, with the task, its status and the members that belong to that.
 func TestTaskListen_http(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join("..", "..", "plugins", "conformance", "sallyport.yaml"))
 	if err != nil {
@@ -173,7 +173,7 @@ func TestTaskListen_http(t *testing.T) {
 					}
 					heard = append(heard, strings.Trim(string(m.Params["status"]), `"`))
 				}
-				if c.move != "" && len(heard) == len(c.want)/2 { // cancelled at once, answered when it asks
+				if c.move != "" && len(heard) == len(c.want)/2 { // cancelled at once, or answered when it asks
 					postTask(t, url, c.move, id, map[string]any{"taskId": id, "inputResponses": map[string]any{
 						onlyKey(m.Params["inputRequests"]): map[string]any{"action": "accept", "content": map[string]any{"confirm": true}}}})
 				}
@@ -190,13 +190,13 @@ func TestTaskListen_http(t *testing.T) {
 
 func onlyKey(object json.RawMessage) (key string) {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(object, &members) // none has none
+	_ = json.Unmarshal(object, &members) // stays nil if absent
 	for key = range members {
 	}
 	return key
 }
 
-// postTask sends one request of a client that knows tasks.
+// postTask sends one request of a client with tasks.
 func postTask(t *testing.T, url, method, name string, params map[string]any) *http.Response {
 	t.Helper()
 	if params["_meta"] == nil {

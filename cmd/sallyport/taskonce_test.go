@@ -23,7 +23,7 @@ func (c *lineClient) askOnce(t *testing.T, key string, params map[string]any) ta
 	return v
 }
 
-// wait asks how a task stands until it neither works nor stands as before.
+// wait polls a task until its status is not working and has changed.
 func (c *lineClient) wait(t *testing.T, id string) taskView {
 	t.Helper()
 	for {
@@ -37,8 +37,8 @@ func (c *lineClient) wait(t *testing.T, id string) taskView {
 	}
 }
 
-// A task with an idempotency key whose host is killed goes on, since the key is its own. Who calls again with the
-// key gets the same task: also while it waits, and when it is over.
+// A task with an idempotency key continues after its host was killed. A repeated call with the key returns the same
+// task, also while it waits and after its end.
 func TestTaskOnce_killed(t *testing.T) {
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

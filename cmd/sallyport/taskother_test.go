@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
-// keyFile is a file of new keys.
+// keyFile creates a file with a new key.
 func keyFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys")
@@ -23,8 +23,8 @@ func keyFile(t *testing.T) string {
 	return file
 }
 
-// The tasks of a host that was killed are left alone by a call, by a host of another folder and by one with other keys,
-// whoever asks there for them. The next host of their own folder goes on with them.
+// The tasks of a killed host are not touched by a call, by a host of a different folder or by one with different keys,
+// even if they are requested there. The next host of their folder continues them.
 func TestTaskOther(t *testing.T) {
 	begun := make(chan struct{})
 	var first sync.Once

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// marked is a module with a custom section more: it does the same, and is another to whoever approves.
+// marked returns a module with an extra custom section: its behaviour is the same, its digest is not.
 func marked(t *testing.T, file, mark string) []byte {
 	t.Helper()
 	wasm, err := os.ReadFile(file)
@@ -20,8 +20,8 @@ func marked(t *testing.T, file, mark string) []byte {
 	return append(append(wasm, 0, byte(len(section))), section...)
 }
 
-// A task whose plugin's file is replaced while it waits goes on with the bytes that were approved, also after a
-// restart. When the new ones are approved, or the file is taken away, it says what happened, and what to do.
+// A task whose plugin file is replaced while it waits continues with the approved bytes, also after a restart. If the
+// new bytes are approved, or the file is removed, it fails with an explanation.
 func TestTaskReplaced(t *testing.T) {
 	original := guest(t, "effects")
 	dir, state := folder(t, original), filepath.Join(t.TempDir(), "state")
@@ -55,7 +55,7 @@ func TestTaskReplaced(t *testing.T) {
 		}
 		c = start()
 	}
-	status := func(flags ...string) string { // what list says of the plugin
+	status := func(flags ...string) string { // the plugin's status in list
 		list := program(t, "", append([]string{"list", dir}, flags...)...)
 		ownState(list, state)
 		out, err := list.CombinedOutput()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// answersTo accepts everything that a task asks.
+// answersTo accepts all questions of a task.
 func answersTo(v taskView) map[string]any {
 	answers := map[string]any{}
 	for key := range v.InputRequests {
@@ -20,7 +20,7 @@ func answersTo(v taskView) map[string]any {
 var question = step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
 	"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}}
 
-// until asks how a task stands until it stands so.
+// until polls a task until it has a status.
 func (c *lineClient) until(t *testing.T, id, status string) taskView {
 	t.Helper()
 	for range 1000 {
@@ -37,8 +37,8 @@ func (c *lineClient) until(t *testing.T, id, status string) taskView {
 	return taskView{}
 }
 
-// A task of a plugin that keeps state has its instance to the end: it is answered through any process, sees what other
-// calls left, and fails when its process has gone.
+// A task of a plugin with state keeps its instance to the end: it is answered through any process, sees the state of
+// other calls, and fails when its process has exited.
 func TestTaskState(t *testing.T) {
 	for _, state := range []string{"plugin", "session"} {
 		t.Run(state, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestTaskState(t *testing.T) {
 	}
 }
 
-// The tasks of plugins that keep state are few: each has an instance. A host that ends says what becomes of them.
+// Tasks of plugins with state are few, since each has an instance. A host that stops logs their fate.
 func TestTaskState_bounded(t *testing.T) {
 	config := "plugins: {effects: {state: plugin, limits: {deadline: 60s}, grants: [elicitation]}}"
 	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
@@ -120,7 +120,7 @@ func TestTaskState_bounded(t *testing.T) {
 		}
 		ids = append(ids, v.TaskID)
 	}
-	asks := func() (id string) { // the one that has the instance
+	asks := func() (id string) { // the task with the instance
 		t.Helper()
 		for range 100 {
 			for _, id := range ids {

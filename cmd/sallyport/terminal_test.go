@@ -11,13 +11,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// evil is what a hostile plugin says where only its name is expected.
+// evil is hostile plugin output in the place of a name.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
-// hidden are the characters that are no letters, signs or plain spaces.
+// hidden reports whether a character is neither printable nor a plain space.
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
 
-// wantCalm fails if text could steer a terminal.
+// wantCalm fails if text contains terminal control characters.
 func wantCalm(t *testing.T, what, text string) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool { return hidden(r) && r != '\n' && r != '\t' }); i >= 0 {
@@ -28,7 +28,7 @@ func wantCalm(t *testing.T, what, text string) {
 	}
 }
 
-// evilPlugin is a file whose every word is evil.
+// evilPlugin creates a plugin with hostile text in every field.
 func evilPlugin(t *testing.T, imports bool) string {
 	t.Helper()
 	word, _ := json.Marshal(evil)

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client's trace is found again at the server that a plugin asks and in the audit log, in both eras; what the client
-// says beside it stays here.
+// A client's trace ID reaches the plugin's upstream and the audit log, in both eras. Its tracestate and baggage are not
+// sent upstream.
 func TestTrace(t *testing.T) {
 	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	var asked []http.Header

@@ -19,21 +19,21 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestWire plays each file of testdata/wire to the program: its client section goes in line by line, and what
-// comes out must be its server section. The plugins are conformance and effects, without prefixes.
+// TestWire replays each file of testdata/wire: the lines of its client section are sent, and the output must equal its
+// server section. The plugins are conformance and effects, without prefixes.
 //
 // A line of the client is a message or a directive:
 //
 //	@hear N             waits for N messages of the server
-//	@as NAME            over HTTP: shows the token of NAME from now on, alice at first
-//	@header NAME VALUE  over HTTP: instead of what belongs in this header of the next message
+//	@as NAME            over HTTP: uses the token of NAME from now on, alice at first
+//	@header NAME VALUE  over HTTP: replaces this header of the next message
 //	@leave              over HTTP: ends the connections of all messages without their answers
 //
-// $M in a line are the members of a modern _meta, $CAPS of one that declares what a client can be asked. $STATE1 is
-// the first requestState that the server sent, which its section shows as STATE1; $BIG is a long text, shown as BIG. Over HTTP, which files named
-// http_… use, an answer that is no stream begins with its status.
+// In a line $M stands for the members of a modern _meta, and $CAPS for one with client capabilities. $STATE1 is the
+// first requestState of the server, shown in its section as STATE1; $BIG is a long text, shown as BIG. Over HTTP, which
+// files named http_… use, an answer that is no stream begins with its status.
 //
-// The environment variable UPDATE_WIRE writes the server sections anew.
+// If the environment variable UPDATE_WIRE is set, the server sections are rewritten.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "wire", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -67,7 +67,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// wireConfig is what the plugins of a wire test may do.
+// wireConfig is the configuration of the wire tests.
 const wireConfig = `
 plugins:
   conformance: {prefix: false, grants: [elicitation, {sampling: {calls: 5, tokens: 1000}}, roots]}
@@ -78,7 +78,7 @@ plugins:
 type dialogue struct {
 	t      *testing.T
 	send   func(line string)
-	close  func() // ends the input
+	close  func() // closes the input
 	out    chan string
 	said   strings.Builder
 	states []string
@@ -169,7 +169,7 @@ func (w *dialogue) play(client string) string {
 	return w.said.String()
 }
 
-// expand fills in what a line stands for.
+// expand replaces the variables in a line.
 func (w *dialogue) expand(line string) string {
 	const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`
 	line = strings.NewReplacer("$BIG", bigText, "$M", meta+"{}", "$CAPS", meta+`{"elicitation":{},"sampling":{},"roots":{}}`).Replace(line)
@@ -179,18 +179,18 @@ func (w *dialogue) expand(line string) string {
 	})
 }
 
-// bigText is more than a requestState carries.
+// bigText is too long for a requestState.
 var bigText = strings.Repeat("big", 20_000)
 
 var (
 	wireState = regexp.MustCompile(`\$STATE\d+`)
 	sentState = regexp.MustCompile(`"requestState":"([^"]*)"`)
-	// changing is what differs from run to run.
+	// changing matches members that differ between runs.
 	changing   = regexp.MustCompile(`"dev\.sallyport/receipt":\{.*?"audit":"[^"]*"\},?|,"call":"[^"]*"`)
 	ourVersion = regexp.MustCompile(`serverInfo":\{"name":"sallyport","version":"[^"]*"`)
 )
 
-// hear notes one message of the server.
+// hear records one message of the server.
 func (w *dialogue) hear(line string) {
 	line = strings.ReplaceAll(changing.ReplaceAllString(line, ""), ",}", "}")
 	line = strings.ReplaceAll(line, bigText, "BIG")
@@ -205,7 +205,7 @@ func (w *dialogue) hear(line string) {
 	w.said.WriteString(line + "\n")
 }
 
-// post sends one message over HTTP, with the headers that belong to it. Its answer comes when it comes.
+// post sends one message over HTTP, with its headers. It does not wait for the answer.
 func (w *dialogue) post(line string) {
 	r, err := http.NewRequestWithContext(w.stay, "POST", w.url, strings.NewReader(line))
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *dialogue) post(line string) {
 			Meta      map[string]any `json:"_meta"`
 		}
 	}
-	_ = json.Unmarshal([]byte(line), &m) // what cannot be read has no headers either
+	_ = json.Unmarshal([]byte(line), &m) // invalid JSON has no headers either
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Authorization", "Bearer "+w.tokens[w.token])
@@ -237,7 +237,7 @@ func (w *dialogue) post(line string) {
 func (w *dialogue) answer(r *http.Request) {
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return // it was left
+		return // left by @leave
 	}
 	defer resp.Body.Close()
 	if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
