@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxLayers is how many escapes may lie around each other: JSON in JSON, in a query.
+// maxLayers bounds the nesting of escapes, such as JSON in JSON, in a query.
 const maxLayers = 3
 
 // maxName bounds the name or the digits of a character reference, in bytes.
 const maxName = 32
 
-// char is one character of a text as it may be meant, and where the next one begins.
+// char is one possible character of a text, and the index of the next one.
 type char struct {
 	text string
 	next int
 }
 
-// chars finds what a text may mean at one place. cut says that more of the text could have changed the answer.
+// chars decodes the possible characters of a text. cut reports that more text could have changed the result.
 type chars struct {
 	text []byte
 	cut  bool
 }
 
-// escaped is what one escape means; those who write it mean two things at most.
+// escaped is the decoding of one escape: at most two characters, where producers differ.
 type escaped struct {
 	n   int
 	all [2]char
@@ -33,7 +33,7 @@ type escaped struct {
 
 func just(text string, next int) escaped { return escaped{1, [2]char{{text, next}}} }
 
-// meant are the characters that may be meant at one place.
+// meant is the set of possible characters at one index.
 type meant struct {
 	n   int
 	all [2 + 4*maxLayers]char
@@ -45,8 +45,8 @@ func (m *meant) add(c char) {
 	}
 }
 
-// at returns the characters that may be meant at i: the byte itself, and what escapes of up to maxLayers layers make of it
-// and of what follows.
+// at returns the possible characters at i: the byte itself, and the decodings of an escape there with up to maxLayers
+// layers.
 func (c *chars) at(i int) (found meant) {
 	if i >= len(c.text) {
 		c.cut = true
@@ -56,7 +56,7 @@ func (c *chars) at(i int) (found meant) {
 	found.add(char{byteText(b), i + 1})
 	switch {
 	case b == '+':
-		found.add(char{" ", i + 1}) // of a form
+		found.add(char{" ", i + 1}) // form encoding
 		return found
 	case !introduces(b):
 		return found
@@ -73,8 +73,8 @@ func (c *chars) at(i int) (found meant) {
 	return found
 }
 
-// layer returns the character at i when so many layers of escapes are undone: more than one if those who write such an
-// escape mean different things by it.
+// layer returns the character at i with the given number of escape layers undone. Where producers of the escape
+// differ, it returns two.
 func (c *chars) layer(i, layers int) (found escaped) {
 	if i >= len(c.text) {
 		c.cut = true
@@ -101,7 +101,7 @@ func (c *chars) layer(i, layers int) (found escaped) {
 	return found
 }
 
-// bytewise has a text for each byte.
+// bytewise holds the text of each byte.
 var bytewise = func() string {
 	all := make([]byte, 256)
 	for i := range all {
@@ -114,7 +114,7 @@ func byteText(b byte) string { return bytewise[b : int(b)+1] }
 
 func introduces(b byte) bool { return b == '%' || b == '\\' || b == '&' }
 
-// one is the single byte at i when so many layers are undone; false if there is none.
+// one returns the single byte at i with the given number of layers undone. ok is false if there is none.
 func (c *chars) one(i, layers int) (b byte, next int, ok bool) {
 	m := c.layer(i, layers)
 	if m.n == 0 || len(m.all[0].text) != 1 {
@@ -123,7 +123,7 @@ func (c *chars) one(i, layers int) (b byte, next int, ok bool) {
 	return m.all[0].text[0], m.all[0].next, true
 }
 
-// digits reads up to so many digits of a base.
+// digits parses up to most digits of a base.
 func (c *chars) digits(i, layers, most, base int) (value rune, n, next int) {
 	for next = i; n < most; n++ {
 		b, after, ok := c.one(next, layers)
@@ -148,7 +148,7 @@ func digit(b byte) int {
 	return 99
 }
 
-// octet is a number of two digits: a byte, and for those that write characters so, a character.
+// octet decodes a number of two digits: as a byte, and as a character, since some producers escape characters so.
 func octet(value rune, next int) escaped {
 	m := just(byteText(byte(value)), next)
 	if value >= 0x80 {
@@ -157,7 +157,7 @@ func octet(value rune, next int) escaped {
 	return m
 }
 
-// percent reads XX, or uXXXX, behind a percent sign.
+// percent parses XX or uXXXX after a percent sign.
 func (c *chars) percent(i, layers int) (none escaped) {
 	if value, n, next := c.digits(i, layers, 2, 16); n == 2 {
 		return octet(value, next)
@@ -168,7 +168,7 @@ func (c *chars) percent(i, layers int) (none escaped) {
 	return none
 }
 
-// unit reads the four digits of a character, or of a half of one that another \u or %u completes.
+// unit parses the four digits of a character, or of a surrogate that a second \u or %u completes.
 func (c *chars) unit(i, layers int, mark string) (none escaped) {
 	high, n, next := c.digits(i, layers, 4, 16)
 	if n < 4 {
@@ -186,10 +186,11 @@ func (c *chars) unit(i, layers int, mark string) (none escaped) {
 	return none
 }
 
-// controls are the letters that stand for a control character behind a backslash.
+// controls maps the letter after a backslash to its control character.
 var controls = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", 'b': "\b", 'f': "\f", 'v': "\v", 'a': "\a", 'e': "\x1b"}
 
-// backslash reads what follows one in a text of JSON, JavaScript, Python, Java, C, Rust, Perl or a shell.
+// backslash parses an escape after the backslash, in the syntax of JSON, JavaScript, Python, Java, C, Rust, Perl or a
+// shell.
 func (c *chars) backslash(i, layers int) (none escaped) {
 	b, next, ok := c.one(i, layers)
 	switch {
@@ -225,7 +226,7 @@ func (c *chars) backslash(i, layers int) (none escaped) {
 	return none
 }
 
-// reference reads a character reference of HTML or XML behind its ampersand.
+// reference parses an HTML or XML character reference after its ampersand.
 func (c *chars) reference(i, layers int) (none escaped) {
 	name := []byte{'&'}
 	for next := i; len(name) < maxName; {

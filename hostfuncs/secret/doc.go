@@ -1,15 +1,14 @@
-// Package secret reads secret values and takes them out of what others say.
+// Package secret reads secret values, and redacts them in output of plugins and servers.
 //
-// A Source says where a value is: in the environment, in a file, or in the keyring of the operating
-// system.
+// A Source names the place of a value: the environment, a file, or the keyring of the operating system.
 //
 //	s, err := secret.ParseSource("keyring sallyport/GITHUB_TOKEN")
 //	value, err := s.Read()
 //
-// A Redactor replaces values in text that could be an echo of them: plain, in hex or in base64, with the escapes of JSON,
-// addresses, forms, HTML and string literals around them, several of them together, at every place where a stream is
-// cut. It is a second line only: that a guest never holds a value is held by where the value is put, and an echo in
-// pieces, or in an encoding that is not known here, passes.
+// A Redactor replaces values in text: plain, in hex or in base64, inside nested escapes of JSON, URLs, forms, HTML
+// and string literals, and across the chunks of a stream. It is only a second line of defense. The first is that a
+// value is inserted outside of the guest, so that the guest never holds it. Values in pieces, or in an unknown
+// encoding, are not detected.
 //
 //	r := secret.NewRedactor(secret.Value{Name: "TOKEN", Text: "0123456789abcdef"})
 //	r.Text([]byte("MDEyMzQ1Njc4OWFiY2RlZg==")) // [secret:TOKEN]

@@ -10,16 +10,16 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// keyringService is where the keyring has values that have no other place.
+// keyringService is the keyring service for values that are set by name.
 const keyringService = "sallyport"
 
-// Kept is where values are that a person has set by name: the keyring of the operating system, or, where there is none,
+// Kept stores values that a person sets by name: in the keyring of the operating system or, if there is none, in
 // owner-only files of a folder.
 type Kept struct {
-	Dir string // the folder, made when it is needed; empty is the keyring alone
+	Dir string // the folder, created on demand; empty means the keyring only
 }
 
-// Check refuses a value that cannot be kept: one that is empty, longer than 64 KiB, or no single line of visible text.
+// Check validates a value to be stored: one line of visible text, not empty, and at most 64 KiB.
 func Check(value string) error {
 	switch {
 	case value == "":
@@ -32,7 +32,7 @@ func Check(value string) error {
 	return nil
 }
 
-// Get returns the value of a name. ErrUnset is in the chain of the error if there is none.
+// Get returns the value of a name. The error wraps ErrUnset if there is none.
 func (k Kept) Get(name string) (string, error) {
 	value, err := Source{Kind: Keyring, Name: keyringService + "/" + name}.Read("")
 	if err == nil || k.Dir == "" {
@@ -49,7 +49,7 @@ func (k Kept) Get(name string) (string, error) {
 	return data, Check(data)
 }
 
-// Set keeps a value, and says where: "the keyring", or a file. Another value of that name is gone then.
+// Set stores a value, replacing an earlier one, and returns its place: "the keyring", or a file.
 func (k Kept) Set(name, value string) (where string, err error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("%q is no name of a secret: write letters, digits, _ . and -", name)
@@ -72,7 +72,7 @@ func (k Kept) Set(name, value string) (where string, err error) {
 	return k.file(name), k.write(name, value)
 }
 
-// Remove takes a value away; ErrUnset if there is none.
+// Remove deletes a value. The error is ErrUnset if there is none.
 func (k Kept) Remove(name string) error {
 	ring, file := keyring.Delete(keyringService, name), os.ErrNotExist
 	if k.Dir != "" && ValidName(name) {
@@ -87,7 +87,7 @@ func (k Kept) Remove(name string) error {
 	return nil
 }
 
-// Names are those of the values in the folder, sorted. The keyring cannot be asked for its names.
+// Names returns the names of the values in the folder, sorted. The keyring cannot list its names.
 func (k Kept) Names() (names []string, err error) {
 	if k.Dir == "" {
 		return nil, nil
@@ -104,10 +104,10 @@ func (k Kept) Names() (names []string, err error) {
 	return names, err
 }
 
-// ending is that of the files in the folder.
+// ending is the suffix of the files in the folder.
 const ending = ".secret"
 
-// file has an ending, so that no name is that of a folder.
+// file returns the path of a value. Its suffix ensures that the name is not that of a folder.
 func (k Kept) file(name string) string { return filepath.Join(k.Dir, name+ending) }
 
 func (k Kept) write(name, value string) error {
@@ -118,7 +118,7 @@ func (k Kept) write(name, value string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already when the move succeeded
+	defer os.Remove(tmp.Name()) // fails if the rename succeeded
 	_, err = tmp.WriteString(value)
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err

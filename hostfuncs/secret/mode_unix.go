@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// closed refuses a file that somebody else can read or write.
+// closed refuses a file that others can read or write.
 func closed(name string, mode fs.FileMode) error {
 	if mode.Perm()&0o077 != 0 {
 		return fmt.Errorf("others can read or change it (mode %04o): chmod 600 %s", mode.Perm(), name)

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// notation is how the bytes of a value are written.
+// notation is the encoding of a value's bytes.
 type notation uint8
 
 const (
-	plain   notation = iota // as they are
-	inHex                   // as two digits each
-	base64s                 // as four letters for three
+	plain   notation = iota // verbatim
+	inHex                   // two digits per byte
+	base64s                 // four letters per three bytes
 )
 
-// needle is a value in one notation, around which any escapes may lie.
+// needle is a value in one notation. The redactor searches for it, with any escapes around it.
 type needle struct {
 	as      notation
 	text    string
 	instead string
 }
 
-// needles are the texts that a value is found as: itself, in hex, and in base64 at each of the three places at which it
-// can begin.
+// needles returns the encodings under which a value is found: verbatim, hex, and base64 at each of the three possible
+// alignments.
 func needles(v Value) []needle {
 	instead := v.Instead
 	if instead == "" {
@@ -34,7 +34,7 @@ func needles(v Value) []needle {
 	for phase := range 3 {
 		padded := append(make([]byte, phase), v.Text...)
 		letters := base64.RawStdEncoding.EncodeToString(padded)
-		// Those alone that depend on nothing but the value.
+		// Only the letters that depend on nothing but the value.
 		all = append(all, needle{base64s, letters[(phase*8+5)/6 : len(padded)*8/6], instead})
 	}
 	return all
@@ -46,7 +46,7 @@ func (n *needle) starts(b byte) bool {
 	return ok || n.begins(b) || b == '+' && n.text[0] == ' '
 }
 
-// begins reports whether a byte that was decoded may be the first of the needle, or of its first character.
+// begins reports whether a decoded byte may be the first of the needle, or of its first character.
 func (n *needle) begins(b byte) bool {
 	switch n.as {
 	case inHex:
@@ -57,8 +57,8 @@ func (n *needle) begins(b byte) bool {
 	return b == n.text[0]
 }
 
-// step takes one character: at is how much of the needle was found before, and the result how much is found then. gap
-// counts what lies between two letters that belong together. Not ok: it is no part of the needle there.
+// step matches one character. at is the length of the needle matched so far, and next the length after it. gap counts
+// separators between two letters. ok is false if the character does not match.
 func (n *needle) step(at, gap int, meant string) (next, nextGap int, ok bool) {
 	switch rest := n.text[at:]; {
 	case n.as == plain:
@@ -74,7 +74,7 @@ func (n *needle) step(at, gap int, meant string) (next, nextGap int, ok bool) {
 	case meant == "\r":
 		return at, 1, gap == 0
 	}
-	return at, 2, meant == "\n" && gap < 2 // a line of MIME or PEM ends
+	return at, 2, meant == "\n" && gap < 2 // a line break of MIME or PEM
 }
 
 func lower(b byte) byte {
@@ -84,7 +84,8 @@ func lower(b byte) byte {
 	return b
 }
 
-// standard is a letter of base64 in the alphabet that is not for addresses; a blank was a plus before a form was read.
+// standard maps a letter of the URL base64 alphabet to the standard one. A blank stands for a plus before form
+// decoding.
 func standard(b byte) byte {
 	switch b {
 	case '-', ' ':
@@ -95,14 +96,14 @@ func standard(b byte) byte {
 	return b
 }
 
-// place is how far a search has come: so much of the needle, and so much of the text.
+// place is the state of a search: the matched lengths of needle and gap, and the next index of the text.
 type place struct{ found, gap, next int }
 
-// maxPlaces bounds the ways in which one text may be read at a time.
+// maxPlaces bounds the alternative readings of one text at a time.
 const maxPlaces = 64
 
-// match looks for the needle at i. end is behind the longest reading, 0 if there is none; more says that with more text
-// there may be one, or a longer one.
+// match searches for the needle at i. end is the end of the longest match, or 0. more reports that more text could
+// produce a match, or a longer one.
 func (n *needle) match(text []byte, i int) (end int, more bool) {
 	for p := (place{next: i}); p.found < len(n.text); {
 		if p.next == len(text) {
@@ -123,7 +124,7 @@ func (n *needle) match(text []byte, i int) (end int, more bool) {
 	return end, false
 }
 
-// search is match from a place on behind which there are several readings.
+// search continues match from a place with several readings.
 func (n *needle) search(text []byte, from place) (end int, more bool) {
 	c := chars{text: text}
 	now := append(make([]place, 0, 8), from)

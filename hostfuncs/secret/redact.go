@@ -6,28 +6,26 @@ import (
 	"strings"
 )
 
-// shortest is the length in bytes from which on a value is looked for: a shorter one would be found in
-// text that has nothing to do with it.
+// shortest is the minimum length in bytes of a redacted value: a shorter one would match unrelated text.
 const shortest = 12
 
 // Value is a secret with its name.
 type Value struct {
 	Name string
 	Text string
-	// Instead is what stands in its place; empty is [secret:NAME].
+	// Instead is the replacement; empty means [secret:NAME].
 	Instead string
 }
 
-// Redactor replaces values, by [secret:NAME] unless they say otherwise. It is immutable and safe for concurrent use; a nil
-// one replaces nothing.
+// Redactor replaces values by [secret:NAME], or by their Instead. It is immutable and safe for concurrent use. A nil
+// Redactor replaces nothing.
 type Redactor struct {
 	needles []needle
-	begin   [256][]*needle // those that a byte may begin; of one that begins an escape all
-	first   [256]bool      // bytes that one begins with
+	begin   [256][]*needle // needles that may begin with the byte; all of them if the byte begins an escape
+	first   [256]bool      // set of the bytes that a needle begins with
 }
 
-// NewRedactor returns a redactor of values; those shorter than 12 bytes are left alone. It is nil if
-// there are none.
+// NewRedactor returns a Redactor for the values of at least 12 bytes. It is nil if there are none.
 func NewRedactor(values ...Value) *Redactor {
 	r := &Redactor{}
 	for _, v := range values {
@@ -49,8 +47,8 @@ func NewRedactor(values ...Value) *Redactor {
 	return r
 }
 
-// find looks for values at one place, and returns the one that ends last; nil if there is none. more says that with more
-// text there may be one, or a longer one.
+// find searches for values at one index, and returns the one that ends last, or nil. more reports that more text
+// could produce a match, or a longer one.
 func (r *Redactor) find(text []byte, i int) (end int, found *needle, more bool) {
 	candidates := r.begin[text[i]]
 	if len(candidates) == 0 || introduces(text[i]) && !r.opens(text, i) {
@@ -66,7 +64,7 @@ func (r *Redactor) find(text []byte, i int) (end int, found *needle, more bool) 
 	return end, found, more
 }
 
-// opens reports whether an escape may stand for the beginning of a value, or is not there as a whole.
+// opens reports whether an escape may encode the beginning of a value, or is incomplete.
 func (r *Redactor) opens(text []byte, i int) bool {
 	c := chars{text: text}
 	m := c.at(i)
@@ -78,16 +76,17 @@ func (r *Redactor) opens(text []byte, i int) bool {
 	return c.cut
 }
 
-// run is how far a text was looked through. Values that overlap are taken out together, so that no end of one stays.
+// run is the state of a scan over several chunks. Overlapping values are redacted together, so that no part of one
+// remains.
 type run struct {
-	covered int    // so many bytes of what is left belong to a value that was taken out
-	last    string // what stands in its place
+	covered int    // number of remaining bytes that belong to a redacted value
+	last    string // its replacement
 }
 
-// clean appends text without values to dst, and returns how much of it was looked at: all of it, unless more is to come
-// and something could be the beginning of a value.
+// clean appends the redacted text to dst, and returns the number of bytes scanned. It is less than all of them only
+// if more text follows and the rest could be the beginning of a value.
 func (r *Redactor) clean(dst, text []byte, was *run, more bool) (out []byte, looked int) {
-	given := 0 // text[:given] is in dst, or taken out
+	given := 0 // text[:given] is in dst, or redacted
 	i := 0
 	give := func(to int) {
 		if given = max(given, was.covered); to > given {
@@ -113,7 +112,7 @@ func (r *Redactor) clean(dst, text []byte, was *run, more bool) (out []byte, loo
 	return dst, i
 }
 
-// Text returns text without values; it is text itself if there are none in it.
+// Text returns the redacted text, or text itself if it contains no values.
 func (r *Redactor) Text(text []byte) []byte {
 	if r == nil {
 		return text
@@ -142,8 +141,8 @@ func (r *Redactor) String(text string) string {
 	return text
 }
 
-// Reader returns a reader of what from says without values, also where one comes in several reads. It
-// keeps back only what could still become a value. Closing it closes from. A nil redactor returns from.
+// Reader returns a reader of the redacted stream, including values that are split across reads. It delays only bytes
+// that could be the beginning of a value. Closing it closes from. A nil Redactor returns from.
 func (r *Redactor) Reader(from io.ReadCloser) io.ReadCloser {
 	if r == nil {
 		return from
@@ -155,13 +154,13 @@ func (r *Redactor) Reader(from io.ReadCloser) io.ReadCloser {
 type reader struct {
 	*Redactor
 	from  io.ReadCloser
-	buf   []byte // read and not looked through
+	buf   []byte // read but not scanned
 	run   run
-	ready []byte // to be given out
-	err   error  // of from, after ready and buf
+	ready []byte // ready to be returned
+	err   error  // error of from, returned after ready and buf
 }
 
-// Read reads on.
+// Read reads redacted text.
 func (r *reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -177,7 +176,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads once, and moves what can be given out.
+// fill reads once from the source, and scans the result.
 func (r *reader) fill() {
 	if cap(r.buf)-len(r.buf) < 1024 {
 		r.buf = slices.Grow(r.buf, 4096)
@@ -189,10 +188,10 @@ func (r *reader) fill() {
 	r.buf = append(r.buf[:0], r.buf[looked:]...)
 }
 
-// Close closes what is read from.
+// Close closes the source.
 func (r *reader) Close() error { return r.from.Close() }
 
-// ValidName reports whether a secret can be called so: letters, digits, and _ . - between them.
+// ValidName reports whether a name is valid for a secret: letters, digits, and _ . - between them.
 func ValidName(name string) bool {
 	return name != "" && len(name) <= 128 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
 }

@@ -14,13 +14,13 @@ import (
 // maxValue bounds a secret, in bytes: a key or a token, not a document.
 const maxValue = 64 << 10
 
-// Source is where a value is.
+// Source is the place of a value.
 type Source struct {
 	Kind Kind
-	Name string // of a variable, a file, or an entry of the keyring as SERVICE/USER
+	Name string // name of a variable, path of a file, or SERVICE/USER of a keyring entry
 }
 
-// Kind is one of the places that values are read from.
+// Kind is a kind of place.
 type Kind string
 
 // The kinds of a Source.
@@ -30,7 +30,7 @@ const (
 	Keyring Kind = "keyring"
 )
 
-// ParseSource reads "env NAME", "file PATH" or "keyring SERVICE/USER".
+// ParseSource parses "env NAME", "file PATH" or "keyring SERVICE/USER".
 func ParseSource(text string) (Source, error) {
 	kind, name, _ := strings.Cut(text, " ")
 	s := Source{Kind: Kind(kind), Name: strings.TrimSpace(name)}
@@ -44,14 +44,14 @@ func ParseSource(text string) (Source, error) {
 	return s, fmt.Errorf("%q says not where the value is: write env NAME, file ~/PATH or keyring SERVICE/USER", text)
 }
 
-// String writes what ParseSource reads.
+// String returns the source in the syntax of ParseSource.
 func (s Source) String() string { return string(s.Kind) + " " + s.Name }
 
-// ErrUnset is in the chain of the error of a value that is not there.
+// ErrUnset is wrapped by the error for a value that does not exist.
 var ErrUnset = errors.New("it is not set")
 
-// Read returns the value, without the line ends that a file ends with. A value is one line of visible
-// text: it goes into a header. ~/ is home.
+// Read returns the value, without trailing line ends of its file. A value is one line of visible text, because it is
+// sent in a header. home replaces ~/ in a path.
 func (s Source) Read(home string) (string, error) {
 	value, err := s.read(home)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s Source) Read(home string) (string, error) {
 	return value, nil
 }
 
-// errNoFile says that a file is not there, which is something else than a name that nobody has set.
+// errNoFile reports a missing file, as opposed to a name without a value.
 var errNoFile = errors.New("there is no such file")
 
 func (s Source) read(home string) (string, error) {
@@ -83,7 +83,7 @@ func (s Source) read(home string) (string, error) {
 		return "", ErrUnset
 	}
 	if err != nil {
-		return "", errors.New("the keyring cannot be read") // its errors may hold what was asked
+		return "", errors.New("the keyring cannot be read") // the original error may contain the request
 	}
 	return value, nil
 }
@@ -96,7 +96,7 @@ func readFile(name, home string) (string, error) {
 		}
 		name = filepath.Join(home, rest)
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // before Open, which waits at a pipe
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // before Open, which blocks on a pipe
 		return "", errors.New("it is no regular file")
 	}
 	f, err := os.Open(name)

@@ -2,7 +2,7 @@ package trace
 
 import "strings"
 
-// validState reports whether a text is a tracestate: up to 32 members KEY=VALUE, no key twice.
+// validState reports whether a text is a valid tracestate: up to 32 members KEY=VALUE with distinct keys.
 func validState(s string) bool {
 	if s == "" || len(s) > maxState {
 		return false
@@ -10,7 +10,7 @@ func validState(s string) bool {
 	keys := map[string]bool{}
 	for member := range strings.SplitSeq(s, ",") {
 		if member = strings.Trim(member, " \t"); member == "" {
-			continue // W3C allows empty ones
+			continue // W3C allows empty members
 		}
 		key, value, ok := strings.Cut(member, "=")
 		if !ok || !stateKey(key) || !stateValue(value) || keys[key] {
@@ -40,8 +40,8 @@ func stateValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7e || r == ',' || r == '=' })
 }
 
-// validBaggage reports whether a text is a baggage: up to 64 members KEY=VALUE, each with properties behind
-// semicolons.
+// validBaggage reports whether a text is valid baggage: up to 64 members KEY=VALUE, each with optional properties
+// after semicolons.
 func validBaggage(s string) bool {
 	if s == "" || len(s) > maxBaggage {
 		return false
@@ -60,7 +60,7 @@ func validBaggage(s string) bool {
 	return n <= maxItems
 }
 
-// token reports whether s is one of RFC 9110, section 5.6.2.
+// token reports whether s is a token (RFC 9110, section 5.6.2).
 func token(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)

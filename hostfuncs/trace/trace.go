@@ -1,13 +1,11 @@
-// Package trace reads the trace context that a client gives a request, and carries it on.
+// Package trace parses the trace context of a client's request, and propagates it to outgoing requests.
 //
-// A client that is traced writes traceparent, tracestate and baggage into params._meta, in the form of W3C's HTTP
-// fields of these names. What does not have that form is as good as absent, as W3C wants it.
+// A traced client writes traceparent, tracestate and baggage into params._meta, in the syntax of the W3C HTTP header
+// fields of these names. Invalid values are ignored, as W3C requires.
 //
 //	c := trace.Of(params)             // of the request
 //	own := c.Child()                  // the same trace, this call as the span
 //	own.Header(out.Header, trace.Parent)
-//
-// This package is internal to Sallyport: it is not promised to others.
 package trace
 
 import (
@@ -22,47 +20,47 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Limits of W3C's Trace Context (level 2, section 3.3) and Baggage (section 3.3), in bytes and members.
+// Limits of W3C Trace Context (level 2, section 3.3) and Baggage (section 3.3), in bytes and members.
 const (
-	maxParent  = 128 // of a later version than the one that is known, which has 55
+	maxParent  = 128 // longer than version 00, which has 55, for later versions
 	maxState   = 512
 	maxStates  = 32
 	maxBaggage = 8192
 	maxItems   = 64
 )
 
-// Names of the members of a _meta, and of the fields of an HTTP request.
+// Keys of a _meta object and names of HTTP header fields.
 const (
 	nameParent  = "traceparent"
 	nameState   = "tracestate"
 	nameBaggage = "baggage"
 )
 
-// Upstream is how much of a trace goes out with requests to other servers.
+// Upstream selects the parts of a trace context that outgoing requests carry.
 type Upstream int
 
-// The amounts, each with those before it but Off.
+// Values of Upstream. Each includes those before it, except Off.
 const (
-	Parent  Upstream = iota // which trace it is: two numbers
-	State                   // what tracing systems noted of it
-	Baggage                 // and what the client's program says: any text
+	Parent  Upstream = iota // trace and span identifiers only
+	State                   // and vendor-specific state of tracing systems
+	Baggage                 // and baggage, arbitrary text of the client
 	Off                     // nothing
 )
 
-// ParseUpstream reads the name of an amount: off, parent, state or baggage.
+// ParseUpstream parses off, parent, state or baggage.
 func ParseUpstream(s string) (u Upstream, ok bool) {
 	u, ok = map[string]Upstream{"parent": Parent, "state": State, "baggage": Baggage, "off": Off}[s]
 	return u, ok
 }
 
-// Context is where in which trace something happens. The zero value is no trace.
+// Context is a position in a trace. The zero value is no trace.
 type Context struct {
-	Parent  string // traceparent of version 00; empty is none
+	Parent  string // traceparent of version 00; empty without a trace
 	State   string // tracestate; empty without Parent
 	Baggage string
 }
 
-// Of reads the params of a request. Most have no trace, and that is found out without reading them.
+// Of parses the params of a request. Params without a trace, the common case, are not decoded.
 func Of(params json.RawMessage) Context {
 	if !bytes.Contains(params, []byte(nameParent)) && !bytes.Contains(params, []byte(nameBaggage)) {
 		return Context{}
@@ -70,7 +68,7 @@ func Of(params json.RawMessage) Context {
 	return Read(jsonraw.Get(params, "_meta"))
 }
 
-// Read reads a _meta, which may be absent.
+// Read parses a _meta object, which may be absent.
 func Read(meta json.RawMessage) (c Context) {
 	if parent, ok := jsonraw.String(jsonraw.Get(meta, nameParent)); ok {
 		c.Parent = canonical(parent)
@@ -84,7 +82,7 @@ func Read(meta json.RawMessage) (c Context) {
 	return c
 }
 
-// The places of the parts of a traceparent: VERSION-TRACE-SPAN-FLAGS.
+// Offsets of the parts of a traceparent: VERSION-TRACE-SPAN-FLAGS.
 const (
 	startTrace = 3
 	startSpan  = startTrace + 33
@@ -92,8 +90,8 @@ const (
 	size       = startFlags + 2
 )
 
-// canonical is a traceparent in the form of version 00; empty if it is none. Of a later version, which has more
-// parts, those of this one are taken.
+// canonical converts a traceparent to version 00, or returns "" if it is invalid. Additional parts of later versions
+// are dropped.
 func canonical(s string) string {
 	if len(s) < size || len(s) > maxParent || s[2] != '-' || s[startSpan-1] != '-' || s[startFlags-1] != '-' {
 		return ""
@@ -111,9 +109,9 @@ func canonical(s string) string {
 	return "00-" + trace + "-" + span + "-" + knownFlags(flags)
 }
 
-// knownFlags keeps the two that mean something: sampled, and that the trace's number is random.
+// knownFlags keeps the two defined flags: sampled and random trace ID.
 func knownFlags(flags string) string {
-	n, _ := strconv.ParseUint(flags, 16, 8) // it is hexadecimal
+	n, _ := strconv.ParseUint(flags, 16, 8) // validated as hexadecimal
 	return "0" + strconv.FormatUint(n&3, 16)
 }
 
@@ -121,7 +119,7 @@ func lowerHex(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
 }
 
-// Span is the number of the span that c is in; empty without a trace.
+// Span returns the span ID of c, empty without a trace.
 func (c Context) Span() string {
 	if c.Parent == "" {
 		return ""
@@ -129,20 +127,20 @@ func (c Context) Span() string {
 	return c.Parent[startSpan : startFlags-1]
 }
 
-// Child is a new span in the same trace.
+// Child returns a new span in the same trace.
 func (c Context) Child() Context {
 	if c.Parent == "" {
 		return c
 	}
 	var span [8]byte
-	for span == [8]byte{} { // which would be none
-		_, _ = rand.Read(span[:]) // it never fails
+	for span == [8]byte{} { // all zeros is invalid
+		_, _ = rand.Read(span[:]) // never fails
 	}
 	c.Parent = c.Parent[:startSpan] + hex.EncodeToString(span[:]) + c.Parent[startFlags-1:]
 	return c
 }
 
-// Meta are the members of a _meta that say c.
+// Meta returns c as members of a _meta object.
 func (c Context) Meta() (o jsonraw.Object) {
 	for _, m := range c.members() {
 		if m[1] != "" {
@@ -156,7 +154,7 @@ func (c Context) members() [3][2]string {
 	return [3][2]string{{nameParent, c.Parent}, {nameState, c.State}, {nameBaggage, c.Baggage}}
 }
 
-// Header writes c into the header of a request, as much of it as up says. Nothing else is left of these fields.
+// Header sets the trace fields of an HTTP header to the parts of c that up selects, and removes all others.
 func (c Context) Header(h http.Header, up Upstream) {
 	for i, m := range c.members() {
 		h.Del(m[0])
@@ -166,7 +164,7 @@ func (c Context) Header(h http.Header, up Upstream) {
 	}
 }
 
-// HostField reports whether a field of a request is written by Header.
+// HostField reports whether Header sets a field.
 func HostField(name string) bool {
 	switch strings.ToLower(name) {
 	case nameParent, nameState, nameBaggage:

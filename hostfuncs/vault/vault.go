@@ -1,12 +1,10 @@
-// Package vault holds the secrets of one plugin: it reads values from where the operator keeps them, gives the plugin
-// placeholders in their place, and takes their echoes out of what comes back.
+// Package vault manages the secrets of one plugin: it reads values from their sources, gives the plugin placeholders
+// instead, and redacts values in responses.
 //
 //	v := vault.New(home, key, "github", secret.Kept{Dir: dir})
 //	text, err := v.Value(line, "")       // looked at again within a minute, so that a rotated token is in use
 //	env["TOKEN"] = v.Placeholder("TOKEN") // of use to nobody else
 //	clean := v.Redactor().Text(answer)
-//
-// This package is internal to Sallyport: it is not promised to others.
 package vault
 
 import (
@@ -28,20 +26,20 @@ import (
 )
 
 const (
-	// valueAge is how long a value is kept before its place is looked at again: a rotated token is in use
-	// within a minute, and the keyring is not asked for every request.
+	// valueAge is the time for which a value is cached: short enough for a rotated token, and long enough that the
+	// keyring is not queried for every request.
 	valueAge = time.Minute
-	// maxRemembered bounds the values of one plugin that echoes are looked for, old ones included.
+	// maxRemembered bounds the values of one plugin that are redacted, including old ones.
 	maxRemembered = 64
 )
 
-// Vault holds the secrets of one plugin. It is safe for concurrent use.
+// Vault manages the secrets of one plugin. It is safe for concurrent use.
 type Vault struct {
 	home     string
-	key      []byte // placeholders are made with it
+	key      []byte // key of the placeholders
 	plugin   string
 	kept     secret.Kept
-	redactor atomic.Pointer[secret.Redactor] // of every value that was read
+	redactor atomic.Pointer[secret.Redactor] // for every value that was read
 
 	mu     sync.Mutex
 	values map[string]value
@@ -53,21 +51,21 @@ type value struct {
 	at   time.Time
 }
 
-// New returns the vault of a plugin. home is the operator's home folder, empty for none; who has the same key makes the
-// same placeholders; kept has what a person set by name.
+// New returns the vault of a plugin. home is the operator's home folder, or empty. Vaults with the same key make the
+// same placeholders. kept holds the values that were set by name.
 func New(home string, key []byte, plugin string, kept secret.Kept) *Vault {
 	return &Vault{home: home, key: key, plugin: plugin, kept: kept, values: map[string]value{}}
 }
 
-// NewKey is a key that no other process has.
+// NewKey returns a random key.
 func NewKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)
 	return key
 }
 
-// Value returns the value of a line. The error is an *AskError that says where it should be, and with which flags the command
-// that sets it finds this host's state folder; empty is none.
+// Value returns the value of a line. The error is an *AskError that names its source, and the command that sets it.
+// flags are the flags of that command that select this host's state folder, or empty.
 func (v *Vault) Value(line grant.Secret, flags string) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -101,14 +99,14 @@ func (v *Vault) read(line grant.Secret, flags string) (string, error) {
 	case other == nil:
 		return text, nil
 	case !errors.Is(err, secret.ErrUnset):
-		return "", err // the variable is there, and no secret
+		return "", err // the variable exists, but is not a valid secret
 	case errors.Is(other, secret.ErrUnset) || v.kept.Dir == "":
 		return "", fmt.Errorf("it is not set: %s asks for it", strings.TrimSpace("sallyport secret set "+line.Name+" "+flags))
 	}
 	return "", other
 }
 
-// remember has a value looked for in what comes back from now on.
+// remember adds a value to the redactor.
 func (v *Vault) remember(known secret.Value) {
 	if slices.Contains(v.seen, known) {
 		return
@@ -120,11 +118,11 @@ func (v *Vault) remember(known secret.Value) {
 	v.redactor.Store(secret.NewRedactor(v.seen...))
 }
 
-// Redactor takes the values that were read so far out of texts; nil, which takes nothing out, before the first.
+// Redactor returns the redactor of the values read so far. It is nil before the first.
 func (v *Vault) Redactor() *secret.Redactor { return v.redactor.Load() }
 
-// Restorer is Redactor for what leads back to a server: values that the plugin has a placeholder of, which known tells by
-// their names, become that placeholder again.
+// Restorer returns a redactor for text that is sent back to a server, such as redirects. It replaces values by the
+// plugin's placeholders if known reports that the plugin has one for the name.
 func (v *Vault) Restorer(known func(name string) bool) *secret.Redactor {
 	v.mu.Lock()
 	seen := slices.Clone(v.seen)
@@ -137,8 +135,8 @@ func (v *Vault) Restorer(known func(name string) bool) *secret.Redactor {
 	return secret.NewRedactor(seen...)
 }
 
-// Placeholder is what a plugin has in its configuration in place of a value: the same for this plugin as
-// long as the host runs, and of use to nobody else.
+// Placeholder returns the text that a plugin's configuration has in place of a value. It is stable while the host
+// runs, and useless to any other plugin.
 func (v *Vault) Placeholder(name string) string {
 	mac := hmac.New(sha256.New, v.key)
 	mac.Write([]byte(v.plugin + "\x00" + name))

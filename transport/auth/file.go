@@ -15,12 +15,11 @@ import (
 const (
 	fileMode = 0o600
 	dirMode  = 0o700
-	// minLocal is the shortest local token that is accepted from its file: with less somebody has
-	// cut it or typed one.
+	// minLocal is the minimum length of a local token in its file. A shorter one was truncated or typed.
 	minLocal = 32
 )
 
-// Load reads a tokens file. It must be a regular file that nobody but its owner can read or write.
+// Load reads a tokens file. It must be a regular, owner-only file.
 func Load(path string) (*Tokens, error) {
 	data, err := readPrivate(path, MaxFile)
 	if err != nil {
@@ -33,8 +32,8 @@ func Load(path string) (*Tokens, error) {
 	return t, nil
 }
 
-// Add makes a token for name, appends its line to the tokens file, which it creates if need be,
-// and returns the token. It is not stored anywhere.
+// Add makes a token for name, appends its line to the tokens file, and returns the token, which is not stored. The
+// file is created if necessary.
 func Add(path, name string) (token string, err error) {
 	t, err := Load(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +61,7 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// lineStart is a line end if the file has lost its last one.
+// lineStart returns a line end if the file lacks its last one.
 func lineStart(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -75,8 +74,8 @@ func lineStart(f *os.File) string {
 	return ""
 }
 
-// Local returns the token of programs on this machine, from its file; at first use it makes one.
-// Any number of processes may do so at once: all get the same.
+// Local returns the token for programs on this machine, from its file. The first use creates it. It is safe for
+// concurrent use by several processes: all get the same token.
 func Local(path string) (token string, created bool, err error) {
 	token, err = readLocal(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +105,7 @@ func readLocal(path string) (string, error) {
 	return token, nil
 }
 
-// create makes a file that is never seen half written; it fails if path is there already.
+// create writes a new file atomically. It fails if path exists.
 func create(path, content string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, dirMode); err != nil {
@@ -125,7 +124,7 @@ func create(path, content string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return createPlain(path, content) // a file system without hard links
+	return createPlain(path, content) // the file system has no hard links
 }
 
 func createPlain(path, content string) error {
@@ -137,16 +136,16 @@ func createPlain(path, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// readPrivate reads a file of at most limit bytes that only its owner can open.
+// readPrivate reads an owner-only file of at most limit bytes.
 func readPrivate(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path) // before Open, which would wait at a named pipe
+	info, err := os.Stat(path) // before Open, which blocks on a named pipe
 	if err != nil {
 		return nil, err
 	}
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%q is not a regular file", path)
-	case mode.Perm()&0o077 != 0 && runtime.GOOS != "windows": // there modes say nothing
+	case mode.Perm()&0o077 != 0 && runtime.GOOS != "windows": // modes have no meaning there
 		return nil, fmt.Errorf("%q is open to other users (mode %04o): chmod 600 it", path, mode.Perm())
 	case info.Size() > limit:
 		return nil, fmt.Errorf("%q is larger than %d bytes", path, limit)

@@ -15,24 +15,22 @@ import (
 )
 
 const (
-	// MaxFile is the largest tokens file, in bytes: some ten thousand tokens. All of them are
-	// compared for each request.
+	// MaxFile bounds a tokens file, in bytes: about ten thousand tokens, which are all compared for each request.
 	MaxFile = 1 << 20
-	// maxToken is the longest token that is hashed; ours have 46 bytes, and other people's JSON
-	// web tokens would end here.
+	// maxToken bounds a token that is hashed, in bytes. Issued tokens have 46, and longer ones are not issued here.
 	maxToken = 512
-	// maxName is the longest name of a token. It is part of every log line of its calls.
+	// maxName bounds the name of a token. It is part of every log line of its calls.
 	maxName = 64
-	// tokenPrefix lets secret scanners and people recognise a token.
+	// tokenPrefix makes tokens recognizable for secret scanners and people.
 	tokenPrefix = "sp_"
 	tokenBytes  = 32
 )
 
-// ErrDuplicate reports a name that is there already.
+// ErrDuplicate reports a name that exists already.
 var ErrDuplicate = errors.New("there is a token of this name already")
 
-// Tokens is a set of named tokens, known by their hashes. It never changes, and is safe for
-// concurrent use. The nil set is empty: it lets nobody in.
+// Tokens is an immutable set of named tokens, stored as hashes. It is safe for concurrent use. A nil set is empty: it
+// denies every token.
 type Tokens struct{ list []named }
 
 type named struct {
@@ -40,8 +38,7 @@ type named struct {
 	hash [sha256.Size]byte
 }
 
-// Parse reads lines of name:hash. Empty lines and lines that begin with # are skipped. An error
-// names the line.
+// Parse reads lines of name:hash. Empty lines and lines that begin with # are skipped. Errors name the line.
 func Parse(r io.Reader) (*Tokens, error) {
 	t := new(Tokens)
 	lines := bufio.NewScanner(io.LimitReader(r, MaxFile))
@@ -72,7 +69,7 @@ func (t *Tokens) parseLine(line string) (*Tokens, error) {
 	return t.with(e)
 }
 
-// sized makes a text of the wrong length undecodable, so that it cannot overflow a hash.
+// sized makes a hash of the wrong length undecodable, so that it cannot overflow its buffer.
 func sized(text string) []byte {
 	if len(text) != hex.EncodedLen(sha256.Size) {
 		return []byte("-")
@@ -80,7 +77,7 @@ func sized(text string) []byte {
 	return []byte(text)
 }
 
-// With returns the set with one more token, given in the clear. The set may be nil.
+// With returns the set with one more token, given in plain text. The set may be nil.
 func (t *Tokens) With(name, token string) (*Tokens, error) {
 	return t.with(named{name: name, hash: sha256.Sum256([]byte(token))})
 }
@@ -102,7 +99,7 @@ func (t *Tokens) with(e named) (*Tokens, error) {
 	return next, nil
 }
 
-// Names lists the names, in the order of the file.
+// Names returns the names, in the order of the file.
 func (t *Tokens) Names() []string {
 	if t == nil {
 		return nil
@@ -114,8 +111,8 @@ func (t *Tokens) Names() []string {
 	return names
 }
 
-// Verify returns the name of a token, and a proof that differs from that of every other token of this name. It takes the
-// same time for every token of the same length, known or not.
+// Verify returns the name of a token, and a proof that is distinct for each token, even of the same name. Its time is
+// constant for all tokens of one length, known or not.
 func (t *Tokens) Verify(token string) (name, proof string, ok bool) {
 	if t == nil || token == "" || len(token) > maxToken {
 		return "", "", false
@@ -133,21 +130,21 @@ func (t *Tokens) Verify(token string) (name, proof string, ok bool) {
 	return t.list[found].name, hex.EncodeToString(sum[:]), true
 }
 
-// New makes a token.
+// New returns a random token.
 func New() string {
 	var b [tokenBytes]byte
-	rand.Read(b[:]) // it ends the process rather than fail
+	rand.Read(b[:]) // never fails: the process ends instead
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Line is the line of a tokens file for a token, without a line end.
+// Line returns the line of a tokens file for a token, without a line end.
 func Line(name, token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return name + ":" + hex.EncodeToString(hash[:])
 }
 
-// checkName wants 1 to 64 letters, digits, dots, underscores and hyphens: a name goes into
-// principals and logs.
+// checkName requires 1 to 64 letters, digits, dots, underscores and hyphens: a name becomes part of principals and
+// logs.
 func checkName(name string) error {
 	for _, c := range []byte(name) {
 		if !bytes.ContainsRune([]byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"), rune(c)) {

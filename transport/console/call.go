@@ -2,11 +2,11 @@ package console
 
 import "time"
 
-// Call is what one call did.
+// Call is the summary of one call.
 type Call struct {
 	ID      string    `json:"id"`
 	At      time.Time `json:"at"`
-	Host    string    `json:"host"` // the host that made it, if it still runs
+	Host    string    `json:"host"` // host that served it, if it still runs
 	Plugin  string    `json:"plugin"`
 	Tool    string    `json:"tool"`
 	Outcome string    `json:"outcome"`
@@ -15,9 +15,9 @@ type Call struct {
 	Denials []Denial  `json:"denials"`
 }
 
-// Denial is an effect that was refused.
+// Denial is a denied effect.
 type Denial struct {
 	Effect string `json:"effect"`
-	Line   string `json:"line"` // the narrowest line that would allow it; empty if none would
+	Line   string `json:"line"` // narrowest line that would allow it; may be empty
 	Why    string `json:"why"`  // why there is no line
 }

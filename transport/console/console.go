@@ -1,21 +1,19 @@
-// Package console is a page for the person who runs the hosts of a state folder: what plugins want and may do, what they
-// ask, with buttons to answer, which are held, and what the last calls did.
+// Package console serves a web page to the operator of a state folder: plugins with their grants and requests,
+// pending questions and forms with buttons to answer, held plugins, and recent calls.
 //
-//	browser ──▶ /            the page, its script and its style: nothing of this host is in them
-//	        ──▶ /state       all that is shown, as JSON                      ┐
+//	browser ──▶ /            the page, its script and its style: static
+//	        ──▶ /state       all data of the page, as JSON                   ┐
 //	        ──▶ /answer      one answer to one question, POST                │ Authorization: Bearer TOKEN
 //	        ──▶ /order       approve, reject or grant what was shown, POST   ┘ Host and Origin of this page
 //
-// It listens on loopback only. The token stands in the fragment of the address that URL returns, which browsers
-// send to nobody, and it is the only key: there is no cookie that another page could use. A page of another
-// origin, or one that has rebound its name to this machine, is refused by Host and Origin before the token is
-// looked at. What plugins say is data in the JSON, and becomes text of the page, never its markup.
+// It listens on loopback only. The token is in the fragment of the address that URL returns, which browsers do not
+// send, and it is the only credential: there is no cookie that another page could use. Requests from a different
+// origin, or with DNS rebinding, are refused by Host and Origin before the token is checked. Plugin output is data in
+// the JSON and becomes text of the page, never markup.
 //
 //	c := console.New(console.Options{Store: s, House: h})
 //	url, err := c.Listen("127.0.0.1:0")
 //	defer c.Close()
-//
-// This package is internal to Sallyport: it is not promised to others.
 package console
 
 import (
@@ -37,11 +35,11 @@ import (
 )
 
 const (
-	// readTime bounds how long a request may take to come, and writeTime how long its answer may take to go: both
-	// stay on this machine.
+	// readTime bounds the time to read a request, and writeTime the time to write its response. Both stay on this
+	// machine.
 	readTime  = 10 * time.Second
 	writeTime = 30 * time.Second
-	// maxConnections bounds those that are open at once: a newcomer takes the place of the oldest.
+	// maxConnections bounds the open connections. A new one replaces the oldest.
 	maxConnections = 64
 	// maxHeader bounds the header of a request, in bytes.
 	maxHeader = 16 << 10
@@ -49,30 +47,30 @@ const (
 
 // Options configure a Console.
 type Options struct {
-	// Store is where questions and answers are.
+	// Store holds questions and answers.
 	Store *store.Store
-	// Note writes an answer into the audit log; nil notes nothing.
+	// Note records an answer in the audit log; nil records none.
 	Note func(consent.Answered) error
-	// House is what the page shows of hosts and does with them; nil is none.
+	// House provides the hosts of the page and their actions; nil is none.
 	House House
-	// Logger hears of what cannot be told to the page; nil discards.
+	// Logger receives errors that cannot be shown on the page; nil discards them.
 	Logger *slog.Logger
 }
 
-// Console is the page of one process. It is safe for concurrent use.
+// Console is the page server of one process. It is safe for concurrent use.
 type Console struct {
 	opts  Options
 	desk  consent.Answers
 	token string
-	sum   [sha256.Size]byte // of the token
+	sum   [sha256.Size]byte // SHA-256 of the token
 
 	mu     sync.Mutex
 	server *http.Server // nil before Listen
 	url    string
-	ended  chan struct{} // closed when the server's goroutine is
+	ended  chan struct{} // closed when the server's goroutine has ended
 }
 
-// New returns a console that nobody can reach yet.
+// New returns a console that does not listen yet.
 func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -104,8 +102,8 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Listen serves the page on a loopback address, port 0 being a free one, and returns where it is, with the token.
-// It may be called again, and returns the same.
+// Listen serves the page on a loopback address, and returns its URL with the token. Port 0 chooses a free one. It is
+// idempotent.
 func (c *Console) Listen(addr string) (url string, err error) {
 	if err := Check(addr); err != nil {
 		return "", err
@@ -127,12 +125,12 @@ func (c *Console) Listen(addr string) (url string, err error) {
 	c.url, c.ended = "http://"+at+"/#"+c.token, make(chan struct{})
 	go func(s *http.Server, ended chan struct{}) {
 		defer close(ended)
-		_ = s.Serve(listener.NewPlaces(maxConnections).Listen(l)) // it ends with Close
+		_ = s.Serve(listener.NewPlaces(maxConnections).Listen(l)) // returns after Close
 	}(c.server, c.ended)
 	return c.url, nil
 }
 
-// Close ends the page.
+// Close stops the server.
 func (c *Console) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,8 +149,8 @@ func (c *Console) mayCall(r *http.Request) bool {
 	return ok && subtle.ConstantTimeCompare(sum[:], c.sum[:]) == 1
 }
 
-// ours reports whether a request was made for this page, by this page: no other origin's page makes one, and no
-// name but this machine's leads here.
+// ours reports whether a request comes from this page: its Origin is not a different one, and its Host is the address
+// of this machine.
 func ours(r *http.Request, at string) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	_, own, _ := net.SplitHostPort(at)
@@ -166,12 +164,13 @@ func ours(r *http.Request, at string) bool {
 	return origin == "" || origin == "http://"+r.Host
 }
 
-// opensPage reports whether a request opens the page in a tab, which a file of this person may do: nothing is in it.
+// opensPage reports whether a request opens the page in a tab, for which a local file of this user may be the origin:
+// the page is static.
 func opensPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.Path == "/" && only(r, "Sec-Fetch-Mode") == "navigate" && only(r, "Sec-Fetch-Dest") == "document"
 }
 
-// only is the value of a header that stands once; of one that stands more often it is no value at all.
+// only returns the value of a header, empty if absent. A repeated header yields a text that equals no valid value.
 func only(r *http.Request, name string) string {
 	switch values := r.Header.Values(name); len(values) {
 	case 0:

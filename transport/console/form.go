@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// asked is a form that waits. Message and Fields are the plugin's words.
+// asked is a pending form. Message and Fields are plugin output.
 type asked struct {
 	ID        string         `json:"id"`
 	Plugin    string         `json:"plugin"`
@@ -23,7 +23,7 @@ type asked struct {
 	Asked     time.Time      `json:"asked"`
 }
 
-// answerForm answers a form with what was typed on the page, where the form's own values stood in their places.
+// answerForm answers a form with values typed on the page, which showed the form's defaults.
 func (c *Console) answerForm(ctx context.Context, id, action string, values []elicit.Value) (any, int, error) {
 	f, err := elicit.Get(ctx, c.opts.Store, id)
 	var content []byte

@@ -16,14 +16,14 @@ import (
 //go:embed page/index.html page/console.js page/console.css
 var files embed.FS
 
-// policy lets the page load its own script and style, speak to its own origin, and nothing else.
+// policy allows the page its own script and style, requests to its own origin, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// maxAnswer bounds the body of an answer, in bytes: a form that a person has filled in.
+// maxAnswer bounds the body of a request, in bytes: a form filled in by a person.
 const maxAnswer = 64 << 10
 
-// handler serves the page at an address.
+// handler returns the HTTP handler of the page at an address.
 func (c *Console) handler(at string) http.Handler {
 	mux := http.NewServeMux()
 	for path, f := range map[string][2]string{
@@ -33,8 +33,8 @@ func (c *Console) handler(at string) http.Handler {
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f[1])
-			data, _ := files.ReadFile(f[0]) // it is built in
-			_, _ = w.Write(data)            // who went away reads nothing
+			data, _ := files.ReadFile(f[0]) // embedded: cannot fail
+			_, _ = w.Write(data)            // fails if the client has disconnected
 		})
 	}
 	mux.Handle("GET /state", c.known(c.state))
@@ -57,7 +57,7 @@ func (c *Console) handler(at string) http.Handler {
 	})
 }
 
-// known lets only requests with the token through.
+// known authenticates requests by the token.
 func (c *Console) known(serve func(*http.Request) (any, int, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !c.mayCall(r) {
@@ -66,18 +66,18 @@ func (c *Console) known(serve func(*http.Request) (any, int, error)) http.Handle
 		}
 		body, code, err := serve(r)
 		if err != nil {
-			if code >= http.StatusInternalServerError { // the person on the page hears of all others
+			if code >= http.StatusInternalServerError { // other errors are shown on the page
 				c.opts.Logger.Warn("the console could not serve", "path", r.URL.Path, "error", err)
 			}
 			http.Error(w, err.Error(), code)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(body) // who went away reads nothing
+		_ = json.NewEncoder(w).Encode(body) // fails if the client has disconnected
 	})
 }
 
-// state is all that the page shows.
+// state returns all data of the page.
 func (c *Console) state(r *http.Request) (any, int, error) {
 	s := struct {
 		Questions []question `json:"questions"`
@@ -129,14 +129,14 @@ type question struct {
 	Principal string    `json:"principal"`
 	Effect    string    `json:"effect"`
 	Line      string    `json:"line"`
-	Open      string    `json:"open"` // what the line lets pass that it does not name
+	Open      string    `json:"open"` // parts of an effect that the line leaves open
 	Want      string    `json:"want"`
 	WantOpen  string    `json:"wantOpen"`
 	Why       string    `json:"why"`
 	Asked     time.Time `json:"asked"`
 }
 
-// given is one answer that holds.
+// given is one valid answer.
 type given struct {
 	ID      string     `json:"id"`
 	Plugin  string     `json:"plugin"`
@@ -153,7 +153,7 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// bodyOf is the body of a request, which is JSON: a form of another site cannot send that.
+// bodyOf reads the body of a request. It must be JSON, which a form of another site cannot send.
 func bodyOf(r *http.Request) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
 	if err == nil && (len(raw) > maxAnswer || only(r, "Content-Type") != "application/json") {
@@ -162,8 +162,8 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	return raw, err
 }
 
-// answer takes {id, answer}: once, hour, always, deny or revoke, and want for all that the plugin announced; for a
-// form accept, decline or cancel, and values.
+// answer handles {id, answer}: once, hour, always, deny or revoke, and want for everything that the plugin announced.
+// For a form it handles accept, decline or cancel, with values.
 func (c *Console) answer(r *http.Request) (any, int, error) {
 	var a struct {
 		ID, Answer string

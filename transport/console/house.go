@@ -11,7 +11,7 @@ import (
 type Host struct {
 	ID      string   `json:"id"`
 	Dir     string   `json:"dir"`     // its plugin folder
-	Clients []string `json:"clients"` // as they call themselves
+	Clients []string `json:"clients"` // names that the clients report
 	Plugins []Plugin `json:"plugins"`
 }
 
@@ -21,50 +21,52 @@ type Plugin struct {
 	State   string   `json:"state"`
 	Version string   `json:"version"`
 	Error   string   `json:"error"`
-	Wants   []string `json:"wants"`  // lines, with the reason behind them
-	Grants  []string `json:"grants"` // the lines of the operator's file
-	// Ceilings are lists of lines, of which each has to cover what the plugin does, whatever else allows it.
+	Wants   []string `json:"wants"`  // lines with the plugin's reasons
+	Grants  []string `json:"grants"` // lines of the operator's configuration
+	// Ceilings are lists of lines. Each list must cover an effect, in addition to any grant.
 	Ceilings [][]string `json:"ceilings"`
-	Waits    string     `json:"waits"` // the digest of bytes that wait for an answer; empty if none do
+	Waits    string     `json:"waits"` // digest of the plugin's bytes that await approval; empty if none do
 }
 
-// Review is what a person is asked about a plugin that is held.
+// Review describes a held plugin for the operator's decision.
 type Review struct {
-	Text string `json:"text"` // what is new about it
-	// Answers are those that hold for the bytes before: an approval says whether they are to hold for the new ones too.
+	Text string `json:"text"` // its changes
+	// Answers are the answers to the earlier bytes. An approval decides whether they are carried over to the new
+	// ones.
 	Answers []string `json:"answers"`
-	Seen    string   `json:"seen"` // names all this: an answer is for what was shown
+	Seen    string   `json:"seen"` // identifies the shown content: a decision applies only to it
 }
 
-// Verdict is what a person says to a Review.
+// Verdict is the operator's decision on a Review.
 type Verdict struct{ Approve, Carry bool }
 
-// Proposal is a line that is to be added to a configuration file.
+// Proposal is a line to be added to a configuration file.
 type Proposal struct {
 	File  string   `json:"file"`
-	Lines []string `json:"lines"` // that change: as they were behind "- ", and as they will be behind "+ "
+	Lines []string `json:"lines"` // changed lines, prefixed by "- " (before) and "+ " (after)
 	Note  string   `json:"note"`
-	Seen  string   `json:"seen"` // names what is shown
+	Seen  string   `json:"seen"` // identifies the shown content
 }
 
-// ErrChanged says that what was shown is not what is there any more.
+// ErrChanged is returned if the shown content is outdated.
 var ErrChanged = errors.New("it has changed since it was shown: look at it again")
 
-// House is what the page shows of the hosts of a state folder, and what it does beside answering questions. It is safe
-// for concurrent use; hosts are named by Host.ID, those that run no more are an error.
+// House provides the hosts of a state folder, and the actions of the page besides answering questions. It is safe for
+// concurrent use. Hosts are identified by Host.ID. A host that has ended is an error.
 type House interface {
-	// Hosts are those that run.
+	// Hosts returns the running hosts.
 	Hosts() []Host
-	// Calls are the last ones of all hosts, also of those that have ended, the youngest first.
+	// Calls returns the most recent calls of all hosts, including ended ones, newest first.
 	Calls() ([]Call, error)
-	// Review says what is new about a plugin that is held.
+	// Review describes the changes of a held plugin.
 	Review(ctx context.Context, host, plugin string) (Review, error)
-	// Decide approves or rejects what a Review has shown; with an approval its Answers are carried over to the new bytes, or
-	// forgotten. ErrChanged: it is not that any more.
+	// Decide approves or rejects the plugin bytes of a Review. An approval carries its Answers over to the new bytes,
+	// or removes them. The error is ErrChanged if the review is outdated.
 	Decide(ctx context.Context, host, plugin, seen string, v Verdict) error
-	// Propose says how a line is added to the grants of a plugin. An empty host is the one that has the plugin.
+	// Propose returns the change that adds a line to the grants of a plugin. An empty host selects the one that has
+	// the plugin.
 	Propose(host, plugin, line string) (Proposal, error)
-	// Grant adds what a Proposal has shown; ErrChanged: it is not that any more.
+	// Grant applies a Proposal. The error is ErrChanged if it is outdated.
 	Grant(host, plugin, line, seen string) error
 }
 
@@ -82,14 +84,14 @@ func (nobody) Decide(context.Context, string, string, string, Verdict) error { r
 func (nobody) Propose(string, string, string) (Proposal, error)              { return Proposal{}, errNobody }
 func (nobody) Grant(string, string, string, string) error                    { return errNobody }
 
-// order is what the page asks the house to do.
+// order is an action of the page on the House.
 type order struct {
 	Do                       string // review, approve, reject, propose, grant
 	Host, Plugin, Line, Seen string
 	Carry                    bool // with approve
 }
 
-// obey does what a person ordered.
+// obey performs an order.
 func (c *Console) obey(r *http.Request) (any, int, error) {
 	raw, err := bodyOf(r)
 	var o order

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peer returns the user at the other end of a unix socket, as the kernel noted it at connect, and
-// whether that user may call.
+// peer returns the user of the peer of a unix socket, as recorded by the kernel at connect, and whether that user is
+// permitted.
 func peer(c net.Conn) (uid string, ok bool) {
 	u, isUnix := c.(*net.UnixConn)
 	if !isUnix {

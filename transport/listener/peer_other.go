@@ -7,7 +7,7 @@ import (
 	"os/user"
 )
 
-// peer takes the other end of a unix socket for this user: its mode lets in nobody else but root.
+// peer assumes that the peer of a unix socket is this user: the mode of the socket admits only this user and root.
 func peer(net.Conn) (uid string, ok bool) {
 	u, err := user.Current()
 	if err != nil {

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// Places are the connections that a server has room for. A connection begins as a stranger's and becomes a caller's when
-// it brings a request that may be served (Known). An eighth of the places is for strangers: a newcomer always has
-// one, and closes the oldest of the address that has most. The rest is for callers: where all is taken, one that
-// rests is closed for a newcomer, of the caller who has most.
+// Places limits the connections of a server. A connection begins as a stranger's (unauthenticated), and becomes a
+// caller's with its first permitted request (Known). An eighth of the places is for strangers: a new one is always
+// accepted, and replaces the oldest of the address with the most. The rest is for callers: if all are taken, a new
+// one replaces an idle connection of the caller with the most.
 type Places struct {
 	strangers, callers int
 
-	// Full is called when a connection is closed, or refused, for want of room; nil is for nobody. It must not block.
+	// Full is called when a connection is closed or refused for lack of room. It may be nil, and must not block.
 	Full func(what string)
 
 	mu    sync.Mutex
-	new   list.List // of *Conn: strangers, the oldest first
+	new   list.List // of *Conn: strangers, oldest first
 	known map[*Conn]bool
 }
 
-// NewPlaces returns places for n connections, two at least.
+// NewPlaces returns places for n connections, at least two.
 func NewPlaces(n int) *Places {
 	n = max(n, 2)
 	strangers := max(n/8, min(8, n/2))
 	return &Places{strangers: strangers, callers: n - strangers, known: map[*Conn]bool{}}
 }
 
-// Listen gives each connection of ln a place.
+// Listen wraps ln so that each accepted connection has a place.
 func (p *Places) Listen(ln net.Listener) net.Listener { return &placesListener{ln, p} }
 
 type placesListener struct {
@@ -52,16 +52,16 @@ func (l *placesListener) Accept() (net.Conn, error) {
 type Conn struct {
 	net.Conn
 	places *Places
-	from   string // address
+	from   string // remote address
 
 	// guarded by Places.mu
-	place  *list.Element // among the strangers; nil for a caller's
+	place  *list.Element // in the list of strangers; nil for a caller's connection
 	caller string
 	busy   bool
-	rested time.Time // since when it is not busy
+	rested time.Time // start of its idle time
 }
 
-// Of returns the place of a connection that a server has, below TLS too; nil if it has none.
+// Of returns the Conn of a server's connection, also below TLS. It is nil if there is none.
 func Of(c net.Conn) *Conn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -70,7 +70,7 @@ func Of(c net.Conn) *Conn {
 	return placed
 }
 
-// Close makes room for another connection.
+// Close closes the connection and frees its place.
 func (c *Conn) Close() error {
 	c.places.mu.Lock()
 	c.places.remove(c)
@@ -78,7 +78,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// User is the user at the other end of a connection that a listener of Unix accepted; false for others.
+// User returns the user of the peer of a connection that a listener of Unix accepted. ok is false for others.
 func (c *Conn) User() (uid string, ok bool) {
 	p, ok := c.Conn.(*peerConn)
 	if !ok {
@@ -87,14 +87,14 @@ func (c *Conn) User() (uid string, ok bool) {
 	return p.uid, true
 }
 
-// Busy notes whether a request of the connection is being served.
+// Busy records whether a request of the connection is in progress.
 func (c *Conn) Busy(busy bool) {
 	c.places.mu.Lock()
 	defer c.places.mu.Unlock()
 	c.busy, c.rested = busy, time.Now()
 }
 
-// Known makes the connection a caller's. It is false if there is no room: then it has to be closed.
+// Known assigns the connection to a caller. It returns false if there is no room: then it must be closed.
 func (c *Conn) Known(caller string) bool {
 	p := c.places
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (c *Conn) Known(caller string) bool {
 	return fits
 }
 
-// IsKnown reports whether it is a caller's.
+// IsKnown reports whether the connection is assigned to a caller.
 func (c *Conn) IsKnown() bool {
 	c.places.mu.Lock()
 	defer c.places.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *Places) full(what string) {
 	}
 }
 
-// stranger gives a connection its place.
+// stranger assigns a new connection a place.
 func (p *Places) stranger(c net.Conn) *Conn {
 	s := &Conn{Conn: c, places: p, from: addressOf(c), rested: time.Now()}
 	p.mu.Lock()
@@ -155,7 +155,8 @@ func (p *Places) stranger(c net.Conn) *Conn {
 	return s
 }
 
-// oldest is the stranger that gives way: the first to come of the address that has most. Locked by the caller, as below.
+// oldest returns the stranger to be replaced: the oldest connection of the address with the most. p.mu is held, as
+// below.
 func (p *Places) oldest() (found *Conn) {
 	of := map[string]int{}
 	for e := p.new.Front(); e != nil; e = e.Next() {
@@ -169,8 +170,9 @@ func (p *Places) oldest() (found *Conn) {
 	return found
 }
 
-// resting is the connection that gives way to one more of a caller: of those of the caller who has most among those that
-// rest, the one that does for longest; nil if none rests, but of others who have no more than that caller.
+// resting returns the connection to be replaced for one more of a caller: the longest idle one of the caller with the
+// most, among callers with idle connections. It is nil if there is none, or if all such callers are others with no
+// more than this caller has.
 func (p *Places) resting(caller string) (found *Conn) {
 	of := map[string]int{}
 	for c := range p.known {
@@ -195,7 +197,7 @@ func (p *Places) remove(c *Conn) {
 	delete(p.known, c)
 }
 
-// addressOf is where a connection comes from, without its port.
+// addressOf returns the remote address of a connection, without its port.
 func addressOf(c net.Conn) string {
 	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
 	if err != nil {
@@ -204,7 +206,7 @@ func addressOf(c net.Conn) string {
 	return Source(host)
 }
 
-// Source is what one host has to itself: an IPv4 address, or the /64 of an IPv6 address.
+// Source returns the part of an address that identifies one host: an IPv4 address, or the /64 of an IPv6 address.
 func Source(host string) string {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {

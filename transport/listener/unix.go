@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// winsockRefused is ECONNREFUSED as Windows says it; elsewhere no error has this number.
+// winsockRefused is ECONNREFUSED on Windows. Elsewhere no error has this number.
 const winsockRefused = syscall.Errno(10061)
 
-// socketMode lets only the user of this process connect.
+// socketMode allows only the user of this process to connect.
 const socketMode = 0o600
 
-// Unix opens a socket for this user. What a process that has died left behind is replaced;
-// anything else at that place is not.
+// Unix opens an owner-only socket. It replaces a stale socket of an ended process, but no other file.
 func Unix(path string) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
@@ -26,7 +25,7 @@ func Unix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Between Listen and here the mode is the umask's; the peer's user is checked as well.
+	// Until the mode is set, the umask applies. The peer's user is checked as well.
 	if err := os.Chmod(path, socketMode); err != nil {
 		ln.Close()
 		return nil, err
@@ -55,10 +54,10 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// peerListener accepts connections of this user and of root, and notes whose they are.
+// peerListener accepts connections of this user and of root, and records their user.
 type peerListener struct{ net.Listener }
 
-// Accept waits for a connection that may be served; others are closed without a word.
+// Accept waits for a permitted connection. Others are closed silently.
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()

@@ -1,15 +1,14 @@
-// Package outbox keeps what one session is told until its client has it, and for a while after that.
+// Package outbox buffers the messages of one session until its client has received them, and for resumption after
+// that.
 //
 //	call ──▶ Stream.Send ──▶ ┌ outbox ─────────────┐
 //	call ──▶ Stream.Send ──▶ │ events of a session │ ──▶ Reader ──▶ connection
 //	         Stream.End  ──▶ └─────────────────────┘ ──▶ Reader ──▶ another connection, later
 //
-// A stream is what one connection carries: the messages of one request and its answer, or what belongs to
-// no request. It outlives connections: a client that lost one opens another, names the last event that
-// it has, and reads on from there. A stream has one reader at a time; a new one takes over.
+// A stream is the content of one connection: the messages of one request and its response, or messages that belong to
+// no request. It outlives connections: a client that lost one opens a new one, names the last event that it received,
+// and continues from there. A stream has one reader at a time. A new one replaces it.
 //
-// Sending never waits for a client. So the events are bounded, and the oldest go first; what a connected
-// client has still to get of a request's answer is never among them.
-//
-// The package is internal to Sallyport; its API is not promised to others.
+// Sending never blocks on a client. Therefore the events are bounded, and the oldest are dropped first, except those
+// of a response that a connected client has not received yet.
 package outbox

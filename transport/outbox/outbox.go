@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Bounds on what one session keeps. A client that lost its connection is back in seconds; what it
-// missed is some dozen messages and an answer.
+// Bounds of one session. A client that lost its connection reconnects within seconds, and misses a few dozen messages
+// and a response.
 const (
 	maxEvents = 256
 	maxBytes  = 512 << 10
@@ -17,18 +17,18 @@ const (
 
 // Event is one message of a stream.
 type Event struct {
-	ID   string // STREAM-NUMBER: no two of a session are the same
+	ID   string // STREAM-NUMBER, unique in a session
 	Data []byte // one JSON message
 
 	stream *Stream
-	number uint64 // from 1, within the stream
-	last   bool   // nothing follows it
+	number uint64 // sequence number in the stream, from 1
+	last   bool   // last of its stream
 }
 
-// Outbox holds the events of one session. It is safe for concurrent use.
+// Outbox buffers the events of one session. It is safe for concurrent use.
 type Outbox struct {
 	mu      sync.Mutex
-	kept    []*Event // in the order they were sent
+	kept    []*Event // in the order of sending
 	bytes   int
 	streams map[uint64]*Stream
 	next    uint64
@@ -38,7 +38,7 @@ type Outbox struct {
 // New returns an empty outbox.
 func New() *Outbox { return &Outbox{streams: map[uint64]*Stream{}} }
 
-// Stream begins a stream.
+// Stream returns a new stream.
 func (b *Outbox) Stream() *Stream {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +50,7 @@ func (b *Outbox) Stream() *Stream {
 	return s
 }
 
-// Close ends every stream: readers get what is there, and then the end.
+// Close ends every stream. Readers get the buffered events, and then the end.
 func (b *Outbox) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,8 +61,8 @@ func (b *Outbox) Close() {
 	}
 }
 
-// Resume finds the stream of an event that a client has. The events after it are what Reader.Next gives
-// from then on. It is false for what no event of this session can be, and for streams that are kept no more.
+// Resume returns a reader that continues after an event of a stream. It returns false for an invalid event ID, and
+// for streams that are no longer buffered.
 func (b *Outbox) Resume(lastEventID string) (*Reader, bool) {
 	number, seen, ok := parseID(lastEventID)
 	b.mu.Lock()
@@ -81,11 +81,11 @@ func parseID(id string) (stream, number uint64, ok bool) {
 	return stream, number, found && errA == nil && errB == nil
 }
 
-// trim drops events until what is left is within the bounds. The newest stays in any case.
+// trim drops events until the rest is within the bounds. The newest always stays.
 func (b *Outbox) trim() {
 	for i := 0; i < len(b.kept)-1 && (len(b.kept) > maxEvents || b.bytes > maxBytes); {
 		if e := b.kept[i]; e.last && e.stream.reader != nil && e.stream.reader.seen < e.number {
-			i++ // somebody is waiting for it
+			i++ // a connected client has yet to receive it
 		} else {
 			b.drop(i)
 		}
@@ -109,15 +109,15 @@ type Stream struct {
 	// guarded by box.mu
 	sent     uint64 // number of the last event
 	read     uint64 // number of the last event that a reader took
-	ended    bool   // nothing more comes
-	released bool   // the reader is to let go of its connection
+	ended    bool   // no more events follow
+	released bool   // the reader is to end its connection
 	reader   *Reader
 }
 
-// Send adds a message. After the end of the stream it does nothing.
+// Send adds a message. It has no effect after the end of the stream.
 func (s *Stream) Send(msg []byte) { s.add(msg, false) }
 
-// End adds the last message; nil ends the stream without one.
+// End ends the stream with a last message, which may be nil.
 func (s *Stream) End(msg []byte) { s.add(msg, true) }
 
 func (s *Stream) add(msg []byte, last bool) {
@@ -139,8 +139,8 @@ func (s *Stream) add(msg []byte, last bool) {
 	s.wake()
 }
 
-// Release has the connection that carries the stream now end, once all that was sent is written. The
-// client comes back for the rest.
+// Release ends the current connection of the stream after all its events are written. The client reconnects for the
+// rest.
 func (s *Stream) Release() {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Stream) Release() {
 	s.wake()
 }
 
-// Forget drops the stream: no client can know of it.
+// Forget drops the stream, whose events no client has received.
 func (s *Stream) Forget() {
 	b := s.box
 	b.mu.Lock()
@@ -162,14 +162,14 @@ func (s *Stream) Forget() {
 	}
 }
 
-// Attached reports whether somebody reads the stream.
+// Attached reports whether the stream has a reader.
 func (s *Stream) Attached() bool {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
 	return s.reader != nil
 }
 
-// Attach begins to read where the last reader stopped. Who read the stream until now is told to stop.
+// Attach returns a reader that continues where the last one stopped, and replaces the current one.
 func (s *Stream) Attach() *Reader {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Stream) attach(seen uint64) *Reader {
 	}
 	r := &Reader{stream: s, seen: seen, news: make(chan struct{}, 1)}
 	s.reader, s.released = r, false
-	s.wake() // for what is there already
+	s.wake() // for events that are there already
 	return r
 }
 

@@ -1,40 +1,40 @@
 package outbox
 
-// Reader takes the events of a stream for one connection. It belongs to one goroutine.
+// Reader reads the events of a stream for one connection. It is not safe for concurrent use.
 type Reader struct {
 	stream *Stream
-	news   chan struct{} // one token: Next has something to say
+	news   chan struct{} // capacity 1: signals that Next may have a new result
 
 	// guarded by the outbox's lock
 	seen    uint64 // number of the last event that was taken
-	stopped bool   // another reader took over
+	stopped bool   // replaced by a new reader
 }
 
-// News gives a token when Next may have something to say that it had not before.
+// News returns a channel that signals when Next may have a new result.
 func (r *Reader) News() <-chan struct{} { return r.news }
 
-// Position is the id that a client names to get what follows the events that this reader took.
+// Position returns the event ID from which a client can resume after the events that this reader took.
 func (r *Reader) Position() string {
 	r.stream.box.mu.Lock()
 	defer r.stream.box.mu.Unlock()
 	return r.stream.id(r.seen)
 }
 
-// State says how a stream stands, for one reader.
+// State is the state of a stream for one reader.
 type State int
 
 const (
-	// Open is a stream to which more may come.
+	// Open is a stream that may get more events.
 	Open State = iota
-	// Ended is a stream of which the reader has all.
+	// Ended is a stream whose events were all read.
 	Ended
-	// Released is a stream whose connection is to end: the rest is for the next reader.
+	// Released is a stream whose connection is to end. The next reader gets the rest.
 	Released
-	// Replaced is a stream that another reader took over.
+	// Replaced is a stream with a new reader.
 	Replaced
 )
 
-// Next takes the events that have come since it was called last.
+// Next returns the events since the last call, without blocking.
 func (r *Reader) Next() ([]*Event, State) {
 	s := r.stream
 	s.box.mu.Lock()
@@ -61,8 +61,8 @@ func (r *Reader) Next() ([]*Event, State) {
 	return list, Open
 }
 
-// Only returns the last message of a stream that has ended with nothing before it, of which no reader
-// took anything; false if it is not so, or not yet. What came is still to be taken.
+// Only returns the message of an ended stream that has only one event, which was not taken. It returns false
+// otherwise. The event remains to be taken.
 func (r *Reader) Only() (msg []byte, ok bool) {
 	s := r.stream
 	s.box.mu.Lock()
@@ -78,14 +78,14 @@ func (r *Reader) Only() (msg []byte, ok bool) {
 	return nil, true
 }
 
-// Waiting reports whether Next has anything to say.
+// Waiting reports whether Next has a new result.
 func (r *Reader) Waiting() bool {
 	r.stream.box.mu.Lock()
 	defer r.stream.box.mu.Unlock()
 	return r.stopped || r.stream.ended || r.stream.released || r.stream.sent > r.seen
 }
 
-// Close lets go of the stream. Its events wait for the next reader.
+// Close detaches the reader from the stream. Its events remain for the next reader.
 func (r *Reader) Close() {
 	r.stream.box.mu.Lock()
 	defer r.stream.box.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *Reader) Close() {
 	r.stopped = true
 }
 
-// stop tells the goroutine that reads. The lock is held.
+// stop signals the reading goroutine. The lock is held.
 func (r *Reader) stop() {
 	r.stopped = true
 	r.wake()

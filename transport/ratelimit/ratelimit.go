@@ -1,10 +1,7 @@
-// Package ratelimit limits how often something is done for each of many keys, such as the addresses that requests come
-// from, without remembering all of them.
+// Package ratelimit limits the rate of events per key, such as the address of a request, in bounded memory.
 //
 //	l := ratelimit.New(50, 200)
 //	if wait := l.Take(address); wait > 0 { … refuse … }
-//
-// This package is not promised to others; it may change with any version.
 package ratelimit
 
 import (
@@ -14,12 +11,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxKeys bounds each of the two generations of keys. Who is pushed out by so many others
-// begins with a full burst again.
+// maxKeys bounds each of the two generations of keys. A key that is evicted begins again with a full burst.
 const maxKeys = 4096
 
-// Limiter holds a rate per key, in bounded memory: when the young generation is full, it becomes
-// the old one, and the old one is forgotten. It is safe for concurrent use.
+// Limiter limits the rate per key. Its memory is bounded by two generations: when the young one is full it becomes
+// the old one, and the previous old one is dropped. It is safe for concurrent use.
 type Limiter struct {
 	rate rate.Limit
 	size int // burst
@@ -29,8 +25,7 @@ type Limiter struct {
 	young, old map[string]*rate.Limiter
 }
 
-// New limits each key to so many a second in the long run, and to burst at once after a rest. A negative rate is nil,
-// which never limits.
+// New returns a limiter for a long-term rate and a burst per key. A negative rate returns nil, which never limits.
 func New(perSecond float64, burst int) *Limiter {
 	if perSecond < 0 {
 		return nil
@@ -38,7 +33,7 @@ func New(perSecond float64, burst int) *Limiter {
 	return &Limiter{rate: rate.Limit(perSecond), size: max(burst, 1), max: maxKeys}
 }
 
-// Take counts one for key, and returns how long it would have to wait; 0 lets it pass.
+// Take counts one event for key, and returns the time to wait. 0 permits the event.
 func (l *Limiter) Take(key string) time.Duration {
 	if l == nil {
 		return 0

@@ -10,11 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// call is one request (or batch) that a goroutine works on. A goroutine uses its call again for
-// the next request.
+// call is one request or batch that a goroutine handles. A goroutine reuses its call for the next request.
 type call struct {
 	out       *writer
-	sender    func([]byte) // send, made once
+	sender    func([]byte) // the method value send, allocated once
 	message   jsonrpc.Message
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -26,34 +25,34 @@ type call struct {
 	index int
 }
 
-// send writes a message that comes before the result; nothing comes after a cancellation.
+// send writes a message that precedes the result, unless the call was cancelled.
 func (c *call) send(msg []byte) {
 	if !c.cancelled.Load() {
 		c.out.write(msg, false)
 	}
 }
 
-// release frees what the call's context holds.
+// release frees the call's context.
 func (c *call) release() {
 	if c.cancel != nil {
 		c.cancel()
 	}
 }
 
-// calls are the calls in flight.
+// calls tracks the calls in flight.
 type calls struct {
-	ctx    context.Context // parent of every call's
+	ctx    context.Context // parent context of every call
 	out    *writer
-	max    int // calls
-	budget int // bytes of messages
-	// waiting is how many calls wait for something that is still to be read; nil is none.
+	max    int // limit on calls
+	budget int // limit on the bytes of their messages
+	// waiting returns the number of calls that wait for further input. It may be nil.
 	waiting func() int
 
 	mu      sync.Mutex
 	running []*call
 	bytes   int
 	closed  bool
-	empty   chan struct{} // closed when no call is left after close
+	empty   chan struct{} // closed when no call remains after close
 }
 
 func newCalls(ctx context.Context, out *writer, o *Options) *calls {
@@ -71,7 +70,7 @@ func (s *calls) prepare(c *call) {
 	}
 }
 
-// start makes c the call of the message id (nil for a batch). It is false once closed.
+// start registers c as the call of the message id (nil for a batch). It returns false after close.
 func (s *calls) start(c *call, id []byte, size int) bool {
 	s.prepare(c)
 	s.mu.Lock()
@@ -85,7 +84,7 @@ func (s *calls) start(c *call, id []byte, size int) bool {
 	return true
 }
 
-// finish takes c out again.
+// finish unregisters c.
 func (s *calls) finish(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +97,8 @@ func (s *calls) finish(c *call) {
 	s.checkEmpty()
 }
 
-// room reports whether one more call could run beside those that do. Calls that wait for the client's
-// answer to a question do not count: it will be read only if there is room.
+// room reports whether there is room for one more call. Calls that wait for the client's answer to a question do not
+// count: the answer can be read only if there is room.
 func (s *calls) room() bool {
 	waiting := 0
 	if s.waiting != nil {
@@ -110,8 +109,8 @@ func (s *calls) room() bool {
 	return len(s.running)-waiting < s.max && (s.bytes < s.budget || waiting > 0)
 }
 
-// cancelled acts on notifications/cancelled: the call is told, and its answer will be dropped.
-// The connection is told as well, but it may not know the call yet: it is not asked in order.
+// cancelled handles notifications/cancelled: the call's context is cancelled, and its result will be dropped. The
+// connection is informed as well, but not in order, so that it may not know the call yet.
 func (s *calls) cancelled(m *jsonrpc.Message) {
 	id := jsonraw.Get(m.Params, "requestId")
 	if id == nil {
@@ -127,7 +126,7 @@ func (s *calls) cancelled(m *jsonrpc.Message) {
 	}
 }
 
-// close lets no new call start.
+// close prevents new calls.
 func (s *calls) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

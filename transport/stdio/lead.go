@@ -11,26 +11,25 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// quickCall is the longest call for which a message that already waits may have to stand behind
-// it: about what two switches to another goroutine cost.
+// quickCall is the longest call for which a waiting message may be delayed: about the cost of two goroutine switches.
 const quickCall = 20 * time.Microsecond
 
 // server is one connection.
 type server struct {
 	conn   conn
-	in     *lines // belongs to the goroutine that has the turn
+	in     *lines // owned by the goroutine with the turn
 	out    *writer
 	calls  *calls
 	watch  *watch
 	logger *slog.Logger
-	cost   atomic.Int64 // nanoseconds that the last call took
+	cost   atomic.Int64 // duration of the last call in nanoseconds
 
 	once  sync.Once
 	ended chan struct{}
-	err   error // why; set before ended is closed
+	err   error // reason; set before ended is closed
 }
 
-// end makes Serve return err. Only the first call counts.
+// end makes Serve return err. Only the first call has an effect.
 func (s *server) end(err error) {
 	s.once.Do(func() {
 		s.err = err
@@ -47,8 +46,8 @@ func (s *server) over() bool {
 	}
 }
 
-// lead reads and handles messages until the input ends or the turn is gone: another goroutine
-// reads then, and this one is done with its call.
+// lead reads and handles messages until the input ends or the turn is lost: then another goroutine reads, and this
+// one has finished its call.
 func (s *server) lead(turn uint64) {
 	c := new(call)
 	defer c.release()
@@ -67,7 +66,7 @@ func (s *server) lead(turn uint64) {
 	}
 }
 
-// ended says what went wrong with the input; its end is passed on.
+// ended wraps an input error, including io.EOF.
 func ended(err error) error { return fmt.Errorf("read: %w", err) }
 
 func tooLong(limit int) *jsonrpc.Error {
@@ -97,9 +96,8 @@ func (s *server) message(c *call, line []byte, turn *uint64) bool {
 	return true
 }
 
-// mayBlock tells the requests that run a guest or wait for something else. The others only look
-// at the connection or the catalogue, and some must have had their effect (initialize,
-// logging/setLevel) before the next message is looked at.
+// mayBlock reports whether a request runs a guest or waits for something. Other requests only read the connection or
+// the catalogue, and some (initialize, logging/setLevel) must take effect before the next message.
 func mayBlock(m *jsonrpc.Message) bool {
 	switch m.Method {
 	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list":
@@ -108,7 +106,7 @@ func mayBlock(m *jsonrpc.Message) bool {
 	return m.IsRequest()
 }
 
-// perform handles what may block: the message m, or the batch in line if m is nil.
+// perform handles a request that may block: the message m, or the batch in line if m is nil.
 func (s *server) perform(c *call, m *jsonrpc.Message, line []byte, turn *uint64) bool {
 	var id []byte
 	if m != nil {
@@ -122,7 +120,7 @@ func (s *server) perform(c *call, m *jsonrpc.Message, line []byte, turn *uint64)
 		s.handle(c, m, line, false)
 		return false
 	}
-	more := s.in.buffered() // from begin on, s.in may belong to another
+	more := s.in.buffered() // after begin, another goroutine may own s.in
 	s.watch.begin(turn)
 	s.handle(c, m, line, more)
 	kept := s.watch.end(turn)
@@ -132,8 +130,8 @@ func (s *server) perform(c *call, m *jsonrpc.Message, line []byte, turn *uint64)
 	return kept
 }
 
-// worthHelp reports whether another goroutine should read on at once: something waits, and
-// calls are not so short that the switch costs more than it gains.
+// worthHelp reports whether another goroutine should read at once: input is waiting, and calls are long enough to
+// justify the switch.
 func (s *server) worthHelp() bool {
 	return s.in.buffered() && s.cost.Load() > int64(quickCall)
 }

@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	// chunkSize is how much is asked of the input at once: what a pipe holds on Linux.
+	// chunkSize is the size of one read: the capacity of a pipe on Linux.
 	chunkSize = 64 << 10
-	// minRead is the smallest free rest of a chunk that is still read into.
+	// minRead is the minimum free space of a chunk for a read.
 	minRead = 4 << 10
-	// maxEmptyReads is how often a reader may give nothing and no error, as in package bufio.
+	// maxEmptyReads bounds consecutive reads without data and error, as in package bufio.
 	maxEmptyReads = 100
 )
 
-// errTooLong reports a line over the limit. The line is gone; the next one can be read.
+// errTooLong reports a line over the limit. The line was skipped, and the next one can be read.
 var errTooLong = errors.New("line too long")
 
-// lines cuts its input into lines. The lines it gave out stay valid and unchanged for good: a
-// chunk is never written twice, a full one is left to its readers and the collector.
+// lines splits its input into lines. Returned lines stay valid and unchanged: no part of a chunk is written twice,
+// and a full one is left to the garbage collector.
 type lines struct {
 	in    io.Reader
-	max   int    // bytes in a line, without its end
+	max   int    // limit on the bytes in a line, without its end
 	idle  func() // called before each read of in, which may block
 	chunk []byte
-	// chunk[start:end] is not given out yet, and its first clean bytes hold no line end.
+	// chunk[start:end] is unconsumed, and its first clean bytes contain no line end.
 	start, end, clean int
-	err               error // of in; final
+	err               error // final error of in
 }
 
-// next returns the next line that is not empty, without white space around it. The error is
-// errTooLong, after which next may be called again, or what ended the input.
+// next returns the next nonempty line, without white space around it. After errTooLong, next may be called again.
+// Other errors are final.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.line()
@@ -57,7 +57,7 @@ func (l *lines) line() ([]byte, error) {
 	}
 }
 
-// cut takes n bytes out as a line, and drops the line end behind them.
+// cut consumes n bytes as a line, and skips the line end after them.
 func (l *lines) cut(n, end int) ([]byte, error) {
 	line := l.chunk[l.start : l.start+n : l.start+n]
 	l.start += n + end
@@ -69,7 +69,7 @@ func (l *lines) cut(n, end int) ([]byte, error) {
 	return line, nil
 }
 
-// last gives out what stands behind the last line end, once, and then the error.
+// last returns an unterminated last line once, and then the error.
 func (l *lines) last() ([]byte, error) {
 	if l.start == l.end {
 		return nil, l.err
@@ -85,7 +85,7 @@ func (l *lines) fill() {
 	l.end += l.read(l.chunk[l.end:])
 }
 
-// grow goes on in a new chunk: of the usual size, or of twice the unfinished line's.
+// grow continues in a new chunk: of the usual size, or twice the length of the unfinished line.
 func (l *lines) grow() {
 	rest := l.chunk[l.start:l.end]
 	chunk := make([]byte, max(chunkSize, min(2*len(rest), l.max+chunkSize)))
@@ -93,7 +93,7 @@ func (l *lines) grow() {
 	l.chunk = chunk
 }
 
-// skip drops the unfinished line and reads on until its end.
+// skip discards the unfinished line up to its end.
 func (l *lines) skip() error {
 	l.chunk = make([]byte, chunkSize)
 	l.start, l.end, l.clean = 0, 0, 0
@@ -118,5 +118,5 @@ func (l *lines) read(p []byte) (n int) {
 	return 0
 }
 
-// buffered reports whether something behind the last line was read already.
+// buffered reports whether bytes after the last line were read already.
 func (l *lines) buffered() bool { return l.end > l.start }

@@ -14,34 +14,33 @@ import (
 )
 
 const (
-	// MaxMessage is the default of Options.MaxMessage, 16 MiB: a base64 image or a file fits, and
-	// one line cannot take the machine's memory.
+	// MaxMessage is the default of Options.MaxMessage, 16 MiB: enough for a base64 image or a file, while one line
+	// cannot exhaust memory.
 	MaxMessage = 16 << 20
 	// maxBytes bounds the messages of all calls in flight together, 64 MiB, for the same reason.
 	maxBytes = 4 * MaxMessage
-	// defaultConcurrency is as many as one client may have in flight: calls that wait for their turns keep nobody
-	// from being heard who cancels them. A flood waits in the pipe.
+	// defaultConcurrency is the number of calls in flight of one client. Queued calls count too, so that their
+	// cancellations are read. A flood waits in the pipe.
 	defaultConcurrency = protocol.MaxInFlight
-	// defaultDrain is how long calls may go on after the end of input: a client that closed the
-	// pipe commonly kills us some seconds later.
+	// defaultDrain is the time for calls to finish after the end of input. Clients that closed the pipe commonly kill
+	// the process some seconds later.
 	defaultDrain = 5 * time.Second
-	// cancelWait is how long cancelled calls have to come back: a guest is stopped in milliseconds.
+	// cancelWait is the time for cancelled calls to return. A guest stops within milliseconds.
 	cancelWait = time.Second
 )
 
-// Options are the settings of Serve. All are optional, and nil is the same as none.
+// Options configure Serve. All fields are optional, and nil is the zero value.
 type Options struct {
-	// Principal says whose calls these are; "" means stdio:<uid> of this process.
+	// Principal is the caller of all requests; "" means stdio:<uid> of this process.
 	Principal string
-	// MaxMessage is the longest message read, in bytes; 0 means 16 MiB.
+	// MaxMessage bounds a message, in bytes; 0 means 16 MiB.
 	MaxMessage int
-	// Concurrency is how many requests run at once, at least 2; 0 means protocol.MaxInFlight. At the limit
-	// nothing more is read.
+	// Concurrency bounds the concurrent requests, at least 2; 0 means protocol.MaxInFlight. At the limit reading
+	// stops.
 	Concurrency int
-	// Drain is how long calls in flight may go on once reading ended; 0 means 5 s, negative
-	// not at all.
+	// Drain is the time for calls in flight to finish after reading ended; 0 means 5 s, negative means none.
 	Drain time.Duration
-	// Logger gets what the client cannot be told; nil drops it.
+	// Logger receives errors that cannot be sent to the client; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -77,11 +76,11 @@ func uid() string {
 	return u.Uid
 }
 
-// Serve reads messages from in and writes answers to out until the input ends or ctx is done,
-// which is no error, or until reading or writing fails. Calls that had to be left behind are an error.
+// Serve reads messages from in and writes responses to out until the input ends or ctx is done, which are not errors,
+// or until reading or writing fails.
 //
-// In all cases calls in flight get Options.Drain to finish and are cancelled then. A Read of in
-// that is still blocked when ctx is done is left behind, with its goroutine.
+// In each case calls in flight have Options.Drain to finish, and are then cancelled. A Read of in that is blocked
+// when ctx is done is abandoned, with its goroutine. Calls that do not stop after cancellation are an error.
 func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Writer, o *Options) error {
 	o = o.withDefaults()
 	connect := func(notify func([]byte)) conn {
@@ -90,7 +89,7 @@ func Serve(ctx context.Context, srv *protocol.Server, in io.Reader, out io.Write
 	return serve(ctx, connect, in, out, o)
 }
 
-// conn is what is needed of a *protocol.Conn.
+// conn is the used part of *protocol.Conn.
 type conn interface {
 	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
 	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
@@ -117,11 +116,11 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 		defer close(watching)
 		s.watch.run(s)
 	}()
-	go s.lead(0) // ends with the input, or is left behind in a Read that never returns
+	go s.lead(0) // ends with the input, or is abandoned in a blocked Read
 	select {
 	case <-s.ended:
 	case <-ctx.Done():
-		s.end(io.EOF) // for us it is the end of input
+		s.end(io.EOF) // treated as the end of input
 	}
 	s.drain(cancel, o.Drain)
 	close(s.watch.stop)
@@ -129,16 +128,16 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 	return s.result()
 }
 
-// drain waits for the calls in flight, first with patience, then having cancelled them.
+// drain waits for the calls in flight, and cancels them when patience has elapsed.
 func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	defer s.out.close()
 	s.calls.close()
-	quiet := make(chan struct{}) // closed when nothing is left to be written
+	quiet := make(chan struct{}) // closed when all output is written
 	go func() {
 		defer close(quiet)
 		s.conn.EndSubscriptions()
 		<-s.calls.empty
-		s.out.flush() // the goroutine of the last call may be about to, and comes too late
+		s.out.flush() // the goroutine of the last call may flush too late
 	}()
 	if wait(quiet, patience) {
 		s.conn.Close()
@@ -146,7 +145,7 @@ func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	}
 	cancel()
 	if !wait(quiet, cancelWait) {
-		s.out.close() // perhaps nobody reads what they write
+		s.out.close() // perhaps the client does not read its output
 	}
 	if wait(quiet, cancelWait) {
 		s.conn.Close()
@@ -155,7 +154,7 @@ func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	s.err = errLeft
 }
 
-// errLeft is the end of a Serve that left calls behind.
+// errLeft is the error of Serve for abandoned calls.
 var errLeft = errors.New("calls did not stop when they were cancelled, or the client did not read their answers")
 
 func wait(done <-chan struct{}, atMost time.Duration) bool {
@@ -169,7 +168,7 @@ func wait(done <-chan struct{}, atMost time.Duration) bool {
 	}
 }
 
-// result is nil after the end of input.
+// result returns the error of Serve, nil after the end of input.
 func (s *server) result() error {
 	if errors.Is(s.err, io.EOF) {
 		return nil

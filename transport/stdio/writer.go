@@ -8,18 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// writer writes messages, one a line, from any number of goroutines. A message goes out at once
-// unless another follows at its heels; flush ends such a delay.
+// writer writes messages, one per line. It is safe for concurrent use. A message is written at once unless another
+// follows immediately. flush ends the delay.
 //
-// Who writes waits for the client to read, until close: then nobody waits any more but the one who is in the middle of a
-// write that the system does not end.
+// Writers block until the client reads. After close none waits any more, except one in a blocked system write.
 type writer struct {
 	fail    func(error) // called once, with the first error of out
 	waiting atomic.Int32
 	once    sync.Once
 	closed  chan struct{}
 
-	turn chan struct{} // holds a token while somebody writes
+	turn chan struct{} // holds a token while a goroutine writes
 	buf  *bufio.Writer
 	err  error
 }
@@ -28,7 +27,7 @@ func newWriter(out io.Writer, fail func(error)) *writer {
 	return &writer{buf: bufio.NewWriterSize(out, chunkSize), fail: fail, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// write writes msg. If more is set, the caller promises another write or a flush soon.
+// write writes msg. With more set, the caller must soon call write or flush again.
 func (w *writer) write(msg []byte, more bool) {
 	if len(msg) == 0 {
 		return
@@ -38,7 +37,7 @@ func (w *writer) write(msg []byte, more bool) {
 		return
 	}
 	defer w.unlock()
-	w.buf.Write(msg) // its errors come back from Flush
+	w.buf.Write(msg) // errors are reported by Flush
 	err := w.buf.WriteByte('\n')
 	if !more && w.waiting.Load() == 0 {
 		err = w.buf.Flush()
@@ -46,7 +45,7 @@ func (w *writer) write(msg []byte, more bool) {
 	w.check(err)
 }
 
-// flush sends what was held back for a following message.
+// flush writes buffered messages.
 func (w *writer) flush() {
 	if !w.lock() {
 		return
@@ -57,8 +56,8 @@ func (w *writer) flush() {
 	}
 }
 
-// lock counts those who wait for their turn: whoever has it can leave the flush to them. False means that nothing is
-// written any more.
+// lock acquires the turn, and counts waiting writers: the owner can leave the flush to them. It returns false after
+// close.
 func (w *writer) lock() bool {
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
@@ -84,11 +83,11 @@ func (w *writer) check(err error) {
 	}
 }
 
-// close makes later writes, and those that wait, do nothing. It waits for nobody: a write may block forever.
+// close makes waiting and later writes return without effect. It does not wait: a write may block forever.
 func (w *writer) close() { w.once.Do(func() { close(w.closed) }) }
 
-// oneLine returns msg without line ends. Outside of strings, where JSON allows them, they are
-// white space, and inside of strings they are always escaped.
+// oneLine returns msg without line ends. In JSON they are insignificant white space outside of strings, and always
+// escaped inside.
 func oneLine(msg []byte) []byte {
 	if bytes.IndexByte(msg, '\n') < 0 && bytes.IndexByte(msg, '\r') < 0 {
 		return msg

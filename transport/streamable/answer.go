@@ -16,7 +16,7 @@ type answer struct {
 
 	mu        sync.Mutex
 	streaming bool
-	closed    bool // nothing may be written any more
+	closed    bool // no more writes are permitted
 	beat      *time.Timer
 	buf       []byte
 }
@@ -25,7 +25,7 @@ func newAnswer(x *exchange) *answer {
 	return &answer{w: x.w, rc: x.rc, keepAlive: x.h.keepAlive}
 }
 
-// send writes a message that comes before the result.
+// send writes a message that precedes the result.
 func (a *answer) send(msg []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,7 +38,7 @@ func (a *answer) send(msg []byte) {
 	a.event(msg)
 }
 
-// finish writes the result, or ends the response without one if there is none. Nothing is written after it.
+// finish writes the result, if any, and ends the response. Later writes have no effect.
 func (a *answer) finish(r *protocol.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +58,7 @@ func (a *answer) finish(r *protocol.Response) {
 	}
 }
 
-// writeResponse writes the one message that a request is answered with; a notification has none.
+// writeResponse writes the response to a request as JSON. A notification has none.
 func writeResponse(w http.ResponseWriter, r *protocol.Response) {
 	if r.Body == nil {
 		w.WriteHeader(http.StatusAccepted)
@@ -70,14 +70,14 @@ func writeResponse(w http.ResponseWriter, r *protocol.Response) {
 	writeJSON(w, status(r), r.Body)
 }
 
-// abandon lets nothing be written any more: the response belongs to the HTTP server again.
+// abandon prevents further writes: the response belongs to the HTTP server again.
 func (a *answer) abandon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
 }
 
-// begin makes the response an event stream.
+// begin turns the response into an event stream.
 func (a *answer) begin() {
 	a.extend()
 	beginEvents(a.w)
@@ -85,7 +85,7 @@ func (a *answer) begin() {
 	a.beat = time.AfterFunc(a.keepAlive, a.comment)
 }
 
-// comment keeps a silent stream open.
+// comment keeps an idle stream open.
 func (a *answer) comment() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,8 +100,7 @@ func (a *answer) event(msg []byte) {
 	a.flush(a.buf)
 }
 
-// flush writes p out. After an error the client is gone; what becomes of its request is decided
-// elsewhere.
+// flush writes p. After an error the client is gone. Its request is handled elsewhere.
 func (a *answer) flush(p []byte) {
 	a.extend()
 	_, err := a.w.Write(p)
@@ -117,5 +116,5 @@ func (a *answer) flush(p []byte) {
 	}
 }
 
-// extend gives the client time for one more write.
+// extend renews the write deadline for one more write.
 func (a *answer) extend() { a.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }

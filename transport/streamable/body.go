@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// bodyTimeout is how long a body may take: 16 MiB at half a megabyte a second. It is held for
-	// refused requests too, whose bodies the HTTP server reads to keep the connection.
+	// bodyTimeout is the time to read a body: 16 MiB at half a megabyte per second. It also applies to refused
+	// requests, whose bodies the HTTP server reads to reuse the connection.
 	bodyTimeout = 30 * time.Second
-	// strangerTimeout is how long the rest of a body may take whose request was refused before a token was accepted.
+	// strangerTimeout is the time to read the rest of the body of an unauthenticated, refused request.
 	strangerTimeout = 2 * time.Second
-	// freeBody is the size up to which a body costs nothing of the memory for all.
+	// freeBody is the size up to which a body does not count toward the shared memory.
 	freeBody = 64 << 10
 )
 
-// contentType wants JSON, as it is.
+// contentType requires JSON without a content encoding.
 func (x *exchange) contentType() *refusal {
 	h := x.r.Header
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
@@ -37,7 +37,7 @@ func (x *exchange) contentType() *refusal {
 	return nil
 }
 
-// accept wants the client to take both forms of an answer. No header at all takes anything.
+// accept requires the client to accept both forms of a response. A missing header accepts all.
 func (x *exchange) accept() *refusal {
 	values := x.r.Header.Values("Accept")
 	if len(values) == 0 {
@@ -83,7 +83,7 @@ func zeroQuality(params string) bool {
 	return false
 }
 
-// read reads the body, against the deadline of the request and the memory for all.
+// read reads the body, within the deadline of the request and the shared memory.
 func (x *exchange) read() *refusal {
 	limit := x.h.options.MaxMessage
 	if x.r.ContentLength > int64(limit) {
@@ -98,7 +98,7 @@ func (x *exchange) read() *refusal {
 		case len(x.body) > limit:
 			return tooLarge(limit)
 		case err == io.EOF:
-			// From here on the server watches for the client to go away, for as long as it takes.
+			// From here on the server detects a disconnect of the client, without a deadline.
 			x.rc.SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
@@ -110,7 +110,7 @@ func (x *exchange) read() *refusal {
 	}
 }
 
-// growBody doubles the room for the body, if there is memory for it; for no more than is announced, or may come.
+// growBody doubles the buffer of the body if memory allows it, up to the announced or maximum size.
 func (x *exchange) growBody() bool {
 	most := x.h.options.MaxMessage
 	if announced := x.r.ContentLength; announced >= int64(len(x.body)) {

@@ -7,21 +7,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
-// budget is an amount that callers share. None has more than its share.
+// budget is a resource shared by callers, with a maximum share for each.
 type budget struct {
 	share int
 	full  *notice
 
 	mu   sync.Mutex
 	left int
-	of   map[string]int // what each caller has
+	of   map[string]int // amount taken by each caller
 }
 
 func newBudget(all, share int, full *notice) *budget {
 	return &budget{left: all, share: share, full: full, of: map[string]int{}}
 }
 
-// take takes so much for a caller, if there is as much.
+// take reserves n for a caller. It returns false if it is not available.
 func (b *budget) take(caller string, n int) bool {
 	b.mu.Lock()
 	what := ""
@@ -53,7 +53,7 @@ func (b *budget) giveBack(caller string, n int) {
 	}
 }
 
-// notice says in the log that a bound was hit, once a minute.
+// notice logs that a limit was reached, at most once a minute.
 type notice struct {
 	log     *slog.Logger
 	setting string
@@ -64,7 +64,7 @@ func newNotice(log *slog.Logger, setting string) *notice {
 	return &notice{log: log, setting: setting, often: ratelimit.New(1.0/60, 1)}
 }
 
-// hit may be called from any goroutine.
+// hit logs a reached limit. It is safe for concurrent use.
 func (n *notice) hit(what string) {
 	if n.often.Take(n.setting) == 0 {
 		n.log.Warn("requests are refused, or connections closed, for want of room", "what", what, "setting", n.setting)

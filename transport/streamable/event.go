@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// writeTimeout is how long a client may take to accept one message.
+	// writeTimeout is the time for a client to accept one message.
 	writeTimeout = 60 * time.Second
-	// keepAlive is the time between comments on a stream: proxies commonly give up at 30 or 60 s.
+	// keepAlive is the interval between comments on a stream: proxies commonly time out after 30 or 60 s.
 	keepAlive = 15 * time.Second
-	// retry is when a client whose connection ended should be back, in milliseconds.
+	// retry is the reconnection delay of clients, in milliseconds.
 	retry = 500
 )
 
-// comment keeps a silent stream open.
+// comment keeps an idle stream open.
 var comment = []byte(":\n\n")
 
-// beginEvents makes a response an event stream.
+// beginEvents turns a response into an event stream.
 func beginEvents(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	w.WriteHeader(http.StatusOK)
 }
 
-// appendEvent appends one server-sent event; an id of "" is left out.
+// appendEvent appends one server-sent event. An empty id is omitted.
 func appendEvent(buf []byte, id string, msg []byte) []byte {
 	buf = append(buf, "event: message\n"...)
 	if id != "" {
@@ -42,8 +42,8 @@ func appendEvent(buf []byte, id string, msg []byte) []byte {
 	return append(buf, '\n')
 }
 
-// appendPriming appends the event without data that gives a client a place to come back to, before
-// anything is sent, and says when to.
+// appendPriming appends an event without data, sent before any other, that gives a client an ID to resume from and
+// the reconnection delay.
 func appendPriming(buf []byte, id string) []byte {
 	buf = append(append(append(buf, "id: "...), id...), "\nretry: "...)
 	return append(strconv.AppendInt(buf, retry, 10), "\ndata: \n\n"...)

@@ -12,13 +12,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
-// Handler answers MCP over HTTP. It is safe for concurrent use.
+// Handler serves MCP over HTTP. It is safe for concurrent use.
 type Handler struct {
 	server     server
 	options    *Options
-	origins    []string // of Options, normalised
+	origins    []string // from Options, normalized
 	checkHost  bool
-	local      bool // callers are this machine's own
+	local      bool // callers are on this machine
 	addresses  *ratelimit.Limiter
 	principals *ratelimit.Limiter
 	sessions   *sessions
@@ -28,20 +28,20 @@ type Handler struct {
 
 	bodyTimeout, keepAlive time.Duration
 
-	ctx    context.Context // ends with Close; every call's parent
+	ctx    context.Context // ends with Close; parent of every call
 	cancel context.CancelFunc
 	quiet  context.Context // ends with settle
 	hush   context.CancelFunc
 }
 
-// server is what is needed of a *protocol.Server.
+// server is the used part of *protocol.Server.
 type server interface {
 	connect(o protocol.ConnOptions) conn
 	HeaderParams(tool string) []protocol.HeaderParam
 	EndSubscriptions()
 }
 
-// conn is what is needed of a *protocol.Conn.
+// conn is the used part of *protocol.Conn.
 type conn interface {
 	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
 	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
@@ -54,8 +54,8 @@ type protocolServer struct{ *protocol.Server }
 
 func (s protocolServer) connect(o protocol.ConnOptions) conn { return s.Connect(o) }
 
-// NewHandler returns a handler for srv. Of the options those about listening matter too: whether
-// the listener is a loopback one decides which hosts and origins may call. The caller closes it.
+// NewHandler returns a handler for srv. The options for listening matter too: the permitted hosts and origins depend
+// on whether the listener is on loopback. The caller must close it.
 func NewHandler(srv *protocol.Server, o *Options) *Handler {
 	return newHandler(protocolServer{srv}, o)
 }
@@ -72,7 +72,7 @@ func newHandler(srv server, o *Options) *Handler {
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
 	if o.socket() != "" {
-		h.addresses = nil // there is only one
+		h.addresses = nil // all requests have the same one
 	}
 	for _, origin := range o.Origins {
 		h.origins = append(h.origins, normalOrigin(origin))
@@ -84,28 +84,28 @@ func newHandler(srv server, o *Options) *Handler {
 	return h
 }
 
-// Close cancels the calls in flight, ends the legacy sessions and waits for theirs; the HTTP server
-// knows about the others. Requests after Close are refused.
+// Close cancels the calls in flight, ends the legacy sessions and waits for their calls. The HTTP server waits for
+// other requests. Requests after Close are refused.
 func (h *Handler) Close() {
 	h.cancel()
 	h.sessions.close()
 }
 
-// settle ends the streams that would never end by themselves, so that only calls are left.
+// settle ends the streams that would not end by themselves, so that only calls remain.
 func (h *Handler) settle() {
 	h.server.EndSubscriptions()
 	h.hush()
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w)}
 	now := time.Now()
 	x.rc.SetReadDeadline(now.Add(h.bodyTimeout))
-	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // the connection may have an older one
+	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // replaces the deadline of an earlier request on the connection
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if f := x.serve(); f != nil {
-		if x.principal == "" { // a stranger has one try, and little time
+		if x.principal == "" { // an unauthenticated client has one attempt, and little time
 			f.close = true
 			x.rc.SetReadDeadline(time.Now().Add(min(h.bodyTimeout, strangerTimeout)))
 		}
@@ -124,13 +124,13 @@ type exchange struct {
 	r         *http.Request
 	rc        *http.ResponseController
 	principal string
-	proof     string // of the principal's token
+	proof     string // proof of the principal's token
 	body      []byte
-	borrowed  int  // of Handler.bodies
-	placed    bool // among Handler.requests
+	borrowed  int  // bytes taken from Handler.bodies
+	placed    bool // counted in Handler.requests
 }
 
-// checks runs them in order until one refuses.
+// checks runs the checks in order until one refuses.
 func checks(list ...func() *refusal) *refusal {
 	for _, check := range list {
 		if f := check(); f != nil {
@@ -176,7 +176,7 @@ func (x *exchange) notAllowed() *refusal {
 	return refuse(http.StatusMethodNotAllowed, why, clip(x.r.Method)).with("Allow", "POST, GET, DELETE")
 }
 
-// open refuses requests to a handler that is closed.
+// open refuses requests to a closed handler.
 func (x *exchange) open() *refusal {
 	if x.h.ctx.Err() != nil {
 		return refuse(http.StatusServiceUnavailable, "the server is shutting down")

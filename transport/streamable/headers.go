@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// header returns the one value of a header, nil if it is absent.
+// header returns the single value of a header, or nil if it is absent.
 func (x *exchange) header(name string) (*string, *refusal) {
 	values := x.r.Header.Values(name)
 	switch len(values) {
@@ -24,7 +24,7 @@ func (x *exchange) header(name string) (*string, *refusal) {
 	return nil, mismatch("more than one %s header", name)
 }
 
-// text is header for a value that may be wrapped as =?base64?…?=, for what a header cannot hold.
+// text is header with decoding of =?base64?…?=, which wraps values that are not valid in a header.
 func (x *exchange) text(name string) (*string, *refusal) {
 	value, f := x.header(name)
 	if value == nil || f != nil {
@@ -37,7 +37,7 @@ func (x *exchange) text(name string) (*string, *refusal) {
 	return &plain, nil
 }
 
-// unwrap decodes a header value. The markers are case-sensitive; without both the value is literal.
+// unwrap decodes a header value. The markers are case-sensitive. Without both the value is literal.
 func unwrap(value string) (string, bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
@@ -64,7 +64,7 @@ func (x *exchange) checkMethod(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// nameKey is the member of params that Mcp-Name repeats, "" for methods without one.
+// nameKey returns the member of params that Mcp-Name repeats, or "" for methods without one.
 func nameKey(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -90,7 +90,7 @@ func (x *exchange) checkName(m *jsonrpc.Message) *refusal {
 	switch {
 	case header == nil && present:
 		return mismatch("the Mcp-Name header is missing")
-	case header == nil: // nor in the body; that is for the method to say
+	case header == nil: // also absent from the body, which the method reports
 		return nil
 	case !present:
 		return mismatch("the Mcp-Name header says %q, and params.%s is no string", clip(*header), key)
@@ -100,7 +100,7 @@ func (x *exchange) checkName(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// checkParams compares the arguments that a tool's schema marks with x-mcp-header.
+// checkParams compares headers with the arguments that a tool's schema marks with x-mcp-header.
 func (x *exchange) checkParams(m *jsonrpc.Message) *refusal {
 	if m.Method != "tools/call" {
 		return nil
@@ -135,8 +135,7 @@ func (x *exchange) checkParam(p *protocol.HeaderParam, arguments json.RawMessage
 	return nil
 }
 
-// sameValue compares a header with a JSON value. Numbers are the same if their values are: 1.0 in
-// a header is the 1 of the body.
+// sameValue compares a header with a JSON value. Numbers are compared by value: 1.0 in a header equals 1 in the body.
 func sameValue(header string, value json.RawMessage) bool {
 	switch value[0] {
 	case '"':
@@ -150,7 +149,8 @@ func sameValue(header string, value json.RawMessage) bool {
 	return header == string(value) || sameNumber(header, string(value))
 }
 
-// sameNumber compares numbers so far as a float holds every integer; beyond, only equal text is equal.
+// sameNumber compares numbers by value if a float represents all integers of their size exactly, and otherwise by
+// text.
 func sameNumber(a, b string) bool {
 	const exact = 1 << 53
 	x, errX := strconv.ParseFloat(a, 64)

@@ -11,7 +11,7 @@ import (
 
 type connKey struct{}
 
-// withConn notes the connection that a request came on.
+// withConn adds the connection of a request to its context.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if placed := listener.Of(c); placed != nil {
 		return context.WithValue(ctx, connKey{}, placed)
@@ -19,7 +19,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// conn is the connection that the request came on; nil if another listener than ours has it.
+// conn returns the connection of the request, or nil if it comes from a foreign listener.
 func (x *exchange) conn() *listener.Conn {
 	c, _ := x.r.Context().Value(connKey{}).(*listener.Conn)
 	return c
@@ -29,13 +29,13 @@ const anonymous = "anonymous"
 
 const (
 	noToken = "a bearer token is required: where this server runs, sallyport token NAME makes one for its next start"
-	// A server reads its tokens at its start.
+	// A server reads its tokens when it starts.
 	unknownToken = "the token is not known: one that was made since this server started is known from its next start"
 )
 
-// authenticate finds out whose request it is.
+// authenticate determines the principal of the request.
 func (x *exchange) authenticate() *refusal {
-	// Behind a proxy the user at the other end of a socket is the proxy's, and not the caller.
+	// Behind a proxy, the peer of a socket is the proxy, not the caller.
 	if c := x.conn(); c != nil && !x.h.options.BehindProxy {
 		if uid, ok := c.User(); ok {
 			x.principal = "socket:" + uid
@@ -43,7 +43,7 @@ func (x *exchange) authenticate() *refusal {
 		}
 	}
 	if x.h.options.Tokens == nil {
-		if !x.h.local { // Check refuses such options: another listener than ours serves this handler
+		if !x.h.local { // only with a foreign listener: Check refuses such options
 			return unauthorized("this server has no tokens and answers its own machine only", "")
 		}
 		x.principal = anonymous
@@ -68,7 +68,7 @@ func (x *exchange) authenticate() *refusal {
 	return nil
 }
 
-// place gives the request's connection a place among those of callers, and the request one among those in flight.
+// place assigns the connection to its caller, and counts the request as in flight.
 func (x *exchange) place() *refusal {
 	owner := x.principal
 	if x.h.options.BehindProxy {

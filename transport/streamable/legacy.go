@@ -41,7 +41,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// legacyVersion refuses a version that is not served. An absent header is fine: the session knows.
+// legacyVersion refuses a version that is not served. The header may be absent: the session has the version.
 func (x *exchange) legacyVersion() *refusal {
 	version, f := x.header(versionHeader)
 	if f != nil {
@@ -53,7 +53,7 @@ func (x *exchange) legacyVersion() *refusal {
 	return nil
 }
 
-// initialize begins a session, if the server agrees.
+// initialize begins a session, if the server accepts it.
 func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 	s := x.newSession()
 	c := s.conn
@@ -73,7 +73,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// newSession makes a session that is not open yet.
+// newSession returns a session that is not registered yet.
 func (x *exchange) newSession() *session {
 	s := &session{principal: x.principal, box: outbox.New()}
 	s.standing = s.box.Stream()
@@ -81,7 +81,7 @@ func (x *exchange) newSession() *session {
 	return s
 }
 
-// sessionID is the one session that this request names.
+// sessionID returns the single session ID of this request.
 func (x *exchange) sessionID() (string, *refusal) {
 	switch values := x.r.Header.Values(sessionHeader); {
 	case len(values) > 1:
@@ -93,7 +93,7 @@ func (x *exchange) sessionID() (string, *refusal) {
 	}
 }
 
-// session finds the session of this request; the caller releases it.
+// session finds the session of this request. The caller must release it.
 func (x *exchange) session() (*session, *refusal) {
 	id, f := x.sessionID()
 	if f != nil {
@@ -110,8 +110,8 @@ func noSession() *refusal {
 	return refuse(http.StatusNotFound, "there is no such session (any more): begin with initialize")
 }
 
-// get opens the stream of a session: the rest of the one that Last-Event-ID names, else what belongs to no
-// request. Without a session there is no stream.
+// get opens a stream of a session: the rest of the one that Last-Event-ID names, or else the one for messages that
+// belong to no request. Without a session there is no stream.
 func (x *exchange) get() *refusal {
 	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
 		return x.notAllowed()
@@ -153,7 +153,7 @@ func (x *exchange) reader(s *session) (*outbox.Reader, *refusal) {
 	return reader, nil
 }
 
-// delete ends a session. The modern era has none.
+// delete ends a session. The modern revision has none.
 func (x *exchange) delete() *refusal {
 	if x.r.Header.Get(versionHeader) >= firstModern {
 		return x.notAllowed()
@@ -172,7 +172,7 @@ func (x *exchange) delete() *refusal {
 	return nil
 }
 
-// batch answers an array of messages, which one old version has.
+// batch serves an array of messages, which only one old revision has.
 func (x *exchange) batch() *refusal {
 	if f := x.legacyVersion(); f != nil {
 		return f
@@ -188,7 +188,7 @@ func (x *exchange) batch() *refusal {
 	a := newAnswer(x)
 	defer a.abandon()
 	response := s.conn.HandleBatch(s.ctx, x.body, a.send)
-	if response.Err != nil { // of the batch as a whole
+	if response.Err != nil { // for the batch as a whole
 		f := refuse(http.StatusBadRequest, "")
 		f.err, f.null = response.Err, true
 		return f

@@ -9,14 +9,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 )
 
-// The two endpoints of the transport of 2024-11-05, if Options.LegacySSE is set: one stream for all that
-// the server says, and an address to post to, which the stream's first event names.
+// Endpoints of the transport of 2024-11-05, with Options.LegacySSE: one stream for all server messages, and an
+// address for POST, which the first event of the stream names.
 const (
 	ssePath      = "/sse"
 	messagesPath = "/messages"
 )
 
-// oldSSE serves the two endpoints; false if the request is for neither.
+// oldSSE returns the handler of the two endpoints. ok is false if the request is for neither.
 func (x *exchange) oldSSE() (serve func() *refusal, ok bool) {
 	if !x.h.options.LegacySSE {
 		return nil, false
@@ -30,7 +30,7 @@ func (x *exchange) oldSSE() (serve func() *refusal, ok bool) {
 	return nil, false
 }
 
-// sse opens a session, which lasts as long as the stream. All answers come on it.
+// sse opens a session for the lifetime of the stream, which carries all responses.
 func (x *exchange) sse() *refusal {
 	if x.r.Method != http.MethodGet {
 		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "GET")
@@ -52,7 +52,7 @@ func (x *exchange) sse() *refusal {
 	return nil
 }
 
-// message takes one message in; whatever it is answered comes on the session's stream.
+// message accepts one message. Its response is sent on the session's stream.
 func (x *exchange) message() *refusal {
 	if x.r.Method != http.MethodPost {
 		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "POST")
@@ -80,9 +80,9 @@ func (x *exchange) message() *refusal {
 		}
 	}
 	if m.IsRequest() && m.Method != "initialize" {
-		go take() // which conn.Close waits for
+		go take() // conn.Close waits for it
 	} else {
-		take() // in the order it came
+		take() // in order of arrival
 	}
 	x.w.WriteHeader(http.StatusAccepted)
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
-// addressRate comes before the token is looked at, so that guessing has its price.
+// addressRate limits requests before authentication, to slow down guessing.
 func (x *exchange) addressRate() *refusal {
 	return tooMany(x.h.addresses.Take(x.address()))
 }
@@ -28,10 +28,10 @@ func tooMany(wait time.Duration) *refusal {
 	return refuse(http.StatusTooManyRequests, "too many requests: wait %s s", seconds(wait)).with("Retry-After", seconds(wait))
 }
 
-// seconds is a time as Retry-After has it.
+// seconds formats a duration for Retry-After.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
-// address is where the request comes from, as Source has it.
+// address returns the source of the request, as in listener.Source.
 func (x *exchange) address() string {
 	host, _, _ := net.SplitHostPort(x.r.RemoteAddr)
 	if x.h.options.BehindProxy {
@@ -40,7 +40,7 @@ func (x *exchange) address() string {
 	return listener.Source(host)
 }
 
-// lastForwarded is what our own proxy appended; what stands before it anybody can write.
+// lastForwarded returns the address that the operator's proxy appended. Earlier ones are not trustworthy.
 func lastForwarded(h http.Header) string {
 	values := h.Values("X-Forwarded-For")
 	if len(values) == 0 {

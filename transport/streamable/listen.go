@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// headerTimeout is how long a client may take for its request line and headers, and for TLS.
+	// headerTimeout is the time to read the request line and headers, and for the TLS handshake.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is how long a connection is kept for its next request.
+	// idleTimeout is the time for which an idle connection is kept open.
 	idleTimeout = 2 * time.Minute
-	// maxHeader bounds the headers of a request, in bytes: some dozen Mcp-Param headers and a
-	// long token fit.
+	// maxHeader bounds the headers of a request, in bytes: enough for a few dozen Mcp-Param headers and a long token.
 	maxHeader = 32 << 10
-	// closeWait is how long cancelled requests have to come back.
+	// closeWait is the time for cancelled requests to return.
 	closeWait = time.Second
 )
 
@@ -32,7 +31,7 @@ type Listener struct {
 	tls     *tls.Config
 }
 
-// Listen checks the plan and opens the address.
+// Listen checks the options and opens the address.
 func Listen(o *Options) (*Listener, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (l *Listener) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// localhost is only a name: the resolver decides where it leads.
+	// localhost is only a name: the resolver could map it to any address.
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && l.options.loopback() && !tcp.IP.IsLoopback() {
 		ln.Close()
 		return nil, fmt.Errorf("%s is not a loopback address here: listen on 127.0.0.1", l.options.Addr)
@@ -80,10 +79,10 @@ func (l *Listener) listen() (net.Listener, error) {
 	return ln, nil
 }
 
-// Addr is the address that was opened, with the port that was taken.
+// Addr returns the open address, with the chosen port.
 func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
 
-// URL is what a client on this machine is given.
+// URL returns the endpoint for clients on this machine.
 func (l *Listener) URL() string {
 	if l.options.socket() != "" {
 		return l.options.Addr + l.options.Path
@@ -95,11 +94,11 @@ func (l *Listener) URL() string {
 	return scheme + "://" + l.ln.Addr().String() + l.options.Path
 }
 
-// Close closes a listener that is not served.
+// Close closes a listener without Serve.
 func (l *Listener) Close() error { return l.ln.Close() }
 
-// Serve serves h until ctx is done. Then it accepts nothing more, gives the requests in flight
-// Options.Drain to finish, cancels them, and closes h. That end is no error.
+// Serve serves h until ctx is done. Then it accepts no more requests, gives those in flight Options.Drain to finish,
+// cancels them, and closes h. That end is not an error.
 func (l *Listener) Serve(ctx context.Context, h *Handler) error {
 	srv := l.server(ctx, h)
 	failed := make(chan error, 1)
@@ -131,7 +130,7 @@ func (l *Listener) server(ctx context.Context, h *Handler) *http.Server {
 	}
 }
 
-// noteState tells a connection whether it rests.
+// noteState records whether a connection is idle.
 func noteState(c net.Conn, state http.ConnState) {
 	if placed := listener.Of(c); placed != nil && (state == http.StateActive || state == http.StateIdle) {
 		placed.Busy(state == http.StateActive)

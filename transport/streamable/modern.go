@@ -14,13 +14,13 @@ import (
 
 const versionHeader = "Mcp-Protocol-Version"
 
-// firstModern is the first version without sessions. Versions are dates: later ones sort after.
+// firstModern is the first revision without sessions. Revisions are dates, and later ones sort after.
 const firstModern = era.V20260728
 
-// versions are the protocol versions that are served.
+// versions are the protocol revisions that are served.
 type versions struct {
 	all  []string
-	list json.RawMessage // the same as a JSON array
+	list json.RawMessage // as a JSON array
 }
 
 func newVersions(all []string) versions {
@@ -29,7 +29,7 @@ func newVersions(all []string) versions {
 
 func (v *versions) served(version string) bool { return slices.Contains(v.all, version) }
 
-// unsupported tells a client which versions it can choose from.
+// unsupported reports the supported revisions to a client.
 func (v *versions) unsupported(requested string) *refusal {
 	f := refuse(http.StatusBadRequest, "unsupported protocol version")
 	f.err.Code = jsonrpc.CodeUnsupportedVersion
@@ -39,7 +39,7 @@ func (v *versions) unsupported(requested string) *refusal {
 	return f
 }
 
-// modern decides the era of one message: by what it says itself, else by its header.
+// modern determines the revision of one message: from its own _meta, or else from its header.
 func (x *exchange) modern(m *jsonrpc.Message) bool {
 	version := x.r.Header.Get(versionHeader)
 	return era.IsModern(m) || version >= firstModern && x.h.versions.served(version)
@@ -50,7 +50,7 @@ func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
 		f.id = m.ID
 		return f
 	}
-	ctx, cancel := context.WithCancel(x.r.Context()) // which ends when the client goes away
+	ctx, cancel := context.WithCancel(x.r.Context()) // cancelled when the client disconnects
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
 	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof})
@@ -59,7 +59,7 @@ func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// answer writes what handle gives.
+// answer writes the response that handle returns.
 func (x *exchange) answer(handle func(send func([]byte)) protocol.Response) {
 	a := newAnswer(x)
 	defer a.abandon()
@@ -67,7 +67,7 @@ func (x *exchange) answer(handle func(send func([]byte)) protocol.Response) {
 	a.finish(&response)
 }
 
-// complete gives a request that was cancelled its answer: over HTTP each has one.
+// complete makes the response to a cancelled request: over HTTP each has one.
 func (x *exchange) complete(m *jsonrpc.Message, r protocol.Response, s *session) protocol.Response {
 	if r.Body != nil || !m.IsRequest() {
 		return r
@@ -84,8 +84,8 @@ func (x *exchange) complete(m *jsonrpc.Message, r protocol.Response, s *session)
 	return r
 }
 
-// status shows the errors that the modern era wants shown. All others are answers like any other:
-// a client that tries both eras takes 400 for an old server.
+// status returns the HTTP status for the errors to which the modern revision assigns one. All others have status 200:
+// a client that tries both revisions takes 400 for a legacy server.
 func status(r *protocol.Response) int {
 	switch {
 	case r.Busy > 0:
@@ -107,8 +107,7 @@ func status(r *protocol.Response) int {
 	return http.StatusOK
 }
 
-// checkModern holds a message against its headers, so that what stands between us and the client
-// can trust them.
+// checkModern compares a message with its headers, so that intermediaries can trust them.
 func (x *exchange) checkModern(m *jsonrpc.Message) *refusal {
 	if m.IsResponse() {
 		return refuse(http.StatusBadRequest, "a response, but nothing was asked")
@@ -129,7 +128,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	}
 	raw := jsonraw.Get(m.Params, "_meta", era.MetaVersion)
 	if raw == nil && m.IsNotification() {
-		return nil // the header alone made it modern
+		return nil // only the header made it modern
 	}
 	version, ok := jsonraw.String(raw)
 	switch {
@@ -145,7 +144,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// checkCapabilities is here since it comes before the other headers; its meaning is the protocol's.
+// checkCapabilities runs here because it precedes the checks of other headers. The protocol defines its meaning.
 func checkCapabilities(m *jsonrpc.Message) *refusal {
 	raw := jsonraw.Get(m.Params, "_meta", era.MetaCapabilities)
 	if m.IsRequest() && !jsonraw.IsObject(raw) {

@@ -14,75 +14,75 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultAddr is where Sallyport listens, on this machine only.
+	// DefaultAddr is the default address, on loopback.
 	DefaultAddr = "127.0.0.1:8470"
-	// DefaultPath is the endpoint.
+	// DefaultPath is the default endpoint.
 	DefaultPath = "/mcp"
-	// MaxMessage is the largest body, 16 MiB: a base64 image or a file fits, and one request cannot
-	// take the machine's memory.
+	// MaxMessage is the default limit of a body, 16 MiB: enough for a base64 image or a file, while one request
+	// cannot exhaust memory.
 	MaxMessage = 16 << 20
 
-	defaultConnections = 1024 // under the usual limit of open files
+	defaultConnections = 1024 // below the usual limit of open files
 	defaultBodies      = 256 << 20
 	defaultSessions    = 1024
-	// defaultSessionIdle is a long coffee break; a client whose session has gone begins a new one.
+	// defaultSessionIdle is long enough for a break. A client whose session has expired begins a new one.
 	defaultSessionIdle = time.Hour
-	// defaultDrain is under the 10 s that container managers give before they kill.
+	// defaultDrain is below the 10 s after which container managers kill a process.
 	defaultDrain = 8 * time.Second
 )
 
-// Verifier knows tokens. *auth.Tokens is the implementation.
+// Verifier authenticates tokens. *auth.Tokens is the implementation.
 type Verifier interface {
-	// Verify returns the name of a token, and a proof that tells it from other tokens of that name. It may be called
-	// from any goroutine.
+	// Verify returns the name of a token, and a proof that is distinct for each token, even of the same name. It must
+	// be safe for concurrent use.
 	Verify(token string) (name, proof string, ok bool)
 }
 
-// Rate is how many requests are served in the long run, and how many at once after a rest.
+// Rate is a long-term request rate with a burst.
 type Rate struct {
-	// PerSecond of 0 is the default: none on loopback and unix sockets, else 50 with a burst of 200.
-	// Negative is no limit.
+	// PerSecond is the rate. 0 means no limit on loopback and unix sockets, and otherwise 50 with a burst of 200.
+	// Negative is unlimited.
 	PerSecond float64
-	// Burst of 0 is four seconds' worth.
+	// Burst is the number of requests at once after idle time; 0 means four seconds of the rate.
 	Burst int
 }
 
-// Options are the settings of a handler and its listener. All are optional.
+// Options configure a handler and its listener. All fields are optional.
 type Options struct {
-	// Addr is HOST:PORT, or unix:/PATH of a socket; "" is 127.0.0.1:8470. Port 0 takes a free one.
+	// Addr is HOST:PORT, or unix:/PATH of a socket; "" is 127.0.0.1:8470. Port 0 chooses a free one.
 	Addr string
 	// Path is the endpoint; "" is /mcp.
 	Path string
-	// LegacySSE serves the transport of 2024-11-05 too, at /sse and /messages.
+	// LegacySSE also serves the transport of 2024-11-05, at /sse and /messages.
 	LegacySSE bool
-	// Origins are the web origins, such as https://app.example.com, whose pages may call. Pages of
-	// this machine may call a loopback listener anyway.
+	// Origins are the permitted web origins, such as https://app.example.com. Pages of this machine are always
+	// permitted on a loopback listener.
 	Origins []string
-	// Tokens are who may call. Nil lets anybody of this machine, as the principal "anonymous". A unix
-	// socket needs none: its callers are known by their user, unless a proxy is in front.
+	// Tokens authenticate callers. Nil admits every caller on this machine, as the principal "anonymous". A unix
+	// socket needs none: its callers are identified by their user, unless it is behind a proxy.
 	Tokens Verifier
-	// TLSCert and TLSKey are PEM files.
+	// TLSCert and TLSKey are paths of PEM files.
 	TLSCert, TLSKey string
-	// BehindProxy says that all requests come through a proxy that ends TLS, checks the Host and
-	// appends the client's address to X-Forwarded-For.
+	// BehindProxy means that all requests come through a proxy that terminates TLS, checks the Host and appends the
+	// client's address to X-Forwarded-For.
 	BehindProxy bool
 	// Rate limits the requests of each address and of each token.
 	Rate Rate
-	// MaxMessage is the largest body, in bytes; 0 means 16 MiB.
+	// MaxMessage bounds a body, in bytes; 0 means 16 MiB.
 	MaxMessage int
-	// Sessions is how many legacy sessions there are at once; 0 means 1024.
+	// Sessions bounds the legacy sessions; 0 means 1024.
 	Sessions int
-	// SessionIdle is how long an unused session is kept; 0 means an hour.
+	// SessionIdle is the lifetime of an unused session; 0 means one hour.
 	SessionIdle time.Duration
-	// Connections is how many are open at once (see listener.Places), and how many requests are in flight, of which a
-	// caller has at most three quarters. 0 means 1024.
+	// Connections bounds the open connections (see listener.Places), and the requests in flight, of which a caller
+	// may have three quarters. 0 means 1024.
 	Connections int
-	// Bodies is the memory for all messages over 64 KiB that are read or served, in bytes, of which a caller has at most a
-	// quarter, or twice MaxMessage. 0 means 256 MiB.
+	// Bodies bounds the memory for all messages over 64 KiB in progress, in bytes. A caller may have a quarter, or
+	// twice MaxMessage if that is more. 0 means 256 MiB.
 	Bodies int
-	// Drain is how long requests may go on at the end; 0 means 8 s, negative not at all.
+	// Drain is the time for requests to finish at shutdown; 0 means 8 s, negative means none.
 	Drain time.Duration
-	// Logger gets what clients cannot be told; nil drops it.
+	// Logger receives errors that cannot be sent to clients; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -125,7 +125,7 @@ func (o *Options) rate() Rate {
 	return r
 }
 
-// socket returns the path of a unix socket, "" for an internet address.
+// socket returns the path of a unix socket, or "" for an internet address.
 func (o *Options) socket() string {
 	path, ok := strings.CutPrefix(o.Addr, "unix:")
 	if !ok {
@@ -134,8 +134,7 @@ func (o *Options) socket() string {
 	return path
 }
 
-// network is tcp4 for an IPv4 address: net.Listen takes 0.0.0.0 for all addresses of both versions, and a person who writes
-// it for those of IPv4. [::] is both.
+// network returns tcp4 for an IPv4 address: net.Listen would listen on IPv6 too for 0.0.0.0. [::] means both.
 func (o *Options) network() string {
 	host, _, err := net.SplitHostPort(o.Addr)
 	if ip, bad := netip.ParseAddr(host); err == nil && bad == nil && ip.Is4() {
@@ -144,18 +143,18 @@ func (o *Options) network() string {
 	return "tcp"
 }
 
-// loopback reports whether Addr is reached from this machine only, over the network.
+// loopback reports whether Addr is a loopback address, not a socket.
 func (o *Options) loopback() bool {
 	host, _, err := net.SplitHostPort(orDefault(o.Addr, DefaultAddr))
 	return err == nil && isLoopback(host)
 }
 
-// Local reports whether callers are this machine's own.
+// Local reports whether all callers are on this machine.
 func (o *Options) Local() bool {
 	return (o.socket() != "" || o.loopback()) && !o.BehindProxy
 }
 
-// isLoopback takes the name localhost and literal addresses; it asks no resolver.
+// isLoopback accepts the name localhost and literal addresses, without name resolution.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -164,11 +163,11 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// ErrNoTokens is part of the errors of Check about an address that needs tokens.
+// ErrNoTokens is wrapped by errors of Check for an address that requires tokens.
 var ErrNoTokens = errors.New("add tokens (sallyport token NAME)")
 
-// Check refuses a plan that would let strangers in, or in clear text, and settings that do not go
-// together. The error says what to do.
+// Check refuses options that would admit unauthenticated callers, or send clear text, over the network, and options
+// that contradict each other. The error contains the remedy.
 func (o *Options) Check() error {
 	o = o.withDefaults()
 	if !strings.HasPrefix(o.Path, "/") {
@@ -203,7 +202,7 @@ func (o *Options) checkSocket() error {
 	return nil
 }
 
-// checkReach is about addresses that other machines can reach.
+// checkReach checks addresses that other machines can reach.
 func (o *Options) checkReach() error {
 	if o.Local() {
 		return nil
@@ -228,8 +227,8 @@ func (o *Options) checkReach() error {
 	return nil
 }
 
-// normalOrigin returns scheme://host[:port] in lower case and without the scheme's own port, ""
-// if s is no web origin, which is written without escapes (RFC 6454, section 6.2).
+// normalOrigin returns scheme://host[:port] in lower case and without a default port, or "" if s is not a web origin,
+// which has no escapes (RFC 6454, section 6.2).
 func normalOrigin(s string) string {
 	u, err := url.Parse(strings.ToLower(s))
 	if err != nil || strings.Contains(s, "%") || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {

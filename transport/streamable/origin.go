@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// origin refuses pages of other sites. A browser names the origin of the page in every such
-// request; programs name none.
+// origin refuses pages of other sites. A browser sends the origin of the page with every such request. Programs send
+// none.
 func (x *exchange) origin() *refusal {
 	values := x.r.Header.Values("Origin")
 	switch {
@@ -37,9 +37,8 @@ func (h *Handler) allowsOrigin(s string) bool {
 	return err == nil && h.checkHost && isLoopback(u.Hostname())
 }
 
-// host refuses names that are not this machine's own on a loopback listener. A hostile site can
-// let its own name point here, and then its pages are of the same origin; but it cannot change
-// the name that the browser sends.
+// host refuses foreign host names on a loopback listener, against DNS rebinding: a hostile site can resolve its own
+// name to this machine, so that its pages have the same origin, but it cannot change the Host header.
 func (x *exchange) host() *refusal {
 	if !x.h.checkHost || isLoopback(hostname(x.r.Host)) {
 		return nil
@@ -47,7 +46,7 @@ func (x *exchange) host() *refusal {
 	return refuse(http.StatusForbidden, "host %q is not this machine", clip(x.r.Host))
 }
 
-// hostname is the Host header without port and brackets.
+// hostname returns the Host header without port and brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -55,7 +54,7 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// preflight answers the browser's question before it sends a page's request.
+// preflight answers a browser's CORS preflight request.
 func (x *exchange) preflight() *refusal {
 	if x.r.Header.Get("Origin") == "" || x.r.Header.Get("Access-Control-Request-Method") == "" {
 		return x.notAllowed()
@@ -68,7 +67,7 @@ func (x *exchange) preflight() *refusal {
 	return nil
 }
 
-// allowedHeaders keeps the requested headers that mean something here.
+// allowedHeaders keeps the requested headers that are used here.
 func allowedHeaders(requested []string) string {
 	var kept []string
 	for name := range strings.SplitSeq(strings.Join(requested, ","), ",") {
@@ -85,14 +84,14 @@ func allowedHeaders(requested []string) string {
 	return strings.Join(kept, ", ")
 }
 
-// isToken reports whether s could be a header's name, so far as we use them.
+// isToken reports whether s is a valid name for the headers used here.
 func isToken(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	})
 }
 
-// maxClip is how much of a client's own text goes back into an error, in bytes.
+// maxClip bounds the client's text in an error, in bytes.
 const maxClip = 100
 
 func clip(s string) string {

@@ -9,15 +9,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// refusal is a request that is not dispatched: an HTTP status, and the reason as a JSON-RPC error.
+// refusal is the response to a refused request: an HTTP status, and a JSON-RPC error.
 type refusal struct {
 	status int
-	id     json.RawMessage // nil if there is no message that it answers
-	null   bool            // its id could not be read, which JSON-RPC writes as null
+	id     json.RawMessage // nil if it answers no message
+	null   bool            // the id is unreadable, which JSON-RPC writes as null
 	err    *jsonrpc.Error
-	key    string // one more header; "" for none
+	key    string // one additional header, or ""
 	value  string
-	close  bool // the connection
+	close  bool // close the connection
 }
 
 func refuse(status int, format string, args ...any) *refusal {
@@ -27,7 +27,7 @@ func refuse(status int, format string, args ...any) *refusal {
 	}}
 }
 
-// mismatch is a header that contradicts the body, or is missing.
+// mismatch reports a header that contradicts the body, or is missing.
 func mismatch(format string, args ...any) *refusal {
 	f := refuse(http.StatusBadRequest, format, args...)
 	f.err.Code = jsonrpc.CodeHeaderMismatch
@@ -39,7 +39,7 @@ func (f *refusal) with(key, value string) *refusal {
 	return f
 }
 
-// closing ends the connection with the refusal.
+// closing closes the connection after the refusal.
 func (f *refusal) closing() *refusal {
 	f.close = true
 	return f

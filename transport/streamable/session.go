@@ -10,29 +10,29 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
-// session is what a legacy client began with initialize. It belongs to a principal; its id alone
-// gives access to nothing.
+// session is a legacy client's session, begun with initialize. It belongs to a principal: its ID alone grants no
+// access.
 type session struct {
 	id        string // 130 random bits in base32, which is visible ASCII
 	principal string
 	conn      conn
-	version   string // of the protocol
+	version   string // protocol revision
 	box       *outbox.Outbox
-	standing  *outbox.Stream  // what belongs to no request
-	ctx       context.Context // of its calls: they go on when their client goes away
+	standing  *outbox.Stream  // messages that belong to no request
+	ctx       context.Context // of its calls, which continue after a disconnect
 	cancel    context.CancelFunc
 
-	calls sync.WaitGroup // whose answers go into the box
+	calls sync.WaitGroup // calls whose responses go into the box
 	mu    sync.Mutex
-	ended bool // no more calls begin; guarded by mu
+	ended bool // no new calls; guarded by mu
 
 	// guarded by sessions.mu
-	active int // requests
+	active int // number of requests
 	used   time.Time
 	place  *list.Element
 }
 
-// begin counts a call in; false means that the session has ended.
+// begin counts a call. It returns false if the session has ended.
 func (s *session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *session) begin() bool {
 	return true
 }
 
-// end cancels what runs and waits for its answers; streams that are being read end with them.
+// end cancels calls in flight and waits for their responses. Streams that are being read end with them.
 func (s *session) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -54,7 +54,7 @@ func (s *session) end() {
 	s.box.Close()
 }
 
-// sessions are bounded in number and in the time they rest.
+// sessions are bounded in number and idle time.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -63,15 +63,15 @@ type sessions struct {
 	mu     sync.Mutex
 	closed bool
 	byID   map[string]*session
-	order  *list.List // of *session, the longest unused first
+	order  *list.List // of *session, least recently used first
 }
 
 func newSessions(max int, idle time.Duration) *sessions {
 	return &sessions{max: max, idle: idle, now: time.Now, byID: make(map[string]*session), order: list.New()}
 }
 
-// add begins a session. When there are too many, the longest unused one of the principal who has most has to go: another
-// who has more than this one, or itself. If none rests, there is no new one, and add returns nil.
+// add begins a session. At the limit, the least recently used idle session is evicted, of the principal with the most
+// if those are more than this principal's, or of this principal. If there is none to evict, add returns nil.
 func (s *sessions) add(ctx context.Context, n *session) *session {
 	n.id = rand.Text()
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -95,7 +95,7 @@ func (s *sessions) add(ctx context.Context, n *session) *session {
 	return n
 }
 
-// acquire finds a session and keeps it from expiring until release.
+// acquire returns a session and keeps it from expiring until release.
 func (s *sessions) acquire(id, principal string) *session {
 	s.mu.Lock()
 	gone := s.expire()
@@ -111,7 +111,7 @@ func (s *sessions) acquire(id, principal string) *session {
 	return found
 }
 
-// hold is acquire for who has the session already.
+// hold is acquire for a holder of the session.
 func (s *sessions) hold(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *sessions) touch(x *session) {
 	s.order.MoveToBack(x.place)
 }
 
-// remove ends a session, and reports whether there was one.
+// remove ends a session, and reports whether it existed.
 func (s *sessions) remove(id, principal string) bool {
 	s.mu.Lock()
 	found := s.byID[id]
@@ -146,7 +146,7 @@ func (s *sessions) remove(id, principal string) bool {
 	return true
 }
 
-// close ends all sessions, and lets none begin.
+// close ends all sessions, and prevents new ones.
 func (s *sessions) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -159,7 +159,7 @@ func (s *sessions) close() {
 	endAll(gone)
 }
 
-// expire takes out what has rested for too long; the caller ends it without the lock.
+// expire unregisters sessions that were idle for too long. The caller ends them without the lock.
 func (s *sessions) expire() (gone []*session) {
 	limit := s.now().Add(-s.idle)
 	for e := s.order.Front(); e != nil; {
@@ -176,7 +176,7 @@ func (s *sessions) expire() (gone []*session) {
 	return gone
 }
 
-// evict takes out the session that gives way to one more of a principal.
+// evict unregisters the session to be replaced by one more of a principal.
 func (s *sessions) evict(principal string) []*session {
 	of := map[string]int{}
 	for _, x := range s.byID {

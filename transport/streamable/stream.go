@@ -7,27 +7,27 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
-// primeAfter is how long a call of a session runs before its response becomes a stream, whatever it has
-// to say: from then on a client that loses the connection can come back for the answer.
+// primeAfter is the time after which the response to a session's call becomes a stream even without messages: from
+// then on a client that loses the connection can resume.
 const primeAfter = time.Second
 
-// carrier brings the events of one stream of a session to one connection.
+// carrier writes the events of one stream of a session to one connection.
 type carrier struct {
 	x        *exchange
 	session  *session
 	reader   *outbox.Reader
-	until    <-chan struct{}   // ends the connection, beside the client and the session; nil: nothing
-	first    []byte            // what the response begins with
-	response protocol.Response // of a call, once done is closed
+	until    <-chan struct{}   // ends the connection, besides the client and the session; may be nil
+	first    []byte            // beginning of the response
+	response protocol.Response // response of a call, valid once done is closed
 	done     chan struct{}
 	buf      []byte
 }
 
-// primes reports whether clients of a session know events without data.
+// primes reports whether clients of a session support events without data.
 func (s *session) primes() bool { return s.version >= "2025-11-25" }
 
-// answerSession hands a request of a session to its conn, and brings the answer: as JSON, or as a stream
-// if something comes before it or if it takes long. When the client goes away the call goes on.
+// answerSession passes a request of a session to its conn, and writes the response: as JSON, or as a stream if
+// messages precede it or if it takes long. The call continues if the client disconnects.
 func (x *exchange) answerSession(s *session, handle func(send func([]byte)) protocol.Response) *refusal {
 	if !s.begin() {
 		return noSession()
@@ -35,7 +35,7 @@ func (x *exchange) answerSession(s *session, handle func(send func([]byte)) prot
 	stream := s.box.Stream()
 	c := &carrier{x: x, session: s, reader: stream.Attach(), done: make(chan struct{})}
 	x.h.sessions.hold(s)
-	go func() { // which session.end waits for
+	go func() { // session.end waits for it
 		defer x.h.sessions.release(s)
 		defer s.calls.Done()
 		c.response = handle(func(msg []byte) {
@@ -50,12 +50,12 @@ func (x *exchange) answerSession(s *session, handle func(send func([]byte)) prot
 	}()
 	defer c.reader.Close()
 	if !c.answer() {
-		stream.Forget() // nobody can come back for it
+		stream.Forget() // the client cannot resume it
 	}
 	return nil
 }
 
-// answer brings the answer of a call. It is false if the client has no place in the stream.
+// answer writes the response of a call. It returns false if the client has no event to resume from.
 func (c *carrier) answer() bool {
 	prime := time.NewTimer(primeAfter)
 	defer prime.Stop()
@@ -63,7 +63,7 @@ func (c *carrier) answer() bool {
 		select {
 		case <-c.reader.News():
 			if _, ok := c.reader.Only(); ok {
-				<-c.done // a session that ends closes its streams when its calls are over
+				<-c.done // an ending session closes its streams after its calls
 				c.x.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 				writeResponse(c.x.w, &c.response)
 				return false
@@ -81,8 +81,7 @@ func (c *carrier) answer() bool {
 	}
 }
 
-// carry makes the response an event stream and writes events until there will be no more of them, or
-// nobody who reads them here.
+// carry turns the response into an event stream and writes events until the stream or the connection ends.
 func (c *carrier) carry() bool {
 	beginEvents(c.x.w)
 	if c.buf = append(c.buf, c.first...); c.session.primes() {
@@ -95,7 +94,7 @@ func (c *carrier) carry() bool {
 		case <-c.reader.News():
 		case <-beat.C:
 			c.buf = append(c.buf, comment...)
-		case <-c.session.ctx.Done(): // the outbox is closed next: the rest is there then
+		case <-c.session.ctx.Done(): // the outbox closes next, and then the rest is available
 			<-c.reader.News()
 		case <-c.until:
 			return true
@@ -106,7 +105,7 @@ func (c *carrier) carry() bool {
 	return true
 }
 
-// next writes what has come, and reports whether more may.
+// next writes the available events, and reports whether more may follow.
 func (c *carrier) next() bool {
 	events, state := c.reader.Next()
 	for _, e := range events {

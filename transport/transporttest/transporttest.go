@@ -1,4 +1,4 @@
-// Package transporttest is what the tests of the transports have in common. It is for tests only.
+// Package transporttest provides helpers for tests of the transports.
 package transporttest
 
 import (
@@ -27,7 +27,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked returns the stacks that still run our code after some patience.
+// leaked returns the stacks that still run project code after a grace period.
 func leaked() (stacks string) {
 	for range 50 {
 		buf := make([]byte, 1<<20)
@@ -45,8 +45,8 @@ func leaked() (stacks string) {
 	return stacks
 }
 
-// Server is the protocol over one plugin, "t", in this process, whose tools have their own names. Both are closed with
-// the test.
+// Server returns a protocol server over one in-process plugin, "t", whose tools keep their own names. Both are closed
+// with the test.
 func Server(t testing.TB, manifest string, serve serving.Func) (*protocol.Server, *registry.Registry) {
 	t.Helper()
 	bare := false

@@ -26,7 +26,7 @@ type Receipt struct {
 	Digest  string   `json:"digest,omitempty"`
 	Updates string   `json:"updates,omitempty"` // digest that the operator approved in advance
 	Millis  float64  `json:"ms,omitempty"`      // duration
-	Outcome string   `json:"outcome,omitempty"` // OK, Tool, or the kind of failure
+	Outcome string   `json:"outcome,omitempty"` // update policy that accepted the digest in advance: dev, same-interface
 	Effects []Effect `json:"effects,omitempty"` // sorted by family and target
 	Denials []Denial `json:"denials,omitempty"` // in order of occurrence
 	// Fuel is the computation of the guest, in units of about one instruction. It is deterministic.

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Grant is an answer that allows.
+// Grant is an operator's answer that allows a question.
 type Grant struct {
-	ID        string // the question's
-	Plugin    string // its name
-	Digest    string // of the bytes it is for
-	Principal string // whose calls it is for
-	Line      string // in the language of grants
-	Binding   string // of Once: the one effect
-	Once      bool   // gone after its first use
+	ID        string // ID of the question
+	Plugin    string // plugin name
+	Digest    string // digest of the plugin's bytes
+	Principal string // caller that it applies to
+	Line      string // in the grant language
+	Binding   string // with Once: identity of the one effect
+	Once      bool   // removed at its first use
 	Given     time.Time
 	Expires   time.Time // zero is never
 }
 
-// Answer is what an operator says to a question that waits.
+// Answer is an operator's answer to a pending question.
 type Answer struct {
-	// Want allows all that the plugin announced, not only what it asked for now. It is never for once.
+	// Want allows everything that the plugin announced, not only the current request. It overrides Once.
 	Want bool
 	// Once allows the one effect, one time.
 	Once bool
-	// Expires is when the answer is forgotten; zero is never.
+	// Expires is the expiry of the answer; zero is never.
 	Expires time.Time
 }
 
-// Allow answers a question with a grant, which takes the question's place, and that of those which it answers
-// as well. ErrNotFound: nobody asks that, or it was answered.
+// Allow answers a question with a grant, which replaces the question and others that it also answers. The error is
+// ErrNotFound if no such question is pending.
 func (s *Store) Allow(ctx context.Context, question string, a Answer) (g Grant, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		q, err := waiting(ctx, tx, question, s.now())
@@ -59,18 +59,18 @@ func (s *Store) Allow(ctx context.Context, question string, a Answer) (g Grant, 
 	return g, err
 }
 
-// Answers is another number after each answer that was given or taken back through this Store, so that whoever has read
-// them knows when to read again. What other processes answer does not change it.
+// Answers returns a counter that changes with each answer given or withdrawn through this Store, for cache
+// invalidation. Answers by other processes do not change it.
 func (s *Store) Answers() uint64 { return s.answers.Load() }
 
-// waiting finds a question that has no answer.
+// waiting returns a pending question.
 func waiting(ctx context.Context, tx *sql.Tx, id string, now time.Time) (Question, error) {
 	q, err := scanQuestion(tx.QueryRowContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE id = ? AND expires > ? AND NOT refused",
 		id, stampOf(now)))
 	return q, one(err)
 }
 
-// settle takes out what a grant answers: the question, and if it is for more than once those like it.
+// settle removes the questions that a grant answers: its own, and equal ones unless it is for one use.
 func settle(ctx context.Context, tx *sql.Tx, q Question, g Grant) error {
 	_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ?", q.ID)
 	if err != nil || g.Once {
@@ -81,7 +81,7 @@ func settle(ctx context.Context, tx *sql.Tx, q Question, g Grant) error {
 	return err
 }
 
-// Answered takes out questions that an answer to another one covers. Those that wait for them find the grant.
+// Answered removes pending questions that another answer covers. Calls that wait for them find the grant.
 func (s *Store) Answered(ctx context.Context, questions ...Question) error {
 	if len(questions) == 0 {
 		return nil
@@ -96,8 +96,8 @@ func (s *Store) Answered(ctx context.Context, questions ...Question) error {
 	})
 }
 
-// Deny answers a question with no, and is not asked the same again before the time that it names; zero is
-// never. ErrNotFound: nobody asks that, or it was answered.
+// Deny answers a question with a denial: it is not asked again before expires (zero is never). The error is
+// ErrNotFound if no such question is pending.
 func (s *Store) Deny(ctx context.Context, question string, expires time.Time) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		q, err := waiting(ctx, tx, question, s.now())
@@ -116,7 +116,7 @@ func (s *Store) Deny(ctx context.Context, question string, expires time.Time) er
 
 const grantColumns = "id, plugin, digest, principal, line, binding, once, given, expires"
 
-// Grants returns the answers that allow, the oldest first.
+// Grants returns the grants, oldest first.
 func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
@@ -131,8 +131,7 @@ func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
 	})
 }
 
-// Revoke takes an answer back, one that allows or one that refuses, and is how one for once is used up: true
-// for the one caller who took it.
+// Revoke withdraws a grant or a denial, and consumes a one-time grant. taken is true for only one caller.
 func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var all int64
@@ -154,7 +153,7 @@ func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 	return taken, err
 }
 
-// Restore gives an answer for once back that was taken and not used.
+// Restore returns a one-time grant that was taken but not used.
 func (s *Store) Restore(ctx context.Context, g Grant) error {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -165,8 +164,7 @@ func (s *Store) Restore(ctx context.Context, g Grant) error {
 	return err
 }
 
-// Carry has the answers that were for some bytes of a plugin hold for others; those for once are not among them. It
-// returns how many there were.
+// Carry transfers the grants for one digest of a plugin to another, except one-time grants. It returns their number.
 func (s *Store) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
@@ -181,7 +179,7 @@ func (s *Store) Carry(ctx context.Context, plugin, before, after string) (n int6
 	return n, err
 }
 
-// Forget removes the answers of a plugin that are for other bytes than these: nothing runs any more that they allow.
+// Forget removes the grants for all other digests of a plugin, which no longer run.
 func (s *Store) Forget(ctx context.Context, plugin, digest string) error {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM grants WHERE plugin = ? AND digest <> ?", plugin, digest)
@@ -191,7 +189,7 @@ func (s *Store) Forget(ctx context.Context, plugin, digest string) error {
 	return err
 }
 
-// Prune removes the questions of a plugin that other bytes than these asked: nobody waits for their answers.
+// Prune removes the questions, pending or denied, of all other digests of a plugin: no call waits for them.
 func (s *Store) Prune(ctx context.Context, plugin, digest string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE plugin = ? AND digest <> ?", plugin, digest)

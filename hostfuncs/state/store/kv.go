@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Space is the keys of one plugin for one principal. Plugin is its name: an update of a plugin that the
-// operator approved finds what the one before kept.
+// Space is the key space of one plugin for one principal. Plugin is its name, so that an approved update of the
+// plugin keeps the data.
 type Space struct{ Plugin, Principal string }
 
 // Item is one key and its value.
 type Item struct {
 	Key     string
 	Value   []byte
-	Version int64     // another one after each change, never the same again
+	Version int64     // changes with each write, and is never reused
 	Expires time.Time // zero is never
 }
 
-// Value returns what a key holds; ErrNotFound if it holds nothing.
+// Value returns the item of a key. The error is ErrNotFound if there is none.
 func (s *Store) Value(ctx context.Context, sp Space, key string) (Item, error) {
 	db, err := s.reader(ctx)
 	if err != nil {
@@ -42,8 +42,8 @@ func scanItem(row scanner) (i Item, err error) {
 	return i, err
 }
 
-// Keys returns at most n items, sorted by key and without their values, whose keys begin with prefix and
-// come behind after.
+// Keys returns at most n items without their values, sorted by key. Their keys begin with prefix and sort after
+// after.
 func (s *Store) Keys(ctx context.Context, sp Space, prefix, after string, n int) ([]Item, error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
@@ -59,13 +59,13 @@ func (s *Store) Keys(ctx context.Context, sp Space, prefix, after string, n int)
 type Write struct {
 	Key     string
 	Value   []byte
-	Delete  bool      // take the key out; Value and Expires say nothing
+	Delete  bool      // remove the key; Value and Expires are ignored
 	Expires time.Time // zero is never
-	// If is the version that the key must have for this; 0 is a key that holds nothing. Nil asks nothing.
+	// If is the version that the key must have, or 0 if it must not exist. Nil is unconditional.
 	If *int64
 }
 
-// A ConflictError says which key had another version than a Write asks for. It is ErrConflict.
+// ConflictError names the key whose version did not match Write.If. It wraps ErrConflict.
 type ConflictError struct{ Key string }
 
 // Error names the key.
@@ -74,22 +74,22 @@ func (e *ConflictError) Error() string { return fmt.Sprintf("key %q has changed"
 // Unwrap returns ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// Batch is what is to change in one space.
+// Batch is the set of changes in one space.
 type Batch struct {
 	Space
-	Quota  int64 // bytes of keys and values that the space may hold then
+	Quota  int64 // limit on the bytes of keys and values in the space after the changes
 	Writes []Write
 }
 
-// Commit makes all the changes of one space or none: see CommitAll.
+// Commit applies all changes in one space atomically: see CommitAll.
 func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
 	return s.CommitAll(ctx, []Batch{{sp, quota, writes}}, "", then)
 }
 
-// CommitAll makes all the changes or none. A *ConflictError names the key whose If did not hold; ErrFull: a
-// space would hold more than its quota. When all holds then is called, and an error of it undoes everything;
-// nil is nothing to do. Nobody else can write meanwhile. A landing that is named is known to Landed from the moment at
-// which the changes hold, until EndLanding.
+// CommitAll applies all changes atomically. The error is a *ConflictError if an If did not match, or ErrFull if a
+// space would exceed its quota. Before the commit, then is called if it is not nil. Its error rolls everything back.
+// Other writers are blocked meanwhile. A nonempty landing, which identifies a commit of files, is reported by Landed
+// from the commit until EndLanding.
 func (s *Store) CommitAll(ctx context.Context, batches []Batch, landing string, then func() error) error {
 	done := s.endedLandings()
 	err := s.write(ctx, func(tx *sql.Tx) error {
@@ -128,7 +128,7 @@ func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 	return err
 }
 
-// held is how many bytes a space holds, keys that have expired and are not removed yet among them.
+// held returns the bytes that a space holds, including expired keys that are not removed yet.
 func held(ctx context.Context, tx *sql.Tx, sp Space) (size int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT bytes FROM kv_totals WHERE plugin = ? AND principal = ?", sp.Plugin, sp.Principal).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// Labelled returns the records of a kind that have this label, by label and ID, without their data. An empty
-// label means all that have one other than Done.
+// Labelled returns the records of a kind with a label, sorted by label and ID, without their data. An empty label
+// selects all records with a label except Done.
 func (s *Store) Labelled(ctx context.Context, k Kind, label string) ([]Record, error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
@@ -21,24 +21,24 @@ func (s *Store) Labelled(ctx context.Context, k Kind, label string) ([]Record, e
 	return collect(rows, err, scanRecord)
 }
 
-// Below returns all records of a kind whose ID is prefix, a slash and something, sorted by ID.
+// Below returns the records of a kind below prefix (their ID is prefix, a slash and more), sorted by ID.
 func (s *Store) Below(ctx context.Context, k Kind, prefix string) (all []Record, err error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id > ? AND id < ? AND expires > ? ORDER BY id",
-		k, prefix+"/", prefix+"0", stampOf(s.now())) // 0 follows the slash
+		k, prefix+"/", prefix+"0", stampOf(s.now())) // '0' follows '/' in ASCII
 	return collect(rows, err, scanRecord)
 }
 
-// RemoveBelow removes what Below finds.
+// RemoveBelow removes the records that Below returns.
 func (s *Store) RemoveBelow(ctx context.Context, k Kind, prefix string) error {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
 		return err
 	}
-	var found bool // a look is cheap, and a write is not
+	var found bool // a read is cheaper than a write transaction
 	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE kind = ? AND id > ? AND id < ?)", k, prefix+"/", prefix+"0").Scan(&found)
 	if err != nil || !found {
 		return err

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// landingLasts is how long the note of a landing is there at most: far longer than a host that was killed is away.
+// landingLasts bounds the lifetime of a landing's record: far longer than the time until a killed host is restarted.
 const landingLasts = 10 * 365 * 24 * time.Hour
 
-// Landed reports whether the changes of a CommitAll that named this landing hold.
+// Landed reports whether the CommitAll with this landing was committed.
 func (s *Store) Landed(ctx context.Context, id string) (bool, error) {
 	_, err := s.Get(ctx, landingKind, id)
 	if errors.Is(err, ErrNotFound) {
@@ -19,14 +19,14 @@ func (s *Store) Landed(ctx context.Context, id string) (bool, error) {
 	return err == nil, err
 }
 
-// EndLanding says that nobody will ask for these landings again. Their notes go with the next CommitAll.
+// EndLanding marks landings that are not queried again. The next CommitAll removes their records.
 func (s *Store) EndLanding(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, ids...)
 }
 
-// endedLandings takes the landings whose notes can go.
+// endedLandings returns and clears the landings with removable records.
 func (s *Store) endedLandings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Store) endedLandings() []string {
 	return done
 }
 
-// noteLanding notes one landing, and takes out the notes of others.
+// noteLanding records one landing, and removes the records of others.
 func (s *Store) noteLanding(ctx context.Context, tx *sql.Tx, id string, done []string) error {
 	for _, old := range done {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", landingKind, old); err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
-// presenceFolder holds a file for each name that a process has taken, which it holds the lock of.
+// presenceFolder has one locked file for each name that a running process holds.
 const presenceFolder = "running"
 
-// Hold takes a name for this process, until the store is closed or the process ends, however it ends. A
-// name is letters and digits, taken by one process, once.
+// Hold acquires a name until the store is closed or the process ends for any reason. A name consists of letters and
+// digits, and is never used again.
 func (s *Store) Hold(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +41,7 @@ func (s *Store) Hold(name string) error {
 	return nil
 }
 
-// Gone reports whether the process that held a name has ended. Where files cannot be locked nobody is ever
-// gone.
+// Gone reports whether the process that held a name has ended. Without file locks it is always false.
 func (s *Store) Gone(name string) bool {
 	s.mu.Lock()
 	mine := s.held[name] != nil
@@ -55,15 +54,15 @@ func (s *Store) Gone(name string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer func() { _ = f.Close() }() // and the lock with it
+	defer func() { _ = f.Close() }() // also releases the lock
 	if free, err := filelock.Try(f); err != nil || !free {
 		return false
 	}
-	_ = os.Remove(path) // another process may have been faster; nobody takes the name again
+	_ = os.Remove(path) // may fail if another process removed it; the name is never used again
 	return true
 }
 
-// locks reports whether a lock keeps anybody out: two open files of one process are enough to see that.
+// locks reports whether file locks exclude anyone, by trying to lock one file twice.
 func (s *Store) locks() bool {
 	dir := filepath.Dir(s.presence(""))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -92,10 +91,10 @@ func (s *Store) presence(name string) string {
 	return filepath.Join(filepath.Dir(s.path), presenceFolder, name+".lock")
 }
 
-// release gives all names back. s.mu is held.
+// release releases all names. s.mu is held.
 func (s *Store) release() {
 	for name, f := range s.held {
-		_ = f.Close() // before: an open file has to stay on some systems
+		_ = f.Close() // first: some systems cannot remove open files
 		_ = os.Remove(f.Name())
 		delete(s.held, name)
 	}

@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// How many questions there may be, waiting or refused: a plugin that asks ten thousand times must neither fill the
-// disk nor hide another's question.
+// Limits on pending and denied questions: a plugin that asks many times must neither fill the disk nor hide another
+// plugin's questions.
 const (
 	MaxQuestions = 1000
-	MaxOfOne     = 20 // of these bytes of one plugin, for one principal
+	MaxOfOne     = 20 // of one digest of a plugin, for one principal
 )
 
-// ErrCrowded says that one plugin has MaxOfOne questions. It is an ErrFull.
+// ErrCrowded is returned if one plugin has MaxOfOne questions. It wraps ErrFull.
 var ErrCrowded = fmt.Errorf("of one plugin: %w", ErrFull)
 
-// Question is an effect that a plugin wanted and an operator has not allowed.
+// Question is an effect that a plugin requested and the operator has not allowed.
 type Question struct {
 	ID        string
-	Plugin    string    // its name
-	Digest    string    // of its bytes: an answer is for them
-	Principal string    // whose call it was
-	Line      string    // the narrowest grant that would allow it
-	Want      string    // the grant that the plugin announced and that covers it; empty if the operator's own line asks
+	Plugin    string    // plugin name
+	Digest    string    // digest of the plugin's bytes; an answer applies only to it
+	Principal string    // caller of the tool
+	Line      string    // narrowest grant that would allow the effect
+	Want      string    // announced grant of the plugin that covers it; empty if an operator's line requires consent
 	Effect    string    // "GET https://api.example.com/x"
-	Why       string    // what the plugin says about it; empty if nothing
-	Binding   string    // what one answer for this one effect is bound to
-	Asked     time.Time // the first time
-	Expires   time.Time // forgotten then
-	Refused   bool      // answered no: it is not asked again until it expires
+	Why       string    // the plugin's reason; may be empty
+	Binding   string    // identity of the effect, for a one-time grant
+	Asked     time.Time // time of the first request
+	Expires   time.Time // time of removal
+	Refused   bool      // denied: not asked again until it expires
 }
 
 const questionColumns = "id, plugin, digest, principal, line, want, effect, why, binding, asked, expires, refused"
 
-// Ask keeps a question, unless the same plugin asked the same for the same principal before, or that was
-// refused: then that one is returned. ErrCrowded, ErrFull: too many wait or were refused. ErrExists: another has this ID.
+// Ask stores a question. If an equal one of the same plugin and principal is pending or denied, that one is returned.
+// The error is ErrCrowded or ErrFull at a limit, or ErrExists if the ID is taken.
 func (s *Store) Ask(ctx context.Context, q Question) (kept Question, err error) {
 	now := stampOf(s.now())
 	q.Asked = timeOf(now)
@@ -60,7 +60,7 @@ func (s *Store) Ask(ctx context.Context, q Question) (kept Question, err error) 
 	return kept, err
 }
 
-// roomToAsk holds the bounds.
+// roomToAsk checks the limits.
 func roomToAsk(ctx context.Context, tx *sql.Tx, q Question, now int64) error {
 	var all, own, same int
 	err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE plugin = ? AND digest = ? AND principal = ?), count(*) FILTER (WHERE id = ?)
@@ -85,8 +85,8 @@ func scanQuestion(row scanner) (q Question, err error) {
 	return q, err
 }
 
-// Question returns one question, waiting or refused. ErrNotFound: it was allowed, or it has expired, or nobody
-// asked it.
+// Question returns one question, pending or denied. The error is ErrNotFound if it was allowed, has expired, or never
+// existed.
 func (s *Store) Question(ctx context.Context, id string) (Question, error) {
 	db, err := s.reader(ctx)
 	if err != nil {
@@ -100,10 +100,10 @@ func (s *Store) Question(ctx context.Context, id string) (Question, error) {
 	return q, one(err)
 }
 
-// Questions returns those that wait, the oldest first.
+// Questions returns the pending questions, oldest first.
 func (s *Store) Questions(ctx context.Context) ([]Question, error) { return s.questions(ctx, false) }
 
-// Refused returns those that were answered no, the oldest first.
+// Refused returns the denied questions, oldest first.
 func (s *Store) Refused(ctx context.Context) ([]Question, error) { return s.questions(ctx, true) }
 
 func (s *Store) questions(ctx context.Context, refused bool) ([]Question, error) {

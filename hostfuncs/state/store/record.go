@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// Kind is what a record is about.
+// Kind is the kind of a record.
 type Kind string
 
 // The kinds of records.
 const (
-	Task    Kind = "task"    // a call that goes on after its answer
-	Result  Kind = "result"  // what was too large for an answer, to be read in pages
-	Reply   Kind = "reply"   // the answer to a call with an idempotency key
-	Spent   Kind = "spent"   // the id of something that may be used once
-	Journal Kind = "journal" // what a call that waits for an answer did so far
-	Memory  Kind = "memory"  // the answer of a deterministic tool
-	Form    Kind = "form"    // what a plugin asks a person, and the answer until the plugin has it
-	Part    Kind = "part"    // a part of what a task that runs did so far
+	Task    Kind = "task"    // a call that continues after its response
+	Result  Kind = "result"  // a result too large for a response, read in pages
+	Reply   Kind = "reply"   // the response to a call with an idempotency key
+	Spent   Kind = "spent"   // an ID that may be used once
+	Journal Kind = "journal" // the journal of a call that waits for an answer
+	Memory  Kind = "memory"  // the cached result of a deterministic tool
+	Form    Kind = "form"    // a plugin's elicitation, and its answer until the plugin has taken it
+	Part    Kind = "part"    // a part of the journal of a running task
 
-	landingKind Kind = "landing" // that files have landed with keys
+	landingKind Kind = "landing" // a commit of files together with keys
 )
 
-// Done is the label of a record that is over: it makes room for new ones.
+// Done is the label of finished records, which are removed for new ones when room is needed.
 const Done = "-"
 
-// bound is how much of a kind one principal may have. What is derived makes room by itself, and so does what is Done,
-// the oldest first; what somebody counts on is refused when there is none.
+// bound limits the records of a kind per principal. At the limit, derived and Done records are removed, oldest first.
+// Records of other kinds are refused.
 type bound struct {
 	count int
 	bytes int64
 	evict bool
 }
 
-// bounds keep one principal from filling the disk.
+// bounds returns the limits that keep one principal from filling the disk.
 func bounds(k Kind) bound {
 	switch k {
 	case Result:
@@ -53,19 +53,19 @@ func bounds(k Kind) bound {
 	return bound{count: 10_000, bytes: 256 << 20}
 }
 
-// Record is one thing that is kept. Who may see it is the caller's to check: Principal.
+// Record is one stored value. The caller must check access by Principal.
 type Record struct {
 	ID        string
-	Principal string    // whose it is
-	Label     string    // what it is found by beside its ID, see Labelled; may be empty
-	Data      []byte    // the kind's own
+	Principal string    // its owner
+	Label     string    // secondary key, see Labelled; may be empty
+	Data      []byte    // format depends on the kind
 	Created   time.Time // set by Add
-	Expires   time.Time // not there any more from then on; zero is never
-	Version   int64     // another one after each change; set by Add and Replace
+	Expires   time.Time // invisible from then on; zero is never
+	Version   int64     // changes with each write; set by Add and Replace
 }
 
-// Add keeps a new record and returns it with its version. ErrExists: there is one of this kind and ID, also
-// another principal's. ErrFull, with the bound: its principal has too many.
+// Add stores a new record and returns it with its version. The error is ErrExists if the kind has a record with this
+// ID, even of another principal, or ErrFull, with the limit, if its principal has too many.
 func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 	now := s.now()
 	r.Created = timeOf(stampOf(now))
@@ -93,7 +93,7 @@ func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 	return r, err
 }
 
-// makeRoom holds the bound of a kind.
+// makeRoom enforces the limits of a kind.
 func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 	b := bounds(k)
 	full := fmt.Errorf("%w: one caller has %d at most, of %d MiB in all", ErrFull, b.count, b.bytes>>20)
@@ -127,7 +127,7 @@ func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 
 const recordColumns = "id, principal, plugin, data, created, expires, version"
 
-// Get returns a record; ErrNotFound if there is none or it has expired.
+// Get returns a record. The error is ErrNotFound if there is none, or if it has expired.
 func (s *Store) Get(ctx context.Context, k Kind, id string) (Record, error) {
 	db, err := s.reader(ctx)
 	if err != nil {
@@ -150,8 +150,8 @@ func scanRecord(row scanner) (r Record, err error) {
 	return r, err
 }
 
-// Replace changes the data, label and expiry of the record that has this ID and Version, and returns it with its
-// new version. ErrConflict: somebody else changed it, or it is not there any more.
+// Replace updates the data, label and expiry of the record with this ID and Version, and returns it with its new
+// version. The error is ErrConflict if it was changed or removed.
 func (s *Store) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		version, err := next(ctx, tx)
@@ -179,7 +179,7 @@ func orConflict(err error) error {
 	return err
 }
 
-// Remove takes a record out; it need not be there.
+// Remove deletes a record if it exists.
 func (s *Store) Remove(ctx context.Context, k Kind, id string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", k, id)
@@ -187,7 +187,8 @@ func (s *Store) Remove(ctx context.Context, k Kind, id string) error {
 	})
 }
 
-// Version is another one after each Add, Replace and Commit of any process; 0 where nothing was ever written.
+// Version returns a number that changes with each Add, Replace and Commit of any process. It is 0 before the first
+// write.
 func (s *Store) Version(ctx context.Context) (n int64, err error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {
@@ -197,11 +198,11 @@ func (s *Store) Version(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// maxListed bounds one List, so that its answer fits in memory.
+// maxListed bounds the result of List, in records.
 const maxListed = 1000
 
-// List returns at most n records of a kind, 1000 if n is 0 or more than that, sorted by ID, whose ID comes
-// behind after. An empty principal means everybody's.
+// List returns up to n records of a kind (at most 1000, the default for n = 0), sorted by ID, with IDs after after.
+// An empty principal selects all principals.
 func (s *Store) List(ctx context.Context, k Kind, principal, after string, n int) ([]Record, error) {
 	db, err := s.reader(ctx)
 	if db == nil || err != nil {

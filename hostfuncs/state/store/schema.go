@@ -10,11 +10,11 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// version is the form of the tables. A file of another one is refused, never guessed at.
+// version is the schema version. A file with a different one is refused.
 const version = 4
 
-// tables is the form. Triggers keep how much there is of each kind and in each space, so that nobody has to count it.
-// A record's label stands in the column plugin.
+// tables is the schema. Triggers maintain the totals of each kind and space, so that they need not be counted. A
+// record's label is in the column plugin.
 const tables = `
 
 CREATE TABLE records (
@@ -70,7 +70,7 @@ CREATE INDEX records_label ON records (kind, plugin);
 PRAGMA user_version = 4;
 `
 
-// prepare makes the tables, unless another process has.
+// prepare creates the tables if they do not exist.
 func prepare(ctx context.Context, db *sql.DB) error {
 	if err := writeAhead(ctx, db); err != nil {
 		return err
@@ -97,8 +97,8 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// writeAhead turns the write-ahead mode on, which stays with the file. SQLite does not wait for others here:
-// it fails at once while another process does the same.
+// writeAhead enables write-ahead logging, which is persistent in the file. SQLite does not wait for locks here: it
+// fails at once while another process does the same.
 func writeAhead(ctx context.Context, db *sql.DB) error {
 	const pause = 10 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -114,9 +114,9 @@ func writeAhead(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// busy reports whether an error only says that another process has the file now.
+// busy reports whether an error means that another process holds the file.
 func busy(err error) bool {
-	const sqliteBusy, sqliteLocked, primary = 5, 6, 0xff // of SQLite's result codes
+	const sqliteBusy, sqliteLocked, primary = 5, 6, 0xff // SQLite result codes
 	var coded interface{ Code() int }
 	return errors.As(err, &coded) && (coded.Code()&primary == sqliteBusy || coded.Code()&primary == sqliteLocked)
 }

@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// The errors of this package, found by errors.Is.
+// Errors of this package, for errors.Is.
 var (
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("already there")
@@ -25,49 +25,49 @@ var (
 	ErrClosed   = errors.New("the store is closed")
 )
 
-// fileName is the store's file in its folder.
+// fileName is the name of the database file.
 const fileName = "state.db"
 
-// busyTime is how long a writer waits for another process's, which hold the file for milliseconds.
+// busyTime is the time that a writer waits for other processes, which hold the file for milliseconds.
 const busyTime = 10 * time.Second
 
-// maxConns bounds the connections of one process: SQLite has one writer at a time in any case.
+// maxConns bounds the connections of one process. SQLite allows only one writer at a time.
 const maxConns = 4
 
-// sweepEvery is how often expired things are removed, by whoever writes.
+// sweepEvery is the interval at which writers remove expired data.
 const sweepEvery = time.Minute
 
 // Options configure a Store.
 type Options struct {
-	// Dir is the folder that holds the file; it is made, for its owner only, when something is written.
+	// Dir is the folder of the file. It is created owner-only on the first write.
 	Dir string
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Reached hears of the steps of each change: begin, commit, committed. An error stops it there; tests end a process
-	// so. Nil is nobody.
+	// Reached is called at the steps of each change: begin, commit, committed. An error aborts the change there;
+	// tests use it to end the process. It may be nil.
 	Reached func(step string) error
 }
 
-// Store is one state folder. It is safe for concurrent use, by processes too.
+// Store is one state folder. It is safe for concurrent use, including by several processes.
 type Store struct {
 	path string
 	now  func() time.Time
 
 	mu     sync.Mutex
-	db     *sql.DB // nil until the first use
+	db     *sql.DB // nil before the first use
 	closed bool
 	swept  time.Time
-	held   map[string]*os.File // names that this process holds
-	ended  []string            // landings that nobody asks for again
+	held   map[string]*os.File // lock files of the names held by this process
+	ended  []string            // landings with removable records
 
-	answers atomic.Uint64 // how often they changed, by this Store
+	answers atomic.Uint64 // number of answer changes by this Store
 
 	reached func(step string) error
 
-	locking func() bool // whether a lock keeps anybody out
+	locking func() bool // whether file locks exclude anyone
 }
 
-// New returns the store of a folder and touches nothing yet.
+// New returns the store of a folder without opening it.
 func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -80,7 +80,7 @@ func New(o Options) *Store {
 	return s
 }
 
-// Close closes the file, if it is open. The store is not used after it; it may be called again.
+// Close closes the file if it is open. It is idempotent. The store must not be used afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Store) Close() error {
 	return db.Close()
 }
 
-// reader returns the database for a question; nil if nothing was ever written.
+// reader returns the database for reading, or nil if nothing was ever written.
 func (s *Store) reader(ctx context.Context) (*sql.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Store) reader(ctx context.Context) (*sql.DB, error) {
 	return s.open(ctx)
 }
 
-// open opens the file, and makes it if it is not there. s.mu is held.
+// open opens the file, and creates it if necessary. s.mu is held.
 func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	if s.closed {
 		return nil, ErrClosed
@@ -129,8 +129,7 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
-// makeFile makes the file before SQLite does, so that nobody else can read it; its companions get the
-// same mode.
+// makeFile creates the file with an owner-only mode before SQLite opens it. Its companion files inherit the mode.
 func (s *Store) makeFile() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
@@ -142,8 +141,7 @@ func (s *Store) makeFile() error {
 	return f.Close()
 }
 
-// source is the file as the driver wants it: writers take their turn when they begin, and what is
-// committed is on the disk.
+// source returns the data source name: transactions lock at their start, and commits are durable.
 func (s *Store) source() string {
 	path := filepath.ToSlash(s.path)
 	if filepath.VolumeName(s.path) != "" {
@@ -158,7 +156,7 @@ func (s *Store) source() string {
 	}.Encode()}).String()
 }
 
-// write runs one transaction, and removes what has expired now and then.
+// write runs one transaction, and occasionally removes expired data.
 func (s *Store) write(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if err := s.reached("begin"); err != nil {
 		return err
@@ -205,10 +203,10 @@ func removeExpired(ctx context.Context, tx *sql.Tx, now time.Time) error {
 	return nil
 }
 
-// never is the stamp of what does not expire.
+// never is the stamp of data without expiry.
 const never = 1<<63 - 1
 
-// stampOf is a time as the file holds it: milliseconds since 1970; the zero time is never.
+// stampOf converts a time to milliseconds since 1970. The zero time is never.
 func stampOf(t time.Time) int64 {
 	if t.IsZero() {
 		return never
@@ -223,13 +221,13 @@ func timeOf(stamp int64) time.Time {
 	return time.UnixMilli(stamp)
 }
 
-// next counts versions: no two writes of this file have the same one.
+// next increments the version counter: no two writes of this file have the same version.
 func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	err = tx.QueryRowContext(ctx, "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value").Scan(&n)
 	return n, err
 }
 
-// one turns the driver's word for "no row" into ours.
+// one converts sql.ErrNoRows to ErrNotFound.
 func one(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
