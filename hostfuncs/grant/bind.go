@@ -8,31 +8,31 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// Entry is something a plugin offers to be called.
+// Entry identifies a tool, prompt, resource or resource template of a plugin.
 type Entry struct {
 	Kind string // "tool", "prompt", "resource" or "resource template"
-	Name string // what the plugin calls it; of a template the template itself
+	Name string // the plugin's name for it; for a template, the template itself
 }
 
-// Call is what one request gives the bindings of lines.
+// Call provides the values of one request for the bindings of lines.
 type Call struct {
 	Entry Entry
-	// Values returns the values of an argument as text; none if it is absent or can fill no place. A last *
-	// is each element of a list.
+	// Values returns the values of an argument as text; none if it is absent or has a type that cannot be bound. A
+	// last * in the path selects each element of a list.
 	Values func(path []string) []string
-	// Home is the operator's home, which a path may begin with where a line begins with ~; empty if there is
+	// Home is the operator's home directory. If a line begins with ~, a value may begin with it; empty if there is
 	// none.
 	Home string
-	// URL reads an address that is a value, and makes it canonical; nil reads as package url does.
+	// URL parses a value as a URL and makes it canonical. Nil means url.Parse and canonical.URL.
 	URL func(text string) (*url.URL, error)
 }
 
-// maxBound bounds how many lines the values of one call make of one line: a list of a thousand files.
+// maxBound is the maximum number of lines that the values of one call produce from one line, such as for a list of
+// files.
 const maxBound = 1024
 
-// Bind returns the set as it holds for one call: each binding filled with each of its values, and lines
-// that do not apply to the call left out. {roots} stays open; see WithRoots. A set that has neither
-// bindings nor lines for some entries only is returned as it is.
+// Bind returns the set for one call: each binding is replaced by each of its values, and lines that do not apply to
+// the call are removed. {roots} is not replaced; see WithRoots. A set that does not vary is returned as it is.
 func (s *Set) Bind(c Call) *Set {
 	if !s.Varies() {
 		return s
@@ -47,12 +47,12 @@ func (s *Set) Bind(c Call) *Set {
 	return b
 }
 
-// Varies reports whether the set differs from call to call.
+// Varies reports whether the set differs between calls.
 func (s *Set) Varies() bool {
 	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.varies() })
 }
 
-// varies reports whether the line differs from call to call.
+// varies reports whether the line differs between calls.
 func (g *Grant) varies() bool { return g.applies != nil || len(g.For) > 0 || len(g.bindings()) > 0 }
 
 func (g *Grant) appliesTo(e Entry) bool {
@@ -62,7 +62,7 @@ func (g *Grant) appliesTo(e Entry) bool {
 	return len(g.For) == 0 || slices.Contains(g.For, e.Name)
 }
 
-// fill makes a line of each combination of values; of none if a binding has no value.
+// fill returns a line for each combination of values; none if a binding has no value.
 func (c *Call) fill(g Grant) []Grant {
 	open := g.bindings()
 	if len(open) == 0 {
@@ -90,7 +90,7 @@ func (c *Call) fill(g Grant) []Grant {
 	return lines
 }
 
-// replace fills one binding with one value; false if the value cannot stand there.
+// replace replaces one binding by one value; false if the value is not allowed there.
 func (c *Call) replace(g Grant, b *binding, v string) (Grant, bool) {
 	ok := true
 	switch g.Family {
@@ -104,7 +104,7 @@ func (c *Call) replace(g Grant, b *binding, v string) (Grant, bool) {
 	return g, ok
 }
 
-// bindings are the different ones of the line, in order.
+// bindings returns the distinct bindings of the line, in order.
 func (g *Grant) bindings() []*binding {
 	var all []*binding
 	add := func(b *binding) {
@@ -129,7 +129,7 @@ func (g *Grant) bindings() []*binding {
 	return all
 }
 
-// fill puts a value wherever the pattern has the binding.
+// fill replaces a binding wherever the pattern contains it.
 func (p pattern) fill(b *binding, values pattern) pattern {
 	if !slices.ContainsFunc(p, func(s segment) bool { return b.equal(s.bind) }) {
 		return p
@@ -174,13 +174,13 @@ func (r *netRule) fill(b *binding, v string, read func(string) (*url.URL, error)
 	return r.wellFormed()
 }
 
-// wellFormed reports whether the host is still one when its labels are filled in.
+// wellFormed reports whether the host is valid with its labels filled in.
 func (r *netRule) wellFormed() bool {
 	last := len(r.host) - 1
 	return last < 0 || !r.host[last].bound || len(r.host[last].glob) != 1 || !urlnorm.IsNumber(r.host[last].glob[0])
 }
 
-// fillURL makes the line one for the address that is the value: its origin and path, with any query.
+// fillURL replaces the address of the line by the value: its origin and path, with any query.
 func (r *netRule) fillURL(v string, read func(string) (*url.URL, error)) bool {
 	if read == nil {
 		read = func(s string) (*url.URL, error) {
@@ -228,14 +228,14 @@ func (r *fsRule) fill(b *binding, v, home string) bool {
 	return ok
 }
 
-// before are the steps in front of a binding, if all are known.
+// before returns the segments in front of a binding, if all are known.
 func (r *fsRule) before(b *binding, home string) []string {
 	var prefix []string
 	if r.home {
 		prefix = steps(home)
 	}
 	if r.base != "" || r.home && home == "" {
-		return []string{""} // begins no path
+		return []string{""} // prefix of no path
 	}
 	for _, s := range r.path {
 		switch {

@@ -107,7 +107,7 @@ func TestSet_Bind_FS(t *testing.T) {
 	}
 }
 
-// What no value may hold, whatever the place.
+// Values that fill no binding.
 func TestSet_Bind_ValuesThatFillNothing(t *testing.T) {
 	for _, v := range []string{
 		"", ".", "..", "a/b", `a\b`, "a?b", "a#b", "me@b", "a:b", "a%2fb", "%2e%2e", "a\x00b", "a\nb", "a\x1bb", "a\u202eb",
@@ -171,8 +171,8 @@ func TestSet_At(t *testing.T) {
 	}
 }
 
-// What a ceiling says of {workspace} and {plugin} is meant for each plugin, as in its lines; without a workspace nothing
-// is reached by it.
+// {workspace} and {plugin} in a ceiling are replaced for each plugin, as in its lines. Without a workspace they match
+// nothing.
 func TestSet_At_ceilings(t *testing.T) {
 	file, top := mustSet(t, "fs: read /srv/**", "net: GET https://a.example/**"), mustSet(t, "fs: read /srv/**", "net: GET https://**")
 	set := file.Under(mustSet(t, "fs: write {workspace}/**", "net: GET https://a.example/{plugin}/**").Under(top)).At("notes", "/srv/w")
@@ -191,7 +191,7 @@ func TestSet_At_ceilings(t *testing.T) {
 	}
 }
 
-// A value may begin with the folder as the plugin sees it, and with no other.
+// A value may begin with the folder under the name that the plugin sees, and with no other.
 func TestSet_Bind_inTheWorkspace(t *testing.T) {
 	for value, want := range map[string]string{
 		"a/b": "/srv/w/src/a/b", "/srv/w/src/a": "/srv/w/src/a", "/workspace/src/a": "/srv/w/src/a",
@@ -332,7 +332,7 @@ func TestSet_Under(t *testing.T) {
 	}
 }
 
-// What a line has to name or to spell out, a ceiling has to too.
+// A ceiling must contain a host or path literally if the line must.
 func TestSet_Under_named(t *testing.T) {
 	for _, tt := range []struct {
 		url, ceiling   string
@@ -360,9 +360,8 @@ type errorString string
 
 func (e errorString) Error() string { return string(e) }
 
-// No value of an argument makes a line cover an address or a path outside the steps that the line names: what
-// a line covers when it is filled, it covers with a star in that place, and what is in that place is
-// the value.
+// A value of an argument never makes a line cover an address or a path outside the segments that the line names: all
+// that a filled line covers is also covered with a star in that place, and the text in that place is the value.
 func FuzzBind(f *testing.F) {
 	for _, v := range []string{"a", "..", "a/b", "a%2fb", "*", "**", "a?b", "a.b", "10.0.0.1", "\uff0f", "A", "%2A", "a;b", "xn--a"} {
 		f.Add(v, "https://h.example/p/"+v+"/x?q="+v, "/srv/"+v+"/x")
@@ -413,7 +412,7 @@ func unescape(s string) string {
 	return u
 }
 
-// An error of a line that was read long ago names its file.
+// An error of a line after parsing names its file.
 func TestSet_Fit_namesTheFile(t *testing.T) {
 	g := mustSet(t, "net: GET https://a.example/ {for: nothing}").Grants()[0]
 	g.Line = 7
@@ -423,8 +422,8 @@ func TestSet_Fit_namesTheFile(t *testing.T) {
 	}
 }
 
-// No character that compatibility normalization makes a separator or a dot stands in a value that is one step: the whole
-// of Unicode is looked through.
+// No character of Unicode that compatibility normalization maps to a separator or a dot is allowed in a value that is
+// one segment.
 func TestBind_lookAlikes(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/{args.x}")
 	fills := func(v string) bool {

@@ -8,23 +8,23 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// form says how much of an address or a path one value may fill.
+// form is the part of an address or a path that one value may fill.
 type form string
 
 const (
 	oneStep  form = ""     // one segment of a path, one label of a host, one query value
-	wholeURL form = "url"  // the address itself
+	wholeURL form = "url"  // the whole address
 	hostName form = "host" // one whole host name
-	subPath  form = "path" // several segments of a file's path
+	subPath  form = "path" // several segments of a file path
 )
 
-// binding is the place of a value that the call fills in: {args.owner}, {args.site:host}.
+// binding is a placeholder for an argument of the call: {args.owner}, {args.site:host}.
 type binding struct {
 	path []string // names of nested arguments; * is each element of a list
 	form form
 }
 
-// String writes the binding as it stands in a line.
+// String returns the binding in the notation of a line.
 func (b *binding) String() string {
 	text := "{args." + strings.Join(b.path, ".")
 	if b.form != oneStep {
@@ -37,10 +37,10 @@ func (b *binding) equal(o *binding) bool {
 	return b != nil && o != nil && b.form == o.form && slices.Equal(b.path, o.path)
 }
 
-// maxBindingPath bounds how deep into the arguments a binding looks.
+// maxBindingPath is the maximum depth of an argument that a binding names.
 const maxBindingPath = 16
 
-// parseBinding reads {args.…} at the beginning of text; forms are those that may stand here.
+// parseBinding reads {args.…} at the beginning of text. forms are the allowed forms.
 func parseBinding(text string, line int, forms ...form) (*binding, string, error) {
 	end := strings.IndexByte(text, '}')
 	name, found := strings.CutPrefix(text[:max(end, 0)], "{args.")
@@ -80,33 +80,34 @@ func unknownBinding(text string, line int) error {
 	return failf(line, "unknown binding %s: write {args.NAME}, or the value itself", text)
 }
 
-// plainValue reports whether a value of the call may fill a place at all.
+// plainValue reports whether a value of the call may fill any binding.
 func plainValue(s string) bool {
 	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, unprintable)
 }
 
-// stepValue reports whether a value may be one step: it holds nothing that any reader takes for the end
-// of a step, or for an escape, and is no dot segment.
+// stepValue reports whether a value may be one segment: it contains no character that any parser treats as a separator
+// or an escape, and is no dot segment.
 func stepValue(s string) bool {
 	return plainValue(s) && s != "." && s != ".." && !strings.ContainsAny(s, separators) && !strings.ContainsFunc(s, looksLikeSeparator)
 }
 
 const separators = `/\?#@:%`
 
-// looksLikeSeparator reports whether compatibility normalization (NFKC) makes a separator or a dot of a character, or
-// resolvers of names and code pages do.
+// looksLikeSeparator reports whether compatibility normalization (NFKC), a resolver or a code page maps a character to
+// a separator or a dot.
 func looksLikeSeparator(r rune) bool {
 	return r >= 0x80 && (strings.ContainsRune("\u2044\u2215\u2216\u29F5\u29F8\u29F9\u3002\uFF61", r) ||
 		strings.ContainsAny(urlnorm.Compatible(string(r)), separators+"."))
 }
 
-// labelValue is a value as one label of a host; false if it cannot be one.
+// labelValue returns a value as one label of a host; false if it is invalid.
 func labelValue(s string) (string, bool) {
 	s = strings.ToLower(s)
 	return s, stepValue(s) && urlnorm.CheckLabel(s, s) == nil
 }
 
-// hostValue is a value as a whole host name: its labels; false for addresses and what looks like one.
+// hostValue returns the labels of a value that is a whole host name; false for addresses and for names that resemble
+// one.
 func hostValue(s string) ([]string, bool) {
 	if strings.ContainsAny(s, separators) {
 		return nil, false
@@ -118,7 +119,7 @@ func hostValue(s string) ([]string, bool) {
 	return strings.Split(host, "."), true
 }
 
-// pathValue is a value as the steps of a path; an absolute one must begin with prefix, which is cut off.
+// pathValue returns the segments of a value that is a path. An absolute one must begin with prefix, which is removed.
 func pathValue(s string, prefix []string) ([]string, bool) {
 	if !plainValue(s) {
 		return nil, false
@@ -135,7 +136,7 @@ func pathValue(s string, prefix []string) ([]string, bool) {
 	return parts, ok && len(parts) > 0
 }
 
-// bound is a segment that a value of the call fills.
+// bound returns a segment that is filled by a value of the call.
 func bound(value string) segment { return segment{glob: glob{value}, bound: true} }
 
 func allBound(values []string) pattern {

@@ -2,8 +2,8 @@ package grant
 
 import "slices"
 
-// Under returns the set below one more ceiling: an effect that no line of the ceiling covers is refused,
-// whatever the set allows. A nil ceiling is none; an empty one refuses everything.
+// Under returns the set below an additional ceiling: an effect that no line of the ceiling covers is denied, whether
+// or not the set allows it. A nil ceiling is ignored; an empty one denies everything.
 func (s *Set) Under(ceiling *Set) *Set {
 	if ceiling == nil {
 		return s
@@ -11,8 +11,8 @@ func (s *Set) Under(ceiling *Set) *Set {
 	return &Set{grants: s.all(), ceiling: append(s.ceilings()[:len(s.ceilings()):len(s.ceilings())], ceiling)}
 }
 
-// Limits returns what holds whatever else is granted: the lines that deny, under the same ceilings. A line that one
-// suggests is suggested by it.
+// Limits returns the set of deny lines, under the same ceilings. It holds regardless of other grants, and its
+// suggestions are those of an otherwise empty set.
 func (s *Set) Limits() *Set {
 	limits := &Set{ceiling: s.ceilings()}
 	for _, g := range s.all() {
@@ -23,7 +23,7 @@ func (s *Set) Limits() *Set {
 	return limits
 }
 
-// Ceilings returns what the set is under.
+// Ceilings returns the ceilings of the set.
 func (s *Set) Ceilings() []*Set { return slices.Clone(s.ceilings()) }
 
 func (s *Set) ceilings() []*Set {
@@ -33,8 +33,8 @@ func (s *Set) ceilings() []*Set {
 	return s.ceiling
 }
 
-// decide goes through the lines of one family, and then through those of each ceiling, also if no line covers the
-// effect: one more line of the set would not help then.
+// decide applies the lines of one family, then those of each ceiling, even if no line covers the effect: no additional
+// line of the set would help if a ceiling denies it.
 func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
 	d := s.own(f, covers)
 	if d.Grant != nil && d.Grant.Deny {
@@ -52,7 +52,7 @@ func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
 	return d
 }
 
-// lower takes what a ceiling allows less into the decision.
+// lower restricts the decision to the limits of a ceiling.
 func (d *Decision) lower(c *Decision) {
 	if c.Ask && d.Allowed {
 		d.Allowed, d.Ask, d.Grant = false, true, c.Grant
@@ -63,7 +63,7 @@ func (d *Decision) lower(c *Decision) {
 	d.Calls, d.Tokens, d.Size = min(d.Calls, c.Calls), min(d.Tokens, c.Tokens), min(d.Size, c.Size)
 }
 
-// least is the smaller of two bounds, of which 0 is none.
+// least returns the smaller of two limits, of which 0 is none.
 func least(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -39,7 +39,7 @@ func parseConfig(n Node) (values, secrets map[string]string, err error) {
 	return values, secrets, nil
 }
 
-// configString writes what parseConfig reads.
+// configString returns the line in the form that parseConfig reads.
 func (g *Grant) configString() string {
 	parts := map[string]string{}
 	for key, value := range g.config {
@@ -71,8 +71,8 @@ func checkValue(n Node) error {
 	return nil
 }
 
-// CheckConfig says what is wrong with a config name or value, empty if nothing is. A plugin sees them
-// as its environment, so a name holds no "=", neither holds a zero byte, and PWD is the host's own.
+// CheckConfig returns the reason that a config name or value is invalid, or an empty string. A plugin sees them as its
+// environment: a name contains no "=", neither contains a zero byte, and PWD is set by the host.
 func CheckConfig(name, value string) string {
 	switch {
 	case name == "" || strings.ContainsAny(name, "=\x00") || len(name) > maxValue:

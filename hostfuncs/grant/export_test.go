@@ -1,4 +1,4 @@
 package grant
 
-// Words lists what a line may begin with, as errors do.
+// Words lists the words that a line may begin with, as in errors.
 func Words() string { return wordsOf() }

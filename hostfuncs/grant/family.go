@@ -9,29 +9,29 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// Family names a kind of effect.
+// Family is a kind of effect.
 type Family string
 
-// The families that a line may grant.
+// Families of effects that a line may grant.
 const (
 	Net         Family = "net"         // requests over http and https
 	FS          Family = "fs"          // files and folders of the host
-	Config      Family = "config"      // plain values that the plugin sees in its environment
-	KV          Family = "kv"          // keys and values that the host keeps for the plugin
-	Sampling    Family = "sampling"    // answers of the client's model
-	Elicitation Family = "elicitation" // forms and addresses that the client shows to its user
-	Roots       Family = "roots"       // which folders the client works in
+	Config      Family = "config"      // plain values in the environment of the plugin
+	KV          Family = "kv"          // keys and values that the host stores for the plugin
+	Sampling    Family = "sampling"    // completions of the client's model
+	Elicitation Family = "elicitation" // forms and URLs that the client shows to its user
+	Roots       Family = "roots"       // the folders that the client works in
 	Tools       Family = "tools"       // tools of other plugins
 
 	SecretFamily Family = "secret" // values that the host puts into requests
 )
 
-// families are the words a line may begin with, in the order errors name them.
+// families returns the words that a line may begin with, in the order of error messages.
 func families() []Family {
 	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling, SecretFamily, Tools}
 }
 
-// later are the families of the language that this version does not enforce.
+// later reports whether the family is reserved but not enforced by this version.
 func later(f Family) bool {
 	switch f {
 	case "clock", "random", "ui", "links":
@@ -49,7 +49,7 @@ func available(f Family) bool {
 	return false
 }
 
-// wordsOf lists what a line may begin with.
+// wordsOf lists the words that a line may begin with, for error messages.
 func wordsOf() string {
 	var words []string
 	for _, f := range families() {
@@ -65,10 +65,10 @@ func isHead(key string) bool {
 	return key == "deny" || available(Family(key)) || later(Family(key))
 }
 
-// bare reports whether the family alone is a line.
+// bare reports whether the family alone is a complete line.
 func bare(f Family) bool { return f == Elicitation || f == Roots || f == Sampling }
 
-// structured reports whether what a line of the family allows may be a map or a list.
+// structured reports whether the value of the family may be a map or a list.
 func structured(f Family) bool { return f == Config || f == Elicitation || f == Sampling || f == Tools }
 
 func example(f Family) string {
@@ -93,14 +93,14 @@ func example(f Family) string {
 	return "fs: read ~/work/**"
 }
 
-// What a sampling line allows where it does not say: enough for a summary, not for a conversation.
+// Defaults of a sampling line: enough for a summary, not for a conversation.
 const (
 	defaultCalls  = 5
 	defaultTokens = 8000
 	maxCount      = math.MaxInt32
 )
 
-// budget is what a sampling line says, for one call.
+// budget is the value of a sampling line, for one call.
 type budget struct {
 	calls, tokens int
 }
@@ -138,7 +138,7 @@ func (b budget) String() string {
 	return notation.Join(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
 }
 
-// parseElicitation reads nothing, for forms, or {url: PATTERN}, for addresses.
+// parseElicitation reads an empty value, for forms, or {url: PATTERN}, for URLs.
 func parseElicitation(n Node) (*netRule, error) {
 	if n.Kind == Scalar && n.Value == "" {
 		return nil, nil
@@ -150,24 +150,24 @@ func parseElicitation(n Node) (*netRule, error) {
 	return &r, err
 }
 
-// address is the pattern of a rule without its methods.
+// address returns the pattern of a rule without its methods.
 func (r *netRule) address() string {
 	_, address, _ := strings.Cut(r.String(), " ")
 	return address
 }
 
-// Sampling decides whether the client's model may be asked; Calls and Tokens of the decision are what
-// one call may use in all.
+// Sampling decides on requests to the client's model. Calls and Tokens of the decision are the total limits of one
+// call.
 func (s *Set) Sampling() Decision { return s.given(Sampling) }
 
-// Roots decides whether the client may be asked for its folders.
+// Roots decides on requests for the client's folders.
 func (s *Set) Roots() Decision { return s.given(Roots) }
 
-// KV decides whether the plugin may keep keys and values; Size of the decision is how many bytes.
+// KV decides on the key-value store of the plugin. Size of the decision is its limit in bytes.
 func (s *Set) KV() Decision { return s.given(KV) }
 
-// Elicit decides whether the client's user may be asked: by a form, or if u is not nil to open that
-// address, which must come from canonical.URL.
+// Elicit decides on a request to the client's user: by a form or, if u is not nil, to open that URL, which must come
+// from canonical.URL.
 func (s *Set) Elicit(u *url.URL) Decision {
 	d := s.decide(Elicitation, func(g *Grant) bool {
 		if u == nil || g.url == nil {
@@ -190,8 +190,8 @@ func suggestElicit(u *url.URL) string {
 	return notation.Paste(Grant{Family: Elicitation, url: &r}.String())
 }
 
-// SuggestPrivatePage is the narrowest line for one address of a private network that a person is sent to; empty if no
-// line would allow it.
+// SuggestPrivatePage returns the narrowest line for one URL of a private network that a user is asked to open; empty
+// if no line would allow it.
 func (s *Set) SuggestPrivatePage(u *url.URL) string {
 	r := ruleFor("GET", u)
 	r.private = true
@@ -202,7 +202,7 @@ func (s *Set) SuggestPrivatePage(u *url.URL) string {
 	return notation.Paste(g.String())
 }
 
-// given decides about a family whose lines say how much, not what.
+// given decides on a family whose lines only state limits.
 func (s *Set) given(f Family) Decision {
 	d := s.decide(f, func(*Grant) bool { return true })
 	if d.Grant == nil && !d.Beyond {

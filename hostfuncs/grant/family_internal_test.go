@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// parsed reads a line whether or not this version holds it.
+// parsed reads a line even if this version does not enforce it.
 func parsed(t *testing.T, line string) Grant {
 	t.Helper()
 	g, err := parseLine(line, 0)
@@ -101,7 +101,7 @@ func TestFamilies_Decide(t *testing.T) {
 	}
 }
 
-// A suggested line goes into a YAML list as it is, and ParseLine reads it too.
+// A suggested line can be pasted into a YAML list, and ParseLine reads it too.
 func TestPaste(t *testing.T) {
 	for name, want := range map[string]string{
 		"/a b":       "fs: read /a b",

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Shape is an entry of a plugin and what its arguments can be.
+// Shape is an entry of a plugin with the arguments that it accepts.
 type Shape struct {
 	Entry
-	// Binds says why an argument cannot fill a place, nil if it can: it is not in the schema, or is neither
-	// text nor a whole number nor a boolean, nor a list of such.
+	// Binds returns nil if an argument can be bound. Otherwise the error says why: it is not in the schema, or its
+	// type is not string, integer, boolean or a list of these.
 	Binds func(path []string) error
 }
 
-// Fit returns the set with each line bound to the entries that it applies to: those that for names, else
-// those that have every argument which the line binds. The error is a *ParseError: of a line whose
-// arguments no entry has, or that names an entry which is not there.
+// Fit returns the set with each line bound to the entries that it applies to: those that for names, else those that
+// have all arguments which the line binds. The error is a *ParseError, for a line whose arguments no entry has, or
+// that names an unknown entry.
 func (s *Set) Fit(shapes []Shape) (*Set, error) {
 	out := &Set{ceiling: s.ceilings(), grants: slices.Clone(s.all())}
 	for i := range out.grants {
@@ -69,7 +69,7 @@ func (s *Shape) has(open []*binding) error {
 	return nil
 }
 
-// failf is an error of a line that was read already.
+// failf returns an error at the position of a parsed line.
 func (g *Grant) failf(format string, args ...any) error {
 	return &ParseError{File: g.File, Line: g.Line, Message: fmt.Sprintf(format, args...)}
 }

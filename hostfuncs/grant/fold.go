@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldName is one spelling for all those that a file system without upper and lower case may take for the same name: the
-// least of the letters that Unicode folds to each other, in lower case, without what HFS+ leaves out.
+// foldName returns the same spelling for all names that a case-insensitive file system may treat as equal: the least
+// rune of each Unicode case-folding orbit, in lower case, without the characters that HFS+ ignores.
 func foldName(name string) string {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -28,7 +28,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// ignored are the characters that do not count in a name of HFS+, by Apple's Technical Note 1150.
+// ignored reports whether HFS+ ignores a character in a name, by Apple's Technical Note 1150.
 func ignored(r rune) bool {
 	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
 }

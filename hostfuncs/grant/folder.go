@@ -1,7 +1,7 @@
 package grant
 
-// Folder decides about making a folder where nothing is: whoever may write somewhere may also make the folders that lead
-// there, as far as the line names them: up to its first wildcard. What such a folder holds besides is not granted.
+// Folder decides on creating a folder at a vacant path. A line to write also allows the folders that lead to its
+// pattern, up to the first wildcard. Other content of such a folder is not granted.
 func (s *Set) Folder(name string, p Places) Decision {
 	d := s.FS(Write, name, p)
 	if d.Allowed || d.Grant != nil {
@@ -14,8 +14,8 @@ func (s *Set) Folder(name string, p Places) Decision {
 	return d
 }
 
-// paves reports whether the target leads to where a line to write begins, by names that the line has itself or by
-// values of the call; names that are spared unless they are spelled out are none of a value.
+// paves reports whether the target is a folder above the pattern of a line to write, by literal names or values of the
+// call. A value cannot stand for a name that must be literal.
 func (t *target) paves(g *Grant) bool {
 	if g.Deny || g.Ask || g.fs.op != Write || !t.within(g) {
 		return false

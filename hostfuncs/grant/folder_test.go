@@ -45,7 +45,7 @@ func TestSet_Folder(t *testing.T) {
 	}
 }
 
-// A value of the call names folders as a line does, where it may stand at all.
+// A value of the call can be the name of a folder wherever a value is allowed.
 func TestSet_Folder_bound(t *testing.T) {
 	for _, tt := range []struct {
 		line, value, path string

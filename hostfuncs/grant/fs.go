@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// Op is what is done with a path.
+// Op is an operation on a path.
 type Op uint8
 
-// The operations a line can grant.
+// Operations that a line can grant.
 const (
 	Read Op = iota
 	Write
@@ -21,25 +21,25 @@ func (o Op) String() string {
 	return "read"
 }
 
-// fsRule is what an fs line says.
+// fsRule is the value of an fs line.
 type fsRule struct {
 	op     Op
 	home   bool     // the pattern begins with ~
-	base   base     // what it begins with until it is known; empty for / and ~
-	folder int      // the steps of the path that {workspace} or {roots} stood for
-	within []fsRule // of {roots}: only there
+	base   base     // start of the pattern, until it is filled in; empty for / and ~
+	folder int      // number of path segments that replaced {workspace} or {roots}
+	within []fsRule // of {roots}: the folders to which the client's folders are limited
 	path   pattern  // below the root or the home
 	folded pattern  // path in lower case
 	direct bool     // written in place
-	quota  int64    // bytes that one call may write; 0 if the line does not say
-	files  int      // files likewise
+	quota  int64    // maximum bytes that one call may write; 0 is no limit
+	files  int      // maximum number of files; 0 is no limit
 }
 
-// base is a place that is known later than the line.
+// base is a folder that is not known when the line is parsed.
 type base string
 
 const (
-	workspace base = "{workspace}" // the operator's setting
+	workspace base = "{workspace}" // set by the operator
 	roots     base = "{roots}"     // the client's folders
 )
 
@@ -66,7 +66,7 @@ func parseFS(text string, line int) (r fsRule, err error) {
 	return r, r.parsePath(rest, line)
 }
 
-// parseRoot takes off what the pattern begins with, and turns a Windows path's separators.
+// parseRoot removes the root of the pattern, and converts the separators of a Windows path.
 func (r *fsRule) parseRoot(name string, line int) (string, error) {
 	switch {
 	case name == "~" || strings.HasPrefix(name, "~/"):
@@ -121,12 +121,12 @@ func (r *fsRule) parsePath(name string, line int) error {
 	return nil
 }
 
-// isEscape reports whether s begins with a character in braces that stands for itself.
+// isEscape reports whether s begins with an escaped character in braces.
 func isEscape(s string) bool {
 	return len(s) >= 3 && s[0] == '{' && s[2] == '}' && strings.IndexByte("*{} ", s[1]) >= 0
 }
 
-// parsePathSegment reads stars as wildcards, and what an escape holds as itself.
+// parsePathSegment reads a segment: stars are wildcards, escapes are literal.
 func parsePathSegment(text string, line int) (segment, error) {
 	if text == "**" {
 		return segment{any: true}, nil
@@ -169,7 +169,7 @@ func parseBoundSegment(text string, line int, forms ...form) (segment, error) {
 	return segment{bind: b, glob: glob{""}}, err
 }
 
-// notAlone says that a binding has a neighbour.
+// notAlone is the error for a binding that is not a whole segment.
 func notAlone(text string, line int) error {
 	if !isBinding(text) {
 		return unknownBinding(text, line)
@@ -185,7 +185,7 @@ func escapePath(s string) string {
 	return strings.NewReplacer("*", "{*}", "{", "{{}", "}", "{}}").Replace(s)
 }
 
-// String writes the rule as parseFS reads it.
+// String returns the rule in the form that parseFS reads.
 func (r *fsRule) String() string {
 	var b strings.Builder
 	b.WriteString(r.op.String() + " ")
@@ -203,7 +203,7 @@ func (r *fsRule) String() string {
 		b.WriteString("/")
 	}
 	if text, found := strings.CutSuffix(b.String(), " "); found {
-		return text + "{ }" // a line loses its last blanks
+		return text + "{ }" // a line loses its trailing blanks
 	}
 	return b.String()
 }

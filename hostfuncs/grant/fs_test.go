@@ -182,7 +182,7 @@ func TestSet_Above(t *testing.T) {
 	}
 }
 
-// Whatever path is asked about, the suggested line allows it and nothing beside it.
+// The suggested line allows the path and no sibling, for any path.
 func FuzzSuggestFS(f *testing.F) {
 	for _, p := range []string{"/home/me/a", "/a/{b}*", "/home/me/.git/config", "c:\\x", "/a {b: c}", "/\xff"} {
 		f.Add(p, true)
@@ -231,8 +231,8 @@ func BenchmarkSet_Visible(b *testing.B) {
 	}
 }
 
-// Links of the system and of the operator's account are second names of the same places, for lines that allow and that
-// deny; other links are none of a line's business.
+// Aliases of the system and of the operator's account are names of the same places, for allowing and denying lines.
+// Other links are ignored.
 func TestSet_FS_SecondNames(t *testing.T) {
 	p := grant.Places{Home: "/home/me", Links: []grant.Link{{From: "/home/me", To: "/data/me"}, {From: "/tmp", To: "/private/tmp"}}}
 	s := mustSet(t, "fs: read ~/work/**", "fs: read /tmp/x/**", "fs: read /home/me/notes/*", "deny: fs: read /tmp/x/no", "deny: fs: read /private/tmp/x/never")

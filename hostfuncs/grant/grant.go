@@ -9,34 +9,34 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// Grant is one line: it allows, or with Deny forbids, some effects of one family. It is immutable.
+// Grant is one line: it allows or, with Deny, denies some effects of one family. It is immutable.
 type Grant struct {
 	Line   int    // in the file it was read from, 1 for the first; 0 if it was not in a file
-	File   string // that file, as errors name it; empty if nobody said: see Set.From
-	Deny   bool   // forbids what it covers
-	Ask    bool   // allows only what is confirmed, one effect at a time
-	Family Family // what it is about
-	// AskCaller says, with Ask, that whoever makes the call may confirm it, wherever it comes from.
+	File   string // path of that file for errors; empty if not set: see Set.From
+	Deny   bool   // denies the effects that it covers
+	Ask    bool   // each effect needs a confirmation
+	Family Family // kind of its effects
+	// AskCaller means, with Ask, that the caller itself may confirm an effect, over any transport.
 	AskCaller bool
-	// For names the tools, prompts and templates that the line is for; empty is all that have the arguments
-	// which it binds.
+	// For names the tools, prompts and templates that the line applies to. If empty, it applies to all that have the
+	// arguments which it binds.
 	For []string
 
-	applies map[Entry]bool // what the line is for, once it was fitted; nil is everything
+	applies map[Entry]bool // entries that the line applies to, set by Fit; nil is all
 
 	net    netRule
 	fs     fsRule
 	config map[string]string
 	tools  []toolRule
 	secret Secret
-	// secrets are the config values that are those of secrets, by name.
+	// secrets are the config values that are secrets: the secret by config name.
 	secrets map[string]string
 	url     *netRule // of elicitation; nil is forms
 	budget  budget   // of sampling
 	size    int64    // of kv, in bytes
 }
 
-// String writes the grant as ParseLine reads it, in canonical form.
+// String returns the grant in canonical form, which ParseLine reads.
 func (g Grant) String() string {
 	var b strings.Builder
 	if g.Deny {
@@ -52,7 +52,7 @@ func (g Grant) String() string {
 	return b.String()
 }
 
-// value is what stands after the family.
+// value returns the text after the family.
 func (g *Grant) value() string {
 	switch g.Family {
 	case Net:
@@ -77,8 +77,8 @@ func (g *Grant) value() string {
 	return ""
 }
 
-// Open is what a line lets pass that it cannot name, in words that stand behind "with"; empty if that is nothing. It is for
-// whoever allows the line after having seen one request.
+// Open describes the parts of a request that a line leaves unrestricted, as a phrase to follow "with"; empty if there
+// are none. It is for an operator who allows the line after having seen one request.
 func (g Grant) Open() string {
 	switch {
 	case g.Family != Net || g.Deny:
@@ -89,7 +89,7 @@ func (g Grant) Open() string {
 	return "any headers and any body"
 }
 
-// Set is the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
+// Set contains the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
 type Set struct {
 	grants  []Grant
 	ceiling []*Set // each must cover an effect too
@@ -98,7 +98,7 @@ type Set struct {
 // NewSet returns a set of these grants.
 func NewSet(grants ...Grant) *Set { return &Set{grants: slices.Clone(grants)} }
 
-// With returns a set that holds grants as well.
+// With returns a set with additional grants.
 func (s *Set) With(grants ...Grant) *Set {
 	return &Set{grants: append(slices.Clone(s.all()), grants...), ceiling: s.ceilings()}
 }
@@ -115,7 +115,7 @@ func (s *Set) From(file string) *Set {
 	return out
 }
 
-// Config returns the values that config lines give; of two with one name the later holds.
+// Config returns the values of config lines. The last of several lines for a name applies.
 func (s *Set) Config() map[string]string {
 	values := map[string]string{}
 	for _, g := range s.all() {
@@ -124,7 +124,7 @@ func (s *Set) Config() map[string]string {
 	return values
 }
 
-// String writes one grant a line.
+// String returns the grants, one per line.
 func (s *Set) String() string {
 	var b strings.Builder
 	for _, g := range s.all() {
@@ -133,7 +133,7 @@ func (s *Set) String() string {
 	return b.String()
 }
 
-// Same reports whether two sets allow the same in the same words, wherever their lines stand.
+// Same reports whether two sets have the same lines, regardless of their position in a file.
 func (s *Set) Same(o *Set) bool {
 	return slices.EqualFunc(s.all(), o.all(), Grant.same) && slices.EqualFunc(s.ceilings(), o.ceilings(), (*Set).Same)
 }
@@ -150,53 +150,53 @@ func (s *Set) all() []Grant {
 	return s.grants
 }
 
-// Decision is the answer to one effect.
+// Decision is the result for one effect.
 type Decision struct {
 	Allowed bool
-	// Ask says that only lines with ask: true cover it, so that it needs a confirmation.
+	// Ask means that only lines with ask: true cover it, so that it needs a confirmation.
 	Ask bool
-	// Grant is the line that decided: of several that allow it the first, or the first that names the host. It is
-	// nil if no line covers the effect.
+	// Grant is the line that decided: of several lines that allow the effect the first, or the first that names the
+	// host. It is nil if no line covers the effect.
 	Grant *Grant
-	// Suggest is the narrowest line that would allow exactly this effect; empty if it is allowed, if a
-	// deny line forbids it, or if no line can say it.
+	// Suggest is the narrowest line that would allow this effect. It is empty if the effect is allowed, if a deny line
+	// covers it, or if no line can express it.
 	Suggest string
-	// SpellOut says, for fs, that a line would cover the path if the place were not one of those that a
-	// line must spell out. With Beyond it says that of lines of a ceiling, for net too, where one has to name an
-	// address of this machine or its network.
+	// SpellOut means, for fs, that a line matches the path by a wildcard or a value, but must contain it literally.
+	// With Beyond it means the same for the lines of a ceiling, and for net that a ceiling must name an address of
+	// this machine or its network.
 	SpellOut bool
-	// Named says, for net and for addresses that a person is sent to, that a line which allows it spells the host out.
+	// Named means, for net and for URLs shown to a user, that a line which allows it contains the host literally.
 	Named bool
-	// Private says, with Named, that such a line lets the host be in a private network.
+	// Private means, with Named, that such a line allows the host to be in a private network.
 	Private bool
-	// Beyond says that a ceiling does not cover it, whatever the lines do.
+	// Beyond means that a ceiling does not cover it, regardless of the lines.
 	Beyond bool
-	// Misread says, of an address that a line denies without naming it as it is written, how servers may read it; else it
-	// is empty.
+	// Misread describes, for an address that a deny line covers only in a different reading, how servers may read it.
+	// Otherwise it is empty.
 	Misread string
-	// Wild says, for net, that no line covers the address or names its host and port, but that a line with stars in
-	// its host covers the host: on another port, or with another path.
+	// Wild means, for net, that no line covers the address or names its host and port, but that a line with wildcards
+	// in its host covers the host, with a different port or path.
 	Wild bool
-	// Turned says, for net, that a line with any query would cover the address if its query had no key by which frameworks
-	// take a request for one with another method.
+	// Turned means, for net, that a line with any query would cover the address, if its query had no key by which
+	// frameworks override the method.
 	Turned bool
-	// Body is, for net, the largest request body in bytes that the lines allow; 0 if they do not say.
+	// Body is, for net, the maximum size of a request body in bytes; 0 is no limit.
 	Body int64
-	// Idempotent says, for net, that the request may be sent again when nobody knows what came of it.
+	// Idempotent means, for net, that a request with unknown outcome may be sent again.
 	Idempotent bool
-	// Calls and Tokens are, for sampling, what one call may use in all.
+	// Calls and Tokens are, for sampling, the total limits of one call.
 	Calls, Tokens int
-	// Size is, for kv, how many bytes the plugin may keep.
+	// Size is, for kv, the size limit of the plugin's store in bytes.
 	Size int64
-	// Direct says, for fs, that the line that decided lets files be written in place.
+	// Direct means, for fs, that the line that decided allows files to be written in place.
 	Direct bool
-	// Quota and Files bound, for fs, the bytes and the number of files that one call may write under the
-	// line that decided; 0 if it does not say.
+	// Quota and Files limit, for fs, the bytes and the number of files that one call may write under the line that
+	// decided; 0 is no limit.
 	Quota int64
 	Files int
 }
 
-// own goes through the lines of one family: denials first, then whatever allows.
+// own applies the lines of one family, without ceilings: deny lines first, then allowing lines.
 func (s *Set) own(f Family, covers func(*Grant) bool) Decision {
 	for i := range s.all() {
 		if g := &s.grants[i]; g.Family == f && g.Deny && covers(g) {
@@ -212,7 +212,7 @@ func (s *Set) own(f Family, covers func(*Grant) bool) Decision {
 	return d
 }
 
-// add takes a line that covers the effect into the decision.
+// add adds a line that covers the effect to the decision.
 func (d *Decision) add(g *Grant) {
 	if g.Ask {
 		if !d.Allowed && d.Grant == nil {
@@ -226,7 +226,7 @@ func (d *Decision) add(g *Grant) {
 	}
 	rule := g.rule()
 	if rule.named() && !d.Named {
-		d.Grant = g // which decides where an address has to be named
+		d.Grant = g // it decides where an address must be named
 	}
 	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
 	d.Named, d.Idempotent = d.Named || rule.named(), d.Idempotent || g.net.idempotent

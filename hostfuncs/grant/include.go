@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Includes reports whether the set allows whatever a line does that names one thing: one path, or one request without
-// stars and bindings, for whatever is called. Of other lines only those that the set holds word for word are included.
-// It is false where it cannot be told: a line that is kept although nobody needs it does no harm.
+// Includes reports whether the set allows all effects of a line that names one path, or one request without wildcards
+// and bindings, for every entry of the plugin. Other lines are included only if the set contains them verbatim. It is
+// false in case of doubt, since a redundant line does no harm.
 func (s *Set) Includes(g Grant) bool {
 	for _, own := range s.all() {
 		if own.String() == g.String() {
@@ -35,7 +35,7 @@ func (s *Set) includesPath(r *fsRule) bool {
 	}
 	p := Places{Home: "/~"}
 	d := s.FS(r.op, r.prefix(p.Home), p)
-	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // which is not all at once
+	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // direct writes are not committed atomically
 }
 
 func (s *Set) includesRequest(r *netRule) bool {
@@ -49,14 +49,14 @@ func (s *Set) includesRequest(r *netRule) bool {
 		return false
 	}
 	d := s.Net(r.methods[0], u)
-	if d.Grant != nil && d.Grant.net.limited && !r.limited { // r allows whatever query
+	if d.Grant != nil && d.Grant.net.limited && !r.limited { // r allows any query
 		return false
 	}
 	return d.Allowed && d.Body == 0 && (d.Named || !inside(u.Hostname()))
 }
 
-// inside reports whether a host says by itself that it is no machine of the public web, which a line with stars in its
-// host does not reach.
+// inside reports whether a host is literally an IP address or a localhost name, which wildcards in a host do not
+// match.
 func inside(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")

@@ -8,11 +8,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// maxLine bounds a line, in bytes: longer than any address or path that is written by hand.
+// maxLine is the maximum length of a line in bytes, beyond that of handwritten addresses and paths.
 const maxLine = 8 << 10
 
-// ParseLine reads one grant as it is written on a command line, for example
-// "net: GET https://api.example.com/**" or "fs: write ~/work/** {ask: true}". The error is a *ParseError.
+// ParseLine reads one grant in the form of the command line, for example "net: GET https://api.example.com/**" or "fs:
+// write ~/work/** {ask: true}". The error is a *ParseError.
 func ParseLine(line string) (Grant, error) { return held(parseLine(line, 0)) }
 
 func parseLine(text string, line int) (Grant, error) {
@@ -36,13 +36,13 @@ func parseLine(text string, line int) (Grant, error) {
 		return parseHead(head, nil)
 	}
 	g, err := parseTail(head)
-	if err == nil && len(text) > maxLine/9 && len(g.String()) > maxLine { // escapes may triple, quotes too
+	if err == nil && len(text) > maxLine/9 && len(g.String()) > maxLine { // escapes may triple it, quotes too
 		return Grant{}, failf(line, "a grant is longer than %d bytes when it is written with escapes", maxLine)
 	}
 	return g, err
 }
 
-// cutBare takes the family off a line that has no value.
+// cutBare splits off the family of a line without a value.
 func cutBare(text string) (key, rest string) {
 	i := strings.IndexAny(text, " {")
 	if i < 0 {
@@ -65,11 +65,10 @@ func checkText(text string, line int) error {
 	return nil
 }
 
-// unprintable are characters that could make a line look like another.
+// unprintable reports characters that could make a line look like a different one.
 func unprintable(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 
-// parseTail takes a map of options off the end of the line; what some families allow is a map or list
-// itself.
+// parseTail reads the options at the end of the line. The value of some families is itself a map or list.
 func parseTail(head Node) (Grant, error) {
 	start := 0
 	if first := head.Value; !structured(Family(head.Key)) || !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "[") {
@@ -105,8 +104,8 @@ func byName(nodes []Node) map[string]Node {
 	return m
 }
 
-// tailAt finds where a map at the end of the line begins, -1 if there is none. A brace in a path stands
-// for itself only as an escape, so the first other one begins the map.
+// tailAt returns the index of the options at the end of the line, -1 if there are none. They begin at the first brace
+// that is no escape and no binding.
 func tailAt(value string) int {
 	if strings.HasPrefix(value, "{") && !isEscape(value) && !isBinding(value) {
 		return 0
@@ -119,7 +118,7 @@ func tailAt(value string) int {
 	return -1
 }
 
-// isBinding reports whether s begins with what the call fills in.
+// isBinding reports whether s begins with a placeholder.
 func isBinding(s string) bool {
 	for _, word := range []string{"{args.", "{roots}", "{workspace}", "{plugin}"} {
 		if strings.HasPrefix(s, word) {

@@ -196,7 +196,7 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// What a line lets pass that it does not name is said in words.
+// Open describes the parts of a request that a line does not restrict.
 func TestGrant_Open(t *testing.T) {
 	for line, want := range map[string]string{
 		"net: GET https://a.example/x?":                "any headers and any body",

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Link is a folder with a second name, such as /tmp for /private/tmp. Both are absolute, with plain slashes and without
-// one at the end.
+// Link is an alias of a folder, such as /tmp for /private/tmp. Both paths are absolute, with forward slashes and
+// without a trailing one.
 type Link struct{ From, To string }
 
-// real is a path with the second names of folders replaced. Other links than those of Places lead to another place,
-// which lines have to name by itself.
+// real replaces an alias at the beginning of a path. Links that are not in Places lead to a different path, which
+// lines must name.
 func (p Places) real(name string) string {
 	for _, l := range p.Links {
 		if rest, ok := strings.CutPrefix(name, l.From); ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
@@ -20,7 +20,7 @@ func (p Places) real(name string) string {
 	return name
 }
 
-// real is the pattern of a line, plain or folded, with the second name replaced that it begins with.
+// real replaces an alias at the beginning of the pattern of a line, plain or folded.
 func (t *target) real(plain, p pattern) pattern {
 	for _, l := range t.links {
 		n := l.within(plain)
@@ -36,7 +36,7 @@ func (t *target) real(plain, p pattern) pattern {
 	return p
 }
 
-// within is how many segments of a pattern spell out the second name, 0 if it does not begin with it.
+// within returns the number of segments of a pattern that match the alias literally, 0 if it does not begin with it.
 func (l Link) within(p pattern) int {
 	n := 0
 	for step := range strings.SplitSeq(strings.TrimPrefix(l.From, "/"), "/") {

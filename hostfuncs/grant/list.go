@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// List decides about the names in a folder: whoever may read something below it may list it, and sees what leads
-// there. Who may read the folder alone sees no name; the line that is suggested shows them all.
+// List decides on listing a folder. It is allowed if a path below the folder may be read; only names that lead to such
+// paths are visible. A grant to read only the folder itself shows no names. The suggested line shows all of them.
 func (s *Set) List(name string, p Places) Decision {
 	d := s.FS(Read, name, p)
 	if d.Grant != nil && !d.Allowed {
@@ -26,7 +26,7 @@ func (s *Set) List(name string, p Places) Decision {
 	return d
 }
 
-// beneath is the first line that allows something below the target; nil if there is none, or a ceiling does not.
+// beneath returns the first line that allows a path below the target; nil if there is none, or if a ceiling has none.
 func (s *Set) beneath(t *target) *Grant {
 	for _, c := range s.ceilings() {
 		if c.beneath(t) == nil {
@@ -41,7 +41,7 @@ func (s *Set) beneath(t *target) *Grant {
 	return &lines[i]
 }
 
-// over reports whether a line may allow something below the target.
+// over reports whether a line may allow a path below the target.
 func (t *target) over(g *Grant) bool {
 	if g.fs.base == roots {
 		return slices.ContainsFunc(g.fs.within, func(r fsRule) bool { return t.over(&Grant{Family: FS, fs: r}) })
@@ -53,7 +53,7 @@ func (t *target) over(g *Grant) bool {
 	return g.fs.home && g.fs.base == "" && t.aboveHome()
 }
 
-// suggestNames writes the line that shows what is in a folder, empty if none would.
+// suggestNames returns the line that shows the entries of a folder, empty if there is none.
 func (p Places) suggestNames(name string) string {
 	text := p.suggest(Read, name)
 	g, err := ParseLine(text)

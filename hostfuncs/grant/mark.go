@@ -2,12 +2,12 @@ package grant
 
 import "strings"
 
-// marks are the bindings of an address, taken out so that what is in them separates nothing: each is one
-// character that no line may hold otherwise.
+// marks are the bindings of an address. Each is replaced by one character that no line may otherwise contain, so that
+// separators inside a binding have no effect.
 type marks []string
 
 const (
-	firstMark = '\uE000' // of a range for private use, which is never printed
+	firstMark = '\uE000' // of a private-use range, which is never printed
 	maxMarks  = 64
 )
 
@@ -42,7 +42,7 @@ func isMark(r rune) bool { return r >= firstMark && r < firstMark+maxMarks }
 
 func (m marks) in(text string) bool { return strings.ContainsFunc(text, isMark) }
 
-// segment reads a step that is a mark; found is false if there is none in it.
+// segment reads a segment that is a mark; found is false if it contains none.
 func (m marks) segment(text string, line int, forms ...form) (s segment, found bool, err error) {
 	i := strings.IndexFunc(text, isMark)
 	if i < 0 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// registered are the methods that a line can name: those of the IANA registry but for CONNECT, TRACE and PRI, and
-// two that are common without being there, LIST and PURGE. Any other word is taken for a mistake, since a line with
-// it would never cover anything.
+// registered lists the methods that a line can name: those of the IANA registry except CONNECT, TRACE and PRI, and the
+// common but unregistered LIST and PURGE. Any other word is rejected as a mistake, since a line with it would never
+// cover anything.
 const registered = "GET HEAD POST PUT PATCH DELETE OPTIONS QUERY " +
 	"ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY LABEL LINK LIST LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MKREDIRECTREF " +
 	"MKWORKSPACE MOVE ORDERPATCH PROPFIND PROPPATCH PURGE REBIND REPORT SEARCH UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE " +
@@ -27,15 +27,15 @@ func parseMethods(text string, line int) ([]string, error) {
 	return slices.Compact(methods), nil
 }
 
-// IsMethod reports whether m is an HTTP method that a line can grant: upper-case letters, and not one
-// that opens a tunnel or echoes headers.
+// IsMethod reports whether m is an HTTP method that a line can grant: upper-case letters, and neither CONNECT nor
+// TRACE.
 func IsMethod(m string) bool {
 	return m != "" && len(m) <= 32 && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == "" &&
 		m[0] != '-' && m != "CONNECT" && m != "TRACE"
 }
 
-// meant says what to write in place of a word that is no method: the one that has nearly the same letters, if
-// there is one.
+// meant returns advice for a word that is no method: the registered method with nearly the same letters, if there is
+// one.
 func meant(word string) string {
 	for m := range strings.FieldsSeq(registered) {
 		if nearly(word, m) {
@@ -45,7 +45,7 @@ func meant(word string) string {
 	return "write such as GET,POST"
 }
 
-// nearly reports whether two words differ in one letter, in one that is missing, or in the order of their letters.
+// nearly reports whether two words differ in one letter, in one missing letter, or in the order of their letters.
 func nearly(a, b string) bool {
 	if letters(a) == letters(b) {
 		return true
@@ -66,7 +66,7 @@ func nearly(a, b string) bool {
 	return false
 }
 
-// letters are those of a word in order.
+// letters returns the letters of a word, sorted.
 func letters(word string) string {
 	b := []byte(word)
 	slices.Sort(b)

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// netRule is what a net line says.
+// netRule is the value of a net line.
 type netRule struct {
 	methods []string // sorted
 	scheme  string
@@ -16,17 +16,17 @@ type netRule struct {
 	port    string
 	path    pattern
 	query   []param // only these, if limited
-	limited bool    // a ? was written
-	body    int64   // largest request body; 0 if the line does not say
+	limited bool    // the pattern has a query
+	body    int64   // maximum size of a request body; 0 is no limit
 
-	private bool // the host is in a private network, or is an address that a machine keeps for itself
+	private bool // the host may be in a private network, or be an address that is local to one machine
 
-	idempotent bool // a request may be sent again when nobody knows what came of it
+	idempotent bool // a request with unknown outcome may be sent again
 
 	url    *binding  // the whole address is a value of the call; nil once it is filled
-	origin bool      // the address was such a value: redirects may stay at its host
-	public bool      // and may lead anywhere in the public web
-	within []netRule // only what one of these covers, whatever the value; their methods say nothing
+	origin bool      // the address was such a value: redirects within its host are followed
+	public bool      // redirects to any public address are followed
+	within []netRule // the address must match one of these; their methods are ignored
 }
 
 // param is one allowed query parameter.
@@ -35,18 +35,18 @@ type param struct {
 	value glob // nil allows any
 	bind  *binding
 
-	plugin bool // to be filled with the plugin's name
+	plugin bool // replaced by the plugin's name
 }
 
-// named reports whether the line spells its host out.
+// named reports whether the line contains its host literally.
 func (r *netRule) named() bool { return len(r.host) > 0 && r.host.spelled() }
 
-// namesHost reports whether the line, or one of the places that it is cut to, spells a host out.
+// namesHost reports whether the line, or one of the patterns in within, contains a host literally.
 func (r *netRule) namesHost() bool {
 	return r.named() || r.url != nil && slices.ContainsFunc(r.within, func(w netRule) bool { return w.named() })
 }
 
-// rule is what the line says of addresses, for requests or for a person to open.
+// rule returns the rule for addresses, of requests or of URLs that a user opens.
 func (g *Grant) rule() *netRule {
 	if g.url != nil {
 		return g.url
@@ -54,7 +54,7 @@ func (g *Grant) rule() *netRule {
 	return &g.net
 }
 
-// maxSegments bounds a pattern: its cost for each comparison grows with it.
+// maxSegments is the maximum number of segments of a pattern, since the cost of each comparison grows with it.
 const maxSegments = 128
 
 // parseNet reads "GET,POST https://host/path?query".
@@ -176,7 +176,7 @@ func parseSegment(text string) (segment, bool) {
 	return segment{glob: splitStars(text)}, !strings.Contains(text, "**")
 }
 
-// hostSteps are the labels of a name; an address is one step.
+// hostSteps returns the labels of a name. An address is a single step.
 func hostSteps(host string) []string {
 	if urlnorm.IsAddress(host) {
 		return []string{host}
@@ -246,7 +246,7 @@ func decodeForm(s string) string {
 	return urlnorm.Decode(urlnorm.Query(strings.ReplaceAll(s, "+", "%20")))
 }
 
-// String writes the rule as parseNet reads it.
+// String returns the rule in the form that parseNet reads.
 func (r *netRule) String() string {
 	var b strings.Builder
 	if r.url != nil {
@@ -292,7 +292,7 @@ func (r *netRule) queryString() string {
 	return strings.Join(pairs, "&")
 }
 
-// format writes the segment with its literal pieces escaped.
+// format returns the segment with its literal pieces escaped.
 func (s segment) format(escape func(string) string) string {
 	switch {
 	case s.any:
@@ -309,7 +309,7 @@ func (s segment) format(escape func(string) string) string {
 	return strings.Join(pieces, "*")
 }
 
-// escapeSegment writes literal text so that nothing in it separates or is a wildcard.
+// escapeSegment escapes separators and wildcards in literal text.
 func escapeSegment(s string) string {
 	s = strings.ReplaceAll(s, "%", "%25")
 	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(urlnorm.Path(s))

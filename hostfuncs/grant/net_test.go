@@ -126,8 +126,8 @@ func TestSet_Net_Decision(t *testing.T) {
 	}
 }
 
-// What a line denies is denied also where a server may take two slashes, or a hidden one, for one; what a line allows is
-// only what it says.
+// A deny line also covers addresses in which a server may fold two slashes, or an encoded one, into one. An allowing
+// line covers only its literal form.
 func TestSet_Net_DenyFolds(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/v1/admin/**", "deny: net: GET https://a.example/one", "deny: net: GET https://a.example/x/*/z",
 		"deny: net: GET https://a.example/a//b")
@@ -192,7 +192,8 @@ func FuzzSuggest(f *testing.F) {
 	})
 }
 
-// A line lets its host be in a private network if it says so and spells the host out, and below ceilings that do.
+// A line allows its host to be in a private network if it says private and contains the host literally, below ceilings
+// that do the same.
 func TestSet_Net_Private(t *testing.T) {
 	const wiki = "net: GET https://wiki.example/**"
 	for _, tt := range []struct {
@@ -241,7 +242,7 @@ func TestSet_Net_Private(t *testing.T) {
 	}
 }
 
-// A value that is the word for nothing is none.
+// A null value is no value.
 func TestParse_configWithoutValue(t *testing.T) {
 	_, err := grant.Parse([]grant.Node{{Line: 1, Kind: grant.Map, Nodes: []grant.Node{{Line: 1, Key: "config", Kind: grant.Map, Nodes: []grant.Node{{Line: 1, Key: "x", Value: "null", Null: true}}}}}})
 	if err == nil || err.Error() != `line 1: config "x" has no value: write one, in quotes if it is the word` {
@@ -249,8 +250,7 @@ func TestParse_configWithoutValue(t *testing.T) {
 	}
 }
 
-// A line with any query lets no key through by which frameworks take a request for one with another method; a line that
-// names the key does.
+// A line with any query allows no key by which frameworks override the method. A line that names the key does.
 func TestSet_Net_methodInQuery(t *testing.T) {
 	s := mustSet(t, "net: GET,POST,PUT https://a.example/**", "net: POST https://b.example/x?_method=PUT&id", "net: GET {args.page:url}")
 	for _, query := range []string{

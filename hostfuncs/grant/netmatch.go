@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// coversNet reports whether the line is about this request. One that denies is also about an address that a server may
-// take for one that it names.
+// coversNet reports whether the line covers this request. A deny line also covers an address that a server may treat
+// as one that it names.
 func (g *Grant) coversNet(method string, u *url.URL) bool {
 	if g.Deny {
 		return g.net.denies(method, u)
@@ -20,12 +20,12 @@ func (g *Grant) coversNet(method string, u *url.URL) bool {
 	return g.net.covers(method, u)
 }
 
-// covers reports whether the line is about this request; u is canonical.
+// covers reports whether the line covers this request. u is canonical.
 func (r *netRule) covers(method string, u *url.URL) bool {
 	return r.coversOrigin(method, u) && r.path.match(pathSubject(u)) && r.coversQuery(method, u)
 }
 
-// coversOrigin is covers for all in front of the path.
+// coversOrigin is covers for the method, the origin and within, without path and query.
 func (r *netRule) coversOrigin(method string, u *url.URL) bool {
 	if r.url != nil || !r.coversWithin(u) {
 		return false
@@ -34,9 +34,9 @@ func (r *netRule) coversOrigin(method string, u *url.URL) bool {
 	return slices.Contains(r.methods, method) && u.Scheme == r.scheme && port == r.port && r.coversHost(u.Hostname())
 }
 
-// denies reports whether a server may take this request for one that the line is about: by any reading of its path, with or
-// without a slash at the end, and by any parameter of its query that the line names. Texts are compared by their
-// skeletons. A line with a lone ? is about every query.
+// denies reports whether a server may treat this request as one that the line covers: by any reading of its path, with
+// or without a trailing slash, and by any parameter of its query that the line names. Texts are compared by their
+// skeletons. A line with a lone ? covers every query.
 func (r *netRule) denies(method string, u *url.URL) bool {
 	return r.coversOrigin(method, u) && r.deniesPath(u) && r.deniesQuery(u)
 }
@@ -54,7 +54,7 @@ func (r *netRule) deniesPath(u *url.URL) bool {
 	})
 }
 
-// runs reports whether the path ends in the name of a program, which a server starts for all that is below it too.
+// runs reports whether the path ends in the name of a program, which a server runs for all paths below it too.
 func (r *netRule) runs() bool {
 	last := r.path[len(r.path)-1]
 	if last.any || len(last.glob) == 0 {
@@ -65,8 +65,8 @@ func (r *netRule) runs() bool {
 		func(ending string) bool { return strings.HasSuffix(name, ending) })
 }
 
-// deniesQuery reports whether a request has a parameter that the line names, as a server may read it; a line that names
-// none is about every query.
+// deniesQuery reports whether a server may read a parameter in the request that the line names. A line that names none
+// covers every query.
 func (r *netRule) deniesQuery(u *url.URL) bool {
 	if !r.limited || len(r.query) == 0 {
 		return true
@@ -76,7 +76,7 @@ func (r *netRule) deniesQuery(u *url.URL) bool {
 	})
 }
 
-// may reports whether a server may take a parameter for the one that a line names.
+// may reports whether a server may treat a parameter as the one that a line names.
 func (p *param) may(be urlnorm.Param) bool {
 	name := urlnorm.Name(p.key)
 	if !be.Any && !slices.ContainsFunc(be.Names, func(n string) bool { return urlnorm.Meets(name, n) }) {
@@ -89,7 +89,7 @@ func (p *param) may(be urlnorm.Param) bool {
 	return slices.ContainsFunc(be.Values, func(v string) bool { return value.meets(v) })
 }
 
-// misread notes in a decision that denies an address how a server has to read it to make it the one that is denied.
+// misread records how servers may read an address that a deny line covers only in a different reading.
 func (d *Decision) misread(method string, u *url.URL) {
 	if d.Grant == nil || !d.Grant.Deny || d.Grant.net.covers(method, u) {
 		return
@@ -100,8 +100,8 @@ func (d *Decision) misread(method string, u *url.URL) {
 	}
 }
 
-// coversAlways is covers for every reading of the path that a server may have: an address that the line spells out is
-// read as it is written.
+// coversAlways is covers for every reading of the path that a server may have. A literal address is compared only as
+// it is written.
 func (r *netRule) coversAlways(method string, u *url.URL) bool {
 	if !r.covers(method, u) || r.path.literal() {
 		return r.covers(method, u)
@@ -110,12 +110,13 @@ func (r *netRule) coversAlways(method string, u *url.URL) bool {
 	return len(readings) < urlnorm.MaxReadings && !slices.ContainsFunc(readings, func(steps []string) bool { return !r.path.match(subject{steps: steps}) })
 }
 
-// coversWithin holds the places that an address of the call is cut to.
+// coversWithin reports whether u matches within, to which an address of the call is limited.
 func (r *netRule) coversWithin(u *url.URL) bool {
 	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(w netRule) bool { return w.covers("GET", u) })
 }
 
-// coversHost: an address is matched by itself and by a lone **, never by parts.
+// coversHost reports whether the line covers a host. An IP address matches only itself and a lone **, never a part of
+// it.
 func (r *netRule) coversHost(host string) bool {
 	if r.host.spelled() {
 		return r.host.spells(host)
@@ -135,7 +136,7 @@ func pathSubject(u *url.URL) subject {
 	return t
 }
 
-// pathNeed marks the steps of an address in which a separator is hidden.
+// pathNeed marks the segments of an address that contain an encoded separator.
 func pathNeed(steps []string) []need {
 	needs := make([]need, len(steps))
 	for i, s := range steps {
@@ -146,8 +147,8 @@ func pathNeed(steps []string) []need {
 	return needs
 }
 
-// coversQuery: without a ? that is any query, but for keys by which frameworks take a request for one with another method.
-// Those of GET and HEAD they take as they are.
+// coversQuery reports whether the line covers the query. A line without ? covers any query, except keys by which
+// frameworks override the method. For GET and HEAD they do not.
 func (r *netRule) coversQuery(method string, u *url.URL) bool {
 	if !r.limited {
 		return asIs(method) || !slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(p urlnorm.Param) bool { return p.Method })
@@ -164,7 +165,7 @@ func (r *netRule) coversQuery(method string, u *url.URL) bool {
 	return true
 }
 
-// asIs reports whether frameworks never take a request of a method for one with another.
+// asIs reports whether frameworks never override a method.
 func asIs(method string) bool { return method == "GET" || method == "HEAD" }
 
 func (r *netRule) allowsParam(key, value string) bool {
@@ -173,10 +174,10 @@ func (r *netRule) allowsParam(key, value string) bool {
 	})
 }
 
-// isStar reports whether a query value is a lone star, which is also nothing at all.
+// isStar reports whether a query value is a lone star, which also matches the empty value.
 func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 
-// Net decides about one request; u must come from canonical.URL and method be in upper case.
+// Net decides on one request. u must come from canonical.URL, and method must be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.coversNet(method, u) })
 	d.misread(method, u)
@@ -193,14 +194,14 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 	return d
 }
 
-// ceilingsName reports whether every ceiling names an address that has to be named, as the line below it does.
+// ceilingsName reports whether every ceiling contains an address literally, if it must be literal in a line.
 func (s *Set) ceilingsName(method string, u *url.URL) bool {
 	return len(s.ceilings()) == 0 || !near(u.Hostname()) || !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
 		return !c.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Named
 	})
 }
 
-// near reports whether a host says by itself that it is this machine or in its network.
+// near reports whether a host is literally this machine or an address of its network.
 func near(host string) bool {
 	a, err := netip.ParseAddr(host)
 	if a = a.Unmap(); err == nil {
@@ -209,7 +210,8 @@ func near(host string) bool {
 	return inside(host)
 }
 
-// wild reports whether lines with stars in their hosts cover the host of an address, and no line names it with its port.
+// wild reports whether lines with wildcards in their hosts cover the host of an address, and no line names it with its
+// port.
 func (s *Set) wild(method string, u *url.URL) (wild bool) {
 	port, _ := urlnorm.Port(u.Scheme, u.Port(), false)
 	for _, g := range s.all() {
@@ -224,7 +226,7 @@ func (s *Set) wild(method string, u *url.URL) (wild bool) {
 	return wild
 }
 
-// turned reports whether a line with any query covers an address but for the query.
+// turned reports whether a line with any query covers an address except for its query.
 func (s *Set) turned(method string, u *url.URL) bool {
 	bare := *u
 	bare.RawQuery = ""
@@ -233,8 +235,8 @@ func (s *Set) turned(method string, u *url.URL) bool {
 	})
 }
 
-// SuggestPrivate is the narrowest line for one request to a host that leads into a private network; empty if no line
-// would allow it.
+// SuggestPrivate returns the narrowest line for one request to a host in a private network; empty if no line would
+// allow it.
 func (s *Set) SuggestPrivate(method string, u *url.URL) string {
 	rule := ruleFor(method, u)
 	rule.private = true
@@ -245,7 +247,7 @@ func (s *Set) SuggestPrivate(method string, u *url.URL) string {
 	return notation.Paste(g.String())
 }
 
-// suggestNet writes the line for this one address, empty if none would allow it.
+// suggestNet returns the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
 	line := notation.Paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
 	g, err := ParseLine(line)
@@ -255,7 +257,7 @@ func suggestNet(method string, u *url.URL) string {
 	return line
 }
 
-// ruleFor is the rule that covers one address and no other.
+// ruleFor returns the rule that covers only one address.
 func ruleFor(method string, u *url.URL) netRule {
 	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: true}
 	r.port, _ = urlnorm.Port(u.Scheme, u.Port(), false)

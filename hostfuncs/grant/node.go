@@ -4,11 +4,11 @@ import (
 	"slices"
 )
 
-// maxGrants bounds the lines of one plugin: each effect is compared with all of them.
+// maxGrants is the maximum number of lines of one plugin, since each effect is compared with all of them.
 const maxGrants = 1000
 
-// Parse reads the elements of a grants list. Each is a line of text, or a map of the family and its
-// options. The error is a *ParseError.
+// Parse reads the elements of a grants list. Each is a line of text, or a map of the family and its options. The error
+// is a *ParseError.
 func Parse(nodes []Node) (*Set, error) {
 	if len(nodes) > maxGrants {
 		return nil, failf(nodes[maxGrants].Line, "more than %d grants for one plugin", maxGrants)
@@ -24,7 +24,7 @@ func Parse(nodes []Node) (*Set, error) {
 	return s, s.checkSecrets()
 }
 
-// held refuses a line that this version would not hold.
+// held rejects a line that this version would not enforce.
 func held(g Grant, err error) (Grant, error) {
 	if err != nil {
 		return g, err
@@ -105,7 +105,7 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 	return g, g.check()
 }
 
-// parseValue reads what stands after the family.
+// parseValue reads the value of the family.
 func (g *Grant) parseValue(n Node) (err error) {
 	switch g.Family {
 	case Config:

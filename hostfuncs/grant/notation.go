@@ -2,7 +2,7 @@ package grant
 
 import "github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 
-// What lines are read from, and what is wrong with one.
+// Types of package notation for parsed configuration and its errors.
 type (
 	Node       = notation.Node
 	Kind       = notation.Kind

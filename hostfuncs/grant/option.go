@@ -8,14 +8,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// option is one word that a line may carry after what it allows.
+// option is a named option of a line.
 type option struct {
 	families []Family
 	read     func(*Grant, Node) error
-	write    func(*Grant) string // empty if the line does not say
+	write    func(*Grant) string // empty if the option is not set
 }
 
-// options are all words, by name. Those of a family that is not there yet are not there either.
+// options returns all options by name. Those of unsupported families are not included.
 func options() map[string]option {
 	return map[string]option{
 		"ask":  {[]Family{Net, FS}, (*Grant).readAsk, (*Grant).writeAsk},
@@ -37,7 +37,7 @@ func options() map[string]option {
 	}
 }
 
-// laterOption are the options of the language that this version does not enforce.
+// laterOption reports whether an option is reserved but not enforced by this version.
 func laterOption(f Family, key string) bool {
 	switch key {
 	case "proxy":
@@ -82,7 +82,7 @@ func optionsOf(f Family) string {
 	return strings.Join(names, ", ")
 }
 
-// check finds options that do not go with what the line allows.
+// check finds options that do not fit the value of the line.
 func (g *Grant) check() error {
 	switch {
 	case g.Family == SecretFamily:
@@ -175,7 +175,7 @@ func (g *Grant) writeRedirects() string {
 	return ""
 }
 
-// written are the options of the line, as they are written.
+// written returns the options of the line in their notation.
 func (g *Grant) written() map[string]string {
 	out := map[string]string{}
 	for key, o := range options() {

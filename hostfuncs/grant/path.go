@@ -8,21 +8,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// Places says where on this machine the lines apply.
+// Places describes the paths of this machine that lines depend on.
 type Places struct {
-	// Home is what ~ stands for, absolute; lines with ~ cover nothing if it is empty.
+	// Home is the absolute path of ~. If it is empty, lines with ~ cover nothing.
 	Home string
-	// Links are folders that the system, or the operator's account, has under a second name: lines mean by it the
-	// folder that it leads to.
+	// Links are aliases of folders, by the system or the operator's account. In a line, an alias means its target.
 	Links []Link
-	// Fold says that the file system does not tell upper from lower case.
+	// Fold means that the file system is not case-sensitive.
 	Fold bool
-	// Repository reports whether a folder, with plain slashes, is taken for a repository by git, whatever its name is; nil
-	// is none.
+	// Repository reports whether git treats a folder, with forward slashes, as a repository regardless of its name.
+	// Nil means that none is.
 	Repository func(folder string) bool
 }
 
-// steps cuts an absolute path; slashes are as on this system or plain.
+// steps splits an absolute path. Separators are those of this system or forward slashes.
 func steps(name string) []string {
 	name = path.Clean(toSlash(name))
 	name = strings.TrimPrefix(name, "/")
@@ -32,7 +31,7 @@ func steps(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// toSlash turns the separators of a Windows path; elsewhere a backslash is part of a name.
+// toSlash converts the separators of a Windows path. Elsewhere a backslash is part of a name.
 func toSlash(name string) string {
 	if isDrive(name) {
 		return strings.ReplaceAll(name, `\`, "/")
@@ -48,7 +47,7 @@ func foldAll(steps []string) []string {
 	return out
 }
 
-// below returns the steps after prefix.
+// below returns the segments after prefix.
 func below(steps, prefix []string) ([]string, bool) {
 	if len(steps) < len(prefix) {
 		return nil, false
@@ -61,12 +60,12 @@ func below(steps, prefix []string) ([]string, bool) {
 	return steps[len(prefix):], true
 }
 
-// target is a path about which lines are asked.
+// target is the path of a decision.
 type target struct {
 	op     Op
 	plain  subject
 	folded subject
-	home   []string // the home's steps; nil if there is none
+	home   []string // segments of the home; nil if there is none
 	links  []Link
 	fold   bool
 }
@@ -83,13 +82,13 @@ func (p Places) target(op Op, name string) target {
 	return t
 }
 
-// subject returns the pattern and the part of the path it is to be compared with.
+// subject returns the pattern of a line, and the part of the path to compare with it.
 func (t *target) subject(g *Grant) (pattern, subject, bool) {
 	r, s, home, p := &g.fs, t.plain, t.home, g.fs.path
 	if r.base != "" {
 		return nil, subject{}, false
 	}
-	if g.Deny || t.fold { // where case may not matter, a denial must not depend on it
+	if g.Deny || t.fold { // a denial must not depend on case where case may not matter
 		s, home, p = t.folded, foldAll(t.home), r.folded
 	}
 	if g.Deny {
@@ -114,13 +113,13 @@ func (t *target) covered(g *Grant) bool {
 		return false
 	}
 	p, s, ok := t.subject(g)
-	if ok && g.Deny && g.fs.op == Read { // a folder that may not be read is closed
+	if ok && g.Deny && g.fs.op == Read { // a folder that must not be read is closed
 		return p.matchAbove(s)
 	}
 	return ok && p.match(s) && t.within(g)
 }
 
-// within holds the places that the client's folders are cut to.
+// within reports whether the target matches within, to which the client's folders are limited.
 func (t *target) within(g *Grant) bool {
 	if len(g.fs.within) == 0 {
 		return true
@@ -131,7 +130,7 @@ func (t *target) within(g *Grant) bool {
 	})
 }
 
-// FS decides about one path, which must be absolute and lead through no symbolic link.
+// FS decides on one path, which must be absolute and contain no symbolic link.
 func (s *Set) FS(op Op, name string, p Places) Decision {
 	t := p.target(op, name)
 	d := s.decide(FS, t.covered)
@@ -146,8 +145,8 @@ func (s *Set) FS(op Op, name string, p Places) Decision {
 	return d
 }
 
-// Visible reports whether the path may be read, or, if folder is set and no line denies it, whether a
-// line allows something below it, so that whoever goes there has to pass here.
+// Visible reports whether the path may be read or, if folder is set and no line denies it, whether a line allows a
+// path below it, so that the folder must be passed to get there.
 func (s *Set) Visible(name string, folder bool, p Places) bool {
 	t := p.target(Read, name)
 	d := s.decide(FS, t.covered)
@@ -157,7 +156,7 @@ func (s *Set) Visible(name string, folder bool, p Places) bool {
 	return folder && s.above(&t)
 }
 
-// Above reports whether a line allows something at or below the path.
+// Above reports whether a line allows a path at or below name.
 func (s *Set) Above(name string, p Places) bool {
 	t := p.target(Read, name)
 	return s.above(&t)
@@ -172,8 +171,8 @@ func (s *Set) above(t *target) bool {
 	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.Family == FS && !g.Deny && t.leadsTo(&g) })
 }
 
-// leadsTo reports whether a line may allow something at or below the target. Where the client's folders
-// are not known yet, it is the places that they are cut to.
+// leadsTo reports whether a line may allow a path at or below the target. While the client's folders are not known,
+// the patterns in within are used.
 func (t *target) leadsTo(g *Grant) bool {
 	if g.fs.base == roots {
 		return slices.ContainsFunc(g.fs.within, func(r fsRule) bool { return t.leadsTo(&Grant{Family: FS, fs: r}) })
@@ -182,7 +181,7 @@ func (t *target) leadsTo(g *Grant) bool {
 	return ok && pattern.within(subject) || g.fs.home && g.fs.base == "" && t.aboveHome()
 }
 
-// aboveHome reports whether the home lies below the target.
+// aboveHome reports whether the home is below the target.
 func (t *target) aboveHome() bool {
 	steps, home := t.plain.steps, t.home
 	if t.fold {
@@ -192,8 +191,8 @@ func (t *target) aboveHome() bool {
 	return ok && t.home != nil
 }
 
-// Prefixes returns the part of each line that allows which is literal and no value of the call, as an absolute path,
-// sorted as the lines are; of those in the home by each name that the home has.
+// Prefixes returns the literal part of each allowing line, without values of the call, as an absolute path in the
+// order of the lines. A path in the home is returned for each name of the home.
 func (s *Set) Prefixes(p Places) []string {
 	var out []string
 	for i := range s.all() {
@@ -235,7 +234,7 @@ func (r *fsRule) prefix(home string) string {
 	return b.String()
 }
 
-// suggest writes the line for this one path, empty if none would allow it.
+// suggest returns the line for this one path, empty if none would allow it.
 func (p Places) suggest(op Op, name string) string {
 	r := fsRule{op: op}
 	all := steps(p.real(name))

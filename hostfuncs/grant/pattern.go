@@ -12,7 +12,7 @@ type glob []string
 
 func (g glob) literal() bool { return len(g) == 1 }
 
-// match reports whether s fits. A lone star wants at least one character.
+// match reports whether s matches. A lone star needs at least one character.
 func (g glob) match(s string) bool {
 	first, last := g[0], g[len(g)-1]
 	if g.literal() {
@@ -52,23 +52,23 @@ func (g glob) meets(s string) bool {
 type segment struct {
 	any   bool // **
 	glob  glob
-	bind  *binding // to be filled by the call; nil if there is nothing to fill
-	bound bool     // filled by the call: nobody spelled it out
+	bind  *binding // filled by the call; nil if there is no binding
+	bound bool     // filled by the call, so not literal in the line
 
-	plugin bool // to be filled with the plugin's name
+	plugin bool // replaced by the plugin's name
 }
 
-// pattern is a sequence of segments (of a path) or labels (of a host).
+// pattern is a sequence of segments of a path, or of labels of a host.
 type pattern []segment
 
 func (p pattern) literal() bool { return p.prefix() == len(p) }
 
-// spelled reports whether the operator wrote every segment out.
+// spelled reports whether every segment is literal in the line, and no value of the call.
 func (p pattern) spelled() bool {
 	return p.literal() && !slices.ContainsFunc(p, func(s segment) bool { return s.bound })
 }
 
-// spells is match for the labels of a host, where every segment is spelled out: it makes no list of them.
+// spells is match for the labels of a host, if every segment is literal. It does not allocate.
 func (p pattern) spells(host string) bool {
 	for i, s := range p {
 		if i > 0 {
@@ -86,7 +86,7 @@ func (p pattern) spells(host string) bool {
 	return len(p) > 0 && host == ""
 }
 
-// prefix is the number of literal segments it begins with.
+// prefix returns the number of literal segments at the beginning.
 func (p pattern) prefix() int {
 	for i, s := range p {
 		if s.any || s.bind != nil || s.plugin || !s.glob.literal() {
@@ -96,7 +96,7 @@ func (p pattern) prefix() int {
 	return len(p)
 }
 
-// spelledPrefix is the number of literal segments it begins with that are no values of a call.
+// spelledPrefix returns the number of literal segments at the beginning that are no values of a call.
 func (p pattern) spelledPrefix() int {
 	n := p.prefix()
 	if i := slices.IndexFunc(p[:n], func(s segment) bool { return s.bound }); i >= 0 {
@@ -105,20 +105,20 @@ func (p pattern) spelledPrefix() int {
 	return n
 }
 
-// need says how exact a pattern must be at one place of what it is compared with.
+// need is the precision that a segment of the subject demands of a pattern.
 type need uint8
 
 const (
 	needNothing need = iota
-	needNoStar       // * does not stand for it, ** does
-	needLiteral      // only the very text does
+	needNoStar       // matched by ** but not by *
+	needLiteral      // matched only by its literal text
 )
 
-// subject is what a pattern is compared with.
+// subject is the sequence that a pattern is compared with.
 type subject struct {
 	steps []string
 	needs []need // as long as steps, or nil
-	bones bool   // the steps, and what they are compared with, are skeletons of addresses
+	bones bool   // the steps and the pattern are skeletons of addresses
 }
 
 func (t subject) need(i int) need {
@@ -128,7 +128,7 @@ func (t subject) need(i int) need {
 	return t.needs[i]
 }
 
-// fits reports whether the segment s may stand for the step i alone.
+// fits reports whether the segment s matches step i alone.
 func (t subject) fits(s segment, i int) bool {
 	if s.bind != nil || s.plugin || !s.glob.literal() && t.need(i) != needNothing || s.bound && t.need(i) == needLiteral {
 		return false
@@ -139,7 +139,7 @@ func (t subject) fits(s segment, i int) bool {
 	return s.glob.match(t.steps[i])
 }
 
-// fold returns the pattern in lower case, for places where case tells nothing apart.
+// fold returns the pattern in lower case, for case-insensitive comparison.
 func (p pattern) fold() pattern {
 	folded := make(pattern, len(p))
 	for i, s := range p {
@@ -151,7 +151,7 @@ func (p pattern) fold() pattern {
 	return folded
 }
 
-// bones returns the pattern of skeletons, for addresses that a server may take for another.
+// bones returns the pattern of skeletons, for addresses that a server may misread.
 func (p pattern) bones() pattern {
 	out := make(pattern, len(p))
 	for i, s := range p {
@@ -161,15 +161,15 @@ func (p pattern) bones() pattern {
 	return out
 }
 
-// match compares the whole subject: work and memory grow with segments × steps, never faster.
+// match reports whether p matches the whole subject. Time and memory are at most proportional to segments × steps.
 func (p pattern) match(t subject) bool { return p.reach(t)[len(t.steps)] }
 
-// matchAbove reports whether p stands for the subject or for a folder above it.
+// matchAbove reports whether p matches the subject or a folder above it.
 func (p pattern) matchAbove(t subject) bool { return slices.Contains(p.reach(t), true) }
 
-// reach says of each number of steps whether p can stand for so many of the subject.
+// reach returns for each n whether p matches the first n steps of the subject.
 func (p pattern) reach(t subject) []bool {
-	reach := make([]bool, len(t.steps)+1) // reach[i]: the segments so far can stand for steps[:i]
+	reach := make([]bool, len(t.steps)+1) // reach[i]: the segments so far match steps[:i]
 	reach[0] = true
 	t.skip(reach)
 	for _, s := range p {
@@ -179,7 +179,7 @@ func (p pattern) reach(t subject) []bool {
 	return reach
 }
 
-// skip passes steps of a skeleton that may be none.
+// skip passes steps of a skeleton that may be empty.
 func (t subject) skip(reach []bool) {
 	for i, s := range t.steps {
 		reach[i+1] = reach[i+1] || t.bones && reach[i] && s != "" && urlnorm.Meets("", s)
@@ -199,7 +199,7 @@ func (t subject) advance(s segment, reach []bool) {
 	reach[0] = false
 }
 
-// within reports whether something that p matches may lie below the subject, or is it.
+// within reports whether p may match the subject or a path below it.
 func (p pattern) within(t subject) bool {
 	reach := make([]bool, len(t.steps)+1)
 	reach[0] = true
@@ -213,7 +213,7 @@ func (p pattern) within(t subject) bool {
 	return reach[end]
 }
 
-// beneath reports whether something that p matches may lie below the subject.
+// beneath reports whether p may match a path below the subject.
 func (p pattern) beneath(t subject) bool {
 	reach := make([]bool, len(t.steps)+1)
 	reach[0] = true
@@ -229,5 +229,5 @@ func (p pattern) beneath(t subject) bool {
 	return false
 }
 
-// splitStars cuts text at its stars.
+// splitStars splits text at its stars.
 func splitStars(text string) glob { return strings.Split(text, "*") }

@@ -2,7 +2,7 @@ package grant
 
 import "testing"
 
-// Every host compared with every host spelled out: spells is match.
+// spells equals match for each pair of a host and a literal host.
 func TestPattern_spells(t *testing.T) {
 	hosts := []string{"127.0.0.1", "127.0.0.10", "::1", "127", "0.0.1"}
 	for next := []string{"a", "b", "."}; len(next[0]) < 6; {

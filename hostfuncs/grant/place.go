@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Workspace is the folder, below /, where plugins see what {workspace} stands for.
+// Workspace is the name below / under which plugins see the folder of {workspace}.
 const Workspace = "workspace"
 
-// At returns the set for one plugin, with {plugin} and {workspace} filled in, in its ceilings too: the plugin's
-// name, and an absolute folder, without which lines with {workspace} cover nothing.
+// At returns the set for one plugin, with {plugin} and {workspace} replaced by its name and an absolute folder, in its
+// ceilings too. With an empty folder, lines with {workspace} cover nothing.
 func (s *Set) At(plugin, folder string) *Set {
 	out := &Set{grants: s.Grants()}
 	for _, c := range s.ceilings() {
@@ -59,16 +59,16 @@ func (s *Set) UsesWorkspace() (line int, uses bool) {
 	return 0, false
 }
 
-// NeedsRoots reports whether lines wait for the client's folders.
+// NeedsRoots reports whether lines depend on the client's folders.
 func (s *Set) NeedsRoots() bool {
 	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.fs.base == roots })
 }
 
-// maxRoots bounds the client's folders: each makes a line of its own.
+// maxRoots is the maximum number of client folders that are used, since each produces a line.
 const maxRoots = 64
 
-// WithRoots returns the set with {roots} filled in: absolute paths, which the lines cut to the places
-// that they name. None leaves nothing that waits.
+// WithRoots returns the set with {roots} replaced by absolute paths, limited to the patterns in within. Without
+// folders, lines with {roots} are removed.
 func (s *Set) WithRoots(folders []string) *Set {
 	out := &Set{ceiling: s.ceilings()}
 	for _, g := range s.all() {

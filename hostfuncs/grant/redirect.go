@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Redirect decides about a request that a server answered the request for origin with, which the set
-// allows: lines that a whole address of the call fills lead on within the same host or its www., or with
-// redirects: public anywhere that is public. Both addresses are canonical.
+// Redirect decides on the target of a redirect, in response to an allowed request for origin. A line filled with a
+// whole address of the call follows redirects within the same host or its www. prefix or, with redirects: public, to
+// any public address. Both addresses are canonical.
 func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	d := s.Net(method, u)
 	if d.Grant != nil || s.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Grant != nil {
@@ -23,7 +23,7 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	return follow
 }
 
-// withinNames notes in a decision if a place that an address of the call is cut to spells the host of u out.
+// withinNames records in a decision whether a pattern in within contains the host of u literally.
 func (s *Set) withinNames(d *Decision, u *url.URL) {
 	for i := range s.all() {
 		g := &s.grants[i]
@@ -35,7 +35,7 @@ func (s *Set) withinNames(d *Decision, u *url.URL) {
 	}
 }
 
-// ceilingsLetIn reports whether every ceiling lets the host of an address be in a private network.
+// ceilingsLetIn reports whether every ceiling allows the host of an address to be in a private network.
 func (s *Set) ceilingsLetIn(u *url.URL) bool {
 	return !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
 		return !slices.ContainsFunc(c.all(), func(g Grant) bool {
@@ -59,7 +59,7 @@ func sameSite(a, b string) bool {
 	return strings.TrimPrefix(a, "www.") == strings.TrimPrefix(b, "www.")
 }
 
-// standardPort reports whether u keeps the origin's port, or goes to the usual one of its scheme.
+// standardPort reports whether u has the origin's port, or the default one of its scheme.
 func standardPort(origin, u *url.URL) bool {
 	return u.Port() == origin.Port() || u.Port() == ""
 }

@@ -8,31 +8,31 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-// Secret is a line that lets the host put a value into requests of the plugin.
+// Secret is a line that allows the host to put a value into requests of the plugin.
 type Secret struct {
 	Line int
 	Name string
-	// From says where the value is: "env NAME", "file PATH", "keyring SERVICE/USER"; empty is the variable
-	// of the name, else the entry of the name in the keyring's service "sallyport".
+	// From is the source of the value: "env NAME", "file PATH", "keyring SERVICE/USER". If empty, it is the
+	// environment variable with the name, else the entry of the name in the keyring's service "sallyport".
 	From string
-	// Header and Query name the field that the value goes into, one of them or none; Text is the field, in
-	// which Placeholder stands for the value.
+	// Header or Query names the field for the value; at most one is set. Text is the content of the field, with
+	// Placeholder for the value.
 	Header, Query, Text string
-	// Reveal lets the plugin have the value itself.
+	// Reveal allows the plugin to get the value itself.
 	Reveal bool
 
 	to []netRule
 }
 
-// Placeholder is what stands for the value in Secret.Text.
+// Placeholder stands for the value in Secret.Text.
 const Placeholder = "{secret}"
 
-// Covers reports whether the value may go to an address, which is canonical, however a server reads that.
+// Covers reports whether the value may be sent to an address, which is canonical, in every reading of a server.
 func (s *Secret) Covers(method string, u *url.URL) bool {
 	return slices.ContainsFunc(s.to, func(r netRule) bool { return r.coversAlways(method, u) })
 }
 
-// Targets are the patterns that the value may go to, with their methods.
+// Targets returns the patterns that the value may be sent to, with their methods.
 func (s *Secret) Targets() []string {
 	out := make([]string, len(s.to))
 	for i := range s.to {
@@ -41,7 +41,7 @@ func (s *Secret) Targets() []string {
 	return out
 }
 
-// maxSecretName bounds a name, which stands in every place of an echo.
+// maxSecretName is the maximum length of a name, which replaces each echo of the value.
 const maxSecretName = 128
 
 func parseSecret(n Node) (Secret, error) {
@@ -101,10 +101,10 @@ func (g *Grant) readAs(n Node) error {
 	return nil
 }
 
-// wordBytes are those of names of fields, as far as services use them.
+// wordBytes are the characters of field names that services use.
 const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
-// hostHeader are the fields that frame a message or belong to its connection.
+// hostHeader reports whether a field frames a message or belongs to its connection.
 func hostHeader(name string) bool {
 	return slices.Contains([]string{"host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
 		"accept-encoding", "expect", "keep-alive"}, strings.ToLower(name))
@@ -154,7 +154,7 @@ func (g *Grant) writeReveal() string {
 	return ""
 }
 
-// checkSecret finds a line that says nothing.
+// checkSecret finds a line without effect.
 func (g *Grant) checkSecret() error {
 	s := &g.secret
 	switch {
@@ -166,7 +166,7 @@ func (g *Grant) checkSecret() error {
 	return nil
 }
 
-// Secrets returns the lines of secrets that the set holds and no ceiling takes away, in their order.
+// Secrets returns the lines of secrets that every ceiling allows, in their order.
 func (s *Set) Secrets() []Secret {
 	var out []Secret
 	for _, g := range s.all() {
@@ -186,8 +186,8 @@ func (s *Set) mayHave(name string) bool {
 	return true
 }
 
-// SecretsFor returns the lines whose value may go to an address, which is canonical. A ceiling's line of
-// the same name has to let it go there too.
+// SecretsFor returns the lines whose value may be sent to an address, which is canonical. A line with the same name in
+// each ceiling must allow it too.
 func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 	var out []Secret
 	for _, line := range s.Secrets() {
@@ -204,7 +204,7 @@ func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 	return out
 }
 
-// ConfigSecrets returns the names of config lines whose value is that of a secret, with the secret's.
+// ConfigSecrets returns the config values that are secrets: the name of the secret by config name.
 func (s *Set) ConfigSecrets() map[string]string {
 	out := map[string]string{}
 	for _, g := range s.all() {

@@ -12,13 +12,12 @@ type unit struct {
 	bytes int64
 }
 
-// units are the sizes a line may use, largest first.
+// units are the units of a size, largest first.
 func units() [4]unit {
 	return [4]unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 }
 
-// ParseSize reads a size: 512B, 64KiB, 8MiB, 1GiB. A number without a unit is none: 64 would be bytes to one reader and MiB
-// to another.
+// ParseSize reads a size: 512B, 64KiB, 8MiB, 1GiB. A number without a unit is an error, since it is ambiguous.
 func ParseSize(text string) (int64, error) {
 	scale := int64(0)
 	number := text
@@ -38,7 +37,7 @@ func ParseSize(text string) (int64, error) {
 	return n * scale, nil
 }
 
-// FormatSize writes what ParseSize reads, in the largest unit that divides it.
+// FormatSize returns a size in the form of ParseSize, in the largest unit that divides it.
 func FormatSize(n int64) string {
 	for _, u := range units() {
 		if n%u.bytes == 0 {

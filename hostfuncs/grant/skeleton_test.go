@@ -10,9 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unseen are characters that some server leaves out, cuts a text at or takes for a blank: those that Unicode calls
-// control or format characters, private, ignorable or separators, each one of the first plane, and samples of what it gave
-// no meaning.
+// unseen are characters that some server drops, ends a text at or treats as a blank: control, format, private-use,
+// ignorable and separator characters of Unicode, all of the first plane, and samples of the unassigned ones.
 func unseen() []string {
 	var all []string
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -30,7 +29,7 @@ func unseen() []string {
 	return append(all, "%25ad", "%u200b", "%25u00ad", "%E2%80%8B%E2%80%8B", "%00%00", "%EF%BB%BF%00")
 }
 
-// A denied path stays denied with each of these characters, at each of its places.
+// A denied path stays denied with each of these characters at each position.
 func TestSet_Net_DenyUnseenInPath(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/one")
 	tried := 0
@@ -38,7 +37,7 @@ func TestSet_Net_DenyUnseenInPath(t *testing.T) {
 		for _, path := range []string{"/open/admin/x", "/open/admin", "/one"} {
 			for at := 1; at <= len(path); at++ {
 				if i%len(path)+1 != at && i > 400 {
-					continue // the rest have one place each
+					continue // the rest have one position each
 				}
 				tried++
 				text := path[:at] + c + path[at:]
@@ -51,14 +50,15 @@ func TestSet_Net_DenyUnseenInPath(t *testing.T) {
 	t.Logf("%d spellings", tried)
 }
 
-// A denied parameter stays denied with each of these characters at each place of its name, in front of and behind another.
+// A denied parameter stays denied with each of these characters at each position of its name, before and after a
+// different parameter.
 func TestSet_Net_DenyUnseenInQuery(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/x?id", "deny: net: GET https://a.example/y?do=drop")
 	for i, c := range unseen() {
 		for _, query := range []string{"?id", "?do"} {
 			for at := 1; at <= len(query); at++ {
 				if i%3+1 != at && i > 400 {
-					continue // the rest have one place each
+					continue // the rest have one position each
 				}
 				name := query[1:at] + c + query[at:]
 				for _, text := range []string{"/x?" + name + "=1", "/x?" + name, "/x?a=b&" + name + "=1", "/x?a=b;" + name + "=1&c", "/x;" + name + "=1", "/x%3F" + name + "=1"} {
@@ -81,7 +81,8 @@ func TestSet_Net_DenyUnseenInQuery(t *testing.T) {
 	}
 }
 
-// lookAlikes are what servers write for a letter of ASCII, or compare with it: other cases, widths, accents and styles.
+// lookAlikes are the characters that servers map to an ASCII letter, or compare equal to it: other cases, widths,
+// accents and styles.
 func lookAlikes(c byte) []string {
 	var all []string
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
@@ -118,7 +119,7 @@ func TestSet_Net_DenyLookAlikes(t *testing.T) {
 	}
 }
 
-// endings are what servers take off a path, and beginnings what they leave out of one.
+// endings are suffixes that servers remove from a path, and beginnings are prefixes that they ignore.
 func TestSet_Net_DenyServers(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/administrator/**", "deny: net: GET https://a.example/open/web.config", "deny: net: GET https://a.example/run/index.php")
 	for _, end := range []string{
@@ -145,7 +146,7 @@ func TestSet_Net_DenyServers(t *testing.T) {
 	}
 }
 
-// Names that a server reads as the denied one: a list, a part of it, another separator between its words.
+// Names that a server reads as the denied one: a list, a part of it, a different separator between its words.
 func TestSet_Net_DenyNames(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/x?user_id", "deny: net: GET https://a.example/y?filter[id]", "deny: net: GET https://a.example/z?do=drop")
 	for _, query := range []string{
@@ -169,7 +170,7 @@ func TestSet_Net_DenyNames(t *testing.T) {
 	}
 }
 
-// Honest requests beside a denied address: titles in many scripts, versions, matrix and template signs.
+// Honest requests near a denied address: titles in many scripts, versions, matrix and template characters.
 func TestSet_Net_DenyHonest(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/wiki/special/**", "deny: net: GET https://a.example/wiki/talk:main", "deny: net: GET https://a.example/repos/o/next", "deny: net: GET https://a.example/wiki/delete?id")
 	for _, path := range []string{
@@ -187,7 +188,7 @@ func TestSet_Net_DenyHonest(t *testing.T) {
 	}
 }
 
-// The refusal says by which reading it is one.
+// The denial states the reading that it is based on.
 func TestSet_Net_DenyMisread(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/x?id")
 	const out, other = ", some of which leave ", " out or take it for another character"

@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// Spans reports whether a line that allows covers by itself whatever another one covers, whichever values a call gives
-// to both, and bounds it no more. It is false where it cannot be told.
+// Spans reports whether an allowing line covers all effects of o, for any values of a call, with no lower limits. It
+// is false in case of doubt.
 func (g Grant) Spans(o Grant, p Places) bool {
 	if g.String() == o.String() {
 		return true
@@ -28,7 +28,7 @@ func (g Grant) Spans(o Grant, p Places) bool {
 	return false
 }
 
-// bounded reports whether a line asks first, bounds what is done under it, or is for some entries only.
+// bounded reports whether a line needs a confirmation, has limits, or applies to some entries only.
 func (g *Grant) bounded() bool {
 	return g.Ask || len(g.For) > 0 || g.fs.quota > 0 || g.fs.files > 0 || g.net.body > 0
 }
@@ -46,7 +46,7 @@ func (r *fsRule) spans(o *fsRule, p Places) bool {
 	return own.spans(other, p.needs(o.op, sample, foldAll(sample)))
 }
 
-// absolute is the path from the root on, or from what the line begins with; false if nobody knows the home.
+// absolute returns the path from the root, or from the base of the line; false if the home is not known.
 func (r *fsRule) absolute(p Places) (pattern, bool) {
 	if !r.home {
 		return r.path, true
@@ -65,7 +65,7 @@ func (r *netRule) spans(o *netRule, methods []string) bool {
 		r.path.spans(o.path, pathNeed(o.path.samples())) && r.spansQuery(o)
 }
 
-// spansWithin compares with a line of a whole address: by the places that it is cut to.
+// spansWithin compares with a line for a whole address: by the patterns in within.
 func (r *netRule) spansWithin(o *netRule, methods []string) bool {
 	places := []netRule{*r}
 	if r.url != nil {
@@ -84,7 +84,8 @@ func (r *netRule) spansWithin(o *netRule, methods []string) bool {
 	})
 }
 
-// spansHost: what names an address reaches it, what has a star does not.
+// spansHost reports whether the line covers the hosts of o. A local address is covered only by its literal name, never
+// by a wildcard.
 func (r *netRule) spansHost(o *netRule) bool {
 	if o.host.literal() && !r.host.literal() && inside(o.hostString()) {
 		return false
@@ -128,7 +129,7 @@ func (r *toolRule) spans(o *toolRule) bool {
 	})
 }
 
-// samples are steps that stand for the pattern: the literal ones as they are, and nothing in place of others.
+// samples returns a step for each segment: its literal text, or an empty text.
 func (p pattern) samples() []string {
 	out := make([]string, len(p))
 	for i, s := range p {
@@ -139,10 +140,10 @@ func (p pattern) samples() []string {
 	return out
 }
 
-// open reports whether the segment is anything but one text.
+// open reports whether the segment is not literal.
 func (s segment) open() bool { return s.any || s.bind != nil || s.plugin || !s.glob.literal() }
 
-// spans compares whole patterns as match compares a pattern with steps: needs are those of the other one's texts.
+// spans compares whole patterns as match compares a pattern with steps. needs are those of the samples of o.
 func (p pattern) spans(o pattern, needs []need) bool {
 	t := subject{steps: make([]string, len(o)), needs: needs}
 	reach := make([]bool, len(o)+1)
@@ -160,7 +161,7 @@ func (p pattern) spans(o pattern, needs []need) bool {
 	return reach[len(o)]
 }
 
-// standsFor reports whether the segment, which is not **, covers whatever another one covers in its place.
+// standsFor reports whether the segment, which is not **, covers all texts of o in its place.
 func (s segment) standsFor(o segment, n need) bool {
 	switch {
 	case o.any || s.plugin != o.plugin:

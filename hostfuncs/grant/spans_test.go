@@ -31,7 +31,7 @@ func TestGrant_Spans(t *testing.T) {
 		{"fs: read ~/work/{args.p:path}/**", "fs: read ~/work/{args.p:path}", true},
 		{"fs: read /home/me/work/**", "fs: read ~/work/a", true},
 		{"fs: read ~/work/**", "fs: read /home/me/work/a/**", true},
-		{"fs: read ~/**", "fs: read ~/.ssh/{args.p}", false}, // what has to be spelled out
+		{"fs: read ~/**", "fs: read ~/.ssh/{args.p}", false}, // must be literal
 		{"fs: read ~/.ssh/**", "fs: read ~/.ssh/{args.p}", true},
 		{"fs: write ~/w/**", "fs: write ~/w/{args.p}/.git/hooks/x", false},
 		{"fs: write ~/w/** {quota: 1MiB}", "fs: write ~/w/a", false},
@@ -89,7 +89,7 @@ func TestGrant_Spans(t *testing.T) {
 	}
 }
 
-// FuzzSpans holds that a line covers whatever is covered by another one that it spans.
+// FuzzSpans checks that a line covers all effects of a line that it spans.
 func FuzzSpans(f *testing.F) {
 	f.Add("~/work/**", "~/work/*/a", "/home/me/work/x/a")
 	f.Add("~/**/a*", "/home/me/**/*/ab", "/home/me/.ssh/x/ab")

@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// spareText lists what a line has to spell out, with the reason for each.
+// spareText lists the paths that a line must contain literally, with the reason for each.
 //
 //go:embed spare.txt
 var spareText string
 
-// spared is the list, read.
+// spared is the parsed list.
 type spared struct {
 	groups []spareGroup
 	run    [2]*spareNode // for writing: in any folder, below the home
 	key    *spareNode    // for reading and writing, below the home
-	git    *spareNode    // may be written in a repository
-	not    *spareNode    // of that, may not
+	git    *spareNode    // paths of a repository that may be written
+	not    *spareNode    // exceptions from git
 }
 
-// spareGroup is entries of one kind and place, which share a reason.
+// spareGroup contains entries of one kind and place, with their common reason.
 type spareGroup struct {
 	kind, where, reason string
 	entries             []string
@@ -31,7 +31,7 @@ type spareGroup struct {
 type spareNode struct {
 	names map[string]*spareNode
 	globs []spareGlob
-	ends  bool // an entry does here
+	ends  bool // an entry ends here
 }
 
 type spareGlob struct {
@@ -45,7 +45,7 @@ const (
 	inHome
 )
 
-// spares reads the list.
+// spares parses the list once.
 var spares = sync.OnceValue(func() *spared {
 	s := &spared{groups: readSpares(spareText), run: [2]*spareNode{{}, {}}, key: &spareNode{}, git: &spareNode{}, not: &spareNode{}}
 	for _, g := range s.groups {
@@ -57,7 +57,7 @@ var spares = sync.OnceValue(func() *spared {
 	return s
 })
 
-// readSpares cuts the list into its groups.
+// readSpares splits the list into its groups.
 func readSpares(text string) (groups []spareGroup) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -83,7 +83,7 @@ func (n *spareNode) add(steps []string) {
 	n.child(steps[0]).add(steps[1:])
 }
 
-// child is the node for one step, which is made if there is none.
+// child returns the node for one step, and creates it if there is none.
 func (n *spareNode) child(step string) *spareNode {
 	if n.names == nil {
 		n.names = map[string]*spareNode{}
@@ -97,8 +97,8 @@ func (n *spareNode) child(step string) *spareNode {
 	return n.names[step]
 }
 
-// match goes through a path: found is how many steps the shortest entry has that the path is or lies below, 0 if there is
-// none; leads says that entries lie below the path.
+// match compares a path with the entries. found is the number of steps of the shortest entry that is the path or above
+// it, 0 if there is none. leads reports whether entries are below the path.
 func (n *spareNode) match(path []string) (found int, leads bool) {
 	if n.ends {
 		return 0, false
@@ -128,7 +128,7 @@ func (n *spareNode) match(path []string) (found int, leads bool) {
 	return found, leads
 }
 
-// needs marks the steps of a path that a line must spell out; folded are the same in lower case.
+// needs marks the steps of a path that a line must contain literally. folded are the same in lower case.
 func (p Places) needs(op Op, plain, folded []string) []need {
 	needs := make([]need, len(plain))
 	home := foldAll(steps(p.real(p.Home)))
@@ -145,8 +145,8 @@ func (p Places) needs(op Op, plain, folded []string) []need {
 	return needs
 }
 
-// markHome marks what programs keep below the home. The folders above are marked for writing, so that none can be moved to
-// where it is not known.
+// markHome marks the paths below the home that programs use. For writing, the folders above them are marked too, so
+// that they cannot be moved to an unknown path.
 func markHome(op Op, path []string, needs []need) {
 	lists := []*spareNode{spares().key}
 	if op == Write {
@@ -161,7 +161,7 @@ func markHome(op Op, path []string, needs []need) {
 	}
 }
 
-// markRun marks what makes a later program run code that was written here.
+// markRun marks paths from which a program may later run code.
 func markRun(path []string, needs []need) {
 	for i := range path {
 		found, _ := spares().run[anywhere].match(path[i:])
@@ -169,9 +169,9 @@ func markRun(path []string, needs []need) {
 	}
 }
 
-// Leads reports whether a link at a path would give other names to what programs run by themselves: places below the path
-// have to be spelled out, or it is in a repository. A link is made once and its folder filled at any time, so that deciding
-// about the link's own name, and about the names in its folder, is not enough.
+// Leads reports whether a link at a path would give other names to files that programs run by themselves: paths below
+// it must be literal, or it is in a repository. A decision on the link's own name and on the names in its folder is
+// not enough, since the folder can be filled at any time after the link was made.
 func (p Places) Leads(name string) bool {
 	path := foldAll(steps(p.real(name)))
 	if slices.Contains(path, ".git") {
@@ -197,8 +197,8 @@ func mark(needs []need) {
 	}
 }
 
-// markRepository marks what of a repository is more than its data, the folder of one as a whole, so that none that was
-// prepared elsewhere can be moved there, and the file without which a folder is none.
+// markRepository marks all of a repository but its data; the folder of one as a whole, so that none that was prepared
+// elsewhere can be moved there; and HEAD, without which a folder is no repository.
 func (p Places) markRepository(steps, folded []string, needs []need) {
 	top := slices.Index(folded, ".git")
 	bare := false
@@ -217,8 +217,8 @@ func (p Places) markRepository(steps, folded []string, needs []need) {
 	}
 }
 
-// unspared is how many steps in a repository, beginning with its first, a line has to spell out; -1 if the path is data. In a
-// bare one HEAD says what the folder is.
+// unspared returns the number of steps in a repository, from its first, that a line must contain literally; -1 if the
+// path is data. In a bare repository HEAD must be literal.
 func unspared(path []string, bare bool) int {
 	if len(path) == 0 || bare && path[0] == "head" {
 		return len(path)
@@ -238,8 +238,8 @@ func unspared(path []string, bare bool) int {
 	return -1
 }
 
-// bare is the place in a path of a folder that is a repository without having the name of one, -1 if there is none; those
-// below another are not looked at.
+// bare returns the index in a path of a repository folder without the name .git, -1 if there is none. Those below
+// index below are not examined.
 func (p Places) bare(steps []string, below int) int {
 	if p.Repository == nil {
 		return -1
@@ -255,7 +255,7 @@ func (p Places) bare(steps []string, below int) int {
 	return -1
 }
 
-// rooted is a path made of its steps, on this system.
+// rooted returns the absolute path of its steps on this system.
 func rooted(path string) string {
 	if isDrive(path + "/") {
 		return path

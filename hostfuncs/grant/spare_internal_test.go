@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each entry of the list has a reason, and is refused under a wildcard, in any case, with what is in it, unless the line
-// spells it out; keys are refused for reading too.
+// Each entry of the list has a reason, and is denied under a wildcard, in any case, with the paths below it, unless
+// the line contains it literally. Keys are denied for reading too.
 func TestSpares(t *testing.T) {
 	p := Places{Home: "/home/me"}
 	set := func(text string) *Set {
@@ -64,8 +64,8 @@ func testSpare(t *testing.T, p Places, group spareGroup, name string, set func(s
 	}
 }
 
-// What a repository keeps as data may be written, the rest of it has to be spelled out, and so has what would make a folder
-// one.
+// The data of a repository may be written. All other paths must be literal, and so must those that would make a folder
+// a repository.
 func TestSpares_Repository(t *testing.T) {
 	bare := Places{Home: "/home/me", Repository: func(folder string) bool { return folder == "/w/bare.git" }}
 	g, err := ParseLine("fs: write /w/**")
@@ -95,7 +95,7 @@ func TestSpares_Repository(t *testing.T) {
 			t.Errorf("%s: %v, spelled out %v", name, d.Allowed, d.SpellOut)
 		}
 		if strings.Contains(name, "\u200c") {
-			continue // no line holds it
+			continue // no line can contain it
 		}
 		if d := NewSet(mustParse(t, "fs: write "+escapePath(name))).FS(Write, name, bare); !d.Allowed {
 			t.Errorf("%s is refused where it is spelled out", name)
@@ -115,7 +115,7 @@ func mustParse(t *testing.T, text string) Grant {
 	return g
 }
 
-// One name has one folded spelling, however a file system without case takes it.
+// A name has one folded spelling, for every spelling that a case-insensitive file system accepts.
 func TestFoldName(t *testing.T) {
 	for name, want := range map[string]string{
 		".SSH": ".ssh", ".\u017f\u017fh": ".ssh", ".\u212aube": ".kube", ".g\u200cit": ".git", "\ufeff.git": ".git", "a b": "a b", "\u03c2\u03a3\u03c3": "\u03c3\u03c3\u03c3", "": "",

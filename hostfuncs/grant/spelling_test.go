@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-// canonicalURL is an address as the gate sees it; false if it is refused before any line is asked.
+// canonicalURL returns a URL in the form that the gate sees; false if it is rejected before any decision.
 func canonicalURL(text string) (*url.URL, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -21,8 +21,8 @@ func canonicalURL(text string) (*url.URL, bool) {
 	return u, err == nil
 }
 
-// Each of these is /open/admin/x to some server: Tomcat and Jetty strip parameters, IIS takes backslashes and %u, Windows
-// takes off dots and blanks, C ends a text at NUL, and proxies decode once more.
+// Each of these is /open/admin/x to some server: Tomcat and Jetty strip parameters, IIS accepts backslashes and %u,
+// Windows removes trailing dots and blanks, C ends a text at NUL, and proxies decode twice.
 func TestSet_Net_DenyReadings(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/Exact.txt",
 		"deny: net: GET https://a.example/v2/*/keys", "deny: net: GET https://a.example/odd;v=1/x", "deny: net: GET https://a.example/dir/")
@@ -50,7 +50,7 @@ func TestSet_Net_DenyReadings(t *testing.T) {
 	}
 }
 
-// misspell are ways to write a path otherwise that some server undoes.
+// misspell are ways to spell a path differently that some server reverts.
 var misspell = []func(r *rand.Rand, path string) string{
 	func(r *rand.Rand, p string) string {
 		return at(r, p, "/", func(s string) string { return ";" + pick(r, "", "x", "a=b") + s })
@@ -106,7 +106,7 @@ var misspell = []func(r *rand.Rand, path string) string{
 
 func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
-// at changes one of the places where mark stands, behind the first slash.
+// at changes one random occurrence of mark after the first slash.
 func at(r *rand.Rand, p, mark string, change func(string) string) string {
 	n := strings.Count(p[1:], mark)
 	if n == 0 {
@@ -119,7 +119,7 @@ func at(r *rand.Rand, p, mark string, change func(string) string) string {
 	return p[:i-1] + change(mark) + p[i:]
 }
 
-// letter changes one letter that is no part of an escape.
+// letter changes one letter that is not part of an escape.
 func letter(r *rand.Rand, p string, change func(byte) string) string {
 	for range 20 {
 		i := 1 + r.IntN(len(p)-1)
@@ -132,7 +132,7 @@ func letter(r *rand.Rand, p string, change func(byte) string) string {
 	return p
 }
 
-// Thousands of made-up spellings of a denied address are denied or no address; of a secret's neighbour none gets it.
+// Random spellings of a denied address are denied or invalid. None of them gets a secret for a sibling path.
 func TestSet_Net_DenySpellings(t *testing.T) {
 	const seed, tries = 20261126, 40_000
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -158,7 +158,7 @@ func TestSet_Net_DenySpellings(t *testing.T) {
 	}
 }
 
-// A value goes below its address, and nowhere that a server may take for another.
+// A secret is sent below its address only, not to one that a server may treat as a different one.
 func TestSecret_Spellings(t *testing.T) {
 	g, err := grant.ParseLine(`secret: S {to: ["https://a.example/v1/**", "https://a.example/x/*/pub", "https://a.example/odd;v=1//y"], as: "X: {secret}"}`)
 	if err != nil {
@@ -180,8 +180,7 @@ func TestSecret_Spellings(t *testing.T) {
 	}
 }
 
-// A line that denies parameters denies every request that has one of them, whatever else is asked for and however it is
-// written.
+// A line that denies parameters denies every request with one of them, with any other parameters and in any spelling.
 func TestSet_Net_DenyQuery(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/del?id", "deny: net: GET https://a.example/act?do=drop&mode=raw*", "deny: net: GET https://a.example/none?")
 	for query, want := range map[string]bool{

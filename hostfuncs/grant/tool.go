@@ -12,17 +12,17 @@ import (
 type toolRule struct {
 	name string // public
 	args []toolArg
-	any  bool // other arguments too
+	any  bool // allow other arguments too
 }
 
-// toolArg is what an argument must be.
+// toolArg is the required value of an argument.
 type toolArg struct {
 	key  string
 	text string
-	bind *binding // the value of an argument of this call; nil if text is it
+	bind *binding // argument of this call with the value; nil if it is text
 }
 
-// maxTools bounds the tools of one line.
+// maxTools is the maximum number of tools of one line.
 const maxTools = 256
 
 // parseTools reads a name, a list of names and {name: {argument: value}}, or such a map alone.
@@ -122,7 +122,7 @@ func (g *Grant) toolsString() string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// String writes the rule as parseTools reads it.
+// String returns the rule in the form that parseTools reads.
 func (r toolRule) String() string {
 	if len(r.args) == 0 {
 		return notation.FormatWord(r.name)
@@ -137,7 +137,8 @@ func (r toolRule) String() string {
 	return "{" + notation.FormatWord(r.name) + ": " + notation.Join(args) + "}"
 }
 
-// fill puts a value of the call into arguments. Whatever the value is, it is compared as a whole.
+// fillTools puts a value of the call into arguments. It is compared as a whole, so that any value but the empty one is
+// valid.
 func (g *Grant) fillTools(b *binding, v string) bool {
 	g.tools = slices.Clone(g.tools)
 	for i := range g.tools {
@@ -152,7 +153,7 @@ func (g *Grant) fillTools(b *binding, v string) bool {
 	return v != ""
 }
 
-// covers reports whether the rule is about a call: an argument that it names has to be there, with this value.
+// covers reports whether the rule covers a call: each argument that it names must be present with this value.
 func (r *toolRule) covers(name string, args map[string]string) bool {
 	if r.name != name {
 		return false
@@ -170,8 +171,8 @@ func (r *toolRule) covers(name string, args map[string]string) bool {
 	return true
 }
 
-// denies reports whether a call may be the one that the rule is about: no argument that the rule names is there with
-// another value, as a program may read it. One that is absent may have this value where it is not said, and further ones change nothing.
+// denies reports whether the rule may cover a call: no argument that it names has a different value, as a program may
+// read it. An absent argument may have that value as its default, and further arguments are ignored.
 func (r *toolRule) denies(name string, args map[string]string) bool {
 	return r.name == name && !slices.ContainsFunc(r.args, func(a toolArg) bool {
 		got, given := args[a.key]
@@ -179,7 +180,7 @@ func (r *toolRule) denies(name string, args map[string]string) bool {
 	})
 }
 
-// coversTool reports whether the line is about a call of a tool.
+// coversTool reports whether the line covers a call of a tool.
 func (g *Grant) coversTool(name string, args map[string]string) bool {
 	return slices.ContainsFunc(g.tools, func(r toolRule) bool {
 		if g.Deny {
@@ -189,11 +190,10 @@ func (g *Grant) coversTool(name string, args map[string]string) bool {
 	})
 }
 
-// Structured is the text of an argument that is no text, number or boolean: no line fits it by value.
+// Structured is the text of an argument that is no string, number or boolean. No line matches it by value.
 const Structured = "\x00structured"
 
-// Tool decides whether another plugin's tool may be called by its public name, with these arguments as
-// text.
+// Tool decides on a call of another plugin's tool, by its public name and its arguments as text.
 func (s *Set) Tool(name string, args map[string]string) Decision {
 	d := s.decide(Tools, func(g *Grant) bool { return g.coversTool(name, args) })
 	if d.Grant == nil && !d.Beyond {
@@ -202,8 +202,8 @@ func (s *Set) Tool(name string, args map[string]string) Decision {
 	return d
 }
 
-// ToolLine is a line for a call of another plugin's tool in which no value stands: an argument that bound knows
-// by its text is that binding, such as {args.owner}, and with one that it does not know any argument goes.
+// ToolLine returns a line for a call of another plugin's tool that contains no values: an argument whose text bound
+// knows is replaced by that binding, such as {args.owner}. If there are others, the line allows any arguments.
 func ToolLine(name string, args map[string]string, bound func(text string) (binding string, ok bool)) string {
 	r := toolRule{name: name}
 	for _, key := range notation.Sorted(args) {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Unfilled is a line that a call leaves open: no value of it has a place in one of the line's bindings.
+// Unfilled is a line without effect in a call, because one of its bindings has no usable value.
 type Unfilled struct {
 	Family  Family
-	Line    int    // where it stands; 0 if it is in no file
-	Binding string // as the line has it: {args.owner}
-	Why     string // what is wrong with the value, or that there is none
-	Given   bool   // there is a value, which cannot stand there
-	// Open is the line with anything in place of its bindings: what it could be about.
+	Line    int    // of the line; 0 if it is in no file
+	Binding string // in the notation of the line: {args.owner}
+	Why     string // reason that the value is not usable, or that there is none
+	Given   bool   // there is a value, which is not usable
+	// Open is the line with wildcards for its bindings: the effects that it could allow.
 	Open *Set
 }
 
-// Unfilled returns the lines that apply to a call and that it fills with nothing, so that a refusal can say which
-// value is missing. Lines of other families than net and fs are left out.
+// Unfilled returns the lines that apply to a call but have an unfilled binding, so that a denial can name the missing
+// value. Families other than net and fs are ignored.
 func (s *Set) Unfilled(c Call) []Unfilled {
 	var out []Unfilled
 	for _, g := range s.all() {
@@ -36,7 +36,8 @@ func (s *Set) Unfilled(c Call) []Unfilled {
 	return out
 }
 
-// unfit says why no value of the call fills a binding, empty if one does; given is whether there is one.
+// unfit returns the reason that no value of the call fills a binding, empty if one does. given reports whether there
+// is a value.
 func (c *Call) unfit(g Grant, b *binding) (why string, given bool) {
 	var values []string
 	if c.Values != nil {
@@ -53,10 +54,10 @@ func (c *Call) unfit(g Grant, b *binding) (why string, given bool) {
 	return b.wrong(values[0]), true
 }
 
-// maxShownValue bounds the part of a value that a refusal repeats.
+// maxShownValue is the maximum length of a value in a denial.
 const maxShownValue = 40
 
-// wrong says what is wrong with a value that does not fill the binding.
+// wrong returns the reason that a value does not fill the binding.
 func (b *binding) wrong(v string) string {
 	shown := fmt.Sprintf("%.*q", maxShownValue, v)
 	dots := slices.ContainsFunc(strings.Split(v, "/"), func(s string) bool { return s == "." || s == ".." })
@@ -81,7 +82,7 @@ func (b *binding) wrong(v string) string {
 	return shown + " cannot stand there"
 }
 
-// opened is the line with anything in place of its bindings.
+// opened returns the lines with wildcards for their bindings.
 func (g Grant) opened() []Grant {
 	g.net.host, g.net.path, g.fs.path = g.net.host.opened(), g.net.path.opened(), g.fs.path.opened()
 	g.fs.folded = g.fs.path.fold()

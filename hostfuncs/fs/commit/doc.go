@@ -1,4 +1,4 @@
-// Package commit commits a set of changes to files: all of them or none.
+// Package commit applies a set of changes to files: all of them or none.
 //
 //	1 lock     a lock file for each path, in sorted order: landings of other calls and processes wait
 //	2 check    files that the call read and then changed must be unchanged; else ErrConflict

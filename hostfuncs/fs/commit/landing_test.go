@@ -75,7 +75,7 @@ func unappliable(dir string, like commit.Change) commit.Change {
 	return like
 }
 
-// shelf implements landing.Keys with a file, written in one step.
+// shelf implements commit.Keys with a file, written in one step.
 type shelf string
 
 func (s shelf) Keep(id string, apply func() error) error {

@@ -1,4 +1,4 @@
-// Package protected is the denylist of host paths that no grant can reach, by any name: a plugin that could write the
+// Package denylist is the denylist of host paths that no grant can reach, by any name: a plugin that could write the
 // host's own files could extend its grants.
 //
 //	paths := denylist.New([]string{"/home/me/.config/sallyport", "/home/me/.claude.json.bak-*"})

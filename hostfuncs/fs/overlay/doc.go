@@ -1,12 +1,12 @@
 // Package overlay implements wasi.Tree with copy on write: the writes of a call are kept apart from the host's files
 // until the call has succeeded.
 //
-//	guest ──▶ Overlay ──▶ tree.Tree (the granted part of the host's files, only read here)
+//	guest ──▶ Overlay ──▶ jail.Tree (the granted part of the host's files, only read here)
 //	              │
 //	              └─ nodes: by real path, created, changed, moved and removed by the call
 //	                   │ Changes, when the call has succeeded
 //	                   ▼
-//	              landing.Land: commits all of it, or nothing
+//	              commit.Land: commits all of it, or nothing
 //
 // The guest sees its own writes at once, other processes do not. If a call fails, is cancelled or exceeds its
 // deadline, its overlay is dropped without any effect.

@@ -202,7 +202,7 @@ func (o *Overlay) see(s *spot, op jail.Op) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// mayMake decides on creating an object at a vacant place, with tree.Write or, for a folder, tree.Make.
+// mayMake decides on creating an object at a vacant place, with jail.Write or, for a folder, jail.Make.
 func (o *Overlay) mayMake(s *spot, op jail.Op) wasi.Errno {
 	if s.Real == "" {
 		_ = o.lower.Permit(op, s.Host, false)
