@@ -10,7 +10,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestCall_contextAfterwards: the context of a call is done when the call is, also for who asks it only then.
+// TestCall_contextAfterwards checks that the context of an ended call is done, also if Done is first called
+// afterwards.
 func TestCall_contextAfterwards(t *testing.T) {
 	var kept context.Context
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -36,7 +37,7 @@ func TestCall_contextAfterwards(t *testing.T) {
 	}
 }
 
-// TestCall_contextOfClosedPool: a host function that waits is woken when the pool is closed, and told why.
+// TestCall_contextOfClosedPool checks that closing the pool ends the wait of a host function, with the cause.
 func TestCall_contextOfClosedPool(t *testing.T) {
 	waits := make(chan struct{})
 	causes := make(chan error, 1)
@@ -63,7 +64,7 @@ func TestCall_contextOfClosedPool(t *testing.T) {
 	}
 }
 
-// TestCall_contextDeadline: the time of a call is over for who asks, whether a timer runs or not.
+// TestCall_contextDeadline checks that the deadline is observed with and without a timer.
 func TestCall_contextDeadline(t *testing.T) {
 	for name, before := range map[string]func(context.Context){
 		"nobody waits": func(context.Context) {},

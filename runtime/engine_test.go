@@ -16,7 +16,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// newEngine makes an engine that lives as long as the test.
+// newEngine returns an engine that is closed after the test.
 func newEngine(t testing.TB, o *runtime.EngineOptions) *runtime.Engine {
 	t.Helper()
 	e, err := runtime.NewEngine(context.Background(), o)
@@ -176,7 +176,7 @@ func TestEngine_cache(t *testing.T) {
 	}
 }
 
-// TestEngine_cacheShared: engines that compile the same modules into one folder at once.
+// TestEngine_cacheShared compiles the same modules in several engines with one cache folder concurrently.
 func TestEngine_cacheShared(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -201,7 +201,7 @@ func TestEngine_cacheShared(t *testing.T) {
 	wg.Wait()
 }
 
-// A folder that others can write to holds no code that is run.
+// A cache folder that others can write to is rejected.
 func TestNewEngine_cacheFolder(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")

@@ -1,6 +1,6 @@
 package runtime
 
-// Inside is how many calls run or wait.
+// Inside returns the number of running and waiting calls.
 func (p *Pool) Inside() int {
 	q := p.queue
 	q.mu.Lock()
@@ -12,7 +12,7 @@ func (p *Pool) Inside() int {
 	return n
 }
 
-// Closed tells whether calls are still let in.
+// Closed reports whether new calls are rejected.
 func (p *Pool) Closed() bool {
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// The imports of every guest that world makes, by their numbers.
+// The indices of the imports in every guest made by world.
 const (
 	fF = iota
 	fCancel
 	fWait
 )
 
-// world makes a module whose run is this code, with the functions of h, a memory of a page, a table of two entries, and
-// two globals of type i32. run is function 3.
+// world returns a module whose run is this code, with the functions of h, a memory of one page, a table of two
+// entries, and two i32 globals. run is function 3.
 func world(parts ...[]byte) *w.Module {
 	var m w.Module
 	for _, name := range []string{"f", "cancel", "wait"} {
@@ -31,13 +31,13 @@ func world(parts ...[]byte) *w.Module {
 
 const fRun = 3
 
-// with lets code be added to a module before it is made.
+// with returns the binary of a module with additions.
 func with(m *w.Module, add func(m *w.Module)) []byte {
 	add(m)
 	return m.Bytes()
 }
 
-// loop runs code for ever; what follows pleases validation.
+// loop runs code forever; the instructions after it satisfy validation.
 func loop(parts ...[]byte) []byte {
 	return w.Code(w.LoopVoid, w.Code(parts...), w.Br(0), w.End, w.Unreachable)
 }
@@ -49,12 +49,12 @@ const (
 	cancelled = "cancelled: the call was cancelled"
 )
 
-// hostileCode are guests that do not come to an end.
+// hostileCode returns guests that do not terminate.
 func hostileCode() []attack {
 	answer := w.I32Const(1)
 	start := runtime.Limits{Start: 150 * time.Millisecond, Memory: 16 << 20}
 	void := func(m *w.Module, code ...[]byte) uint32 { return m.Func(nil, nil, nil, code...) }
-	chain := world(answer) // sixty functions, each of which calls the one before it twice
+	chain := world(answer) // sixty functions, each of which calls the previous one twice
 	last := void(chain, b(0x01))
 	for range 60 {
 		last = void(chain, w.Call(last), w.Call(last))
@@ -65,7 +65,7 @@ func hostileCode() []attack {
 		m.Elements(0, fRun, fRun)
 		return m
 	}
-	indirect := w.Code(b(0x11), w.U32(3), b(0)) // type 3 is run's
+	indirect := w.Code(b(0x11), w.U32(3), b(0)) // type 3 is that of run
 	down := w.Code(w.LocalGet(0), w.I32Const(1), b(0x6b))
 	tree := world(w.I32Const(60), w.Call(fRun+1), answer)
 	tree.Func([]byte{w.I32}, nil, nil, w.LocalGet(0), w.IfVoid, down, w.Call(fRun+1), down, w.Call(fRun+1), w.End)
@@ -109,7 +109,7 @@ func hostileCode() []attack {
 	}
 }
 
-// targets are the labels of a br_table, one after the other, the last one twice.
+// targets encodes n consecutive labels of a br_table, with the last one repeated as default.
 func targets(n int) []byte {
 	var out []byte
 	for i := range n {
@@ -118,7 +118,7 @@ func targets(n int) []byte {
 	return out
 }
 
-// doubling adds sixty functions to a world; the last, of number fRun+62, runs 2^60 calls.
+// doubling adds sixty functions to a world; the last one, at index fRun+62, makes 2^60 calls.
 func doubling(m *w.Module) {
 	f := m.Func(nil, nil, nil, b(0x01))
 	for range 61 {
@@ -126,7 +126,7 @@ func doubling(m *w.Module) {
 	}
 }
 
-// counted runs code n times, counting in global 0.
+// counted runs code n times, with global 0 as counter.
 func counted(n int32, parts ...[]byte) []byte {
 	return w.Code(w.LoopVoid, w.Code(parts...), w.GlobalGet(0), w.I32Const(1), w.I32Add, w.GlobalSet(0),
 		w.GlobalGet(0), w.I32Const(n), b(0x48), w.BrIf(0), w.End)

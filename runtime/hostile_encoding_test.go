@@ -10,19 +10,19 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// manyTypes adds so many types to a module that each opcode below 64 is also the number of a type.
+// manyTypes adds types to a module until each opcode below 64 is also a type index.
 func manyTypes(m *w.Module) {
 	for range 64 {
 		m.Type(nil, nil)
 	}
 }
 
-// A typed select whose type is a typed reference, in two bytes: what validates the module takes the second byte for a part of
-// the type, what compiles it for an instruction. It is local.set, and the byte behind it, to validation an unreachable, its operand: what follows
-// is code of any types.
+// hiddenSet is a typed select whose type is a typed reference, in two bytes: the validator takes the second byte for a
+// part of the type, the compiler for an instruction, local.set. The next byte is its operand to the compiler, and an
+// unreachable to the validator, which accepts code of any types after it.
 func hiddenSet(reference ...byte) []byte { return w.Code(b(0x1c, 1), reference, b(0x21, 0)) }
 
-// pointerRead returns the upper half of the address of a function in the host.
+// pointerRead returns the upper half of the address of a host function.
 func pointerRead(hide []byte) []byte {
 	ref := b(0xd2, fRun)
 	m := bare(ref, ref, w.I32Const(0), hide, w.LocalGet(0), w.I64Const(32), w.I64Shr, w.I32Wrap)
@@ -30,14 +30,14 @@ func pointerRead(hide []byte) []byte {
 	return m.Bytes()
 }
 
-// pointerCall calls code at an address of its choice.
+// pointerCall calls code at an arbitrary address.
 func pointerCall(hide []byte) []byte {
 	null := b(0xd0, w.FuncRef)
 	return bare(w.I32Const(0), w.I64Const(0x4141414141), null, null, w.I32Const(0), hide,
 		b(0x26, 0), w.I32Const(0), b(0x11), w.U32(fRun), b(0)).Bytes()
 }
 
-// bare is a module like those of world, whose run has a local of type i64.
+// bare returns a module like those of world, whose run has an i64 local.
 func bare(code ...[]byte) *w.Module {
 	var m w.Module
 	for _, name := range []string{"f", "cancel", "wait"} {
@@ -50,8 +50,8 @@ func bare(code ...[]byte) *w.Module {
 	return &m
 }
 
-// hiding is a constant of sixteen bytes to one reader; to another it is a shift, an unreachable, and the end of the block
-// around it, which is where the branch leads, with code behind.
+// hiding is a sixteen-byte constant to one decoder; to another it is a shift, an unreachable, and the end of the
+// enclosing block, which is the target of the branch, followed by code.
 func hiding(number []byte, code ...byte) []byte {
 	code = append([]byte{0x0b}, code...)
 	for len(code) < 14 {
@@ -60,19 +60,19 @@ func hiding(number []byte, code ...byte) []byte {
 	return w.Code(w.BlockVoid, w.I32Const(1), w.BrIf(0), b(0xfd, 12), make([]byte, 16), w.I32Const(0), b(0xfd), number, code, w.BlockVoid, w.End)
 }
 
-// unmetered runs a loop without a counter.
+// unmetered runs a loop without fuel checks.
 func unmetered(number []byte) []byte {
 	return world(hiding(number, 0x03, 0x40, 0x0c, 0, 0x0b), w.I32Const(1)).Bytes()
 }
 
-// hiddenTable sets an entry of a table and answers whether it was null.
+// hiddenTable sets an entry of a table and returns whether it was null.
 func hiddenTable(number []byte) []byte {
-	m := world(w.I32Const(0), b(0x25, 0, 0xd1), hiding(number, 0x41, 0, 0xd2, fRun+1, 0x26, 0)) // functions are one on once there is a counter
+	m := world(w.I32Const(0), b(0x25, 0, 0xd1), hiding(number, 0x41, 0, 0xd2, fRun+1, 0x26, 0)) // the refill import shifts function indices by one
 	m.ElementsRaw(3, 0, 1, fRun)
 	return m.Bytes()
 }
 
-// hostileEncodings are guests whose bytes mean one thing to one reader and another to the next.
+// hostileEncodings returns guests whose bytes two decoders interpret differently.
 func hostileEncodings() []attack {
 	const reference = "refused: unsupported WebAssembly feature: a value of type 0x63…"
 	const long = "refused: unsupported WebAssembly feature: instruction 0xfd 12 in 2 bytes…"
@@ -84,13 +84,13 @@ func hostileEncodings() []attack {
 	}
 }
 
-// neighbour is a module, and the one that it is another spelling of.
+// neighbour is a pair of modules, of which odd is an alternative encoding of plain.
 type neighbour struct {
 	name       string
 	plain, odd []byte
 }
 
-// neighbours are the four above and every instruction, in other spellings.
+// neighbours returns the four encodings above and every instruction in its alternative encodings.
 func neighbours() (all []neighbour) {
 	add := func(name string, plain, odd []byte) { all = append(all, neighbour{name, plain, odd}) }
 	for reference := range 256 {
@@ -114,7 +114,7 @@ func neighbours() (all []neighbour) {
 	return all
 }
 
-// beside is a guest that answers 42, with an instruction that is compiled and does not run.
+// beside returns a guest that returns 42, with an instruction that is compiled and does not run.
 func beside(instruction []byte) []byte {
 	after := w.Unreachable
 	if op := instruction[0]; op >= 0x02 && op <= 0x04 {
@@ -126,7 +126,8 @@ func beside(instruction []byte) []byte {
 	return m.Bytes()
 }
 
-// TestHostile_encodings: another spelling of a module is refused, or does what the plain one does, call after call.
+// TestHostile_encodings checks that an alternative encoding of a module is rejected, or equivalent to the plain one,
+// in every call.
 func TestHostile_encodings(t *testing.T) {
 	a := &arena{T: t}
 	a.open(runtime.RestoreFastest)
@@ -157,7 +158,7 @@ func TestHostile_encodings(t *testing.T) {
 	}
 }
 
-// ends runs a guest and tells how its calls ended, while the neighbour goes on.
+// ends runs a guest and returns the ends of its calls, while the neighbour continues.
 func (a *arena) ends(x *attack) string {
 	done := make(chan string, 1)
 	go func() { done <- a.play(x) }()

@@ -8,10 +8,10 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// b is raw bytes of code.
+// b returns raw bytes of code.
 func b(p ...byte) []byte { return p }
 
-// times adds to a module n times.
+// times applies add to a module n times.
 func times(n int, add func(m *w.Module)) []byte {
 	var m w.Module
 	for range n {
@@ -20,14 +20,14 @@ func times(n int, add func(m *w.Module)) []byte {
 	return m.Bytes()
 }
 
-// body makes a module of one function () -> () from its locals and its code.
+// body returns a module of one function () -> () with these locals and code.
 func body(locals []byte, parts ...[]byte) []byte {
 	var m w.Module
 	m.Export("run", m.FuncRaw(m.Type(nil, nil), locals, append(parts, w.End)...))
 	return m.Bytes()
 }
 
-// sections makes a module of sections, each with its number.
+// sections returns a module of sections, given as pairs of ID and content.
 func sections(parts ...any) []byte {
 	out := []byte(w.Header)
 	for i := 0; i < len(parts); i += 2 {
@@ -36,14 +36,14 @@ func sections(parts ...any) []byte {
 	return out
 }
 
-// functions makes a module of n empty functions.
+// functions returns a module of n empty functions.
 func functions(n int) []byte {
 	count := w.U32(uint32(n))
 	return sections(1, "\x01\x60\x00\x00", 3, string(append(count, make([]byte, n)...)),
 		10, string(w.Code(count, bytes.Repeat([]byte{2, 0, 0x0b}, n))))
 }
 
-// hostileFiles are files that are refused: bombs for the compiler, and what is no valid module.
+// hostileFiles returns files that are rejected: compiler bombs and invalid modules.
 func hostileFiles() []attack {
 	none := b(0)
 	locals := func(n uint32) []byte { return w.Code(b(1), w.U32(n), b(w.I32)) }
@@ -108,7 +108,7 @@ func hostileFiles() []attack {
 	}
 }
 
-// growing is a module whose table grows to its maximum.
+// growing returns a module whose table grows to its maximum.
 func growing(max int) []byte {
 	var m w.Module
 	m.Table(1, max)

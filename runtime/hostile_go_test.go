@@ -13,13 +13,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// hostileGo are the exports of testdata/hostile/goguest; none where there is no Go toolchain.
+// hostileGo returns the exports of testdata/hostile/goguest; none without a Go toolchain.
 func hostileGo(t *testing.T) []attack {
 	wasm := goGuest(t)
 	limits := runtime.Limits{Memory: 32 << 20, Start: hangAfter}
 	short := limits
-	short.Deadline = 500 * time.Millisecond             // starting is within it
-	const dies = "trap: the guest trapped: unreachable" // how Go ends a library
+	short.Deadline = 500 * time.Millisecond             // includes the start
+	const dies = "trap: the guest trapped: unreachable" // the end of a Go library
 	all := []attack{
 		{name: "spin", want: late, limits: short},
 		{name: "spin_beside", want: late, limits: short},
@@ -59,7 +59,7 @@ func goGuest(t *testing.T) []byte {
 	return wasm
 }
 
-// TestHostile_go runs what Go guests do.
+// TestHostile_go runs the attacks of the Go guest.
 func TestHostile_go(t *testing.T) {
 	if raceEnabled {
 		t.Skip("memory and time are other ones under the race detector")
@@ -68,7 +68,7 @@ func TestHostile_go(t *testing.T) {
 	attacks := hostileGo(t)
 	a.open(runtime.RestoreFastest)
 	defer a.close()
-	m, err := a.engine.Compile(context.Background(), attacks[0].wasm) // once for all
+	m, err := a.engine.Compile(context.Background(), attacks[0].wasm) // shared by all attacks
 	if err != nil {
 		t.Fatal(err)
 	}

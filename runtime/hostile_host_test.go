@@ -7,8 +7,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// wasiGuest makes a module that imports one function of WASI, as function 0; i stands for a parameter of type i32,
-// I for one of type i64. run is function 1.
+// wasiGuest returns a module that imports one WASI function, as function 0; i means a parameter of type i32, I one of
+// type i64. run is function 1.
 func wasiGuest(name, params string, parts ...[]byte) *w.Module {
 	var m w.Module
 	types := []byte(strings.NewReplacer("i", "\x7f", "I", "\x7e").Replace(params))
@@ -32,11 +32,11 @@ func numbers(n ...int32) []byte {
 	return out
 }
 
-// hostileWASI are guests that use WASI against the host.
+// hostileWASI returns guests that attack the host through WASI.
 func hostileWASI() []attack {
 	call := w.Call(0)
 	exit := func(code int32) *w.Module { return wasiGuest("proc_exit", "i", numbers(code), call, w.I32Const(1)) }
-	// A subscription to the monotonic clock, relative, in so many nanoseconds.
+	// A relative subscription to the monotonic clock, in nanoseconds.
 	sleep := func(ns int64) []byte {
 		return w.Code(w.I32Const(16), w.I32Const(1), w.I32Store(0), w.I32Const(24), w.I64Const(ns), w.I64Store(0))
 	}
@@ -71,7 +71,7 @@ func hostileWASI() []attack {
 	}
 }
 
-// hostileNative are guests that break the contract of native plugins.
+// hostileNative returns guests that violate the native ABI.
 func hostileNative() []attack {
 	const open = `{"method":"stream/open","params":{"limit":10}}`
 	const data = 1024

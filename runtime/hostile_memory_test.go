@@ -5,11 +5,11 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// hostileMemory are guests that want all the memory there is, and all the time that it takes to fill it.
+// hostileMemory returns guests that exhaust memory, and the time to fill it.
 func hostileMemory() []attack {
 	answer := w.I32Const(1)
 	grow := w.Code(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End)
-	touch := func(pages int32) []byte { // a byte of each page, counting in global 0
+	touch := func(pages int32) []byte { // writes a byte of each page, with global 0 as counter
 		return counted(pages, w.GlobalGet(0), w.I32Const(65536), b(0x6c), w.I32Const(1), w.I32Store(0))
 	}
 	max := w.Code(w.I32Const(255), w.MemoryGrow, w.Drop)
@@ -47,21 +47,21 @@ func hostileMemory() []attack {
 		{name: "fills 256 MiB in one go", wasm: world(w.I32Const(4095), w.MemoryGrow, w.Drop, loop(w.I32Const(0), w.I32Const(7), w.I32Const(256<<20), b(0xfc, 11, 0))).Bytes(), want: late, limits: quarter},
 		{name: "a data segment past the end", wasm: with(start(1), func(m *w.Module) { m.Data(65535, []byte("ab")) }), want: "trap: the guest trapped: out of bounds memory access"},
 		{name: "a data segment before the start", wasm: with(start(1), func(m *w.Module) { m.Data(-1, []byte("a")) }), want: "trap: the guest trapped: out of bounds memory access"},
-		// The engine leaves such a segment out.
+		// The engine omits such a segment.
 		{name: "an element past the end", wasm: with(world(answer), func(m *w.Module) { m.Elements(2, fRun) }), want: "answer 1"},
 		{name: "a table to its end", wasm: growing(1_000_000), want: "answer 1000000"},
 		{name: "fills a table for ever", wasm: world(loop(w.I32Const(0), b(0xd0, 0x70), w.I32Const(2), b(0xfc, 17, 0))).Bytes(), want: late},
 	}
 }
 
-// hostileTraps are guests that go wrong by themselves.
+// hostileTraps returns guests that trap or fail by themselves.
 func hostileTraps() []attack {
 	trap := func(name, want string, code ...[]byte) attack {
 		return attack{name: name, wasm: world(code...).Bytes(), want: "trap: the guest trapped: " + want, calls: 2}
 	}
 	wrongType := world(w.I32Const(1))
 	wrongType.Export("other", wrongType.Func([]byte{w.I64}, []byte{w.I64}, nil, w.LocalGet(0)))
-	f64 := append(b(0x44), 0, 0, 0, 0, 0, 0, 0xf8, 0x7f) // not a number
+	f64 := append(b(0x44), 0, 0, 0, 0, 0, 0, 0xf8, 0x7f) // NaN
 	return []attack{
 		trap("unreachable", "unreachable", w.Unreachable),
 		trap("division by zero", "integer divide by zero", w.I32Const(1), w.I32Const(0), w.I32DivS),
@@ -89,7 +89,7 @@ func hostileTraps() []attack {
 	}
 }
 
-// named is a module with a name.
+// named returns a module with a name section.
 func named(name string) []byte {
 	m := world(w.Call(fF))
 	m.Custom("name", w.Code(b(0), w.Bytes(w.Name(name))))

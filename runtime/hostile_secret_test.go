@@ -4,7 +4,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// hostileNumbers are guests that look for what differs between two calls: the bits of what is not a number.
+// hostileNumbers returns guests that look for differences between two calls in the bits of a NaN.
 func hostileNumbers() []attack {
 	zero32, zero64 := w.Code(b(0x43), make([]byte, 4)), w.Code(b(0x44), make([]byte, 8))
 	zero128 := w.Code(b(0xfd, 12), make([]byte, 16))
@@ -18,14 +18,14 @@ func hostileNumbers() []attack {
 	}
 }
 
-// hostileSecrets are guests that keep a secret and look for it in the next call. A secret that is found is answered with
-// 1, where it was kept or not.
+// hostileSecrets returns guests that keep a secret and look for it in the next call. The result is 1 if a secret is
+// found, in any place.
 func hostileSecrets() []attack {
 	nought := w.I32Const(0)
 	secret := w.I32Const(0x5ec2e7)
 	load := func(at int32) []byte { return w.Code(w.I32Const(at), w.I32Load(0)) }
 	store := func(at int32) []byte { return w.Code(w.I32Const(at), secret, w.I32Store(0)) }
-	// look leaves what is not zero if there is a secret.
+	// look leaves a number that is not zero if there is a secret.
 	canary := func(m *w.Module, look []byte, keep ...[]byte) *w.Module {
 		m.Export("run", m.Func(nil, []byte{w.I32}, nil, look, b(0x04, w.I32), w.I32Const(1), w.Else, w.Code(keep...), nought, w.End))
 		return m
@@ -93,7 +93,7 @@ func hostileSecrets() []attack {
 	return kept
 }
 
-// flags sets NONBLOCK on standard input; it answers 1 if that was set before.
+// flags sets NONBLOCK on standard input; it returns 1 if the flag was already set.
 func flags() []byte {
 	var m w.Module
 	m.Import("wasi_snapshot_preview1", "fd_fdstat_get", []byte{w.I32, w.I32}, []byte{w.I32})

@@ -19,26 +19,27 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// attack is one hostile guest, and how each of its calls must end.
+// attack is one hostile guest with the expected end of each call.
 type attack struct {
 	name string
 	wasm []byte
-	// want is "refused: " and the error, a kind and a message, or "answer " and the result. What ends
-	// with … may go on. Several calls have one text if all end alike.
+	// want is "refused: " and the error, a kind and a message, or "answer " and the result. A text that ends in … is a
+	// prefix. Several calls have one text if all end alike.
 	want    string
-	calls   int             // zero is one
-	limits  runtime.Limits  // of the plugin; a deadline that fits want and 16 MiB of memory if they are not set
-	dialect runtime.Dialect // nil is run
-	most    int             // bytes that it may take; zero is mostMemory
+	calls   int             // zero means one
+	limits  runtime.Limits  // of the plugin; unset fields mean a deadline that fits want and 16 MiB of memory
+	dialect runtime.Dialect // nil means run
+	most    int             // maximum bytes it may use; zero means mostMemory
 }
 
-// What no attack may pass. These are far from what is measured: they tell a guest that is stopped from one that is not.
+// The bounds of every attack. They are far above the measured values: they distinguish a guest that is stopped from
+// one that is not.
 const (
 	hangAfter  = 20 * time.Second
-	mostMemory = 700 << 20 // more than the process had before
+	mostMemory = 700 << 20 // beyond the earlier size of the process
 )
 
-// attackGate is the world of an attack's call: WASI without files, and nothing to ask for.
+// attackGate is the gate of an attack's call: WASI without files, and no other effect.
 type attackGate struct {
 	wasi   *wasi.State
 	cancel func()
@@ -54,8 +55,8 @@ func (g *attackGate) Ask(context.Context, string, json.RawMessage, runtime.Strea
 	return nil, &runtime.AskError{Kind: runtime.KindDenied, Message: "nothing is granted"}
 }
 
-// attackHost is what the guests may import, beside WASI and the native functions: f answers 1, cancel gives up the
-// call as its caller would, wait returns when the call is over.
+// attackHost returns the imports of the guests, beside WASI and the native functions: f returns 1, cancel cancels the
+// call as its caller, wait returns when the call is over.
 func attackHost() []runtime.HostFunc {
 	h := func(name string, call func(ctx context.Context)) runtime.HostFunc {
 		return runtime.HostFunc{Module: "h", Name: name, Results: []byte{w.I32},
@@ -67,24 +68,24 @@ func attackHost() []runtime.HostFunc {
 		h("wait", func(ctx context.Context) { <-ctx.Done() }))
 }
 
-// arena is where the attacks happen, one after the other, beside a plugin that must not notice.
+// arena runs the attacks, one after the other, beside a neighbour plugin that must not be affected.
 type arena struct {
 	*testing.T
 	engine                *runtime.Engine
 	neighbour             *runtime.Pool
 	rows                  []string
 	hangs, crashes, leaks int
-	last                  int // the last attack's peak, in bytes
+	last                  int // peak memory of the last attack, in bytes
 }
 
-// TestHostile runs every attack, and looks whether the host is as it was.
+// TestHostile runs every attack, and checks that the host is unchanged.
 func TestHostile(t *testing.T) {
 	if raceEnabled {
 		t.Skip("memory and time are other ones under the race detector")
 	}
 	a := &arena{T: t}
 	a.open(runtime.RestoreFastest)
-	a.close() // what the process opens only once is open from here on
+	a.close() // resources that the process opens only once are open from here on
 	before := held()
 	a.open(runtime.RestoreFastest)
 	attacks := hostileFiles()
@@ -108,7 +109,7 @@ func (a *arena) report(guests int) {
 		strings.Join(a.rows, "\n"), guests, a.hangs, a.crashes, a.leaks)
 }
 
-// TestHostile_secrets: no call finds what another one kept, in whichever way memories are made clean.
+// TestHostile_secrets checks that no call finds a secret of an earlier one, in every way to reset memories.
 func TestHostile_secrets(t *testing.T) {
 	for _, way := range runtime.Restores() {
 		t.Run(string(way), func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestHostile_secrets(t *testing.T) {
 	}
 }
 
-// open makes the engine and the neighbour, who answers once.
+// open creates the engine and the neighbour, and calls the neighbour once.
 func (a *arena) open(way runtime.Restore) {
 	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: attackHost(), Restore: way})
 	if err != nil {
@@ -139,7 +140,7 @@ func (a *arena) close() {
 	}
 }
 
-// greet calls the neighbour, who must not have noticed anything.
+// greet calls the neighbour, which must not be affected.
 func (a *arena) greet(after string) {
 	if next, err := a.neighbour.Call(context.Background(), runtime.Request{}, nil); string(next) != "42" {
 		a.Errorf("after %s the neighbour got %s, %v", after, next, err)
@@ -173,7 +174,8 @@ func (a *arena) attack(x *attack) {
 	a.greet(x.name)
 }
 
-// meanwhile calls the neighbour until an attack is over. It returns how that ended, and the neighbour's slowest call.
+// meanwhile calls the neighbour until an attack is over. It returns the end of the attack, and the neighbour's slowest
+// call.
 func (a *arena) meanwhile(x *attack, done <-chan string) (got string, slowest time.Duration) {
 	hang := time.After(hangAfter)
 	for {
@@ -205,7 +207,7 @@ func (a *arena) play(x *attack) string {
 		x.limits.Memory = 16 << 20
 	}
 	if x.limits.Deadline == 0 {
-		x.limits.Deadline = hangAfter // what ends by itself ends before that, on any machine
+		x.limits.Deadline = hangAfter // guests that end by themselves end before that, on any machine
 		if x.want == late {
 			x.limits.Deadline = 120 * time.Millisecond
 		}
@@ -222,7 +224,7 @@ func (a *arena) play(x *attack) string {
 	return ends
 }
 
-// calls makes so many calls and tells how they ended, once if all ended alike.
+// calls makes n calls and returns their ends, once if all are equal.
 func (a *arena) calls(p *runtime.Pool, n int) string {
 	var ends []string
 	for range n {
@@ -242,7 +244,7 @@ func (a *arena) calls(p *runtime.Pool, n int) string {
 	return strings.Join(ends, " | ")
 }
 
-// holding is what the process holds of the system.
+// holding is the number of system resources of the process.
 type holding struct{ goroutines, descriptors, mappings int }
 
 func held() holding {
@@ -251,7 +253,7 @@ func held() holding {
 	return holding{goruntime.NumGoroutine(), len(fds), strings.Count(string(maps), "\n")}
 }
 
-// lookForLeaks compares with what was held before; the runtime of the host itself may map a little more.
+// lookForLeaks compares with the resources held before; the Go runtime itself may map a little more.
 func (a *arena) lookForLeaks(before holding) {
 	const more = 40
 	var after holding
@@ -267,14 +269,15 @@ func (a *arena) lookForLeaks(before holding) {
 	}
 }
 
-// resetPeak begins to measure the peak anew. It returns what the process has, in bytes; 0 where the system does not tell.
+// resetPeak resets the peak memory of the process. It returns the current memory, in bytes; 0 if the system does not
+// report it.
 func resetPeak() int {
 	const reset = "5"
 	_ = os.WriteFile("/proc/self/clear_refs", []byte(reset), 0)
 	return status("VmRSS:")
 }
 
-// status reads one number of bytes that the system keeps of this process.
+// status reads one size of this process from the system, in bytes.
 func status(field string) int {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

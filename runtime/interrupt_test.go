@@ -9,13 +9,13 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestPool_Call_interruptible: no code runs on past its deadline, whether it has loops or not.
+// TestPool_Call_interruptible checks that no code runs past its deadline, with and without loops.
 func TestPool_Call_interruptible(t *testing.T) {
 	call := func(m *w.Module, fn uint32) *w.Module {
 		m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(fn), w.I32Const(1)))
 		return m
 	}
-	doubling := func(n int) *w.Module { // each function calls the one before it twice
+	doubling := func(n int) *w.Module { // each function calls the previous one twice
 		m := new(w.Module)
 		f := m.Func(nil, nil, nil, []byte{0x01})
 		for range n {
@@ -61,7 +61,8 @@ func TestPool_Call_interruptible(t *testing.T) {
 	}
 }
 
-// TestPool_Call_hostCallsAfterTheEnd: a guest whose call is over does not go on with the slice of fuel that it has.
+// TestPool_Call_hostCallsAfterTheEnd checks that a guest whose call is over does not continue with the rest of its
+// fuel slice.
 func TestPool_Call_hostCallsAfterTheEnd(t *testing.T) {
 	calls := 0
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Of whoever has most the instance unused for longest gives way, and nobody else's.
+// TestKept_spare checks that the owner with the most bytes loses its least recently used instance, and no other owner
+// does.
 func TestKept_spare(t *testing.T) {
 	k := &kept{max: 1 << 40}
 	add := func(caller string, n int, bytes uint64) {
@@ -16,7 +17,7 @@ func TestKept_spare(t *testing.T) {
 			k.add(h)
 		}
 	}
-	add("ada", 2, 10) // unused for longest of all
+	add("ada", 2, 10) // the least recently used of all
 	add("eve", 5, 10)
 	add("bob", 1, 30)
 	for i, want := range []string{"eve0", "eve1"} {
@@ -26,7 +27,7 @@ func TestKept_spare(t *testing.T) {
 			k.lose(s, "of the test")
 		}
 	}
-	add("bob", 1, 1) // in place of the one it had
+	add("bob", 1, 1) // replaces the one it had
 	if s := k.spare(); s.owner.caller != "bob" {
 		t.Errorf("%+v", s)
 	}
@@ -38,7 +39,7 @@ func TestKept_spare(t *testing.T) {
 	}
 }
 
-// What is remembered of losses is bounded.
+// TestKept_lost checks that the record of evictions is bounded.
 func TestKept_lost(t *testing.T) {
 	k := &kept{}
 	for i := range maxLost + 3 {

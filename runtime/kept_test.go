@@ -14,7 +14,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// counting answers how often it was called in this instance.
+// counting returns the number of calls of this instance.
 var counting = serve(func(_ context.Context, in *runtime.Instance) (json.RawMessage, error) {
 	n, _ := in.Memory().Read(0, 1)
 	count := n[0] + 1
@@ -22,7 +22,7 @@ var counting = serve(func(_ context.Context, in *runtime.Instance) (json.RawMess
 	return json.RawMessage(strconv.Itoa(int(count))), nil
 })
 
-// counts calls the plugin for a session and compares what it counts.
+// counts calls the plugin for a session and compares the count.
 func counts(t *testing.T, p *runtime.Pool, caller, session, want string) {
 	t.Helper()
 	got, err := p.Call(context.Background(), runtime.Request{Session: session, Caller: caller}, nil)
@@ -31,9 +31,10 @@ func counts(t *testing.T, p *runtime.Pool, caller, session, want string) {
 	}
 }
 
-const oneKept = 64<<10 + 256<<10 // a page, and what the engine keeps beside it
+const oneKept = 64<<10 + 256<<10 // a page and the engine's overhead
 
-// Instances that are kept have one budget over all plugins. Who has most loses what was unused for longest, and is told so.
+// TestPool_Call_keptBudget checks that kept instances share one budget over all plugins. The owner with the most bytes
+// loses its least recently used instance, and is told so.
 func TestPool_Call_keptBudget(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{Kept: 4 * oneKept})
 	m := compile(t, e, guestAlone())
@@ -60,7 +61,8 @@ func TestPool_Call_keptBudget(t *testing.T) {
 	counts(t, pools[1], "eve", "eve's 5", "3")
 }
 
-// The budget counts the references of a module too, of which an instance has copies beside its memory.
+// TestPool_Call_keptReferences checks that the budget includes the references of a module, which each instance copies
+// beside its memory.
 func TestPool_Call_keptReferences(t *testing.T) {
 	const references = 50_000
 	m := guestAlone()
@@ -77,7 +79,8 @@ func TestPool_Call_keptReferences(t *testing.T) {
 	}
 }
 
-// One instance for all callers is nobody's share, and goes neither for one caller's sessions nor when it rests.
+// TestPool_Call_keptForAll checks that an instance for all callers counts for no caller, and is evicted neither for a
+// caller's sessions nor when idle.
 func TestPool_Call_keptForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := compile(t, newEngine(t, &runtime.EngineOptions{Kept: 2 * oneKept}), guestAlone())
@@ -98,7 +101,8 @@ func TestPool_Call_keptForAll(t *testing.T) {
 	})
 }
 
-// A hundred calls at once of a plugin that keeps its state are all answered, one after the other.
+// TestPool_Call_keptHundred checks that a hundred concurrent calls of a plugin with kept state all return, one after
+// the other.
 func TestPool_Call_keptHundred(t *testing.T) {
 	m := compile(t, newEngine(t, nil), guestAlone())
 	for _, state := range []runtime.State{runtime.StateSession, runtime.StatePlugin} {
@@ -121,7 +125,7 @@ func TestPool_Call_keptHundred(t *testing.T) {
 	}
 }
 
-// A call whose caller has gone before its turn leaves what is kept as it was.
+// TestPool_Call_keptUntouched checks that a call cancelled before its turn leaves the kept instance unchanged.
 func TestPool_Call_keptUntouched(t *testing.T) {
 	p := runtime.NewPool(compile(t, newEngine(t, nil), guestAlone()), counting, &runtime.PoolOptions{State: runtime.StateSession})
 	counts(t, p, "a", "s", "1")
@@ -132,7 +136,7 @@ func TestPool_Call_keptUntouched(t *testing.T) {
 	counts(t, p, "a", "s", "2")
 }
 
-// Eighty tasks of one caller keep no plain call of another waiting.
+// TestPool_Call_tasks checks that eighty tasks of one caller do not delay a plain call of another.
 func TestPool_Call_tasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) { time.Sleep(2 * time.Second) })
@@ -160,7 +164,7 @@ func TestPool_Call_tasks(t *testing.T) {
 	})
 }
 
-// guestAlone is a module with a memory of one page and nothing else to call.
+// guestAlone returns a module with a memory of one page and no imports.
 func guestAlone() *w.Module {
 	var m w.Module
 	m.Memory(1, w.None)

@@ -33,7 +33,7 @@ func TestEngine_Compile_panic(t *testing.T) {
 	}
 }
 
-// TestEngine_Compile_waits: who waits for a processor may give up.
+// TestEngine_Compile_waits checks that ctx ends the wait for a processor.
 func TestEngine_Compile_waits(t *testing.T) {
 	e, err := NewEngine(context.Background(), nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// waiter is a host function that pauses its call until it is told to go on, and answers 1, or 2 if nobody
-// answered, or 3 if the call ended meanwhile.
+// waiter is a host function that pauses its call until it is released, and returns 1, or 2 if the pause exceeded its
+// limit, or 3 if the call ended meanwhile.
 type waiter struct {
 	began  chan struct{}
 	answer chan struct{}
@@ -34,7 +34,7 @@ func (w *waiter) call(ctx context.Context, _ runtime.Memory, stack []uint64) {
 	}
 }
 
-// paused runs f in a bubble, with a pool whose guest calls the waiter.
+// paused runs f in a synctest bubble, with a pool whose guest calls the waiter.
 func paused(t *testing.T, l runtime.Limits, f func(t *testing.T, w *waiter, p *runtime.Pool)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiter()
@@ -63,13 +63,13 @@ func begin(ctx context.Context, p *runtime.Pool) <-chan result {
 	return done
 }
 
-// TestPause: while a call waits its deadline does not come nearer and others take its turn.
+// TestPause checks that a paused call's deadline is suspended, and other calls get its turn.
 func TestPause(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Concurrency: 1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		first := begin(t.Context(), p)
 		<-w.began
 		second := begin(t.Context(), p)
-		<-w.began // there is one turn, and it was given back
+		<-w.began // there is one turn, and it was released
 		time.Sleep(time.Minute)
 		for range 2 {
 			w.answer <- struct{}{}
@@ -82,7 +82,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestPause_deadline: the time that was left before the wait is what is left after it.
+// TestPause_deadline checks that the remaining time is the same after the pause as before it.
 func TestPause_deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before, after time.Duration
@@ -112,7 +112,8 @@ func TestPause_deadline(t *testing.T) {
 	})
 }
 
-// TestPause_unanswered: the limit Ask is one for all waits of a call, and the guest goes on after it.
+// TestPause_unanswered checks that Limits.Ask covers all pauses of a call together, and that the guest continues
+// afterwards.
 func TestPause_unanswered(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Ask: time.Minute}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		began := time.Now()
@@ -126,7 +127,7 @@ func TestPause_unanswered(t *testing.T) {
 			for range 3 {
 				began := time.Now()
 				wait, resume := runtime.Pause(ctx)
-				inner, innerResume := runtime.Pause(ctx) // two at a time are one
+				inner, innerResume := runtime.Pause(ctx) // concurrent pauses count once
 				select {
 				case <-inner.Done():
 				case <-time.After(40 * time.Second):
@@ -149,7 +150,7 @@ func TestPause_unanswered(t *testing.T) {
 	})
 }
 
-// TestPause_cancelled: a caller who gives up, and a pool that closes, end the wait.
+// TestPause_cancelled checks that cancellation by the caller and closing the pool end the pause.
 func TestPause_cancelled(t *testing.T) {
 	paused(t, runtime.Limits{}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +169,7 @@ func TestPause_cancelled(t *testing.T) {
 	})
 }
 
-// TestPause_many: waits outside of the turns are bounded; those past the bound keep their turns.
+// TestPause_many checks that pauses without a turn are bounded; further calls keep their turns.
 func TestPause_many(t *testing.T) {
 	paused(t, runtime.Limits{Concurrency: 2, Queue: -1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		var all []<-chan result
@@ -186,7 +187,7 @@ func TestPause_many(t *testing.T) {
 	})
 }
 
-// TestPause_outside: where there is no call nothing is stopped.
+// TestPause_outside checks that Pause has no effect outside a call.
 func TestPause_outside(t *testing.T) {
 	wait, resume := runtime.Pause(t.Context())
 	resume()
@@ -195,7 +196,7 @@ func TestPause_outside(t *testing.T) {
 	}
 }
 
-// TestPool_Call_nested: a call within a call gets a turn at once or not at all.
+// TestPool_Call_nested checks that a nested call gets a turn at once or fails.
 func TestPool_Call_nested(t *testing.T) {
 	var inner error
 	var p *runtime.Pool

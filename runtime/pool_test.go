@@ -17,7 +17,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// run is the dialect of these tests: it calls the export "run" and answers with its result.
+// run is the dialect of these tests: it calls the export "run" and returns its result.
 type run struct{}
 
 func (run) Name() string { return "test" }
@@ -56,7 +56,7 @@ func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.E
 	return end
 }
 
-// eventually waits until something is true.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -66,7 +66,7 @@ func eventually(t *testing.T, ok func() bool) {
 	}
 }
 
-// guest makes a module whose run is this code, with host functions and a memory of one page.
+// guest returns a module whose run is this code, with host functions and a memory of one page.
 func guest(parts ...[]byte) *w.Module {
 	var m w.Module
 	m.Import("h", "f", nil, []byte{w.I32})
@@ -75,14 +75,14 @@ func guest(parts ...[]byte) *w.Module {
 	return &m
 }
 
-// hostF makes an engine whose one host function is f.
+// hostF returns an engine whose one host function is f.
 func hostF(t testing.TB, f func(ctx context.Context, mem runtime.Memory, stack []uint64)) *runtime.Engine {
 	return newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{{Module: "h", Name: "f", Results: []byte{w.I32}, Call: f}}})
 }
 
 func one(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = 1 }
 
-// forever loops until it is stopped; plain code follows it to please validation.
+// forever loops until it is interrupted; the unreachable after it satisfies validation.
 var forever = w.Code(w.LoopVoid, w.Br(0), w.End, w.Unreachable)
 
 func TestPool_Call_ends(t *testing.T) {
@@ -143,7 +143,7 @@ func TestPool_Call_ends(t *testing.T) {
 			}
 			switch c.kind {
 			case runtime.KindTrap, runtime.KindExit, runtime.KindInternal:
-				if end.Stack == "" && name != "recursion" { // the engine gives no stack for that one
+				if end.Stack == "" && name != "recursion" { // the engine reports no stack for this case
 					t.Error("no stack")
 				}
 			}
@@ -151,7 +151,7 @@ func TestPool_Call_ends(t *testing.T) {
 	}
 }
 
-// TestPool_Call_stack: the guest's stack is kept for the log, in bounds and as text.
+// TestPool_Call_stack checks that the guest's stack trace is recorded for the log, bounded and as valid text.
 func TestPool_Call_stack(t *testing.T) {
 	name := strings.Repeat("é", 20_000)
 	m := guest(w.Unreachable)
@@ -162,7 +162,7 @@ func TestPool_Call_stack(t *testing.T) {
 	}
 }
 
-// TestPool_Call_nextWorks: whatever happened to one call, the next one finds a clean room.
+// TestPool_Call_nextWorks checks that the call after any kind of failure gets a clean instance.
 func TestPool_Call_nextWorks(t *testing.T) {
 	var turn atomic.Int32
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = uint64(turn.Load()) })
@@ -171,7 +171,7 @@ func TestPool_Call_nextWorks(t *testing.T) {
 	m.Memory(1, 1)
 	g := m.Global(w.I32, 0)
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil,
-		// What an earlier call left, in memory or in the global, would be the answer.
+		// The result would show state that an earlier call left in memory or in the global.
 		w.I32Const(0), w.I32Load(0), w.GlobalGet(g), w.I32Add,
 		w.I32Const(0), w.I32Const(7), w.I32Store(0), w.I32Const(7), w.GlobalSet(g),
 		w.Call(0), w.I32Eqz, w.IfVoid, w.Unreachable, w.End,
@@ -194,7 +194,7 @@ func TestPool_Call_nextWorks(t *testing.T) {
 
 func TestPool_Call_memoryLimit(t *testing.T) {
 	e := hostF(t, one)
-	// grow answers with what memory.grow gives for so many pages.
+	// grow returns the result of memory.grow for a number of pages.
 	grow := func(pages int32) *w.Module { return guest(w.I32Const(pages), w.MemoryGrow) }
 	limits := runtime.Limits{Memory: 4 << 16}
 	for pages, want := range map[int32]string{0: "1", 3: "1", 4: "-1", 65535: "-1", -1: "-1"} {
@@ -206,7 +206,7 @@ func TestPool_Call_memoryLimit(t *testing.T) {
 	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
 	wantEnd(t, callErr(runtime.NewPool(compile(t, e, greedy), run{}, &runtime.PoolOptions{Limits: limits})), runtime.KindTrap,
 		"unreachable, after it was refused more than 256 KiB of memory (limits.memory)")
-	empty := new(w.Module) // of no pages at first
+	empty := new(w.Module) // of initially no pages
 	empty.Memory(0, w.None)
 	empty.Export("run", empty.Func(nil, []byte{w.I32}, nil, w.I32Const(2), w.MemoryGrow, w.Drop,
 		w.I32Const(100_000), w.I32Const(8), w.I32Store(0), w.I32Const(100_000), w.I32Load(0), w.MemorySize, w.I32Add))
@@ -242,8 +242,8 @@ func TestPool_Call_cancel(t *testing.T) {
 	}
 }
 
-// TestPool_Call_hostWaits: a host function that waits is told when the time is over, and the guest
-// ends although it would go on without a loop.
+// TestPool_Call_hostWaits checks that a waiting host function sees the deadline, and that the guest ends although it
+// would continue without a loop.
 func TestPool_Call_hostWaits(t *testing.T) {
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		<-ctx.Done()
@@ -256,7 +256,7 @@ func TestPool_Call_hostWaits(t *testing.T) {
 		got, err := p.Call(context.Background(), runtime.Request{}, nil)
 		if err != nil || name == "traps" {
 			wantEnd(t, err, runtime.KindDeadline, "the guest did not answer in time")
-		} else if string(got) != "3" { // it was quicker than the clock
+		} else if string(got) != "3" { // it was faster than the clock
 			t.Errorf("%s: %s", name, got)
 		}
 		if took := time.Since(begin); took > 5*time.Second {
@@ -265,8 +265,7 @@ func TestPool_Call_hostWaits(t *testing.T) {
 	}
 }
 
-// TestPool_Call_bounded: no more calls run than may, no more wait than may, and a call that waits
-// obeys its context.
+// TestPool_Call_bounded checks the limits of running and waiting calls, and that a waiting call observes its context.
 func TestPool_Call_bounded(t *testing.T) {
 	var running, most atomic.Int32
 	leave := make(chan struct{})
@@ -279,7 +278,7 @@ func TestPool_Call_bounded(t *testing.T) {
 		running.Add(-1)
 		stack[0] = 5
 	})
-	t.Cleanup(release) // before the engine is closed, should the test fail
+	t.Cleanup(release) // before the engine is closed, if the test fails
 	p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 2, Queue: 3}})
 	var wg sync.WaitGroup
 	for range 4 {
@@ -345,7 +344,8 @@ func TestPool_Close(t *testing.T) {
 	}
 }
 
-// TestPool_Close_cancels: calls that outlast the patience of Close are ended, and told why.
+// TestPool_Close_cancels checks that calls in progress when the context of Close is done are cancelled, with the
+// cause.
 func TestPool_Close_cancels(t *testing.T) {
 	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, nil)
 	errs := make(chan error, 3)
@@ -380,7 +380,7 @@ func TestPool_closedModule(t *testing.T) {
 	}
 }
 
-// TestPool_dialectFaults: what a dialect does wrong is the host's fault, and harms no other call.
+// TestPool_dialectFaults checks that a faulty dialect is reported as a fault of the host, and harms no other call.
 func TestPool_dialectFaults(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
@@ -442,7 +442,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestInstance_noReentry: a host function cannot call into the guest that called it.
+// TestInstance_noReentry checks that a host function cannot call into the guest that called it.
 func TestInstance_noReentry(t *testing.T) {
 	var in *runtime.Instance
 	var inner error
@@ -462,7 +462,7 @@ func TestInstance_noReentry(t *testing.T) {
 	wantEnd(t, inner, runtime.KindInternal, "")
 }
 
-// TestHostFunc_noMemory: a guest without a memory gives its host functions one of no bytes.
+// TestHostFunc_noMemory checks that host functions of a guest without a memory get an empty one.
 func TestHostFunc_noMemory(t *testing.T) {
 	e := hostF(t, func(_ context.Context, mem runtime.Memory, stack []uint64) {
 		_, some := mem.Read(0, 1)
@@ -501,7 +501,7 @@ func TestPool_Call_gate(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		o       runtime.PoolOptions
-		with    string // 1 if the call sees the gate, and 2 if the start-up code does
+		with    string // 1 if the call sees the gate, plus 2 if the start-up code does
 		without string
 	}{
 		{"no gate to start", runtime.PoolOptions{}, "1", "0"},
@@ -521,7 +521,7 @@ func TestPool_Call_gate(t *testing.T) {
 	}
 }
 
-// TestPool_hammer calls, cancels and closes at once.
+// TestPool_hammer calls, cancels and closes concurrently.
 func TestPool_hammer(t *testing.T) {
 	e := hostF(t, one)
 	m := compile(t, e, guest(w.Call(0)))
@@ -560,12 +560,13 @@ func BenchmarkPool_Call(b *testing.B) {
 	}
 }
 
-// starts is a dialect whose start-up code fails as only a bug does.
+// starts is a dialect whose start-up code panics.
 type starts struct{ run }
 
 func (starts) Start(context.Context, *runtime.Instance) error { panic("a bug") }
 
-// A dialect that panics while an instance starts ends the call, not the host, also where an image is made.
+// TestPool_startPanics checks that a dialect's panic while an instance starts ends the call, not the host, also while
+// an image is built.
 func TestPool_startPanics(t *testing.T) {
 	m := compile(t, hostF(t, one), guest(w.I32Const(1)))
 	for _, state := range []runtime.State{runtime.StateCall, runtime.StateFresh} {

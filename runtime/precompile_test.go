@@ -9,8 +9,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine_Compiler: a module that is not in the cache is compiled elsewhere, once; what goes wrong there is told,
-// and tried again.
+// TestEngine_Compiler checks that a module that is not cached is compiled by the Compiler, once; an error is returned,
+// and the compilation is tried again.
 func TestEngine_Compiler(t *testing.T) {
 	dir := t.TempDir()
 	var asked int

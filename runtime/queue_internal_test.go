@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// crowd is callers in front of a queue, in a bubble of time.
+// crowd is a set of callers of a queue, in a synctest bubble.
 type crowd struct {
 	t *testing.T
 	q *queue
-	// served are the names of those who got their turns, in order.
+	// served are the names of the calls that got their turns, in order.
 	mu     sync.Mutex
 	served []string
 }
@@ -35,7 +35,7 @@ func inCrowd(t *testing.T, l Limits, f func(c *crowd)) {
 	synctest.Test(t, func(t *testing.T) { f(&crowd{t: t, q: newQueue(l.WithDefaults())}) })
 }
 
-// come has a call come, and returns when it has its turn, is refused or waits.
+// come starts a call, and returns when it has its turn, is rejected or waits.
 func (c *crowd) come(name string, t ticket) *visit {
 	ctx, leave := context.WithCancel(c.t.Context())
 	v := &visit{ticket: &t, leave: leave}
@@ -52,7 +52,7 @@ func (c *crowd) come(name string, t ticket) *visit {
 	return v
 }
 
-// tools are n calls of a caller's.
+// tools starts n calls of a caller.
 func (c *crowd) tools(caller string, n int) (all []*visit) {
 	for i := range n {
 		all = append(all, c.come(caller, ticket{who: holder{caller, true}, session: fmt.Sprint(i % 2)}))
@@ -70,7 +70,7 @@ func (c *crowd) end(v *visit) {
 	synctest.Wait()
 }
 
-// drain ends all turns until nobody waits.
+// drain ends all turns until no call waits.
 func (c *crowd) drain(all ...[]*visit) {
 	open := slices.Concat(all...)
 	for len(open) > 0 {
@@ -86,7 +86,7 @@ func (c *crowd) drain(all ...[]*visit) {
 	c.empty()
 }
 
-// empty holds the queue to having forgotten everybody.
+// empty checks that the queue holds no state of earlier calls.
 func (c *crowd) empty() {
 	c.t.Helper()
 	for _, l := range []*line{&c.q.plain, &c.q.tasks} {
@@ -106,7 +106,8 @@ func (c *crowd) order(want string) {
 	}
 }
 
-// Callers take turns: one call waits for one of each of the others, and not for their backlogs.
+// TestQueue_fair checks that callers take turns: one call waits for one call of each other caller, not for their
+// backlogs.
 func TestQueue_fair(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		first := c.come("-", ticket{who: holder{"x", true}})
@@ -117,7 +118,8 @@ func TestQueue_fair(t *testing.T) {
 	})
 }
 
-// The sessions of one caller take turns, since a caller may be all clients of a machine.
+// TestQueue_sessions checks that the sessions of one caller take turns, since a caller may be all clients of a
+// machine.
 func TestQueue_sessions(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		all := []*visit{c.come("-", ticket{who: holder{"a", true}})}
@@ -129,7 +131,8 @@ func TestQueue_sessions(t *testing.T) {
 	})
 }
 
-// Calls of a caller that take long shut out neither another caller nor what else that caller asks for.
+// TestQueue_spare checks that long calls of a caller starve neither another caller nor its own calls of the other
+// kind.
 func TestQueue_spare(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		sleepers := c.tools("a", 20)
@@ -148,7 +151,8 @@ func TestQueue_spare(t *testing.T) {
 	})
 }
 
-// Tasks and plain calls do not wait for each other, and tasks of callers take turns as well.
+// TestQueue_tasks checks that tasks and plain calls do not wait for each other, and that tasks of callers take turns
+// too.
 func TestQueue_tasks(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2, Queue: 1, Wait: time.Second}, func(c *crowd) {
 		var tasks []*visit
@@ -158,7 +162,7 @@ func TestQueue_tasks(t *testing.T) {
 		tasks = append(tasks, c.come("T", ticket{who: holder{"b", true}, patient: true}))
 		plain := c.come("p", ticket{who: holder{"b", true}})
 		c.order("ttp")
-		time.Sleep(24 * time.Hour) // which is no reason to give up
+		time.Sleep(24 * time.Hour) // tasks wait without limit
 		c.end(tasks[0])
 		c.end(tasks[1])
 		c.order("ttptT")
@@ -166,7 +170,8 @@ func TestQueue_tasks(t *testing.T) {
 	})
 }
 
-// The queue has an end. Over it the newest call of whoever has most waiting is refused, and told when to come back.
+// TestQueue_full checks the limit of the queue. Over it the newest call of the caller with the most is rejected, and
+// told when to retry.
 func TestQueue_full(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: 4}, func(c *crowd) {
 		all := c.tools("x", 1)
@@ -193,7 +198,7 @@ func TestQueue_full(t *testing.T) {
 	})
 }
 
-// Without a queue nobody waits.
+// TestQueue_none checks that without a queue no call waits.
 func TestQueue_none(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: -1}, func(c *crowd) {
 		all := c.tools("a", 2)
@@ -204,7 +209,7 @@ func TestQueue_none(t *testing.T) {
 	})
 }
 
-// A call waits as long as limits.wait, and not longer than its caller.
+// TestQueue_wait checks that a call waits for limits.wait, and not longer than its caller.
 func TestQueue_wait(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Wait: time.Minute}, func(c *crowd) {
 		runs := c.tools("a", 1)[0]
@@ -229,7 +234,8 @@ func TestQueue_wait(t *testing.T) {
 	})
 }
 
-// A kept instance serves one call at a time. Those that wait for it hold no place, and shut nobody else out.
+// TestQueue_kept checks that a kept instance serves one call at a time. The calls that wait for it hold no place, and
+// block no other call.
 func TestQueue_kept(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2}, func(c *crowd) {
 		kept := func(name, session string) *visit {
@@ -247,7 +253,7 @@ func TestQueue_kept(t *testing.T) {
 	})
 }
 
-// Tasks and plain calls that need the same kept instance take turns.
+// TestQueue_keptTasks checks that tasks and plain calls for the same kept instance take turns.
 func TestQueue_keptTasks(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		var all []*visit
@@ -262,7 +268,8 @@ func TestQueue_keptTasks(t *testing.T) {
 	})
 }
 
-// A call that comes back from a pause goes before those that have not begun, and keeps its instance meanwhile.
+// TestQueue_pause checks that a call that returns from a pause precedes those that have not begun, and keeps its
+// instance meanwhile.
 func TestQueue_pause(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
@@ -291,8 +298,8 @@ func TestQueue_pause(t *testing.T) {
 	})
 }
 
-// TestQueue_random holds the queue to its rules under random calls: no more run than may, no kept instance serves two,
-// nobody waits who could run, and in the end everybody was served or said why not.
+// TestQueue_random checks the invariants of the queue under random calls: limits hold, no kept instance serves two
+// calls, no call waits that could run, and in the end every call was served or got an error.
 func TestQueue_random(t *testing.T) {
 	for seed := range uint64(300) {
 		l := Limits{Concurrency: 1 + int(seed%4), Queue: 5 + int(seed%7), Wait: time.Hour}
@@ -305,7 +312,7 @@ func TestQueue_random(t *testing.T) {
 				case n < 6:
 					session := fmt.Sprint(r.IntN(3))
 					v := ticket{who: holder{string(rune('a' + r.IntN(4))), r.IntN(3) > 0}, session: session, patient: r.IntN(5) == 0}
-					if session != "0" { // as a plugin's calls of a session are all alike
+					if session != "0" { // since a plugin's calls of a session are all alike
 						v.kept, v.instance = true, session
 					}
 					all = append(all, c.come("", v))
@@ -327,7 +334,7 @@ func TestQueue_random(t *testing.T) {
 	}
 }
 
-// rules says which rule is broken, "" for none.
+// rules returns the first invariant that is violated, or "".
 func (c *crowd) rules(all []*visit) string {
 	busy, running := map[string]int{}, 0
 	for _, v := range all {

@@ -2,5 +2,5 @@
 
 package runtime_test
 
-// raceEnabled tells that the race detector watches, which takes many times the memory.
+// raceEnabled reports whether the race detector is on, which takes many times the memory.
 const raceEnabled = true

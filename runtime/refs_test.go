@@ -10,13 +10,13 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// orderGate tells a guest what to do, a number after the other; 0 is nothing more.
+// orderGate gives a guest its orders, one number after the other; 0 is the end.
 type orderGate struct {
 	*attackGate
 	orders []uint64
 }
 
-// refHost is what guestRefs imports, and counts how often it starts.
+// refHost returns the imports of guestRefs, and counts its starts.
 func refHost(starts *int) []runtime.HostFunc {
 	return []runtime.HostFunc{
 		{Module: "h", Name: "order", Results: []byte{w.I32}, Call: func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -29,18 +29,18 @@ func refHost(starts *int) []runtime.HostFunc {
 	}
 }
 
-// refOps is how many orders guestRefs knows.
+// refOps is the number of orders that guestRefs knows.
 const refOps = 15
 
-// guestRefs is a guest whose start changes tables, a global and segments, and whose run does so as ordered: then it answers with
-// a digest of all of them.
+// guestRefs returns a guest whose start changes tables, a global and segments, and whose run does so by orders: it
+// returns a digest of all of them.
 func guestRefs() *w.Module {
 	var m w.Module
 	fOrder := m.Import("h", "order", nil, []byte{w.I32})
 	fStarted := m.Import("h", "started", nil, nil)
 	m.Memory(1, 2)
-	m.Table(4, 20) // 0: the one that is looked at
-	m.Table(1, 1)  // 1: to call what is in a global
+	m.Table(4, 20) // 0: the one in the digest
+	m.Table(1, 1)  // 1: to call the reference in a global
 	var fns []uint32
 	for i := range 3 {
 		fns = append(fns, m.Func(nil, []byte{w.I32}, nil, w.I32Const(int32(3+i))))
@@ -49,9 +49,9 @@ func guestRefs() *w.Module {
 	null := b(0xd0, w.FuncRef)
 	m.Elements(0, fns[0], fns[1])
 	m.ElementsRaw(append([]byte{1, 0, 3}, byte(fns[2]), byte(fns[1]), byte(fns[0]))...) // 1
-	m.ElementsRaw(append([]byte{1, 0, 1}, byte(fns[0]))...)                             // 2, dropped at the start
+	m.ElementsRaw(append([]byte{1, 0, 1}, byte(fns[0]))...)                             // 2, dropped by the start
 	m.PassiveData([]byte("abcd"))
-	m.PassiveData([]byte("x")) // dropped at the start
+	m.PassiveData([]byte("x")) // dropped by the start
 	m.GlobalRaw(w.FuncRef, 1, ref(0))
 	m.GlobalRaw(w.ExternRef, 1, b(0xd0, w.ExternRef))
 	m.Start(m.Func(nil, nil, nil, w.Call(fStarted), w.I32Const(3), ref(1), b(0x26, 0), ref(2), w.I32Const(2), b(0xfc, 15, 0), w.Drop,
@@ -90,7 +90,8 @@ func guestRefs() *w.Module {
 	return &m
 }
 
-// TestRefs: an instance that was made clean answers as a fresh one does, whatever the calls before changed, and starts once.
+// TestRefs checks that a reset instance returns the same results as a fresh one after any changes by earlier calls,
+// and starts only once.
 func TestRefs(t *testing.T) {
 	ctx := context.Background()
 	for _, way := range runtime.Restores() {
@@ -131,7 +132,7 @@ func TestRefs(t *testing.T) {
 			}
 			ends[got]++
 		}
-		if starts > rounds+2 { // each fresh one, and the template
+		if starts > rounds+2 { // each fresh instance, and the template
 			t.Errorf("%s: it started %d times", way, starts-rounds)
 		}
 		if len(ends) < 50 {

@@ -15,13 +15,13 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// errand is the gate of one call of the stress test: what the guest is to do, and the caller's number.
+// errand is the gate of one call of the stress test: the guest's task, and the caller's number.
 type errand struct {
 	runtime.Gate
 	order, number int32
 }
 
-// What a guest of the stress test is to do besides answering.
+// The tasks of a guest besides its result.
 const (
 	answers = iota
 	traps
@@ -29,7 +29,7 @@ const (
 	grows
 )
 
-// errands are the guests' host functions.
+// errands returns the guests' host functions.
 func errands() []runtime.HostFunc {
 	f := func(name string, get func(*errand) int32) runtime.HostFunc {
 		return runtime.HostFunc{Module: "h", Name: name, Results: []byte{w.I32}, Call: func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -41,7 +41,7 @@ func errands() []runtime.HostFunc {
 	return []runtime.HostFunc{f("order", func(e *errand) int32 { return e.order }), f("number", func(e *errand) int32 { return e.number })}
 }
 
-// messenger answers with the caller's number, plus whatever it finds of an earlier call's in memory, at its end and in a global.
+// messenger returns the caller's number, plus any remains of an earlier call in memory, at its end and in a global.
 func messenger(pages int) *w.Module {
 	m := new(w.Module)
 	order := m.Import("h", "order", nil, []byte{w.I32})
@@ -59,14 +59,14 @@ func messenger(pages int) *w.Module {
 	return m
 }
 
-// TestStress: calls from many goroutines over many plugins, some of which break, are given up, or meet a plugin that is
-// being replaced. Every answer belongs to its caller, and nothing is left behind.
+// TestStress makes calls from many goroutines to many plugins, some of which fail, are cancelled, or are replaced
+// during the call. Every result must belong to its caller, and no state or resource may remain.
 func TestStress(t *testing.T) {
 	calls := 100_000
 	if testing.Short() {
 		calls = 4_000
 	}
-	runtime.Restores() // what the process opens only once is open from here on
+	runtime.Restores() // resources that the process opens only once are open from here on
 	before := held()
 	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: errands()})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestStress(t *testing.T) {
 	if s.answered.Load() < int64(calls)/2 || s.replaced.Load() == 0 {
 		t.Error("too little happened")
 	}
-	spare := 60 // what the Go runtime maps meanwhile; one mapping for each call that ended badly would be hundreds
+	spare := 60 // mappings of the Go runtime; a leak of one per failed call would be hundreds
 	if raceEnabled {
 		spare = 300
 	}
@@ -129,7 +129,7 @@ func (s *stress) pool(plugin int) *runtime.Pool {
 
 func (s *stress) close(p *runtime.Pool) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // with calls in it
+	cancel() // with calls in progress
 	if err := p.Close(ctx); err != nil {
 		s.Error(err)
 	}
