@@ -37,7 +37,7 @@ func (h *house) serveVersion(version string) *mcp.ClientSession {
 	return s
 }
 
-// who calls the plugin to ask, and returns the answer it got, or the error of the call.
+// who calls the plugin, which asks, and returns the answer it received or the error of the call.
 func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
 	h.t.Helper()
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "effects-run", Arguments: effects("", step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(whoAsks)})})

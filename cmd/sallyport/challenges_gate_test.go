@@ -86,7 +86,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 	}
 }
 
-// A guest called with one argument cannot use the grant for a different one, whatever its code does.
+// A guest called with one argument cannot use the grant for a different one, by any code.
 func TestGrants_sameCallWithAnotherArgument(t *testing.T) {
 	web, hits := webSite(t)
 	s := connect(t, "plugins: {effects: {grants: ['net: GET "+web.URL+"/{args.dir}/**']}}", folder(t, guest(t, "effects")))

@@ -46,8 +46,8 @@ func overBoth(t *testing.T, config string, files []string, o *mcp.ClientOptions,
 	}
 }
 
-// TestChallenge10_interactivity: a plugin elicits during a call, by form or by URL, and continues with the answer. A
-// read of standard input fails at once.
+// TestChallenge10_interactivity: a plugin elicits during a call, by form or by URL, and continues with the answer. The
+// guest's standard input is empty.
 func TestChallenge10_interactivity(t *testing.T) {
 	person := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{

@@ -106,7 +106,7 @@ func written(t *testing.T, transport, dir string) server {
 	return server{file: file, Env: s.Env}
 }
 
-// nothingRuns fails if a process is left whose command line contains dir. Without /proc it checks nothing.
+// nothingRuns fails if a process with dir in its command line is left. Without /proc it checks nothing.
 func nothingRuns(t *testing.T, dir string) {
 	t.Helper()
 	var left string

@@ -13,8 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
-// The lock file is true after a kill: bytes that were called still serve when the file changes, and bytes that were
-// never called are not pinned.
+// Bytes that were called, or that a host served until it stopped, still serve when the file changes. After a kill,
+// bytes that were only listed may be replaced without approval.
 func TestIdentity_killed(t *testing.T) {
 	original := guest(t, "effects")
 	for name, test := range map[string]struct{ calls, closes bool }{

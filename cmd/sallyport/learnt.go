@@ -23,7 +23,7 @@ type learnt struct {
 	places infer.Places
 	needs  []infer.Need
 	never  map[string]*never // by reason
-	others int               // denials whose reasons are over maxReasons
+	others int               // denials with reasons over maxReasons
 	lets   map[string]bool   // results of allows, by line and effect
 }
 

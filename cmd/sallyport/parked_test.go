@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
-// A plugin with state waits in its instance for an answer: it is not run again, whatever its memory holds, and only the
+// A plugin with state waits in its instance for an answer: it is not run again, with any memory content, and only the
 // process with the instance can continue it.
 func TestParked(t *testing.T) {
 	var posts atomic.Int64

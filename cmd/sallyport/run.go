@@ -33,7 +33,7 @@ type stdio struct {
 	out, err io.Writer
 }
 
-// exitCode is an error whose message has been printed already.
+// exitCode is an error that has been printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
@@ -121,7 +121,7 @@ func noCommand(c *cobra.Command, args []string) error {
 	return ui.Hint(fmt.Errorf("unknown command %q", args[0]), "%s --help lists the commands", c.CommandPath())
 }
 
-// words returns a check for least to most arguments, whose error shows the command's usage.
+// words returns a check for least to most arguments; its error shows the command's usage.
 func words(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

@@ -113,7 +113,7 @@ func typedSecret(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// takenFrom lists the plugins whose grants read a secret from a different source.
+// takenFrom returns a note for each plugin that reads a secret from a different source by its grants.
 func takenFrom(s *settings.Settings, name string) (notes []string) {
 	for _, p := range s.Plugins {
 		for _, line := range p.Grants.Secrets() {

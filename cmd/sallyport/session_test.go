@@ -105,7 +105,7 @@ func TestSession_http(t *testing.T) {
 	said(one, began, "count: 3")
 }
 
-// A continuation of a call without a session stays without one, whatever session its answers name.
+// A continuation of a call without a session stays without one, even if its answers name a session.
 func TestSession_later(t *testing.T) {
 	url := serveURL(t, "plugins: {effects: {state: session, grants: [elicitation]}}", folder(t, guest(t, "effects")), "--no-token")
 	count := step{"do": "count"}

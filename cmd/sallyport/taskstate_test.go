@@ -96,7 +96,7 @@ func TestTaskState(t *testing.T) {
 	}
 }
 
-// Tasks of plugins with state are few, since each has an instance. A host that stops logs their fate.
+// Tasks of plugins with state are few, since each has an instance. When their host stops they fail.
 func TestTaskState_bounded(t *testing.T) {
 	config := "plugins: {effects: {state: plugin, limits: {deadline: 60s}, grants: [elicitation]}}"
 	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// replaced is the variable of a child process whose executable is replaced by a different program.
+// replaced is the variable of a child process that has a different program in place of its executable.
 const replaced = "SALLYPORT_TEST_REPLACED"
 
 func TestMain(m *testing.M) {

@@ -137,7 +137,7 @@ func (h *Host) configure(inForce, next *settings.Settings) error {
 	return nil
 }
 
-// live is the set of keys whose changes apply to later calls without a restart.
+// live is the set of keys that apply to later calls when changed, without a restart.
 var live = map[string]bool{
 	"limits.memory": true, "limits.deadline": true, "limits.task": true, "limits.output": true, "limits.concurrency": true,
 	"limits.queue": true, "limits.wait": true, "limits.kept": true,

@@ -138,7 +138,7 @@ func TestHost_FollowsFromTheReading(t *testing.T) {
 	}
 }
 
-// The keys in live change the limits of a plugin, all except the time to ask.
+// The keys in live are those of a plugin's limits, except limits.ask.
 func TestLive(t *testing.T) {
 	s := configured(t, "")
 	zero := Limits(s, settings.Limits{})

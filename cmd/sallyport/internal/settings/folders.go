@@ -94,8 +94,8 @@ func (s *Settings) set(key, text string) {
 	s.values[key] = v
 }
 
-// DefaultFolders returns the default folders of configuration, plugins and state, with this environment and with one
-// that lacks its XDG variables.
+// DefaultFolders returns the default folders of configuration, plugins and state, with and without the XDG variables of
+// this environment.
 func DefaultFolders() (folders []string) {
 	if file, err := DefaultFile(); err == nil {
 		folders = append(folders, filepath.Dir(file))

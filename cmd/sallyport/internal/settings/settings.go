@@ -128,7 +128,7 @@ func (s *Settings) All() []Value {
 	return out
 }
 
-// Differ returns the keys whose values differ between two settings.
+// Differ returns the keys with different values in two settings.
 func Differ(a, b *Settings) []string {
 	var keys []string
 	for _, name := range a.order {

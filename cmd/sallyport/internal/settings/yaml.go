@@ -97,7 +97,7 @@ func inFile(path string, err error) error {
 	return err
 }
 
-// parse reads one YAML document whose root is a mapping.
+// parse reads one YAML document with a mapping as its root.
 func parse(data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node

@@ -76,7 +76,7 @@ func TestChange_links(t *testing.T) {
 	}
 }
 
-// A folder, a read-only file, and a file whose edit fails stay unchanged.
+// A folder, a read-only file, and a file with a failing edit stay unchanged.
 func TestChange_nothing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
