@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// folderOf200 holds 200 distinct packed plugins of 3 MB, long settled.
+// folderOf200 creates a folder of 200 distinct packed plugins of 3 MB, with old file times.
 func folderOf200(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
@@ -34,7 +34,7 @@ func start200(b *testing.B, dir, state string) {
 	b.StartTimer()
 }
 
-// BenchmarkStart200 is the time from New to a catalogue with all of them.
+// BenchmarkStart200 measures the time from New to a catalogue with all plugins.
 func BenchmarkStart200(b *testing.B) {
 	dir := folderOf200(b)
 	b.Run("unknown", func(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkStart200(b *testing.B) {
 	})
 }
 
-// BenchmarkGoCall is what the registry itself costs a call.
+// BenchmarkGoCall measures the registry's own cost of a call.
 func BenchmarkGoCall(b *testing.B) {
 	r := open(b, Options{})
 	addGo(b, r, "p", tools("t"))

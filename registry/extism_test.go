@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// sayer is a guest that answers with a text.
+// sayer returns a guest that answers with a text.
 func sayer(text string) guest { return guest{manifest: tools("say"), answer: says(text)} }
 
 // manifestFile writes an Extism manifest for a module.
@@ -24,7 +24,7 @@ func manifestFile(t testing.TB, dir, name, module, rest string) string {
 	return writeFile(t, dir, name, []byte(`{"wasm":[{"path":"`+module+`"`+rest))
 }
 
-// A manifest is the plugin, under its own name; its module is none beside it.
+// A manifest is published as a plugin under its own name; its module is not a second plugin.
 func TestExtismFile_ServesItsModule(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
@@ -41,7 +41,7 @@ func TestExtismFile_ServesItsModule(t *testing.T) {
 	}
 }
 
-// What the operator configured by its name stays, whatever a manifest says.
+// A plugin configured by name stays a plugin, even if a manifest names its module.
 func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
@@ -53,7 +53,7 @@ func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
 	}
 }
 
-// Manifests that somebody puts beside take nothing from a plugin that has one of its own, in whatever order they are read.
+// New manifests take no module from a plugin that has its own manifest, in any order of reading.
 func TestExtismFile_ManyOfOneModule(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
@@ -80,18 +80,18 @@ func TestExtismFile_ManyOfOneModule(t *testing.T) {
 	}
 }
 
-// A manifest that is not read before it has settled has its module all the same, which has settled long since: the module is
-// neither shown nor pinned as a plugin of its own.
+// A manifest that has not settled yet already owns its module, which has: the module is neither listed nor pinned as a
+// separate plugin.
 func TestExtismFile_YoungerThanItsModule(t *testing.T) {
 	f := newLockedFolder(t)
 	sayer("one").write(t, f.dir, "code.wasm")
-	closeNow(t, open(t, options(t, f.dir))) // has loaded it, and pinned nothing
+	closeNow(t, open(t, options(t, f.dir))) // loads it and pins nothing
 	manifest := manifestFile(t, f.dir, "letters.json", "code.wasm", `}]}`)
-	coming := time.Now().Add(time.Hour) // so that its age says nothing, and it settles under the eyes of the host
+	coming := time.Now().Add(time.Hour) // its age is unknown, so the host has to wait until it settles
 	if err := os.Chtimes(manifest, coming, coming); err != nil {
 		t.Fatal(err)
 	}
-	r := f.start(lock.Options{}) // which pins the plugins that are seen
+	r := f.start(lock.Options{}) // pins the plugins seen
 	if !has(r, "letters-say") || has(r, "code-say") {
 		t.Errorf("%+v", r.Plugins())
 	}
@@ -100,7 +100,7 @@ func TestExtismFile_YoungerThanItsModule(t *testing.T) {
 	}
 }
 
-// The module of one that lies deeper is watched as well, and so is the manifest.
+// A module in a subfolder is watched, and so is its manifest.
 func TestExtismFile_FollowsChanges(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "deep")
@@ -132,7 +132,7 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 	eventually(t, "the manifest is gone", func() bool { return !has(r, "p-say") })
 }
 
-// A manifest can only lower limits, and its values give way to the operator's.
+// A manifest can only lower limits, and its values yield to the operator's.
 func TestExtismFile_Narrows(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
@@ -157,7 +157,7 @@ func TestExtismFile_Narrows(t *testing.T) {
 	}
 }
 
-// Each manifest that cannot serve says why, and what to do.
+// The error for each unusable manifest names the reason and a remedy.
 func TestExtismFile_Refused(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	sayer("in").write(t, dir, "in.wasm")
@@ -196,7 +196,7 @@ func TestExtismFile_Refused(t *testing.T) {
 	}
 }
 
-// The operator's word is the source in the configuration: the manifest's values and limits hold for it.
+// A source in the configuration replaces the manifest's module; the manifest's values and limits apply to it.
 func TestExtismFile_OperatorsWord(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	far := sayer("far").write(t, outside, "far.wasm")
@@ -216,7 +216,7 @@ func TestExtismFile_OperatorsWord(t *testing.T) {
 	eventually(t, "held", func() bool { return status(r, "p").State == StateHeld })
 }
 
-// A single manifest is loaded as a single module is, and a configuration can name one anywhere.
+// A manifest can be loaded by its path, like a module, and a configuration can name one in any folder.
 func TestExtismFile_ByItsPath(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")

@@ -24,7 +24,7 @@ const boundManifest = `{"tools":[{"name":"get","inputSchema":{"type":"object","p
 	"prompts":[{"name":"about","arguments":[{"name":"owner"}]}],
 	"resourceTemplates":[{"name":"o","uriTemplate":"forge://repos/{owner}"}]}`
 
-// asking is a plugin of this process that fetches what params.…try says, and answers why it may not.
+// asking is a built-in plugin that fetches the URL params.…try, and answers with the reason of a denial.
 func asking(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 	gate := runtime.GateFrom(ctx)
 	_, err := gate.Ask(ctx, "http/fetch", json.RawMessage(`{"url":"http://forge.example/repos/me/x"}`), noStreams{})
@@ -50,7 +50,7 @@ func grantsOf(t testing.TB, lines ...string) *grant.Set {
 	return s
 }
 
-// Allowed effects end as "unavailable", since nothing resolves; refused ones as "denied".
+// Allowed effects end as "unavailable", since no name resolves; denied ones as "denied".
 func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: nowhere{}}})
 	t.Cleanup(h.Close)
@@ -108,7 +108,7 @@ func TestWants_ThatNobodyCanGrantAreTold(t *testing.T) {
 	}
 }
 
-// A configuration for several folders, and a plugin that nothing is granted, are notes in the log and no alarm.
+// A configured plugin without a file, and a plugin without grants, are logged as information only.
 func TestReport_whatIsIntended(t *testing.T) {
 	o := options(t, t.TempDir())
 	guest{manifest: `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"all"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
@@ -128,8 +128,8 @@ func TestReport_whatIsIntended(t *testing.T) {
 	}
 }
 
-// A limit below the memory that a module starts with is refused when it is loaded, also from what the cache knows of it, and
-// changes nothing of a plugin that serves.
+// A limit below the module's initial memory is an error at load, also for a cached module, and changes nothing of a
+// serving plugin.
 func TestLimits_BelowTheMemoryAtTheStart(t *testing.T) {
 	o := options(t, t.TempDir())
 	o.State = t.TempDir()
@@ -189,7 +189,7 @@ func TestGrants_ThatDoNotFitAreTold(t *testing.T) {
 	}
 }
 
-// The same for a guest's file, which is known later than the configuration.
+// The same for a plugin file that is loaded after the configuration.
 func TestGrants_OfAFileThatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("x")}.write(t, dir, "p.wasm")

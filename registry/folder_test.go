@@ -49,7 +49,7 @@ func TestFolder_AddReplaceRemove(t *testing.T) {
 	}
 }
 
-// A call that runs finishes on the module it began with; one that begins later gets the new one.
+// A running call finishes on the module it began with; a later one gets the new module.
 func TestFolder_ReplaceDuringACall(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), ask: progress, answer: says("old")}.write(t, dir, "p.wasm")
@@ -81,7 +81,7 @@ func TestFolder_ReplaceDuringACall(t *testing.T) {
 	}
 }
 
-// No call is dropped, whatever is replaced while it runs.
+// No call is dropped during replacements.
 func TestFolder_ReplaceUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	put := func(n int) {
@@ -130,12 +130,12 @@ func TestFolder_ReplaceUnderLoad(t *testing.T) {
 	}
 }
 
-// A replacement that does not load leaves the old module serving, and the status says so.
+// A broken replacement leaves the old module serving, and the status reports it.
 func TestFolder_BrokenReplacement(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("old")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
-	if _, err := callText(t, r, "p-say", catalog.Call{}); err != nil { // it is compiled
+	if _, err := callText(t, r, "p-say", catalog.Call{}); err != nil { // compiles it
 		t.Fatal(err)
 	}
 	for name, bad := range map[string][]byte{
@@ -161,7 +161,7 @@ func TestFolder_BrokenReplacement(t *testing.T) {
 	}
 }
 
-// A file that is still being written is not loaded, however slowly it comes.
+// A file that is still being written is not loaded, however slow the writer.
 func TestFolder_HalfWritten(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
@@ -180,7 +180,7 @@ func TestFolder_HalfWritten(t *testing.T) {
 		if _, err := f.Write(whole[n*part : end]); err != nil {
 			t.Fatal(err)
 		}
-		// A file that was written later has settled, and was loaded: so would this one have been.
+		// A file written later has settled and was loaded, so there was time to load this one.
 		later := fmt.Sprintf("later%d", part)
 		guest{manifest: tools("say"), answer: says("1")}.write(t, dir, later+".wasm")
 		eventually(t, later, func() bool { return has(r, later+"-say") })
@@ -251,7 +251,7 @@ func TestFolder_EachFaultIsReported(t *testing.T) {
 	}
 }
 
-// A module with a manifest that does not compile is found out by its first call, and taken out.
+// A module with a manifest that does not compile is removed after its first call.
 func TestFolder_ManifestOfAModuleThatDoesNotCompile(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("x"), imports: "thing"}.write(t, dir, "p.wasm")
@@ -327,7 +327,7 @@ func TestConfigure_Sources(t *testing.T) {
 	eventually(t, "a source that comes later", func() bool { return has(r, "late-hear") })
 }
 
-// A file is the plugin of each key that names it, be it by the file's own name or as a source, also when a key comes later.
+// A file is the plugin of each key that names it, by file name or as source, also if a key is added later.
 func TestConfigure_KeysOfOneFile(t *testing.T) {
 	dir := t.TempDir()
 	path := sayer("hello").write(t, dir, "hello.wasm")
@@ -367,7 +367,7 @@ func TestFolder_ThatComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
-	r.touch("") // what the poll does
+	r.touch("") // as the poll does
 	eventually(t, "found", func() bool { return has(r, "p-say") })
 	guest{manifest: tools("hear"), answer: says("1")}.write(t, dir, "q.wasm")
 	eventually(t, "watched from then on", func() bool { return has(r, "q-hear") })

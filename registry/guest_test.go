@@ -11,18 +11,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// guest is a plugin made byte by byte: it may ask the host for something, then gives one answer.
+// guest is a plugin encoded byte by byte: it may make one host call, then gives one answer.
 type guest struct {
-	manifest string // the custom section; "" has none
-	answer   string // what it writes to stream 1
-	ask      string // a request for sallyport.call before it answers; "" asks nothing
+	manifest string // the custom section; "" is none
+	answer   string // written to stream 1
+	ask      string // a request for sallyport.call before the answer; "" is none
 	trap     bool   // traps in place of an answer
 	stderr   string // written to descriptor 2 first
-	pad      int    // bytes of an unused custom section
+	pad      int    // size of an unused custom section, in bytes
 	imports  string // one more import, module and name
 }
 
-// tools is a manifest with tools of these names.
+// tools returns a manifest with tools of these names.
 func tools(names ...string) string {
 	list := ""
 	for i, n := range names {
@@ -34,15 +34,15 @@ func tools(names ...string) string {
 	return `{"name":"guest","tools":[` + list + `]}`
 }
 
-// says is a tool result with one text.
+// says returns a tool result with one text.
 func says(text string) string {
 	return `{"result":{"content":[{"type":"text","text":` + string(jsonraw.AppendString(nil, text)) + `}]}}`
 }
 
 const (
-	guestAnswer = 0     // where the answer lies in memory
-	guestAsk    = 32768 // where the request lies
-	guestErr    = 49152 // where the text for stderr lies, after its iovec
+	guestAnswer = 0     // offset of the answer in memory
+	guestAsk    = 32768 // offset of the request
+	guestErr    = 49152 // offset of the text for stderr, after its iovec
 )
 
 // wasm encodes the guest.
@@ -87,7 +87,7 @@ func (g guest) wasm() []byte {
 	return m.Bytes()
 }
 
-// padding is bytes that no other guest has.
+// padding returns bytes that are unique to this guest.
 func (g guest) padding() []byte {
 	pad := make([]byte, g.pad)
 	for i := range pad {
@@ -97,7 +97,7 @@ func (g guest) padding() []byte {
 	return pad
 }
 
-// write puts the guest into a folder, in one step, and returns its path.
+// write writes the guest to a folder atomically, and returns its path.
 func (g guest) write(t testing.TB, dir, name string) string {
 	t.Helper()
 	return writeFile(t, dir, name, g.wasm())

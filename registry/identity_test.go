@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// A host that only answered with its list, and ended, has pinned what it listed and kept the bytes: the next one serves
-// them when the file holds others.
+// A host that ends right after its first list has pinned the listed plugins and stored their bytes: the next host
+// serves them if the files change.
 func TestIdentity_ofAShortLife(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
@@ -33,13 +33,13 @@ func TestIdentity_ofAShortLife(t *testing.T) {
 	}
 }
 
-// The first call of a plugin finds it pinned, and its bytes kept, also where nobody had the time for that yet: a host may
-// be killed in the middle of the call.
+// The first call of a plugin waits until it is pinned and its bytes are stored, since the host may be killed during the
+// call.
 func TestIdentity_beforeTheFirstCall(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
-	r.keeper.over.Store(true) // nothing is kept beside the calls
+	r.keeper.over.Store(true) // no copies besides those by calls
 	l := f.lock(lock.Options{})
 	if pin, known := l.Pin("p"); known {
 		t.Fatalf("it is pinned too early for this test: %+v", pin)
@@ -51,7 +51,7 @@ func TestIdentity_beforeTheFirstCall(t *testing.T) {
 	}
 }
 
-// A pin that is in the lock file has its bytes kept, and none is told to serve that is not.
+// A pin is in the lock file only if its bytes are stored, and the status never claims otherwise.
 func TestIdentity_noFalseWord(t *testing.T) {
 	f := newLockedFolder(t)
 	closeNow(t, f.trusted("p.wasm", "p"))
@@ -65,7 +65,7 @@ func TestIdentity_noFalseWord(t *testing.T) {
 	}
 }
 
-// Another file of a pinned name is held in whatever folder, and the pinned bytes serve there.
+// A different file of a pinned name is held in any folder, and the pinned bytes serve there.
 func TestIdentity_inAnotherFolder(t *testing.T) {
 	f := newLockedFolder(t)
 	closeNow(t, f.trusted("p.wasm", "p"))
@@ -80,7 +80,7 @@ func TestIdentity_inAnotherFolder(t *testing.T) {
 	}
 }
 
-// An update that needs no approval is one of the file that was approved, and not of another one in another folder.
+// An automatic update applies to the approved file only, not to a file of the same name in a different folder.
 func TestIdentity_sameInterfaceElsewhere(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesSame}}
@@ -90,14 +90,14 @@ func TestIdentity_sameInterfaceElsewhere(t *testing.T) {
 	evil().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
 	wantSays(t, r, "p-say", "honest")
-	closeNow(t, r) // and with it what would compare them
+	closeNow(t, r) // also ends the comparison
 	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) {
 		t.Errorf("%+v", pin)
 	}
 }
 
-// Of two hosts that see other bytes of one name first, at once, one pins its own; the other refuses its first call, and
-// serves what was pinned from then on.
+// Of two hosts that see different bytes of one name first, at once, one pins its own; the other rejects its first call,
+// and serves the pinned bytes from then on.
 func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
 	f := newLockedFolder(t)
 	g := newLockedFolder(t)
@@ -121,8 +121,8 @@ func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 }
 
-// The settings name the only bytes that may serve: from the first start, also where nothing else is trusted, and whatever
-// was pinned before.
+// digest: in the settings selects the only bytes that may serve: from the first start, also with a closed lock, and
+// regardless of the pin.
 func TestIdentity_digest(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
@@ -137,7 +137,7 @@ func TestIdentity_digest(t *testing.T) {
 	if s := status(r, "p"); s.Error != want || s.State != StateLoaded {
 		t.Errorf("%+v", s)
 	}
-	wantSays(t, r, "p-say", "honest") // which are kept
+	wantSays(t, r, "p-say", "honest") // stored copies
 	if _, err := r.Review("p"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
@@ -154,7 +154,7 @@ func TestIdentity_digest(t *testing.T) {
 	r = f.start(lock.Options{})
 	wantSays(t, r, "p-say", "evil")
 	closeNow(t, r)
-	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) { // which other settings may count on
+	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) { // other settings may rely on it
 		t.Errorf("%+v", pin)
 	}
 
@@ -165,13 +165,13 @@ func TestIdentity_digest(t *testing.T) {
 	}
 }
 
-// One file name belongs to a name of the settings. Others that only become it are held, alone or beside it, and so are
-// two that differ in case.
+// One file name matches a name of the settings exactly. Other files with that plugin name are held, with or without it,
+// and so are two that differ in case.
 func TestIdentity_fileNames(t *testing.T) {
 	for _, test := range []struct {
 		files, keys string
 		serves      string // files
-		says        string // of one that is held
+		says        string // status of a held one
 	}{
 		{files: "my_tool.wasm", keys: "my_tool", serves: "my_tool.wasm"},
 		{files: "my-tool.wasm", serves: "my-tool.wasm"},
@@ -216,8 +216,8 @@ func TestIdentity_fileNames(t *testing.T) {
 	}
 }
 
-// A name is pinned once in a state folder, in whatever case and by whichever host is first: neither its grants nor other bytes get in
-// by a file that only a file system which tells cases apart takes for another one.
+// A name is pinned once per state folder, ignoring case, by the first host: a file in a different case gets neither its
+// grants nor its place, though a case-sensitive file system tells them apart.
 func TestIdentity_otherCase(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {}}
@@ -247,7 +247,7 @@ func TestIdentity_otherCase(t *testing.T) {
 	}
 }
 
-// The command that a held plugin names is whole: it leads to this folder and these settings.
+// The command suggested for a held plugin is complete: it selects this folder and these settings.
 func TestIdentity_typed(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Typed = "'/srv/my plugins' --config /etc/s.yaml"

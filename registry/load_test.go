@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// old sets a file's times to an hour ago, so that it has settled long since.
+// old sets a file's times to an hour ago, so that it counts as settled.
 func old(t testing.TB, path string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
@@ -28,8 +28,7 @@ func old(t testing.TB, path string) {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// The cache may be wrong: the digest is checked before anything is compiled, and the file loaded
-// again.
+// A wrong cache entry is detected: the digest is checked before compilation, and the file loaded again.
 func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, dir)
@@ -61,7 +60,7 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	}
 }
 
-// A file that is away before its first call: the call says so and nothing else breaks.
+// A file removed before its first call fails that call only.
 func TestModule_FileIsAway(t *testing.T) {
 	dir := t.TempDir()
 	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
@@ -77,7 +76,7 @@ func TestModule_FileIsAway(t *testing.T) {
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
 }
 
-// TestLoading_isNotMissing: a file that is still being written is no reason to report that there is none.
+// TestLoading_isNotMissing: a file that is still being written is not reported as missing.
 func TestLoading_isNotMissing(t *testing.T) {
 	dir := t.TempDir()
 	old(t, honest().write(t, dir, "a.wasm"))
@@ -95,8 +94,8 @@ func TestLoading_isNotMissing(t *testing.T) {
 	}
 }
 
-// TestDescribe_limits: a plugin that has to be asked what it offers is asked in a time of its own, which the limits of calls do not
-// change, and the contract names it.
+// TestDescribe_limits: plugin/describe has its own deadline, which the limits of calls do not change, and the
+// documentation states it.
 func TestDescribe_limits(t *testing.T) {
 	dir := t.TempDir()
 	guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "p.wasm")

@@ -20,7 +20,7 @@ import (
 
 const nestedManifest = `{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"who":{"type":"string"},"n":{"type":"integer"}}}}]}`
 
-// passing asks for another tool, by the params that make gives, and answers what came of it.
+// passing calls a tool with the params returned by to, and answers with the outcome.
 func passing(to func(params json.RawMessage) string) serving.Func {
 	return func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 		raw, err := runtime.GateFrom(ctx).Ask(ctx, "tools/call", json.RawMessage(to(params)), nil)
@@ -32,7 +32,7 @@ func passing(to func(params json.RawMessage) string) serving.Func {
 	}
 }
 
-// receipts keeps what a client is told that calls did.
+// receipts collects the receipts sent to a client.
 type receipts struct {
 	catalog.Client
 	all []receipt.Receipt
@@ -112,7 +112,7 @@ func TestNested_DepthIsBounded(t *testing.T) {
 	}
 }
 
-// TestNested_ReadOnlyBindsTheCallee has a tool that says of itself that it changes nothing call one that does.
+// TestNested_ReadOnlyBindsTheCallee: a tool with readOnlyHint calls one that writes.
 func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 	h := hostfuncs.NewHost(&hostfuncs.Options{State: t.TempDir()})
 	t.Cleanup(h.Close)
@@ -153,7 +153,7 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 	}
 }
 
-// A call within a call is in the same trace, below the one that makes it, whose number neither of them chooses.
+// A nested call is in the trace of its caller, with a new parent id that neither plugin can choose.
 func TestNested_Trace(t *testing.T) {
 	const given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	r := open(t, Options{Plugins: map[string]Config{"outer": {Grants: grantsOf(t, "tools: inner-go {any: true}")}}})

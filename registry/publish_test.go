@@ -61,7 +61,7 @@ func TestAddGo_Refuses(t *testing.T) {
 	}
 }
 
-// publish lines hold for calls to entries that a client saw before they came.
+// publish lines also apply to calls of entries that a client listed before.
 func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	r := open(t, Options{})
 	addGo(t, r, "p", everything)
@@ -101,8 +101,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	}
 }
 
-// A plugin tells that its own resources hold something else, and no other's. A plugin that is replaced has
-// told so of all of them.
+// A plugin can report updates of its own resources only. A replaced plugin reports an update of all its resources.
 func TestChange_Updated(t *testing.T) {
 	r := open(t, Options{})
 	own := `{"resources":[{"uri":"a://x","name":"x"},{"uri":"a://hidden","name":"h","hidden":true}],` +
@@ -123,7 +122,7 @@ func TestChange_Updated(t *testing.T) {
 	}
 	addPlugin()
 	told := make(chan catalog.Change, 8)
-	time.Sleep(2 * notify.Delay) // what the start has to tell is told
+	time.Sleep(2 * notify.Delay) // changes of the start are delivered
 	defer r.Watch(func(c catalog.Change) { told <- c })()
 	reader, _ := r.Snapshot().Resource("a://x")
 	if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
@@ -141,8 +140,8 @@ func TestChange_Updated(t *testing.T) {
 	}
 }
 
-// What a plugin hides is not there until it shows it, and then for the caller in whose call it did. What it hides it hides from that
-// caller alone. The log does not tell of it.
+// A hidden entry is unknown until the plugin shows it, and then visible to the caller of that call only. Hiding applies
+// to that caller only, too. Neither is logged.
 func TestDecision5_Visible(t *testing.T) {
 	var log bytes.Buffer
 	r := open(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -216,7 +215,7 @@ func TestWatch_Coalesces(t *testing.T) {
 		}
 		addGo(t, r, "q", `{"prompts":[{"name":"x"}]}`)
 		time.Sleep(time.Second)
-		if err := r.Configure(nil); err != nil { // nothing is another
+		if err := r.Configure(nil); err != nil { // nothing changed
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
@@ -290,7 +289,7 @@ func TestClose_EndsEverything(t *testing.T) {
 	}
 }
 
-// A line with {workspace} counts as one for the folder that it stands for.
+// A line with {workspace} counts as one for the configured folder.
 func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
 	line, err := grant.ParseLine("fs: read {workspace}/**")
 	if err != nil {
@@ -305,7 +304,7 @@ func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A configuration that says the same in other lines changes nothing: a plugin keeps the instances that it has.
+// A configuration with only line numbers changed is a no-op: a plugin keeps its instances.
 func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
 	dir := t.TempDir()
 	honest().write(t, dir, "p.wasm")
@@ -351,7 +350,7 @@ func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
 	}
 }
 
-// The host's own limits hold for plugins that the settings do not name, also when they change; every one of them.
+// All default limits apply to plugins without settings, also after a change.
 func TestReconfigure_defaults(t *testing.T) {
 	limits := func(n int64) (l runtime.Limits) {
 		v := reflect.ValueOf(&l).Elem()

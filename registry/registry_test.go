@@ -33,7 +33,7 @@ func newEngine(t testing.TB) *runtime.Engine {
 	return engine
 }
 
-// options are what a registry needs to load guests from dir.
+// options returns the options to load guests from dir.
 func options(t testing.TB, dir string) Options {
 	t.Helper()
 	return Options{
@@ -85,7 +85,7 @@ func textOf(raw json.RawMessage, err error) (string, error) {
 	return text, nil
 }
 
-// eventually waits for something that the folder watch brings about.
+// eventually waits for an effect of the folder watch.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -105,7 +105,7 @@ func status(r *Registry, name string) Status {
 	return Status{}
 }
 
-// blocking is a client whose Progress waits until it is let go.
+// blocking is a client with a Progress that waits until released.
 type blocking struct {
 	reached chan struct{}
 	letGo   chan struct{}

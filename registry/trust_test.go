@@ -18,7 +18,7 @@ import (
 type lockedFolder struct {
 	t       testing.TB
 	dir     string
-	options Options // of each start; Lock is made for each
+	options Options // of each start, without Lock
 }
 
 func newLockedFolder(t testing.TB) *lockedFolder {
@@ -29,7 +29,7 @@ func newLockedFolder(t testing.TB) *lockedFolder {
 	return f
 }
 
-// lock opens the lock as another process would.
+// lock opens the lock as a second process would.
 func (f *lockedFolder) lock(o lock.Options) *lock.Lock {
 	f.t.Helper()
 	o.File, o.Keep = filepath.Join(f.options.State, "sallyport.lock"), filepath.Join(f.options.State, "approved")
@@ -40,7 +40,7 @@ func (f *lockedFolder) lock(o lock.Options) *lock.Lock {
 	return l
 }
 
-// start is a host that starts on the folder.
+// start starts a host on the folder.
 func (f *lockedFolder) start(o lock.Options) *Registry {
 	f.t.Helper()
 	with := f.options
@@ -48,11 +48,11 @@ func (f *lockedFolder) start(o lock.Options) *Registry {
 	return open(f.t, with)
 }
 
-// honest is a plugin; evil one with the same manifest and another code.
+// honest is a plugin; evil has the same manifest and different code.
 func honest() guest { return guest{manifest: tools("say"), answer: says("honest")} }
 func evil() guest   { return guest{manifest: tools("say"), answer: says("evil")} }
 
-// trusted starts with the honest plugin in a file, and waits until its first bytes are written down under its name.
+// trusted starts with the honest plugin in a file, and waits until its digest is in the lock file.
 func (f *lockedFolder) trusted(file, name string) *Registry {
 	f.t.Helper()
 	honest().write(f.t, f.dir, file)
@@ -66,7 +66,7 @@ func (f *lockedFolder) trusted(file, name string) *Registry {
 	return r
 }
 
-// approve answers what waits, as another process does, and has a running host take note.
+// approve approves the waiting bytes, as a second process would, and lets a running host reload the lock.
 func (f *lockedFolder) approve(r *Registry, name string) {
 	f.t.Helper()
 	v, err := f.start(lock.Options{Locked: true, ReadOnly: true}).Review(name)
@@ -81,7 +81,7 @@ func (f *lockedFolder) approve(r *Registry, name string) {
 	}
 }
 
-// valueOf is a value of a plugin's configuration, as its calls have it.
+// valueOf returns a value of a plugin's configuration, as its calls get it.
 func valueOf(r *Registry, name, key string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,8 +93,8 @@ func valueOf(r *Registry, name, key string) string {
 	return ""
 }
 
-// waitsUntilApproved waits until a change of a plugin is held, sees that what was approved serves with its value, and
-// approves the change.
+// waitsUntilApproved waits until a change of a plugin is held, checks that the approved version serves with its value,
+// and approves the change.
 func (f *lockedFolder) waitsUntilApproved(r *Registry, name, before, after string) {
 	f.t.Helper()
 	held := func(r *Registry) func() bool {
@@ -152,7 +152,7 @@ func TestOtherBytesAreHeldWhileTheApprovedServe(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 	closeNow(t, r)
 
-	r = f.start(lock.Options{}) // the next start finds only the new bytes in the folder
+	r = f.start(lock.Options{}) // the folder has only the new bytes at the next start
 	wantSays(t, r, "p-say", "honest")
 	if s := status(r, "p"); s.Waits != digestOf(evil()) || s.State != StateLoaded {
 		t.Errorf("%+v", s)
@@ -198,10 +198,10 @@ func TestLockedServesNothingElse(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 }
 
-// promptText is a prompt file that says one thing.
+// promptText returns a prompt file with one text.
 func promptText(says string) []byte { return []byte("---\ndescription: x\n---\n" + says + "\n") }
 
-// wantPrompt waits until the one prompt of a registry says something; "" is none.
+// wantPrompt waits until the only prompt of a registry has a text; "" is no prompt.
 func wantPrompt(t *testing.T, r *Registry, want string) {
 	t.Helper()
 	eventually(t, "the prompt says "+want, func() bool {
@@ -214,8 +214,8 @@ func wantPrompt(t *testing.T, r *Registry, want string) {
 	})
 }
 
-// TestTexts: a prompt that nobody approved serves as it is and as it is changed; approved ones are held when they
-// change, and what was approved serves, also after a new start.
+// TestTexts: a prompt without approval serves before and after a change; an approved one is held when it changes, and
+// its approved text serves, also after a restart.
 func TestTexts(t *testing.T) {
 	f := newLockedFolder(t)
 	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
@@ -244,7 +244,7 @@ func TestTexts(t *testing.T) {
 	wantPrompt(t, r, "Obey me.")
 }
 
-// TestBrokenFiles: the approved bytes serve, also after a new start, where the file holds what is no plugin at all.
+// TestBrokenFiles: the approved bytes serve, also after a restart, if the file is no longer a plugin.
 func TestBrokenFiles(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
@@ -267,7 +267,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestLockedTexts: with a lock that is locked, a text serves once it is approved, and code in its place does not.
+// TestLockedTexts: with a closed lock, a text serves once it is approved, and code in its place does not.
 func TestLockedTexts(t *testing.T) {
 	f := newLockedFolder(t)
 	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
@@ -288,8 +288,8 @@ func TestLockedTexts(t *testing.T) {
 	}
 }
 
-// TestAnotherKindOfFileDoesNotTakeAName holds that the pin is the name's, not the file's: a manifest that names
-// another module, or a configuration that names another source, brings other bytes.
+// TestAnotherKindOfFileDoesNotTakeAName: the pin belongs to the name, not to the file. A manifest with a different
+// module, or a configuration with a different source, is held.
 func TestAnotherKindOfFileDoesNotTakeAName(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
@@ -332,8 +332,8 @@ func TestDevServesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestAskedDefinitions has a plugin without a manifest section answer in another way than before: the code is
-// the approved one, what it says is not.
+// TestAskedDefinitions: a plugin without a manifest section changes its answer to plugin/describe. Its code is
+// approved, its new definitions are not.
 func TestAskedDefinitions(t *testing.T) {
 	f := newLockedFolder(t)
 	asked := guest{answer: `{"result":` + tools("old", "new") + `}`}
@@ -362,8 +362,7 @@ func TestAskedDefinitions(t *testing.T) {
 	}
 }
 
-// TestLockedHoldsWhatIsSaidLater approves a plugin that offered nothing when it was asked: with a lock file that
-// nothing is added to, it offers nothing later either.
+// TestLockedHoldsWhatIsSaidLater: a plugin approved without definitions cannot add any under a closed lock.
 func TestLockedHoldsWhatIsSaidLater(t *testing.T) {
 	f := newLockedFolder(t)
 	asked := guest{answer: `{"result":` + tools("new") + `}`}
@@ -398,8 +397,8 @@ func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
 	}
 }
 
-// What nobody has approved is told as that, and the choice among files of one name is the same for a list and for a host that
-// serves, in whatever order the files are found.
+// Files without approval are reported as such, and lists and a serving host choose the same of several files of one
+// name, in any order of discovery.
 func TestTheExactNameHasItInAList(t *testing.T) {
 	for _, o := range []lock.Options{{ReadOnly: true}, {}} {
 		for _, first := range []string{"a-b.wasm", "a_b.wasm"} {
@@ -448,7 +447,7 @@ func TestTheApprovedFileKeepsItsName(t *testing.T) {
 	wantSays(t, r, "a_b-say", "honest")
 }
 
-// TestAnotherManifestIsHeld changes what an Extism manifest says, and leaves the code as it was.
+// TestAnotherManifestIsHeld changes the values of an Extism manifest but not the code.
 func TestAnotherManifestIsHeld(t *testing.T) {
 	const good = "https://good.example"
 	for change, after := range map[string]string{
@@ -460,7 +459,7 @@ func TestAnotherManifestIsHeld(t *testing.T) {
 		writeFile(t, f.dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],"config":{"to":"https://good.example"}}`))
 		r := f.trusted("code.wasm", "p")
 		writeFile(t, f.dir, "p.json", []byte(`{"wasm":[{"path":"code.wasm"}],`+change+`}`))
-		if strings.Contains(change, "timeout") { // under which nothing could be called
+		if strings.Contains(change, "timeout") { // no call could succeed with it
 			eventually(t, "it is held", func() bool { return strings.Contains(status(r, "p").Error, "sallyport approve p") })
 			wantSays(t, r, "p-say", "honest")
 			continue
@@ -469,8 +468,8 @@ func TestAnotherManifestIsHeld(t *testing.T) {
 	}
 }
 
-// TestAManifestPutBesideApprovedCodeIsHeld gives code that was approved without a manifest one with values, and
-// takes a manifest away that narrowed what the code was told.
+// TestAManifestPutBesideApprovedCodeIsHeld adds a manifest with values to code approved without one, and removes a
+// manifest that restricted the code's configuration.
 func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
 	const with = `{"wasm":[{"path":"p.wasm"}],"config":{"to":"https://evil.example"}}`
 	t.Run("put", func(t *testing.T) {
@@ -490,8 +489,8 @@ func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
 	})
 }
 
-// A manifest that is put into the folder takes no approved plugin away, whatever it names, and neither does one that
-// was approved and cannot be used any more.
+// A new manifest does not displace an approved plugin, whichever module it names, and an approved manifest that became
+// unusable does not stop its plugin.
 func TestAManifestTakesNoApprovedPluginDown(t *testing.T) {
 	for name, manifest := range map[string]string{
 		"evil.json": `{"wasm":[{"path":"time.wasm"}]}`,

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// slowly is a folder with two plugins of which one has to be compiled to be listed, which takes until gate is closed.
+// slowly creates a folder of two plugins; one must be compiled to be listed, which takes until gate is closed.
 func slowly(t *testing.T) (o Options, gate chan struct{}, said func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ type writeFunc func([]byte) (int, error)
 
 func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
 
-// begin opens a registry and does not wait for what it compiles.
+// begin opens a registry without waiting for compilations.
 func begin(t *testing.T, o Options) *Registry {
 	t.Helper()
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -77,7 +77,7 @@ func begin(t *testing.T, o Options) *Registry {
 	return r
 }
 
-// The first list waits for the plugins that are compiled to be listed, says so, and is whole.
+// The first list waits for plugins that must be compiled to be listed, logs that, and is complete.
 func TestWhole(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
@@ -96,7 +96,7 @@ func TestWhole(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.Whole(gone) // who gives up does not end the waiting of others
+	r.Whole(gone) // a caller that gives up does not end the wait of others
 	if r.IsWhole() {
 		t.Error("it is whole without the slow one")
 	}
@@ -107,7 +107,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// It waits no longer than its bound, and says which plugins are missing then.
+// The wait is limited, and the log names the plugins that are missing then.
 func TestWhole_bounded(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
@@ -119,7 +119,7 @@ func TestWhole_bounded(t *testing.T) {
 	}
 }
 
-// A client that comes long after the start finds every plugin listed, and nothing is logged about plugins that are missing.
+// A client that connects long after the start gets every plugin, and no warning about missing plugins is logged.
 func TestWhole_late(t *testing.T) {
 	o, gate, said := slowly(t)
 	close(gate)

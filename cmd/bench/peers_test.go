@@ -57,7 +57,7 @@ func TestPipe(t *testing.T) {
 	_ = in.Close()
 }
 
-// TestWeb does the same over HTTP, where the session is kept.
+// TestWeb does the same over HTTP, with a session.
 func TestWeb(t *testing.T) {
 	answer := answering("")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// all is the output of a run in which every promise passes that is not open, without some and with others.
+// all returns the output of a run in which every guarantee passes that is not open, except without, followed by more.
 func all(without int, more string) string {
 	var b strings.Builder
 	for i := range names() {

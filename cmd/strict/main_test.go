@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 		"a skip elsewhere":     {skip, false, "skipped: p TestS\n    s_test.go:1: no such program\nok  \tp\t0.1s\n", "<nil>"},
 		"a package is no skip": {append([]event{{"skip", "none", "", ""}}, ok...), true, "ok  \tp\t0.1s\n", "<nil>"},
 		"nothing ran":          {[]event{{"output", "p", "", "ok  \tp\t0.1s [no tests to run]\n"}, {"pass", "p", "", ""}}, true, "ok  \tp\t0.1s [no tests to run]\n", "no test ran"},
-		"a failure":            {[]event{{"output", "p", "TestF", "why\n"}, {"fail", "p", "TestF", ""}}, true, "why\n", "<nil>"}, // go test's own exit code says it
+		"a failure":            {[]event{{"output", "p", "TestF", "why\n"}, {"fail", "p", "TestF", ""}}, true, "why\n", "<nil>"}, // reported by the exit code of go test
 		"a death":              {[]event{{"pass", "p", "TestA", ""}, {"output", "p", "TestD", "panic\n"}, {"output", "p", "", "FAIL\n"}}, true, "FAIL\ndid not end: p TestD\npanic\n", "<nil>"},
 	} {
 		var in, out bytes.Buffer

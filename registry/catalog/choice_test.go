@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a plugin says of its lists is joined with what it said before; names that it does not have show nothing, and what
-// names nothing changes nothing.
+// Notifications accumulate; names that are not in the manifest show nothing, and a notification without names changes
+// nothing.
 func TestChoice_After(t *testing.T) {
 	p := plugin(t, "p", `{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},
 {"name":"c","inputSchema":{"type":"object"},"hidden":true}],"prompts":[{"name":"ask"}]}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Two plugins that claim one name: both are held, whatever the order, and said.
+// An entry claimed by two plugins is withheld from both, in any order, and reported.
 func TestDecision4_CollisionHoldsBoth(t *testing.T) {
 	manifest := func(extra string) string {
 		return `{"tools":[{"name":"same","inputSchema":{"type":"object"}},{"name":"` + extra + `","inputSchema":{"type":"object"}}],
@@ -39,7 +39,7 @@ func TestDecision4_CollisionHoldsBoth(t *testing.T) {
 				t.Errorf("%q", w)
 			}
 		}
-		// Hiding it in one lets the other serve.
+		// Hidden in one plugin, it is published by the other.
 		plugins[slices.Index(order, "a")].Hide = []string{"same"}
 		s, _ = joined(t, plugins...)
 		if tool, ok := s.Tool("same"); !ok || tool.Plugin != "b" {
@@ -83,7 +83,7 @@ func TestDecision4_LongestLiteralPrefixWins(t *testing.T) {
 	}
 }
 
-// What an approved skill says cannot be said by another plugin, neither by the very name of a file nor by a longer prefix.
+// Other plugins cannot publish URIs within an approved skill, neither the exact URI of a file nor a longer prefix.
 func TestJoin_withinASkill(t *testing.T) {
 	skill := plugin(t, "deploy", `{"resources":[{"uri":"skill://deploy/SKILL.md","name":"deploy"}],"resourceTemplates":[{"uriTemplate":"skill://deploy/{+path}","name":"deploy"}]}`)
 	skill.Skill = &Skill{Name: "deploy", URI: "skill://deploy/SKILL.md"}
@@ -129,7 +129,7 @@ func TestSnapshot_OrderIsFixed(t *testing.T) {
 	}
 }
 
-// So many resources of one plugin that they are not counted one by one.
+// Too many updated resources of one plugin are reported as Replaced.
 func TestChange_ManyUpdated(t *testing.T) {
 	var c Change
 	for i := range 3 * maxUpdated {
@@ -140,7 +140,7 @@ func TestChange_ManyUpdated(t *testing.T) {
 	}
 }
 
-// A change names the lists that are others, and the plugins that another server answers for.
+// A change reports the lists that changed, and the plugins with a new Server.
 func TestBetween(t *testing.T) {
 	p, q := plugin(t, "p", everything), plugin(t, "q", tools("x"))
 	old, _ := joined(t, p, q)

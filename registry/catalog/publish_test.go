@@ -29,7 +29,7 @@ func (*echo) Limit() int        { return 0 }
 func (e *echo) Digest() string  { return e.digest }
 func (e *echo) Terms() []byte   { return nil }
 
-// plugin is one that echoes, with this manifest and prefixed names.
+// plugin returns a plugin that echoes, with this manifest and prefixed names.
 func plugin(t testing.TB, name, raw string) Plugin {
 	t.Helper()
 	m, err := manifest.Parse([]byte(raw))
@@ -39,7 +39,7 @@ func plugin(t testing.TB, name, raw string) Plugin {
 	return Plugin{Name: name, Manifest: m, Prefix: true, Server: &echo{digest: name}}
 }
 
-// joined is the catalogue of plugins, and the problems of each.
+// joined returns the catalogue of plugins, and the problems of each.
 func joined(t testing.TB, plugins ...Plugin) (*Snapshot, map[string][]string) {
 	t.Helper()
 	problems := map[string][]string{}
@@ -53,7 +53,7 @@ func joined(t testing.TB, plugins ...Plugin) (*Snapshot, map[string][]string) {
 	return s, problems
 }
 
-// tools is a manifest with tools of these names.
+// tools returns a manifest with tools of these names.
 func tools(names ...string) string {
 	list := make([]string, len(names))
 	for i, n := range names {
@@ -108,7 +108,7 @@ func TestEntries_CallWithLocalNames(t *testing.T) {
 	}
 }
 
-// Two tools of one plugin that come to one name: the second is left out, and said.
+// If two tools of one plugin get the same public name, the second is left out and reported.
 func TestPublish_OneNameTwice(t *testing.T) {
 	s, problems := joined(t, plugin(t, "p", tools("a b", "a_b", "a.b", "c")))
 	if got := toolNames(s); !slices.Equal(got, []string{"p-a_b", "p-c"}) {
@@ -181,7 +181,7 @@ func TestTool_Schemas(t *testing.T) {
 	}
 }
 
-// Whatever a manifest says, every public name is one that clients take.
+// Public names are valid for clients, for any manifest.
 func FuzzPublish(f *testing.F) {
 	f.Add([]byte(tools("a", "b")))
 	f.Add([]byte(everything))

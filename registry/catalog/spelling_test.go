@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// TestPublishes_hidesEverySpelling: a hidden resource is not read through a template, however its URI is written.
+// TestPublishes_hidesEverySpelling: a hidden resource cannot be read through a template in any spelling of its URI.
 func TestPublishes_hidesEverySpelling(t *testing.T) {
 	p := plugin(t, "a", `{"resources":[{"uri":"x://host/notes/secret key","name":"s"},{"uri":"x://host/notes/secret","name":"s"},{"uri":"x://host/notes/open","name":"o"}],"resourceTemplates":[{"uriTemplate":"x://host/{+path}","name":"t"}]}`)
 	p.Hide = []string{"x://host/notes/secret"}
@@ -43,7 +43,7 @@ func TestPublishes_hidesEverySpelling(t *testing.T) {
 	t.Logf("%d spellings", tried)
 }
 
-// respelt escapes characters of a path, also of what was escaped, and adds segments that lead nowhere.
+// respelt escapes characters of a path, also repeatedly, and adds redundant segments.
 func respelt(random *rand.Rand, path string) string {
 	for range 1 + random.IntN(3) {
 		var b strings.Builder

@@ -51,7 +51,7 @@ func TestRead_Prompt(t *testing.T) {
 	}
 }
 
-// A skill has its SKILL.md as a resource, and its other files by a template.
+// A skill publishes its SKILL.md as a resource, and its other files by a template.
 func TestRead_Skill(t *testing.T) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -97,7 +97,7 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// What a skill says is shown in words however long its other files are, and so are those that are short.
+// SKILL.md and short files are stored as text even if other files are too long.
 func TestTerms_longFile(t *testing.T) {
 	files := map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\n" + strings.Repeat("y", 5000), "b.md": "short"}
 	for i := range 500 {
@@ -132,7 +132,7 @@ func TestTerms_longFile(t *testing.T) {
 	}
 }
 
-// A file that is one byte over the bound is not read.
+// A file of one byte over the limit is not read.
 func TestRead_TooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.skill")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

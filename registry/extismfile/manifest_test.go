@@ -81,7 +81,7 @@ func deep(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repe
 
 func hosts(n int) string { return strings.TrimSuffix(strings.Repeat(`"a.example",`, n), ",") }
 
-// A pattern that takes for ever where it is compiled or matched is refused at once.
+// A pattern that would take exponential time to compile or match is rejected at once.
 func TestHostGrant_bomb(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("{a,b}", 5000), strings.Repeat("*a", 5000), "{" + strings.Repeat("a,", 9000) + "b}", "[a-", strings.Repeat("?", 9000),
@@ -138,7 +138,7 @@ func TestModule(t *testing.T) {
 		}
 	}
 	if got, err := (&Manifest{Path: "loop.wasm"}).Module(manifest); err != nil || got != filepath.Join(in, "loop.wasm") {
-		t.Errorf("a link to itself: %s %v", got, err) // it will not open
+		t.Errorf("a link to itself: %s %v", got, err) // opening it will fail
 	}
 	for _, path := range []string{"a", "a.json", "a.wasm\x00.wasm", ".", ".."} {
 		if got, err := (&Manifest{Path: path}).Module(manifest); err == nil || errors.Is(err, ErrOutside) {
@@ -150,8 +150,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a manifest holds, what is made of it is within bounds, and its wants are lines
-// that can be granted.
+// FuzzParse: for any manifest, the result is within its limits, and its wants can be granted.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"wasm":[{"path":"a.wasm","hash":"` + hash + `"}],"config":{"k":"v"},"memory":{"max_pages":3},"timeout_ms":1}`))
 	f.Add([]byte(`{"wasm":[{"url":"https://x.example"}],"allowed_hosts":["*.a.example","{a,b}"],"allowed_paths":{"ro:/a*":"/b"}}`))

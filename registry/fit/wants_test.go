@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// What a plugin announces becomes lines that the operator can be asked about; what no line says is left out, and
-// nothing of it is a grant.
+// Wants become lines that the operator can be asked about; wants without a valid line are left out, and none is a
+// grant.
 func TestWants(t *testing.T) {
 	m, err := manifest.Parse([]byte(`{"name":"p","tools":[{"name":"get","inputSchema":{"type":"object","properties":{"owner":{"type":"string"}}}}],"wants":[
 		{"net":"GET https://a.example/**","why":"looks up"}, {"net":"POST https://a.example/{args.owner}/x","body":"64KiB"},
@@ -42,7 +42,7 @@ func TestWants_areBounded(t *testing.T) {
 	}
 }
 
-// A want that no line can say is told with the reason for which such a line would be refused.
+// A want that cannot be granted is reported with the error of its grant line.
 func TestProblems(t *testing.T) {
 	m, err := manifest.Parse([]byte(`{"wants":[{"net":"GET https://a.example/**","why":"ok"},{"nett":"GET https://a.example/**"},{"net":"example.com"},7,{"deny":"net: GET https://b.example/"}]}`))
 	if err != nil {

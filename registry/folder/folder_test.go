@@ -24,8 +24,8 @@ type record struct {
 	sources map[string]bool
 	stamps  map[string]fileid.Stamp
 	content map[string]string
-	shown   []string      // names that the last Show made visible
-	hold    chan struct{} // nil, or what a look waits for
+	shown   []string      // names made visible by the last Show
+	hold    chan struct{} // nil, or blocks loading until it is closed
 	looks   int
 }
 
@@ -132,7 +132,7 @@ func eventually(t *testing.T, r *record, want string) {
 	t.Fatalf("%q is shown, never %q", r.show(), want)
 }
 
-// ready asks for a scan and waits for it.
+// ready triggers a scan and waits for it.
 func ready(t *testing.T, w *Watcher) {
 	t.Helper()
 	w.Touch("")
@@ -157,7 +157,7 @@ func TestWatcher_AddReplaceRemove(t *testing.T) {
 	eventually(t, r, "B.WASM=3")
 }
 
-// Where the system cannot watch, the folder is read again and again.
+// Without file system notifications, the folder is polled.
 func TestWatcher_PollsWithoutTheSystem(t *testing.T) {
 	dir := t.TempDir()
 	_, r := start(t, dir, func(w *Watcher) {
@@ -188,7 +188,7 @@ func TestWatcher_Sources(t *testing.T) {
 	eventually(t, r, "")
 }
 
-// What changes while it is looked at is looked at again.
+// A file that changes during loading is loaded again.
 func TestWatcher_ChangedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.wasm")
@@ -212,7 +212,7 @@ func TestWatcher_ChangedMeanwhile(t *testing.T) {
 	eventually(t, r, "a.wasm=2")
 }
 
-// A file that somebody may still be writing is waited for.
+// A file that may still be being written is not loaded yet.
 func TestWatcher_WaitsForWriters(t *testing.T) {
 	dir := t.TempDir()
 	w, r := start(t, dir, nil)
@@ -243,7 +243,7 @@ func TestWatcher_EndsWithItsContext(t *testing.T) {
 	go func() {
 		defer close(done)
 		w.Run()
-		for range 100 { // more than wait for the goroutine
+		for range 100 { // more than the channel's capacity
 			w.Touch("x")
 		}
 	}()
@@ -254,7 +254,7 @@ func TestWatcher_EndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Looked waits for files that are being looked at, and shows them; not for one that is being written.
+// Looked waits for files that are being loaded, and publishes them; it does not wait for one that is being written.
 func TestWatcher_Looked(t *testing.T) {
 	dir := t.TempDir()
 	hold := make(chan struct{})

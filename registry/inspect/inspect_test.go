@@ -25,7 +25,7 @@ const (
 
 var dialects = []module.Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
 
-// guest is a plugin that gives one answer to everything, with a manifest section unless it is empty.
+// guest returns a plugin with a constant answer, and a manifest section unless manifest is empty.
 func guest(manifest, answer string) []byte {
 	var m wasmtest.Module
 	write := m.Import("sallyport", "write", []byte{wasmtest.I32, wasmtest.I32, wasmtest.I32}, []byte{wasmtest.I32})
@@ -64,7 +64,7 @@ func TestFile_Packed(t *testing.T) {
 	}
 }
 
-// A plugin without a manifest section is asked, if there is somebody to ask it.
+// A plugin without a manifest section is described by the Describer, if there is one.
 func TestFile_Asked(t *testing.T) {
 	plain := write(t, "plain.wasm", guest("", `{"result":`+tools+`}`))
 	if _, err := File(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
@@ -83,8 +83,8 @@ func TestFile_Asked(t *testing.T) {
 	}
 }
 
-// Of an Extism manifest it is the module that is described, with what the manifest wants; and a module of another digest
-// than the manifest's is refused.
+// For an Extism manifest the module is described, with the manifest's wants; a module with a different digest is
+// rejected.
 func TestFile_ExtismManifest(t *testing.T) {
 	wasm := guest(label, "")
 	path := write(t, "p.wasm", wasm)
@@ -102,7 +102,7 @@ func TestFile_ExtismManifest(t *testing.T) {
 	}
 }
 
-// What cannot be described is named with its file.
+// Errors name the file.
 func TestFile_NoPlugin(t *testing.T) {
 	for _, content := range []string{"hello", ""} {
 		path := write(t, "p.wasm", []byte(content))
@@ -115,7 +115,7 @@ func TestFile_NoPlugin(t *testing.T) {
 	}
 }
 
-// An author sees what an operator would: the names that clients see, what is dropped, and the wants that nobody can grant.
+// An author sees the same as an operator: the public names, the entries left out, and the wants that cannot be granted.
 func TestFile_Mistakes(t *testing.T) {
 	d, err := File(t.Context(), write(t, "try.wasm", guest(`{"wants":[{"nett":"GET https://x/"}],"tools":[{"name":"a b/ü","inputSchema":{"type":"object"}},
 		{"name":"x y","inputSchema":{"type":"object"}},{"name":"x_y","inputSchema":{"type":"object"}}]}`, "")), dialects, nil)

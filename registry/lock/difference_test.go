@@ -67,7 +67,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestWords_rebuilds holds that the pieces are both texts, for random ones.
+// TestWords_rebuilds: the pieces rebuild both texts, for random ones.
 func TestWords_rebuilds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() string {
@@ -94,7 +94,7 @@ func TestWords_rebuilds(t *testing.T) {
 	}
 }
 
-// TestDifferenceShowsEachChange has keys and values that read as others: whatever is not equal is shown.
+// TestDifferenceShowsEachChange: every change is shown, also of keys and values that look like others.
 func TestDifferenceShowsEachChange(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
 		{`{"p":{"a":{"description":"good"}}}`, `{"p":{"a":{"description":"evil"}},"p.a.description":"good"}`,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// asWriter makes the test binary a process that pins plugins in this file until it is killed.
+// asWriter is the variable that makes the test binary a process that pins plugins in the named file until it is killed.
 const asWriter = "SALLYPORT_TEST_LOCK"
 
 func TestMain(m *testing.M) {
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// TestKilledWriter holds that a process which is killed while it writes leaves a file that can be read, with all that
-// it said it had written, and no lock that anybody waits for.
+// TestKilledWriter: a process killed during a write leaves a readable file with everything that it had reported as
+// written, and no lock that blocks others.
 func TestKilledWriter(t *testing.T) {
 	o := options(t)
 	self, err := os.Executable()
@@ -60,7 +60,7 @@ func TestKilledWriter(t *testing.T) {
 				}()
 			}
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // killed
 		l := open(t, o)
 		if written < 5+round {
 			t.Errorf("round %d wrote %d", round, written)

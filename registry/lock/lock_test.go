@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// digest is a digest that tells test values apart.
+// digest returns a distinct digest for each n.
 func digest(n int) string { return fmt.Sprintf("sha256:%064x", n) }
 
 func terms(n int, tools ...string) Terms {
@@ -36,7 +36,7 @@ func options(t testing.TB) Options {
 	return Options{File: filepath.Join(dir, "sub", "sallyport.lock"), Keep: filepath.Join(dir, "approved")}
 }
 
-// trust trusts a plugin whose bytes are kept.
+// trust trusts a plugin with stored bytes.
 func trust(t *testing.T, l *Lock, name string, seen Terms) {
 	t.Helper()
 	if err := l.Keep([]byte("bytes"), seen); err != nil {
@@ -61,7 +61,7 @@ func TestTrustOnFirstUse(t *testing.T) {
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantDigest(t, open(t, o), "a", "") // its bytes are not kept yet
+	wantDigest(t, open(t, o), "a", "") // its bytes are not stored yet
 	if !l.Unsaved("a") {
 		t.Error("a pin counts as written that is not")
 	}
@@ -173,13 +173,13 @@ func TestRefreshSeesAnswers(t *testing.T) {
 		t.Fatal(changed, err)
 	}
 	wantDigest(t, a, "p", digest(2))
-	wantDigest(t, a, "q", digest(5)) // seen first here, and in no file yet
+	wantDigest(t, a, "q", digest(5)) // seen first here, and not in the file yet
 	if changed, err := a.Refresh(); changed || err != nil {
 		t.Error(changed, err)
 	}
 }
 
-// What another process wrote is told by Refresh, also if this one has read it while it wrote something down itself.
+// Refresh reports changes by a second process, also if this one has already read them during an update of its own.
 func TestRefreshTellsWhatSaveFound(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
@@ -220,7 +220,7 @@ func TestReplaceWantsThePinThatItSaw(t *testing.T) {
 	wantDigest(t, l, "p", digest(4))
 }
 
-// TestManyProcesses has many locks of one file write at once: no pin is lost.
+// TestManyProcesses: concurrent updates of one file by many locks lose no pin.
 func TestManyProcesses(t *testing.T) {
 	o := options(t)
 	const n = 12
@@ -335,7 +335,7 @@ func TestKeptBytesExpireUnlessUsed(t *testing.T) {
 	}
 	age(1)
 	age(2)
-	if !l.Keeps(digest(1)) { // and is in use by that
+	if !l.Keeps(digest(1)) { // and thereby marked as used
 		t.Fatal("gone at once")
 	}
 	if err := l.Keep([]byte("wasm"), terms(3)); err != nil {
@@ -346,7 +346,7 @@ func TestKeptBytesExpireUnlessUsed(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that what is read can be written and is the same then, and that nothing panics.
+// FuzzParse: a parsed file is unchanged by encoding and parsing it again, and nothing panics.
 func FuzzParse(f *testing.F) {
 	for _, p := range []map[string]Pin{nil, {"a": terms(1, "x", "y").Pin("a.wasm")}, {"b": {Rejected: []string{digest(3)}}}} {
 		raw, err := encode(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// tool is a tool definition with one more member.
+// toolWith returns a tool definition with one more member.
 func toolWith(member string) string {
 	return `{"tools":[{"name":"t","inputSchema":{"type":"object"},` + member + `}]}`
 }
@@ -32,7 +32,7 @@ func TestParse_KeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A page that a client shows may want nothing of the client.
+// _meta.ui may not ask the client for anything.
 func TestParse_ConfinesPages(t *testing.T) {
 	m := parse(t, `{"resources":[{"uri":"ui://x/page","name":"page","_meta":{"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true}}}]}`)
 	if want := `{"uri":"ui://x/page","name":"page","_meta":{"ui":{"prefersBorder":true}}}`; len(m.Resources) != 1 || string(m.Resources[0]) != want || len(m.Problems) != 1 {
@@ -53,7 +53,7 @@ func TestParse_RefusesTheWhole(t *testing.T) {
 	}
 }
 
-// A bad entry costs only itself, and is named.
+// An invalid entry is left out by itself, and named.
 func TestParse_LeavesBadEntriesOut(t *testing.T) {
 	good := `{"name":"good","inputSchema":{"type":"object"}}`
 	for bad, says := range map[string]string{
@@ -129,7 +129,7 @@ func TestParse_Headers(t *testing.T) {
 	}
 }
 
-// An argument that looks like a secret should not be in a header: the tool is published, and inspect says so.
+// An argument that looks like a secret should not be in a header: the tool is published with a warning.
 func TestParse_SecretInHeader(t *testing.T) {
 	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"auth":{"type":"object","properties":{"apiKey":{"type":"string","x-mcp-header":"K"}}},
 		"region":{"type":"string","x-mcp-header":"Region"},"who":{"type":"string","x-mcp-header":"Access-Token"}}}}]}`)
@@ -168,7 +168,7 @@ func TestParse_URIs(t *testing.T) {
 	for raw, ok := range map[string]bool{
 		resource("test://a/b"):               true,
 		resource("note:x"):                   true,
-		resource("file:///x"):                true, // the grant is asked when it is published
+		resource("file:///x"):                true, // grants are checked in Publish
 		resource("sallyport://plugins"):      false,
 		resource("SALLYPORT:x"):              false,
 		resource("/a/b"):                     false,
@@ -220,7 +220,7 @@ func TestParse_StateIsSaid(t *testing.T) {
 	}
 }
 
-// What is kept stays as it is when it is read again.
+// Parsing the result again changes nothing.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"prompts":[{"name":"a"}]}`))
 	f.Add([]byte(toolWith(`"_meta":{"io.modelcontextprotocol/x":1},"icons":[{"src":"x:y"}]`)))
@@ -260,12 +260,12 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestParse_cleansByPlace: a definition is clean wherever something is written, whatever the properties are called.
+// TestParse_cleansByPlace: texts of a definition are cleaned everywhere, for any property name.
 func TestParse_cleansByPlace(t *testing.T) {
 	const unseen = `\u001b[2J\udb40\udc41\u202e`
 	for _, name := range []string{"name", "uri", "uriTemplate", "pattern", "default", "enum", "const", "examples", "icons", "_meta", "title", "x"} {
 		inner := `{"$":"@","more":{"$":["@"]}}`
-		if slices.Contains([]string{"enum", "const", "pattern", "examples", "title"}, name) { // has a form of its own
+		if slices.Contains([]string{"enum", "const", "pattern", "examples", "title"}, name) { // values of a special form
 			inner = `{"more":{"$":["@"]}}`
 		}
 		raw := strings.ReplaceAll(strings.ReplaceAll(`{"tools":[{"name":"t","title":"@","annotations":{"title":"@"},"y":{"$":"@"},"_meta":{"k":{"$":"@"}},

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// A module that is no plugin of ours is told from others that are not, since what is to be done differs.
+// Modules that are not plugins get different errors, since the remedies differ.
 func TestRecognise_SaysWhatToDo(t *testing.T) {
 	exporting := func(names ...string) []byte {
 		var m wasmtest.Module

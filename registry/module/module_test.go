@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// compiling returns a module whose compilation ends as compile does, and waits for it at the end.
+// compiling returns a module with compile as its compilation, and waits for its goroutine at the end of the test.
 func compiling(t *testing.T, compile func() error) *Module {
 	t.Helper()
 	var work sync.WaitGroup
@@ -91,7 +91,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A compilation that nobody waits for any more ends.
+// The last Release cancels the compilation.
 func TestRelease_endsTheCompilation(t *testing.T) {
 	m := newModule("p.wasm", "sha256:1")
 	ended := make(chan struct{})

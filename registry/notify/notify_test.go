@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// Changes that come together are told together, to those who watch, and of what came since they began to.
+// Changes shortly after each other are coalesced; a watcher gets only changes since it began to watch.
 func TestNotifier_Coalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New()
@@ -17,7 +17,7 @@ func TestNotifier_Coalesces(t *testing.T) {
 		var early, late []catalog.Change
 		stop := n.Watch(func(c catalog.Change) { early = append(early, c) })
 		n.Tell(catalog.Change{Tools: true})
-		n.Tell(catalog.Change{}) // which is none
+		n.Tell(catalog.Change{}) // no change
 		n.Updated("p", "a://x")
 		defer n.Watch(func(c catalog.Change) { late = append(late, c) })()
 		n.Tell(catalog.Change{Prompts: true})
@@ -38,7 +38,7 @@ func TestNotifier_Coalesces(t *testing.T) {
 	})
 }
 
-// A watcher may stop watching while it is told.
+// A watcher may stop watching during its call.
 func TestNotifier_StopsWhileItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New()

@@ -44,7 +44,7 @@ func parse(t *testing.T, text string) *Prompt {
 	return p
 }
 
-// texts are the messages of a result.
+// texts returns the messages of a result.
 func texts(t *testing.T, p *Prompt, arguments string) string {
 	t.Helper()
 	raw, err := p.Get(json.RawMessage(arguments))
@@ -94,7 +94,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// What is wrong is named with its line.
+// Errors name the line.
 func TestParse_Refused(t *testing.T) {
 	head := "---\narguments: [a, b]\n---\n"
 	for body, want := range map[string]string{
@@ -133,7 +133,7 @@ func TestParse_Refused(t *testing.T) {
 	}
 }
 
-// Arguments cannot make a prompt take long or grow without end.
+// Arguments cannot make time or output grow without limit.
 func TestGet_Bounded(t *testing.T) {
 	p := parse(t, "---\narguments: [a]\n---\n{{each x in a}}{{each y in a}}{{each z in a}}.{{end}}{{end}}{{end}}\n")
 	if got := texts(t, p, `{"a":"`+strings.Repeat("x,", 100)+`"}`); got != "error: line 4: the loops take too long with these arguments" {

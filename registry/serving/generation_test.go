@@ -15,14 +15,14 @@ import (
 
 const twoTools = `{"tools":[{"name":"x","inputSchema":{"type":"object"}},{"name":"y","inputSchema":{"type":"object"}}]}`
 
-// home is a plugin that has not begun to serve, and lists the times that it was to be published anew.
+// home returns a plugin that does not serve yet, and the count of its Relist calls.
 func home() (p *Plugin, relisted *int) {
 	relisted = new(int)
 	p = &Plugin{Name: "p", Relist: func() { *relisted++ }, Ready: func(context.Context) error { return nil }, Updated: func(string) {}}
 	return p, relisted
 }
 
-// generation is one of a plugin that code serves.
+// generation returns a generation of a plugin, served by code.
 func generation(t testing.TB, p *Plugin, code Func) *Generation {
 	t.Helper()
 	m, err := manifest.Parse([]byte(twoTools))
@@ -36,7 +36,7 @@ func generation(t testing.TB, p *Plugin, code Func) *Generation {
 	})
 }
 
-// tool is a tool that a generation publishes.
+// tool returns a tool published by a generation.
 func tool(t testing.TB, g *Generation, name string) *catalog.Tool {
 	t.Helper()
 	found, ok := catalog.Join([]*catalog.Offer{g.Offer()}, nil).Tool(name)
@@ -53,8 +53,8 @@ func says(text string) Func {
 	}
 }
 
-// A call that runs ends on the generation that it began with; one that begins later, by an entry of the old one, goes to
-// the new one; and once the plugin is removed, to none.
+// A running call ends on the generation it began with; a later one, by an entry of the old generation, is served by the
+// new one, and fails once the plugin is removed.
 func TestGeneration_Replaced(t *testing.T) {
 	p, _ := home()
 	begun, letGo := make(chan struct{}), make(chan struct{})
@@ -100,7 +100,7 @@ func TestGeneration_Replaced(t *testing.T) {
 	}
 }
 
-// Draining does not wait longer than its caller.
+// Drain does not outlast its context.
 func TestGeneration_DrainGivesUp(t *testing.T) {
 	p, _ := home()
 	begun, letGo := make(chan struct{}), make(chan struct{})
@@ -157,7 +157,7 @@ func TestCode_ErrorsHaveAForm(t *testing.T) {
 	}
 }
 
-// An answer is looked at before it goes out, and one that is found wanting ends the call.
+// Check sees the answer before the caller does, and its error ends the call.
 func TestCheck_EndsTheCall(t *testing.T) {
 	p, _ := home()
 	g := generation(t, p, says(`{"content":[]}`))
@@ -174,7 +174,7 @@ func TestCheck_EndsTheCall(t *testing.T) {
 	}
 }
 
-// One call may change what its plugin shows so often, and no more: each time all catalogues are made anew.
+// One call may change its plugin's lists only maxChanges times: each change rebuilds the catalogue.
 func TestChanged_IsBounded(t *testing.T) {
 	p, relisted := home()
 	g := generation(t, p, func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pack makes an archive of paths and texts.
+// pack returns an archive of paths and texts.
 func pack(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -102,7 +102,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestParse_listsTooMuch: an archive whose directory is all it has is refused before the directory is read.
+// TestParse_listsTooMuch: an archive with an oversized directory is rejected before the directory is read.
 func TestParse_listsTooMuch(t *testing.T) {
 	var files []string
 	for i := range maxListed + 1 {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// expansion is one template with its values, as JSON has them, and what Python makes of it.
+// expansion is one template with its values, as in JSON, and Python's expansion of it.
 type expansion struct {
 	Template string
 	Values   map[string]any
 }
 
-// generated are templates of every operator and modifier over values of every kind.
+// generated returns templates of every operator and modifier over values of every kind.
 func generated(r *rand.Rand, n int) (all []expansion) {
 	texts := []string{"", "a", "value", "/foo/bar", "50%", "ö", "öäüß", "日本語", "😀𝄞x", "a b&c=d", "x,y", "e\u0301e\u0301", "%C3", "~-._"}
 	names := []string{"v", "w", "long_name", "x.y"}
@@ -53,7 +53,7 @@ func generated(r *rand.Rand, n int) (all []expansion) {
 	return all
 }
 
-// program expands templates with Python's library, one a line; without that library it says so.
+// program expands templates with Python's library, one per line; without that library it reports so.
 const program = `
 import json, sys
 try:
@@ -65,7 +65,7 @@ for line in sys.stdin:
     print(json.dumps(uritemplate.expand(e["Template"], e["Values"])))
 `
 
-// inPython are the expansions of Python's library; nil if this machine has none.
+// inPython returns the expansions of Python's library; nil if it is not installed.
 func inPython(t *testing.T, all []expansion) []string {
 	path, err := exec.LookPath("python3")
 	if err != nil {
@@ -96,7 +96,7 @@ func inPython(t *testing.T, all []expansion) []string {
 	return texts
 }
 
-// Whatever a template expands to, by the RFC and by the library of another language, it matches.
+// A template matches its expansions, by the RFC and by a library of a different language.
 func TestTemplate_MatchesExpansionsOfOthers(t *testing.T) {
 	const seed, n = 20261122, 10_000
 	all := generated(rand.New(rand.NewPCG(seed, 1)), n)
@@ -108,7 +108,7 @@ func TestTemplate_MatchesExpansionsOfOthers(t *testing.T) {
 			t.Fatalf("%s: %v", e.Template, err)
 		}
 		texts := []string{expand(e.Template, e.Values)}
-		if python != nil { // which leaves %C3 of a value as it is where reserved characters stay, and has ;x= for ;x
+		if python != nil { // it leaves %C3 of a reserved value unencoded, and has ;x= for ;x
 			texts = append(texts, python[i])
 		}
 		for _, text := range texts {

@@ -19,7 +19,7 @@ var rfcValues = map[string]any{
 	"v":    "6", "x": "1024", "y": "768", "empty": "", "empty_keys": []pair{},
 }
 
-// expand is RFC 6570's expansion, appendix A.
+// expand is the expansion algorithm of RFC 6570, appendix A.
 func expand(template string, values map[string]any) string {
 	var out strings.Builder
 	for template != "" {
@@ -59,7 +59,7 @@ func expandOne(expression string, values map[string]any) string {
 	return op.first + strings.Join(parts, op.sep)
 }
 
-// named1 is name=value where the operator has names.
+// named1 returns name=value for an operator with names, and the value for others.
 func (o operator) named1(name, value string) string {
 	if !o.named {
 		return value
@@ -71,7 +71,7 @@ func (o operator) named1(name, value string) string {
 }
 
 func (o operator) list(v variable, values []string) []string {
-	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
+	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of lists
 		return nil
 	}
 	var parts []string
@@ -89,7 +89,7 @@ func (o operator) list(v variable, values []string) []string {
 }
 
 func (o operator) pairs(v variable, values []pair) []string {
-	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of these
+	if len(values) == 0 || v.max > 0 { // the RFC has no prefixes of associative arrays
 		return nil
 	}
 	var parts []string
@@ -129,7 +129,7 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// rfcExamples are the examples of RFC 6570, §3.2, with the expansions it gives.
+// rfcExamples are the examples of RFC 6570, §3.2, with their expansions.
 var rfcExamples = [][2]string{
 	{"{count}", "one,two,three"}, {"{count*}", "one,two,three"}, {"{/count}", "/one,two,three"},
 	{"{/count*}", "/one/two/three"}, {"{;count}", ";count=one,two,three"},
@@ -175,7 +175,7 @@ var rfcExamples = [][2]string{
 	{"{&keys}", "&keys=semi,%3B,dot,.,comma,%2C"}, {"{&keys*}", "&semi=%3B&dot=.&comma=%2C"},
 }
 
-// What a template expands to, it matches: with the RFC's examples.
+// A template matches its expansions: the RFC's examples.
 func TestTemplate_MatchesItsExpansions(t *testing.T) {
 	for _, e := range rfcExamples {
 		template, want := e[0], e[1]
