@@ -45,7 +45,7 @@ const Command = "compile-module"
 const Refused = 65
 
 // Elsewhere returns a function that compiles modules into a folder in a child process of this program: see
-// runtime.EngineOptions.Compiler.
+// runtime.EngineOptions.Compiler. If this program cannot be started again, the function compiles in this process.
 func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
 		defer sayIfLong(log, longCompile)()

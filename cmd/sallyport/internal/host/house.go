@@ -42,7 +42,7 @@ type house struct {
 	note     func(consent.Answered) error
 	latest   *audit.Latest
 
-	reviewing sync.Mutex // loads one folder at a time
+	reviewing sync.Mutex // held while a folder is loaded
 }
 
 var _ console.House = (*house)(nil)

@@ -1,4 +1,4 @@
-// Package logging is an slog handler that writes with hclog, and a log file with rotation that processes share.
+// Package logging provides an slog handler that writes with hclog, and a log file with rotation that processes share.
 package logging
 
 import (

@@ -23,7 +23,7 @@ func (d *difference) printCode(w io.Writer) {
 	}
 }
 
-// printImports writes the names of all added and removed imports.
+// printImports writes the names of all added and removed imports, which are host functions.
 func (d *difference) printImports(w io.Writer) {
 	for _, sign := range []string{"-", "+"} {
 		var names []string

@@ -92,7 +92,8 @@ func allowedIn(data []byte, plugin string) (*grant.Set, error) {
 	return grant.NewSet().Under(ceiling), err
 }
 
-// within returns an error for a line without effect. The note is for effects that cannot be computed in advance.
+// within returns an error for a line without effect. The note is set if a ceiling bounds the line further, in a way
+// that cannot be computed in advance.
 func within(old *grant.Set, g grant.Grant) (note string, err error) {
 	if g.Deny {
 		return "", nil

@@ -49,7 +49,8 @@ type Written struct {
 	Line int
 }
 
-// Limits bound one plugin; a zero field means the host's setting.
+// Limits bound one plugin. A zero field means the host's setting; for the rates, PrincipalCalls, Sent and Received,
+// which have none, it means no limit.
 type Limits struct {
 	Memory      int64 // bytes
 	Deadline    time.Duration

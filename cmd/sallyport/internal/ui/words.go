@@ -82,9 +82,10 @@ func cut(text string, columns int) (first, rest string) {
 	return text, ""
 }
 
-// columnsOf returns the width of a character in columns: at most two, for East Asian characters and emoji.
+// columnsOf returns an upper bound of a character's width: two columns from Hangul on, which includes East Asian
+// characters and emoji, else one.
 func columnsOf(r rune) int {
-	const firstWide = 0x1100 // Hangul
+	const firstWide = 0x1100 // the first code point of Hangul
 	if r >= firstWide {
 		return 2
 	}
