@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// assemble rebuilds the catalogue from files, configuration and code, and swaps it in. Generations that are no longer
+// assemble rebuilds the catalog from files, configuration and code, and swaps it in. Generations that are no longer
 // used are retired, and drained in the background.
 func (r *Registry) assemble() {
 	r.mu.Lock()

@@ -34,7 +34,7 @@ func start200(b *testing.B, dir, state string) {
 	b.StartTimer()
 }
 
-// BenchmarkStart200 measures the time from New to a catalogue with all plugins.
+// BenchmarkStart200 measures the time from New to a catalog with all plugins.
 func BenchmarkStart200(b *testing.B) {
 	dir := folderOf200(b)
 	b.Run("unknown", func(b *testing.B) {

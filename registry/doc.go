@@ -1,7 +1,7 @@
-// Package registry loads the plugins of a folder and of this process, publishes them as catalogue snapshots, and
+// Package registry loads the plugins of a folder and of this process, publishes them as catalog snapshots, and
 // replaces versions of a plugin without dropping a call.
 //
-//	folder, sources ──▶ settle ──▶ digest ──▶ manifest ──▶ catalogue ──▶ Snapshot ──▶ protocol
+//	folder, sources ──▶ settle ──▶ digest ──▶ manifest ──▶ catalog ──▶ Snapshot ──▶ protocol
 //	                                   │          │                        │
 //	                                   └─ cache ──┘        module ◀── first call, or ahead of it
 //
@@ -21,5 +21,5 @@
 // selects the files to read, module describes and compiles their contents, manifest parses the offered entries, and
 // names derives their names.
 //
-// This package is internal to the program: its API may change with any version.
+// This package is internal to Sallyport and may change.
 package registry

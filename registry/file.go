@@ -58,7 +58,7 @@ func (r *Registry) beginLoad(path string) *module.Module {
 	return f.module
 }
 
-// apply stores the result of loading a file. The catalogue does not show it yet.
+// apply stores the result of loading a file. The catalog does not show it yet.
 func (r *Registry) apply(l loaded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -166,10 +166,10 @@ func home() string {
 	return dir
 }
 
-// Snapshot returns the current catalogue. It takes no lock.
+// Snapshot returns the current catalog. It takes no lock.
 func (r *Registry) Snapshot() *catalog.Snapshot { return r.shown.Load().snapshot }
 
-// Watch calls f after the catalogue changed. Changes shortly after each other are coalesced. f is called from one
+// Watch calls f after the catalog changed. Changes shortly after each other are coalesced. f is called from one
 // goroutine at a time and should return soon. After stop f is not called again, but a call in progress may still
 // finish.
 func (r *Registry) Watch(f func(catalog.Change)) (stop func()) { return r.notes.Watch(f) }

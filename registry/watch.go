@@ -61,7 +61,7 @@ func (r *Registry) touch(path string) {
 	}
 }
 
-// Ready waits until no file is being loaded: every plugin is in the catalogue or reported.
+// Ready waits until no file is being loaded: every plugin is in the catalog or reported.
 func (r *Registry) Ready(ctx context.Context) error {
 	r.mu.Lock()
 	f := r.folder
@@ -137,7 +137,7 @@ func (w watched) Begin(path string) func(context.Context) folder.Result {
 // Remove forgets a file.
 func (w watched) Remove(path string) { w.r.remove(path) }
 
-// Show updates the catalogue.
+// Show updates the catalog.
 func (w watched) Show() { w.r.assemble() }
 
 // Idle writes the cache for the next start.

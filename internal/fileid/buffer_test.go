@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Files of all sizes are read into memory of others, and what one reader has is not another's.
+// Files of all sizes are read into reused memory, and readers do not share it.
 func TestBuffers(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A named pipe in the place of a plugin is refused, and not waited at.
+// Read rejects a named pipe in place of a plugin without blocking.
 func TestRead_RefusesPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "plugin.wasm")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

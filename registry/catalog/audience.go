@@ -72,7 +72,7 @@ func (a *audience) same(b *audience) bool {
 // others is the key in For of all principals without a choice.
 const others = "\x00"
 
-// For returns the catalogue that one principal sees, without the entries shown to other principals only.
+// For returns the catalog that one principal sees, without the entries shown to other principals only.
 func (s *Snapshot) For(principal string) *Snapshot {
 	if len(s.callers) == 0 {
 		return s

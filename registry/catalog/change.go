@@ -16,7 +16,7 @@ type Change struct {
 
 	// Updated holds the URIs of resources that their plugin reported as updated.
 	Updated map[string]bool
-	// Replaced holds the names of plugins all of whose resources may have changed.
+	// Replaced holds the names of plugins with resources that may all have changed.
 	Replaced map[string]bool
 }
 

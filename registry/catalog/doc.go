@@ -17,5 +17,5 @@
 // Calls are executed by the plugin's Server. This package maps public names to the plugin's local names and leaves the
 // rest of a request unchanged.
 //
-// This package is internal to the program: its API may change with any version.
+// This package is internal to Sallyport and may change.
 package catalog

@@ -39,7 +39,7 @@ func plugin(t testing.TB, name, raw string) Plugin {
 	return Plugin{Name: name, Manifest: m, Prefix: true, Server: &echo{digest: name}}
 }
 
-// joined returns the catalogue of plugins, and the problems of each.
+// joined returns the catalog of plugins, and the problems of each.
 func joined(t testing.TB, plugins ...Plugin) (*Snapshot, map[string][]string) {
 	t.Helper()
 	problems := map[string][]string{}

@@ -11,10 +11,10 @@ import (
 // Skill is a parsed skill file.
 type Skill = skillfile.Skill
 
-// Snapshot is an immutable version of the catalogue. Its lists are sorted by public name, resources by URI and
+// Snapshot is an immutable version of the catalog. Its lists are sorted by public name, resources by URI and
 // templates by their text. Callers must not modify anything reachable from it.
 type Snapshot struct {
-	Generation uint64 // increases with each change of the catalogue
+	Generation uint64 // increases with each change of the catalog
 
 	Tools     []*Tool
 	Resources []*Resource

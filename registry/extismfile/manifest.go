@@ -174,7 +174,7 @@ func (m *Manifest) limits(parsed *sdk.Manifest) {
 	}
 }
 
-// ownVars is the limit of variables in bytes, whatever the manifest sets.
+// ownVars is the limit of variables in bytes; a manifest cannot change it.
 const ownVars = 1 << 20
 
 func (m *Manifest) problem(format string, args ...any) {

@@ -1,6 +1,6 @@
 // Package inspect describes a plugin file without loading it into a registry.
 //
-// This package is internal to the program: its API may change with any version.
+// This package is internal to Sallyport and may change.
 package inspect
 
 import (

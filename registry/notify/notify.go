@@ -1,6 +1,6 @@
-// Package notify notifies watchers of catalogue changes, with a short delay that coalesces them.
+// Package notify notifies watchers of catalog changes, with a short delay that coalesces them.
 //
-// This package is internal to the program: its API may change with any version.
+// This package is internal to Sallyport and may change.
 package notify
 
 import (

@@ -8,5 +8,5 @@
 // of its gates, and its published entries. It counts running calls. After Retire it admits no calls, and Drain closes
 // it when the last has ended; a call to one of its entries is served by the plugin's current generation.
 //
-// This package is internal to the program: its API may change with any version.
+// This package is internal to Sallyport and may change.
 package serving

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
-// maxChanges limits how often one call may change its plugin's lists: each change rebuilds the catalogue.
+// maxChanges limits how often one call may change its plugin's lists: each change rebuilds the catalog.
 const maxChanges = 16
 
 // gateCall converts a call and its request for hostfuncs.

@@ -174,7 +174,7 @@ func TestCheck_EndsTheCall(t *testing.T) {
 	}
 }
 
-// One call may change its plugin's lists only maxChanges times: each change rebuilds the catalogue.
+// One call may change its plugin's lists only maxChanges times: each change rebuilds the catalog.
 func TestChanged_IsBounded(t *testing.T) {
 	p, relisted := home()
 	g := generation(t, p, func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {

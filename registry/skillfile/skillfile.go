@@ -33,7 +33,7 @@ const (
 )
 
 // listed begins each entry of an archive's central directory (APPNOTE 4.3.12). zip.NewReader reads all of them,
-// whatever count the archive declares, so they are counted first. An archive within the skill may add some.
+// regardless of the declared count, so they are counted first. An archive within the skill may add some.
 const (
 	listed    = "PK\x01\x02"
 	maxListed = 8 * maxFiles
