@@ -27,7 +27,7 @@ func within(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSpecialFiles: no command blocks on a pipe or replaces a device by a file.
+// TestSpecialFiles: pack, inspect, call, client-config and list neither block on a pipe nor replace a device by a file.
 func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, device := filepath.Join(dir, "fifo.wasm"), filepath.Join(dir, "device.wasm")
