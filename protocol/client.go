@@ -26,7 +26,7 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 	r.stream.Message(params, r.threshold())
 }
 
-// threshold is the lowest log level that the client requested. stream.Unset means no log messages.
+// threshold is the lowest log level that the client requested. notify.Unset means no log messages.
 func (r *request) threshold() notify.Level {
 	if r.modern {
 		return r.level

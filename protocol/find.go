@@ -18,7 +18,7 @@ type Loading interface {
 // soon as the host starts.
 const loadingWait = 30 * time.Second
 
-// find looks up an entry in the current catalogue, and again after all plugins are loaded. It returns the view of
+// find looks up an entry in the current catalog, and again after all plugins are loaded. It returns the view of
 // the last lookup.
 func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (T, bool)) (T, *listing.View, bool) {
 	s := r.server
@@ -53,7 +53,7 @@ func (s *Server) incomplete() bool {
 	return is && !w.IsWhole()
 }
 
-// awaitWhole waits for the complete catalogue, as many clients request each list only once.
+// awaitWhole waits for the complete catalog, as many clients request each list only once.
 func (s *Server) awaitWhole(ctx context.Context) {
 	if w, is := s.catalog.(Whole); is {
 		w.Whole(ctx)

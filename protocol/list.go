@@ -8,10 +8,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 )
 
-// current returns the view of the current catalogue.
+// current returns the view of the current catalog.
 func (s *Server) current() *listing.View { return s.views.Of(s.catalog) }
 
-// current returns the caller's view of the current catalogue.
+// current returns the caller's view of the current catalog.
 func (r *request) current() *listing.View {
 	return r.server.views.For(r.server.catalog, r.conn.opts.Principal)
 }

@@ -28,7 +28,7 @@ type method struct {
 	handle handler
 	// quick marks methods answered without a plugin. They are immediate, so they are neither counted nor cancelled.
 	quick bool
-	// lists marks methods that wait for the complete catalogue at startup.
+	// lists marks methods that wait for the complete catalog at startup.
 	lists bool
 	// early marks methods that a legacy client may call before initialize.
 	early bool

@@ -169,7 +169,7 @@ func (p *player) arrange(name string, args []string) {
 		p.configure()
 	case "@add":
 		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
-		time.Sleep(time.Second) // the catalogue tells of changes a little later
+		time.Sleep(time.Second) // the catalog tells of changes a little later
 	default:
 		p.t.Fatalf("unknown directive %s", name)
 	}
@@ -281,7 +281,7 @@ func (p *player) say(msg []byte) {
 	p.out.WriteByte('\n')
 }
 
-// builtin is the catalogue's own entry, whose words are not this package's affair.
+// builtin is the catalog's own entry, whose words are not this package's affair.
 var builtin = regexp.MustCompile(`{"uri":"sallyport://plugins"[^{}]*}`)
 
 const askableMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`

@@ -167,7 +167,7 @@ func (r *request) unambiguous() error {
 	return jsonrpc.InvalidParams("params hold a key that readers can take for another one: %s", jsonrpc.Clip(path))
 }
 
-// forward converts the request to a catalogue call about subject.
+// forward converts the request to a catalog call about subject.
 func (r *request) forward(subject string) (catalog.Call, error) {
 	r.call, r.subject = r.server.nextCall(), subject
 	err := r.findSession()

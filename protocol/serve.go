@@ -23,7 +23,7 @@ func parsed(ask func(context.Context, catalog.Call) (json.RawMessage, error), re
 	}
 }
 
-// serve performs a call to a catalogue entry. In the modern era, a call to a plugin with kept state is parked where
+// serve performs a call to a catalog entry. In the modern era, a call to a plugin with kept state is parked where
 // it asks, and r may continue a parked call.
 func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalog.Call, run runs) (jsonraw.Object, error) {
 	m := &r.resumption

@@ -49,7 +49,7 @@ type Options struct {
 	Keys *sealed.Keys
 	// AskTime is the client's time limit for one round of questions; 0 is 10 minutes.
 	AskTime time.Duration
-	// Site identifies the origin of the catalogue, such as its folder. Tasks left by a server of the same site fail
+	// Site identifies the origin of the catalog, such as its folder. Tasks left by a server of the same site fail
 	// here, and only here, if their tool is gone.
 	Site string
 	// Tasks is the maximum number of concurrent tasks per caller; 0 is 256.
@@ -68,7 +68,7 @@ type Options struct {
 // pages in bytes.
 const defaultPageSize = 1000
 
-// Server answers MCP requests from a catalogue. It is safe for concurrent use.
+// Server answers MCP requests from a catalog. It is safe for concurrent use.
 type Server struct {
 	catalog Catalog
 	opts    Options
@@ -196,7 +196,7 @@ func (s *Server) Calls() (n int) {
 	return n
 }
 
-// changed notifies all subscribed clients of a catalogue change.
+// changed notifies all subscribed clients of a catalog change.
 func (s *Server) changed(ch catalog.Change) {
 	s.tasks.News()
 	owner := s.catalog.Snapshot().Owner

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// slow is a catalogue that is whole when its gate is closed.
+// slow is a catalog that is whole when its gate is closed.
 type slow struct {
 	*registry.Registry
 	gate  chan struct{}

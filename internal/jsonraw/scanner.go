@@ -8,7 +8,7 @@ import (
 // Scanner iterates over the members of one object or the elements of one array. It validates every byte and does
 // not allocate:
 //
-//	s := rawjson.ScanObject(raw)
+//	s := jsonraw.ScanObject(raw)
 //	for s.Next() {
 //		use(s.Key, s.Value)
 //	}

@@ -1,22 +1,20 @@
 package jsonschema
 
-// maxCompiled is how many subschemas the library may compile, those included that references find in places where no
-// keyword has one. Within the other bounds each costs it so much that the largest schema takes about a second on a slow
-// machine.
+// maxCompiled is the maximum number of subschemas compiled by the library, including those found only by
+// references. Their cost is such that the largest schema takes about a second on a slow machine.
 const maxCompiled = 40_000
 
-// Bounds of a validation.
+// Limits of a validation.
 const (
-	// maxValues is how many values a JSON text may consist of: the index takes 32 bytes for each.
+	// maxValues is the maximum number of values in a JSON text. The index takes 32 bytes for each.
 	maxValues = 1 << 20
-	// maxWork is how many steps a validation may take; one is mostly about 20 to 50 ns. A value of a
-	// million elements with a simple schema needs a third.
+	// maxWork is the maximum number of steps, at mostly 20 to 50 ns each. An array of a million elements with a
+	// simple schema takes a third of it.
 	maxWork = 10_000_000
-	// maxDescent bounds how deep evaluation may go: a value of the greatest depth, with sixteen
-	// references at each level.
+	// maxDescent is the maximum recursion depth: the maximum nesting of a value times sixteen references per level.
 	maxDescent = 16 * 512
-	// maxMatchBytes bounds the text for a pattern, which is expanded to four times its size.
+	// maxMatchBytes is the maximum length of a text matched by a pattern, which is expanded to four times its size.
 	maxMatchBytes = 4 << 20
-	// maxMultipleDigits bounds a number for multipleOf, the one keyword that needs arithmetic.
+	// maxMultipleDigits is the maximum length of a number for multipleOf, the only keyword with arithmetic.
 	maxMultipleDigits = 4096
 )

@@ -2,7 +2,7 @@ package jsonschema
 
 import "fmt"
 
-// spend takes n steps off the budget. It returns false if the evaluation is to end.
+// spend takes n steps off the budget. It returns false if the budget is exhausted.
 func (e *evaluator) spend(n int) bool {
 	if e.work -= n; e.work < 0 {
 		return e.stopAll("takes too many steps to check against the schema")
@@ -10,9 +10,8 @@ func (e *evaluator) spend(n int) bool {
 	return e.stopped == nil
 }
 
-// stop ends the evaluation for a reason that lies in the value at hand. It returns false: from
-// here on every check fails at once, and the reason is what Validate returns, whatever the rules
-// make of it.
+// stop ends the evaluation with an error at the current value. It returns false: all later checks fail, and
+// Validate returns this error regardless of their outcome.
 func (e *evaluator) stop(format string, args ...any) bool {
 	if e.stopped == nil {
 		e.stopped = &ValidationError{Pointer: e.pointer(), Message: fmt.Sprintf(format, args...)}
@@ -20,7 +19,7 @@ func (e *evaluator) stop(format string, args ...any) bool {
 	return false
 }
 
-// stopAll is stop for a reason that lies in the whole.
+// stopAll is stop with an error for the whole value.
 func (e *evaluator) stopAll(why string) bool {
 	if e.stopped == nil {
 		e.stopped = &ValidationError{Message: why}

@@ -15,32 +15,31 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// Options of Compile. Nil is the zero value.
+// Options configure Compile. Nil is the zero value.
 type Options struct {
-	// Warn hears of what in the schema is not enforced. Nil means that nobody listens.
+	// Warn receives the parts of the schema that are not enforced. It may be nil.
 	Warn func(msg string)
-	// Exact refuses a member that is a property's in another case: a reader that does not look at case would take it for
+	// Exact refuses members that are case variants of a property. A case-insensitive reader would accept them as
 	// the property, unchecked.
 	Exact bool
 }
 
-// Schema is a compiled schema. It does not change, and any number of goroutines may use it.
+// Schema is a compiled schema. It is immutable and safe for concurrent use.
 type Schema struct {
 	root    *rule
-	dynamic bool      // some rule is found through the dynamic scope
-	idle    sync.Pool // evaluators without work, for their memory
+	dynamic bool      // uses the dynamic scope
+	idle    sync.Pool // idle evaluators, for their memory
 }
 
-// Check looks at a schema without compiling it: size, depth, number of subschemas, dialect, and
-// references that leave the document. What it lets through may still fail to compile. The error
-// is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+// Check validates a schema without compiling it: size, depth, number of subschemas, dialect and external
+// references. A schema that passes may still fail to compile. The error is a *SchemaError, or a
+// *jsonraw.SyntaxError if raw is not JSON.
 func Check(raw json.RawMessage) error {
 	_, err := check(raw)
 	return err
 }
 
-// Unseen finds a name in a schema, or a value that is compared, which holds characters that nobody sees. at is the JSON
-// Pointer of the first.
+// Unseen finds invisible characters in names and compared values of a schema. at is the JSON Pointer of the first.
 func Unseen(raw json.RawMessage) (at string, found bool) { return census.Unseen(raw) }
 
 // check returns the decoded schema, made safe for the library.
@@ -54,8 +53,8 @@ func check(raw json.RawMessage) (*census.Census, error) {
 	return c, nil
 }
 
-// Compile prepares a schema for validation. It never loads anything, and takes a bounded
-// number of steps on any input. The error is a *SchemaError, or a *rawjson.SyntaxError if raw is not JSON.
+// Compile prepares a schema for validation. It loads nothing, and takes a bounded number of steps on any input. The
+// error is a *SchemaError, or a *jsonraw.SyntaxError if raw is not JSON.
 func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
 	c, err := check(raw)
 	if err != nil {
@@ -69,7 +68,7 @@ func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
 
 func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schema, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // the library's, on a stranger's input
+		if fault := recover(); fault != nil { // a library panic on untrusted input
 			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
 		}
 	}()
@@ -90,7 +89,8 @@ func compileChecked(raw json.RawMessage, c *census.Census, o *Options) (s *Schem
 	return s, nil
 }
 
-// asksMarks reports whether a schema may hold unevaluatedProperties or unevaluatedItems, maybe written with escapes.
+// asksMarks reports whether a schema may contain unevaluatedProperties or unevaluatedItems, including escaped
+// spellings.
 func asksMarks(raw []byte) bool {
 	return bytes.Contains(raw, []byte("unevaluated")) || bytes.Contains(raw, []byte(`\u`))
 }
@@ -106,16 +106,16 @@ func newCompiler(o *Options, steps int) *jsonschema.Compiler {
 	return c
 }
 
-// noLoader refuses all documents. The library asks it for all but its own meta-schemas.
+// noLoader refuses all documents. The library calls it for everything except its embedded meta-schemas.
 type noLoader struct{}
 
-// Load refuses.
+// Load returns an error.
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("external reference %q is not loaded", sanitize.Cut(url, maxShown))
 }
 
-// counter is a vocabulary without keywords. The library compiles it into each subschema, and
-// so gives an opportunity to count them and to end the compilation.
+// counter returns a vocabulary without keywords. The library compiles it into each subschema, which allows counting
+// them and ending the compilation.
 func counter(steps int) *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: census.BaseURL + "counter",
@@ -128,7 +128,7 @@ func counter(steps int) *jsonschema.Vocabulary {
 	}
 }
 
-// compileError puts the library's errors into one sentence.
+// compileError converts an error of the library to one sentence.
 func compileError(raw json.RawMessage, c *census.Census, err error) error {
 	if invalid := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &invalid) {
 		if err := metaError(raw, c); err != nil {
@@ -143,8 +143,8 @@ func compileError(raw json.RawMessage, c *census.Census, err error) error {
 	return &SchemaError{"", strings.Join(strings.Fields(text), " ")}
 }
 
-// Valid is Check and whether the schema is one of its dialect, so that what it lets through compiles. It costs little
-// where nothing in the schema refers to something else.
+// Valid is Check plus validation by the dialect's meta-schema, so that a schema that passes also compiles. It is
+// cheap for schemas without references.
 func Valid(raw json.RawMessage) error {
 	c, err := check(raw)
 	if err != nil {
@@ -162,8 +162,7 @@ func Valid(raw json.RawMessage) error {
 	return nil
 }
 
-// metaError says what is wrong with a schema that is none, in the words of our own evaluator. It is nil if the dialect's own
-// schema takes it.
+// metaError returns the violation of the meta-schema found by our own evaluator, or nil if the schema conforms.
 func metaError(raw json.RawMessage, c *census.Census) error {
 	dialect := "https://json-schema.org/draft/2020-12/schema"
 	if o, ok := c.Root.(map[string]any); ok {
@@ -189,7 +188,7 @@ func metaSchema(dialect string) (*Schema, error) {
 		return known.(*Schema), nil
 	}
 	s, err := Compile(json.RawMessage(`{"$ref":`+string(jsonraw.AppendString(nil, dialect))+`}`), nil)
-	if err == nil { // there are as many as the census knows
+	if err == nil { // bounded by the dialects of the census
 		metaSchemas.Store(dialect, s)
 	}
 	return s, err

@@ -1,29 +1,26 @@
-// Package jsonschema compiles a JSON Schema once and validates raw JSON against it, within bounds.
+// Package jsonschema compiles a JSON Schema once and validates raw JSON against it, within limits.
 //
-//	s, err := schema.Compile(tool.InputSchema, nil)
+//	s, err := jsonschema.Compile(tool.InputSchema, nil)
 //	…
 //	err = s.Validate(arguments) // "/zone: want string, but got number"
 //
-// Schemas and values both come from strangers: a plugin wrote the one, a client or another
-// plugin the other. So
+// Schemas and values are both untrusted: one comes from a plugin, the other from a client or another plugin.
+// Therefore:
 //
-//   - nothing is ever loaded. A reference that leaves the document is an error, except to the
-//     meta-schemas that JSON Schema itself defines;
-//   - a schema is bounded in bytes, depth and number of subschemas, and its compilation in steps;
-//   - a validation is bounded in steps and depth, and in no time, so that a loaded machine refuses
-//     nothing that an idle one takes. References can make a small schema mean
-//     an exponential amount of work, or none that ends: such a validation fails and says so;
-//   - numbers are compared digit by digit. 1.0 is an integer, 2^64+1 is not 2^64, and 1e999999999
-//     costs no memory;
-//   - patterns are ECMAScript's, as the standard asks, and the steps of a match count like others. A pattern
-//     that cannot be compiled is not enforced: the author hears of it, and the tool works.
+//   - Nothing is loaded. An external reference is an error, except to the meta-schemas of JSON Schema.
+//   - A schema is limited in bytes, depth and number of subschemas, and its compilation in steps.
+//   - A validation is limited in steps and depth, not in time, so that the result does not depend on the load of
+//     the machine. References can give a small schema exponential or infinite work: such a validation fails with a
+//     specific error.
+//   - Numbers are compared digit by digit. 1.0 is an integer, 2^64+1 is not 2^64, and 1e999999999 costs no memory.
+//   - Patterns are ECMAScript, as the standard recommends, and the steps of a match count too. A pattern that
+//     cannot be compiled is not enforced: its author gets a warning, and the tool works.
 //
-// Dialects are 2020-12 (also where $schema is absent), 2019-09, draft-07, draft-06 and draft-04.
-// format and the content keywords are annotations here, as in the default of 2020-12: they are
-// not enforced in any dialect. Of equal keys in an object every value is checked.
+// Dialects are 2020-12 (the default without $schema), 2019-09, draft-07, draft-06 and draft-04. format and the
+// content keywords are annotations in every dialect, as is the default of 2020-12. Of duplicate keys in an object
+// every value is checked.
 //
-// How it is done: a census looks at the schema; the library resolves and checks it; its result is translated into
-// rules of our own (compile.go, rule.go), which an evaluator with a budget runs over an index of
-// the raw value (value.go, eval.go). The library's own evaluator has no budget and cannot be
-// stopped.
+// Implementation: a census limits the schema, and the library resolves and checks it. The result is translated into
+// rules (compile.go, rule.go), which an evaluator with a budget runs over an index of the raw value (value.go,
+// eval.go). The library's own evaluator has no budget and cannot be stopped.
 package jsonschema

@@ -7,15 +7,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// ValidationError says which part of a value does not fit, and why.
+// ValidationError is the first violation in a value, with its position.
 type ValidationError struct {
 	Pointer string // JSON Pointer (RFC 6901) into the value; "" is the whole
 	Message string // one short sentence, such as "want number, but got string"
-	// Also are further faults of members of objects, 7 at most.
+	// Also are up to 7 further violations in object members.
 	Also []*ValidationError
 }
 
-// Error is the pointer, unless it is empty, and the message, for each fault.
+// Error returns all violations, each as its pointer, unless empty, and its message.
 func (e *ValidationError) Error() string {
 	text := located(e.Pointer, e.Message)
 	for _, also := range e.Also {
@@ -24,13 +24,13 @@ func (e *ValidationError) Error() string {
 	return text
 }
 
-// SchemaError says which part of a schema cannot be used, and why.
+// SchemaError is a problem of a schema, with its position.
 type SchemaError struct {
 	Pointer string // JSON Pointer into the schema; "" is the whole
 	Problem string
 }
 
-// Error is the pointer, unless it is empty, and the problem.
+// Error returns the pointer, unless empty, and the problem.
 func (e *SchemaError) Error() string { return "schema: " + located(e.Pointer, e.Problem) }
 
 func located(pointer, message string) string {
@@ -40,10 +40,10 @@ func located(pointer, message string) string {
 	return pointer + ": " + message
 }
 
-// maxShown is how many bytes of a value an error repeats.
+// maxShown is the maximum length of a value quoted in an error, in bytes.
 const maxShown = 64
 
-// shown is a text for a message: cut, on one line, and harmless on a terminal.
+// shown returns a text for a message, shortened to one line and escaped for terminals.
 func shown[T string | []byte](text T) string {
 	return sanitize.Visible(strings.Join(strings.Fields(sanitize.Cut(string(text), maxShown)), " "))
 }
@@ -57,7 +57,7 @@ func list(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// count is n of something, in the plural where it must be.
+// count returns n with the noun, in the plural if required.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -9,9 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
-// Validate checks a value against the schema. The error is a *ValidationError: of what does not
-// fit the first in the order of the document, mostly, with the faults of other members; or that the
-// value is no JSON, is too large, or takes more work than is allowed.
+// Validate checks a value against the schema. The error is a *ValidationError: mostly the first violation in
+// document order, with those of other members, or else the value is not JSON, too large, or exceeds the work limit.
 func (s *Schema) Validate(raw json.RawMessage) error {
 	if err := jsonraw.Valid(raw); err != nil {
 		return &ValidationError{Message: fmt.Sprintf("is not valid: %v", err)}
@@ -27,24 +26,24 @@ func (s *Schema) Validate(raw json.RawMessage) error {
 // evaluator runs rules over one indexed value, within a budget.
 type evaluator struct {
 	index
-	path    []value     // the members on the way to the value at hand
-	scope   []*resource // the dynamic scope, kept only if the schema asks
+	path    []value     // path of members to the current value
+	scope   []*resource // dynamic scope, tracked only if the schema uses it
 	dynamic bool
-	quiet   bool // only whether, not why
+	quiet   bool // no messages
 	err     *ValidationError
 	rank    rank               // of err
-	faults  []*ValidationError // of members of objects, those before err
-	alone   bool               // one fault is enough
+	faults  []*ValidationError // violations of object members before err
+	alone   bool               // stop at the first violation
 
 	depth   int
-	work    int              // what is left
-	stopped *ValidationError // why the evaluation is over before its end
+	work    int              // remaining steps
+	stopped *ValidationError // reason of an early end
 }
 
-// keptValues is how large an index may be to be kept for the next validation.
+// keptValues is the maximum size of an index kept for reuse.
 const keptValues = 4096
 
-// release keeps e for the next validation, unless it has grown large.
+// release keeps e for reuse unless it has grown large.
 func (s *Schema) release(e *evaluator) {
 	if cap(e.values) <= keptValues && cap(e.open) <= keptValues {
 		e.raw, e.err, e.stopped, e.faults = nil, nil, nil, nil
@@ -72,10 +71,10 @@ func (e *evaluator) run(s *Schema, raw []byte) error {
 	return nil
 }
 
-// maxFaults is how many faults of a value are named: as many as a person or a model mends at once.
+// maxFaults is the maximum number of reported violations.
 const maxFaults = 8
 
-// goesOn notes the fault of a member, and reports whether the others are looked at too.
+// goesOn records the violation of a member and reports whether to check the remaining members.
 func (e *evaluator) goesOn() bool {
 	if e.quiet || e.alone || e.stopped != nil || e.err == nil {
 		return false
@@ -84,14 +83,14 @@ func (e *evaluator) goesOn() bool {
 	return len(e.faults) < maxFaults
 }
 
-// note keeps a fault, which comes up again from each object that holds the member.
+// note records a violation once, as each enclosing object reports it again.
 func (e *evaluator) note(fault *ValidationError) {
 	if !slices.Contains(e.faults, fault) && len(e.faults) < maxFaults {
 		e.faults = append(e.faults, fault)
 	}
 }
 
-// all is the first fault with the others.
+// all returns the first violation with the others.
 func (e *evaluator) all() error {
 	e.note(e.err)
 	first := *e.faults[0]
@@ -107,13 +106,13 @@ func (e *evaluator) below(r *rule, m value) bool {
 	return ok
 }
 
-// item checks the i-th element against a rule.
+// item checks element i against a rule.
 func (e *evaluator) item(r *rule, m value, i int) bool {
 	m.keyStart, m.keyEnd = 0, uint32(i)
 	return e.below(r, m)
 }
 
-// silently is check without a reason, for rules whose failure may be no failure of the whole.
+// silently is check without messages, for rules whose failure may not fail the whole.
 func (e *evaluator) silently(r *rule, v value, m marks) bool {
 	before := e.quiet
 	e.quiet = true
@@ -122,8 +121,7 @@ func (e *evaluator) silently(r *rule, v value, m marks) bool {
 	return ok
 }
 
-// check reports whether v fits r, and notes in m which members were evaluated. If it does not,
-// what was noted is void.
+// check reports whether v satisfies r, and records evaluated members in m. After a failure m is undefined.
 func (e *evaluator) check(r *rule, v value, m marks) bool {
 	if r.never {
 		return e.fail("is not allowed")
@@ -142,7 +140,7 @@ func (e *evaluator) check(r *rule, v value, m marks) bool {
 	return ok
 }
 
-// checkSelf looks at what concerns the value alone.
+// checkSelf applies the keywords for the value itself.
 func (e *evaluator) checkSelf(r *rule, v value) bool {
 	if r.typed && !e.hasType(r.types, v) {
 		return e.failAs(rankType, "want %v, but got %v", r.types, v.kind)
@@ -180,14 +178,14 @@ func (e *evaluator) isInteger(v value) bool {
 }
 
 const (
-	// workBytes is how many bytes of text are worth a step, and keyBytes how many of an array or an object that is compared.
+	// workBytes is the number of text bytes per step, and keyBytes that of an array or object in a comparison.
 	workBytes = 32
 	keyBytes  = 4
-	// quickWork is how many members are worth a step that are only counted.
+	// quickWork is the number of members per step if they are only counted.
 	quickWork = 8
 )
 
-// keyWork is what appendKey costs.
+// keyWork returns the cost of appendKey in steps.
 func keyWork(v value) int {
 	if v.kind == kindArray || v.kind == kindObject {
 		return int(v.end-v.start) / keyBytes
@@ -204,8 +202,8 @@ func (e *evaluator) isOneOf(o *options, v value) bool {
 	return ok
 }
 
-// checkAll looks at what concerns members and other rules. $ref and the like come first: in the
-// drafts where they stand alone the rest is nil.
+// checkAll applies the keywords for members and subschemas. $ref and the like come first; in the drafts in which
+// $ref excludes other keywords, those are nil.
 func (e *evaluator) checkAll(r *rule, v value, outer marks) bool {
 	m := outer
 	if r.leftFields != nil && v.kind == kindObject || r.leftItems != nil && v.kind == kindArray {
@@ -234,8 +232,8 @@ func (e *evaluator) checkRefs(r *rule, v value, m marks) bool {
 	return r.dynamic == nil || e.check(e.resolveDynamic(r.dynamic), v, m)
 }
 
-// resolveRecursive is where a $recursiveRef leads: if its target is the root of a resource with
-// $recursiveAnchor, the outermost such resource.
+// resolveRecursive returns the target of a $recursiveRef. If target is the root of a resource with
+// $recursiveAnchor, it is the outermost such resource.
 func (e *evaluator) resolveRecursive(target *rule) *rule {
 	if target.resource == nil || !target.resource.recursive || target.resource.root != target {
 		return target
@@ -250,8 +248,8 @@ func (e *evaluator) resolveRecursive(target *rule) *rule {
 	return target
 }
 
-// resolveDynamic is where a $dynamicRef leads: if its target has the $dynamicAnchor, the
-// outermost resource that has it too.
+// resolveDynamic returns the target of a $dynamicRef. If target has the $dynamicAnchor, it is the one in the
+// outermost resource with that anchor.
 func (e *evaluator) resolveDynamic(d *dynamicRef) *rule {
 	if d.anchor == "" || d.target.anchor != d.anchor {
 		return d.target

@@ -59,7 +59,7 @@ func (e *evaluator) silentItem(r *rule, item value, i int) bool {
 	return ok
 }
 
-// checkUnique compares the items by what only equal ones have in common.
+// checkUnique compares the items by their appendKey form.
 func (e *evaluator) checkUnique(v value) bool {
 	if v.n < 2 {
 		return true

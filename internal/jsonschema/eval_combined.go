@@ -24,7 +24,7 @@ func (e *evaluator) checkCombined(r *rule, v value, m marks) bool {
 	return e.stopped == nil
 }
 
-// attempt checks one of several forms, and notes what it evaluated only if it fits.
+// attempt checks one alternative and records evaluated members only if it passes.
 func (e *evaluator) attempt(r *rule, v value, m marks) bool {
 	if m == nil {
 		return e.silently(r, v, nil)
@@ -37,7 +37,7 @@ func (e *evaluator) attempt(r *rule, v value, m marks) bool {
 	return true
 }
 
-// checkAny wants one form that fits; if notes are taken, it has to look at the others too.
+// checkAny requires one passing alternative. If marks are recorded, it has to check all of them.
 func (e *evaluator) checkAny(forms []*rule, v value, m marks) bool {
 	found := false
 	for _, form := range forms {
@@ -77,18 +77,17 @@ func (e *evaluator) checkWhen(r *rule, v value, m marks) bool {
 	return e.stopped == nil && (branch == nil || e.check(branch, v, m))
 }
 
-// maxExplained is how many forms are tried again to find the best reason.
+// maxExplained is the maximum number of alternatives evaluated again for the best message.
 const maxExplained = 16
 
-// explain fails with the reason of the form that came nearest: the one that was refused deepest
-// inside the value, where a wrong type or a wrong constant counts little. If several came
-// equally near, they are summed up.
+// explain fails with the violation of the closest alternative: the one that failed at the deepest position, where a
+// wrong type or constant counts less. If several are equally close, it summarizes them.
 func (e *evaluator) explain(forms []*rule, v value) bool {
 	if e.quiet {
 		return false
 	}
 	before := e.alone
-	e.alone = true // of each form the fault that shows how near it came
+	e.alone = true // only the violation that determines the score
 	defer func() { e.alone = before }()
 	var best *ValidationError
 	var types kind
@@ -116,7 +115,7 @@ func (e *evaluator) explain(forms []*rule, v value) bool {
 	return e.fail("fits none of the %d forms that are allowed", len(forms))
 }
 
-// wantedType is the types of a form that does not take the type of v.
+// wantedType returns the types of an alternative that excludes the type of v.
 func wantedType(form *rule, has func(kind, value) bool, v value) kind {
 	for hops := 0; form.ref != nil && !form.typed && hops < census.MaxDepth; hops++ {
 		form = form.ref
@@ -127,7 +126,7 @@ func wantedType(form *rule, has func(kind, value) bool, v value) kind {
 	return 0
 }
 
-// score tells how near a form came that failed with err.
+// score rates how close an alternative with this violation is.
 func (e *evaluator) score(err *ValidationError) int {
 	depth := strings.Count(err.Pointer, "/") - len(e.path)
 	switch {

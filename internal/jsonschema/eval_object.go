@@ -19,7 +19,7 @@ func (e *evaluator) checkObject(o *objectRule, v value, m marks) bool {
 	return e.checkFields(o, v, m) && e.checkNames(o, v) && e.checkDependencies(o, v, m)
 }
 
-// checkFields checks each member, and that none is missing.
+// checkFields checks all members and the required ones.
 func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 	if !e.spend(len(o.required) / quickWork) {
 		return false
@@ -56,7 +56,7 @@ func (e *evaluator) checkFields(o *objectRule, v value, m marks) bool {
 	return fit
 }
 
-// checkCase refuses a member that is a field's but for its case.
+// checkCase refuses a case variant of a property.
 func (e *evaluator) checkCase(o *objectRule, m value) bool {
 	key := string(e.key(m))
 	if name, ok := o.folded[jsonraw.Fold(key)]; ok {
@@ -65,7 +65,7 @@ func (e *evaluator) checkCase(o *objectRule, m value) bool {
 	return true
 }
 
-// seenRoom is for objects with few required members, so that they cost no allocation.
+// seenRoom covers objects with few required members without allocation.
 type seen struct {
 	few  uint64
 	many []bool
@@ -116,8 +116,8 @@ func (e *evaluator) checkField(o *objectRule, named *rule, m value) (evaluated, 
 	return true, e.field(o.additional, m)
 }
 
-// checkPatterns applies patternProperties to one member. A pattern that is not enforced claims
-// every member, and asks nothing of it.
+// checkPatterns applies patternProperties to one member. A pattern that is not enforced matches every member,
+// without a requirement.
 func (e *evaluator) checkPatterns(patterns []patternRule, m value) (matched, ok bool) {
 	key := e.key(m)
 	for _, p := range patterns {
@@ -136,7 +136,7 @@ func (e *evaluator) checkPatterns(patterns []patternRule, m value) (matched, ok 
 	return matched, true
 }
 
-// checkNames applies propertyNames: each key is checked as if it were a value.
+// checkNames applies propertyNames: each key is validated as a string value.
 func (e *evaluator) checkNames(o *objectRule, v value) bool {
 	if o.names == nil {
 		return true

@@ -30,8 +30,8 @@ func (e *evaluator) checkText(t *textRule, v value) bool {
 	return ok
 }
 
-// match runs a pattern. certain is false if it came to no end; the evaluation is over then,
-// for neither answer would be right.
+// match runs a pattern. certain is false if it exceeded the budget, which ends the evaluation, as neither result is
+// known.
 func (e *evaluator) match(p *pattern, text []byte) (ok, certain bool) {
 	if len(text) > maxMatchBytes {
 		return e.stop("is too long to be matched with %s", shown(p.source)), false
@@ -46,7 +46,7 @@ func (e *evaluator) match(p *pattern, text []byte) (ok, certain bool) {
 	return ok, e.spend(work)
 }
 
-// matchWork is the least that a match costs, in steps.
+// matchWork is the minimum cost of a match, in steps.
 const matchWork = 16
 
 func (e *evaluator) checkNumber(n *numberRule, v value) bool {

@@ -8,19 +8,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// rank tells how much a reason says about what was meant, where one of several forms must fit.
+// rank rates how well a violation identifies the intended alternative.
 type rank uint8
 
 const (
 	rankOther rank = iota
-	rankType       // a wrong type: another form was meant
-	rankConst      // a wrong constant: likewise, most of the time
+	rankType       // wrong type: another alternative was meant
+	rankConst      // wrong constant: usually another one was meant
 )
 
-// failWork is what a reason costs that is put into words, in steps.
+// failWork is the cost of building a message, in steps.
 const failWork = 32
 
-// fail notes why the value at hand does not fit. It returns false.
+// fail records a violation of the current value. It returns false.
 func (e *evaluator) fail(format string, args ...any) bool {
 	return e.failAs(rankOther, format, args...)
 }
@@ -33,7 +33,7 @@ func (e *evaluator) failAs(r rank, format string, args ...any) bool {
 	return false
 }
 
-// failAt is fail for the member key of the value at hand, there or not.
+// failAt is fail for member key of the current value, which may be missing.
 func (e *evaluator) failAt(key string, format string, args ...any) bool {
 	e.fail(format, args...)
 	if e.err != nil && !e.quiet {
@@ -42,12 +42,12 @@ func (e *evaluator) failAt(key string, format string, args ...any) bool {
 	return false
 }
 
-// pointer is the JSON Pointer to the value at hand.
+// pointer returns the JSON Pointer to the current value.
 func (e *evaluator) pointer() string {
 	var p strings.Builder
 	for _, m := range e.path {
 		p.WriteByte('/')
-		if m.keyStart == 0 { // an element: its place stands in keyEnd
+		if m.keyStart == 0 { // an element: keyEnd is its index
 			p.WriteString(strconv.Itoa(int(m.keyEnd)))
 			continue
 		}

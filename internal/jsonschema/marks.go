@@ -1,6 +1,6 @@
 package jsonschema
 
-// marks notes which members of one value have been evaluated. Nil takes notes for nobody.
+// marks is a bit set of the evaluated members of one value. Nil records nothing.
 type marks []uint64
 
 func (e *evaluator) newMarks(v value) marks {

@@ -10,23 +10,23 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// pattern is a regular expression of a schema. One that cannot be compiled has no re and is
-// not enforced.
+// pattern is a regular expression of a schema. One that cannot be compiled has a nil re and is not enforced.
 type pattern struct {
 	source string
 	re     *regex.Program
 }
 
-// String is the source.
+// String returns the source.
 func (p *pattern) String() string { return p.source }
 
-// MatchString is for the library, which keeps patterns but never matches with ours.
+// MatchString implements the library's interface. The library never matches with it.
 func (p *pattern) MatchString(s string) bool {
 	ok, _, err := p.match([]byte(s), maxWork)
 	return ok && err == nil
 }
 
-// match reports whether a text contains a match, and what that cost of the work that is left. The error is that it is not enough.
+// match reports whether a text contains a match, and its cost out of the left steps. The error means that they were
+// exceeded.
 func (p *pattern) match(text []byte, left int) (ok bool, work int, err error) {
 	if p.re == nil {
 		return true, 0, nil
@@ -35,7 +35,7 @@ func (p *pattern) match(text []byte, left int) (ok bool, work int, err error) {
 	return ok, steps / stepsOfMatch, err
 }
 
-// stepsOfMatch is how many steps of a match are worth one of a validation.
+// stepsOfMatch is the number of match steps per validation step.
 const stepsOfMatch = 4
 
 // patterns compiles each pattern of one schema once.
@@ -44,7 +44,7 @@ type patterns struct {
 	known map[string]*pattern
 }
 
-// compile never fails: that is how a bad pattern does not cost the tool.
+// compile never fails, so that an invalid pattern does not disable the tool.
 func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	if known := p.known[source]; known != nil {
 		return known, nil
@@ -58,8 +58,8 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	return compiled, nil
 }
 
-// compilePattern reads a pattern as JSON Schema asks, with ECMAScript's u flag. Some patterns in
-// use are only valid without it, and are taken too.
+// compilePattern compiles a pattern with ECMAScript's u flag, as JSON Schema recommends. Patterns valid only
+// without the flag are accepted too.
 func compilePattern(source string) (re *regex.Program, err error) {
 	foreign, property := escapes(source)
 	if foreign != "" {
@@ -74,9 +74,9 @@ func compilePattern(source string) (re *regex.Program, err error) {
 	return re, err
 }
 
-// escapes looks for what ECMAScript's u flag refuses and the engine takes literally, such as \A,
-// \Z or [[:alpha:]]: the author meant something of another language, and enforcing the letters
-// would refuse every value. property tells of a \p, which has its meaning only with the flag.
+// escapes finds escapes that are invalid with ECMAScript's u flag but literal in the engine, such as \A, \Z or
+// [[:alpha:]]. They come from other languages, and literal matching would refuse every value. property reports a
+// \p, which requires the flag.
 func escapes(source string) (foreign string, property bool) {
 	if i := strings.Index(source, "[[:"); i >= 0 {
 		return "[[:", false

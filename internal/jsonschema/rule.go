@@ -4,8 +4,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
-// rule is one subschema in the form that the evaluator wants: what is absent is nil, so that a
-// rule costs only what it says.
+// rule is one subschema in the form for the evaluator. Absent keywords are nil and cost nothing.
 type rule struct {
 	never      bool // the schema false
 	typed      bool
@@ -19,7 +18,7 @@ type rule struct {
 	ref        *rule
 	recursive  *rule // $recursiveRef
 	dynamic    *dynamicRef
-	combined   bool // some of the fields below are there
+	combined   bool // at least one of the following fields is set
 	not        *rule
 	allOf      []*rule
 	anyOf      []*rule
@@ -34,7 +33,7 @@ type rule struct {
 	anchor   string // $dynamicAnchor
 }
 
-// options are the values that an enum or a const allows.
+// options are the values allowed by an enum or a const.
 type options struct {
 	keys map[string]struct{} // index.appendKey of each
 	text string              // for messages
@@ -53,8 +52,8 @@ type resource struct {
 }
 
 type objectRule struct {
-	fields       map[string]field  // properties, and those that are required without being there
-	folded       map[string]string // the keys of fields by what they are in any case; nil if case is not looked at
+	fields       map[string]field  // properties, and required names without one
+	folded       map[string]string // keys of fields by folded name; nil without Options.Exact
 	required     []string
 	patterns     []patternRule
 	additional   *rule
@@ -63,10 +62,10 @@ type objectRule struct {
 	dependencies []dependency
 }
 
-// field is what an object's rule says about one key.
+// field is the rule for one key of an object.
 type field struct {
 	rule     *rule
-	required int // 1 + its place in objectRule.required; 0 if it is not there
+	required int // 1 + index in objectRule.required; 0 if not required
 }
 
 type patternRule struct {
@@ -74,7 +73,7 @@ type patternRule struct {
 	rule    *rule
 }
 
-// dependency applies where the key is present.
+// dependency applies if key is present.
 type dependency struct {
 	key      string
 	required []string
@@ -89,7 +88,7 @@ type arrayRule struct {
 	contains      *rule
 	minHas        int
 	maxHas        int  // < 0: none
-	containsMarks bool // what contains matched counts as evaluated (from 2020-12 on)
+	containsMarks bool // items matched by contains count as evaluated (since 2020-12)
 }
 
 type textRule struct {
@@ -101,7 +100,7 @@ type numberRule struct {
 	min, max, over, under, multiple *bound
 }
 
-// bound is a number of the schema.
+// bound is a numeric limit in the schema.
 type bound struct {
 	number decimal.Number
 	text   string

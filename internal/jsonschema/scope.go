@@ -10,12 +10,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema/census"
 )
 
-// scopes gives each rule its resource. $dynamicRef and $recursiveRef are resolved against the
-// resources that evaluation has come through, which the library knows but does not tell; it does
-// tell where each subschema stands, and the census where each $id and $dynamicAnchor stands.
+// scopes sets the resource of each rule. $dynamicRef and $recursiveRef depend on the resources entered during
+// evaluation, which the library does not expose. It does expose the location of each subschema, and the census
+// those of each $id and $dynamicAnchor.
 func (t *translator) scopes(c *jsonschema.Compiler, seen *census.Census) {
 	for _, pointer := range slices.Concat(seen.IDs, seen.Anchors) {
-		// What only looks like a schema, inside an enum say, may not compile; nothing leads there.
+		// Schema-like data, such as in an enum, may fail to compile. No reference leads there.
 		if s, err := c.Compile(census.BaseURL + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
 			t.rule(s)
 		}
@@ -31,7 +31,7 @@ func (t *translator) scopes(c *jsonschema.Compiler, seen *census.Census) {
 	}
 }
 
-// resources notes the root of each document and each schema with an $id.
+// resources adds the root of each document and each schema with an $id.
 func (t *translator) resources(c *jsonschema.Compiler, roots map[string]*resource) {
 	documents := map[string]bool{}
 	for s, r := range t.rules {
@@ -58,7 +58,7 @@ func newResource(r *rule, s *jsonschema.Schema) *resource {
 	return &resource{root: r, recursive: s.RecursiveAnchor, anchors: map[string]*rule{}}
 }
 
-// nearest is the resource that the schema at location belongs to.
+// nearest returns the resource that contains the schema at location.
 func nearest(roots map[string]*resource, location string) *resource {
 	for {
 		if r := roots[location]; r != nil {

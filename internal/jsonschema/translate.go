@@ -13,16 +13,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
-// translator turns the library's graph into rules.
+// translator converts the library's schema graph to rules.
 type translator struct {
 	rules   map[*jsonschema.Schema]*rule
 	queue   []*jsonschema.Schema
 	dynamic bool
 	exact   bool // see Options
-	marks   bool // some rule may ask which members others looked at: unevaluatedProperties or unevaluatedItems
+	marks   bool // unevaluatedProperties or unevaluatedItems may be used
 }
 
-// rule returns the rule of s, which is filled in by finish.
+// rule returns the rule of s, which finish will complete.
 func (t *translator) rule(s *jsonschema.Schema) *rule {
 	if s == nil {
 		return nil
@@ -44,7 +44,7 @@ func (t *translator) list(schemas []*jsonschema.Schema) []*rule {
 	return rules
 }
 
-// either is for the places where the library has nil, a bool or a schema.
+// either converts an any of the library that is nil, a bool or a schema.
 func (t *translator) either(v any) *rule {
 	switch v := v.(type) {
 	case *jsonschema.Schema:
@@ -55,7 +55,7 @@ func (t *translator) either(v any) *rule {
 	return nil
 }
 
-// finish fills in all rules, also those that are met on the way.
+// finish completes all rules, including those it discovers.
 func (t *translator) finish() {
 	for len(t.queue) > 0 {
 		s := t.queue[len(t.queue)-1]
@@ -94,12 +94,12 @@ func (t *translator) combine(r *rule, s *jsonschema.Schema) {
 	r.when, r.then, r.otherwise = t.rule(s.If), t.rule(s.Then), t.rule(s.Else)
 	r.leftFields, r.leftItems = t.rule(s.UnevaluatedProperties), t.rule(s.UnevaluatedItems)
 	if r.then == nil && r.otherwise == nil && !t.marks {
-		r.when = nil // it decides nothing, and nobody asks what it looked at
+		r.when = nil // no effect, and no marks are needed
 	}
 	r.combined = r.not != nil || r.allOf != nil || r.anyOf != nil || r.oneOf != nil || r.when != nil
 }
 
-// kinds is a set of types; a number includes the integers.
+// kinds converts a set of types. number includes integers.
 func kinds(types *jsonschema.Types) kind {
 	var set kind
 	for _, name := range types.ToStrings() {
@@ -115,7 +115,7 @@ func newOptions(values []any) *options {
 	for _, v := range values {
 		raw, err := json.Marshal(v)
 		if err != nil {
-			continue // it was decoded from JSON
+			continue // impossible, it was decoded from JSON
 		}
 		if v, err := x.build(raw); err == nil {
 			o.keys[string(x.appendKey(nil, v))] = struct{}{}
@@ -126,7 +126,7 @@ func newOptions(values []any) *options {
 	return o
 }
 
-// maxNamed is how many allowed values a message names.
+// maxNamed is the maximum number of allowed values in a message.
 const maxNamed = 10
 
 func enumText(texts []string) string {
@@ -169,7 +169,7 @@ func (t *translator) object(s *jsonschema.Schema) *objectRule {
 	return o
 }
 
-// folded are the names of fields by what they are in any case; nil if case is not looked at.
+// folded returns the names of fields by folded name, or nil without Options.Exact.
 func (t *translator) folded(fields map[string]field) map[string]string {
 	if !t.exact || len(fields) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (t *translator) folded(fields map[string]field) map[string]string {
 	return names
 }
 
-// unique is list without repetitions, in the same order.
+// unique returns list without duplicates, in the same order.
 func unique(list []string) []string {
 	var once []string
 	seen := map[string]bool{}
@@ -199,7 +199,7 @@ func (t *translator) patterns(s *jsonschema.Schema) []patternRule {
 	for re, schema := range s.PatternProperties {
 		if p, ok := re.(*pattern); ok {
 			rules = append(rules, patternRule{p, t.rule(schema)})
-		} else { // a meta-schema, which the library compiled with Go's own engine
+		} else { // a meta-schema, compiled by the library with Go's regexp
 			compiled, _ := (&patterns{known: map[string]*pattern{}}).compile(re.String())
 			rules = append(rules, patternRule{compiled.(*pattern), t.rule(schema)})
 		}
@@ -208,7 +208,7 @@ func (t *translator) patterns(s *jsonschema.Schema) []patternRule {
 	return rules
 }
 
-// dependencies are those of the older drafts and of the newer ones alike.
+// dependencies returns those of old and new drafts in one form.
 func (t *translator) dependencies(s *jsonschema.Schema) []dependency {
 	var list []dependency
 	for _, key := range slices.Sorted(maps.Keys(s.Dependencies)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
-// kind is the type of a JSON value. The bits serve as sets.
+// kind is the type of a JSON value. The bits form sets.
 type kind uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 
 var kindNames = [...]string{"null", "boolean", "number", "integer", "string", "array", "object"}
 
-// names are the words for a set of kinds.
+// names returns the words for a set of kinds.
 func (k kind) names() []string {
 	var names []string
 	for i, name := range kindNames {
@@ -39,7 +39,7 @@ func (k kind) names() []string {
 
 func (k kind) String() string { return list(k.names()) }
 
-// kindAt is the kind of the valid value that begins with c.
+// kindAt returns the kind of the valid value with first byte c.
 func kindAt(c byte) kind {
 	switch c {
 	case '{':
@@ -56,22 +56,22 @@ func kindAt(c byte) kind {
 	return kindNumber
 }
 
-// value is one value of an indexed text. Offsets are 32 bits: 32 bytes for each value is what
-// bounds the memory of a validation.
+// value is one value of an indexed text. Its 32-bit offsets keep it at 32 bytes, which determines the memory of a
+// validation.
 type value struct {
-	start, end       uint32 // the value's own text
-	keyStart, keyEnd uint32 // the text between the quotes of its key, in an object
-	first, n         uint32 // its members or elements stand at index.values[first:first+n]
+	start, end       uint32 // the value's text
+	keyStart, keyEnd uint32 // the key's text between its quotes, in an object
+	first, n         uint32 // members or elements are at index.values[first:first+n]
 	kind             kind
 	escaped          bool // a string with escapes
 	keyEscaped       bool
 }
 
-// index gives access to all values of one text. It may be used again for another text.
+// index holds all values of one text. It may be reused for another text.
 type index struct {
 	raw    []byte
 	values []value
-	open   []value // members of the containers that are not closed yet
+	open   []value // members of the open containers
 }
 
 var errTooManyValues = errors.New("too many values")
@@ -93,7 +93,7 @@ func (x *index) space(i int) int {
 	return i
 }
 
-// read indexes the value at i and returns the offset behind it.
+// read indexes the value at i and returns its end.
 func (x *index) read(i int) (value, int, error) {
 	v := value{start: uint32(i), kind: kindAt(x.raw[i])}
 	var err error
@@ -115,7 +115,7 @@ func isDelimiter(c byte) bool {
 	return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t'
 }
 
-// container reads members up to the closing bracket, then moves them behind one another.
+// container reads members up to the closing bracket, then stores them contiguously.
 func (x *index) container(v *value, i int) (int, error) {
 	base := len(x.open)
 	for i = x.space(i); x.raw[i] != ']' && x.raw[i] != '}'; i = x.space(i) {
@@ -149,7 +149,7 @@ func (x *index) member(in kind, i int) (value, int, error) {
 	return m, next, err
 }
 
-// text passes over the string that begins at i.
+// text skips the string at i.
 func (x *index) text(i int) (end int, escaped bool) {
 	for i++; x.raw[i] != '"'; i++ {
 		if x.raw[i] == '\\' {
@@ -160,21 +160,21 @@ func (x *index) text(i int) (end int, escaped bool) {
 	return i + 1, escaped
 }
 
-// members are the members or elements of v.
+// members returns the members or elements of v.
 func (x *index) members(v value) []value { return x.values[v.first : v.first+v.n] }
 
-// of is the text of v.
+// of returns the text of v.
 func (x *index) of(v value) []byte { return x.raw[v.start:v.end] }
 
-// key is the decoded key of a member.
+// key returns the decoded key of a member.
 func (x *index) key(m value) []byte {
 	return decoded(x.raw[m.keyStart-1:m.keyEnd+1], m.keyEscaped)
 }
 
-// string is the decoded text of a string.
+// string returns the decoded text of a string.
 func (x *index) string(v value) []byte { return decoded(x.of(v), v.escaped) }
 
-// decoded takes the quotes away and, if there are any, replaces the escapes.
+// decoded removes the quotes and decodes any escapes.
 func decoded(quoted []byte, escaped bool) []byte {
 	if !escaped {
 		return quoted[1 : len(quoted)-1]
@@ -183,8 +183,8 @@ func decoded(quoted []byte, escaped bool) []byte {
 	return []byte(s)
 }
 
-// appendKey appends a form of v that equal values share and no others have: 1 and 1.0 are equal,
-// and so are objects with their members in another order.
+// appendKey appends a canonical form of v, the same exactly for equal values: 1 equals 1.0, and member order is
+// ignored.
 func (x *index) appendKey(dst []byte, v value) []byte {
 	switch v.kind {
 	case kindString:
@@ -208,7 +208,7 @@ func (x *index) appendKey(dst []byte, v value) []byte {
 	return append(dst, x.raw[v.start]-'a'+'A') // T, F or N
 }
 
-// appendText appends a text with its length before it.
+// appendText appends a text prefixed by its length.
 func appendText(dst, text []byte) []byte {
 	dst = strconv.AppendInt(dst, int64(len(text)), 10)
 	dst = append(dst, ':')

@@ -1,8 +1,8 @@
 // Package sanitize removes invisible characters from text that a terminal or a model might interpret: control
 // characters, ANSI sequences, bidirectional controls, and characters that can hide a message.
 //
-//	text, removed := clean.Text("fine\x1b[2J\u202e")  // "fine", 5
-//	raw, removed := clean.JSON(raw, nil)              // the same in every string of a JSON value
+//	text, removed := sanitize.Text("fine\x1b[2J\u202e")  // "fine", 5
+//	raw, removed := sanitize.JSON(raw, nil)              // the same in every string of a JSON value
 //
 // It removes every character that Unicode classifies as format (Cf) or default ignorable, and every control
 // character except tabs and line ends. Exceptions depend on context: joiners where the script needs them, one

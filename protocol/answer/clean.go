@@ -20,7 +20,7 @@ func shapeOf(block json.RawMessage) *sanitize.Shape {
 	return &sanitize.Shape{Members: map[string]*sanitize.Shape{"resource": contents()}}
 }
 
-// contents returns the clean.Shape of an entry of a resource's contents.
+// contents returns the sanitize.Shape of an entry of a resource's contents.
 func contents() *sanitize.Shape {
 	return &sanitize.Shape{Members: map[string]*sanitize.Shape{"text": sanitize.Leave}}
 }

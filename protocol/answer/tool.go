@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// Promise is the declared output of a tool, implemented by *catalogue.Tool.
+// Promise is the declared output of a tool, implemented by *catalog.Tool.
 type Promise interface {
 	// Output returns the schema of structured content, nil if there is none.
 	Output() (*jsonschema.Schema, error)

@@ -1,8 +1,8 @@
-// Package listing caches rendered list pages and tool metadata per catalogue snapshot, for both eras.
+// Package listing caches rendered list pages and tool metadata per catalog snapshot, for both eras.
 //
 //	Views.Of(catalog) ──▶ View ──▶ List.Page(cursor, modern) ──▶ the bytes of a result
 //
-// A View is immutable. The first request after a catalogue change builds a new one, and concurrent requests wait
+// A View is immutable. The first request after a catalog change builds a new one, and concurrent requests wait
 // for it.
 //
 // This package is internal to Sallyport and may change.

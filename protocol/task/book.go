@@ -17,58 +17,60 @@ import (
 )
 
 const (
-	// maxActive is how many tasks of one principal may go on at once in one process, unless the operator says
-	// something else; those in the store that wait for answers do not count.
+	// maxActive is the default maximum of concurrent tasks per principal in one process. Stored tasks that wait for
+	// answers do not count.
 	maxActive = 256
-	// maxKept is how many tasks of one principal a Book without a store keeps; the oldest that are over go.
+	// maxKept is the maximum number of tasks per principal in a Book without a store. Beyond it the oldest finished
+	// ones are removed.
 	maxKept = 1024
-	// keptInMemory is how long a task is there in a Book without a store.
+	// keptInMemory is the lifetime of a task in a Book without a store.
 	keptInMemory = time.Hour
-	// keptInStore is how long it is there in one with a store: a person may be away for days.
+	// keptInStore is the lifetime of a task in a store. It is long because people may take days to answer.
 	keptInStore = 7 * 24 * time.Hour
-	// maxTries is how many processes may end while they run the same task, before it counts as the reason.
+	// maxTries is the number of processes that may end while running the same task, before the task is considered
+	// the cause.
 	maxTries = 10
 )
 
 var (
-	// ErrUnknown is the error for a task that is not there (any more), or is somebody else's.
+	// ErrUnknown is the error for a task that does not exist, has expired, or belongs to another principal.
 	ErrUnknown = errors.New("unknown task")
 	// ErrTooMany is the error for a principal with too many tasks.
 	ErrTooMany = errors.New("too many tasks are going on")
-	// ErrChanged is the error for a task that is another than the caller thinks.
+	// ErrChanged is the error for a task that was changed by another process.
 	ErrChanged = errors.New("the task has changed")
 )
 
 // Book holds tasks. It is safe for concurrent use.
 type Book struct {
 	active int
-	owner  string // names this process
+	owner  string // of this process
 	store  *store.Store
 	now    func() time.Time
 
 	mu    sync.Mutex
-	tasks map[string]*Task // those of this process; with a store, only those that go on
+	tasks map[string]*Task // those of this process; with a store, only the active ones
 
 	watchers map[string]map[*watcher]struct{} // by task
-	looked   int64                            // the store's version at the last look
+	looked   int64                            // store version at the last Look
 }
 
-// NewBook returns a book that keeps tasks in s, or only in memory if that is nil. Now is the time, and active how many
-// tasks of one principal may go on at once; 0 is 256.
+// NewBook returns a book with tasks in s, or only in memory if s is nil. now is the clock. active is the maximum
+// number of concurrent tasks per principal; 0 is 256.
 func NewBook(s *store.Store, now func() time.Time, active int) *Book {
 	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
 }
 
-// New is a task that is to begin.
+// New describes a task to open.
 type New struct {
-	// ID names it; "" makes a name.
+	// ID is the ID of the task; "" generates one.
 	ID        string
 	Principal string
-	Proof     string // that of Task
-	// Durable tasks are in the store, if there is one; others are in memory.
+	Proof     string // see Task
+	// Durable tasks are stored if there is a store; others are in memory.
 	Durable bool
 	Params  json.RawMessage
-	// TTL is how long it is kept, if that is shorter than usual; 0 is as long as usual.
+	// TTL is the requested lifetime, if shorter than the default; 0 is the default.
 	TTL time.Duration
 	// Kept, Session and Mark are those of Task.
 	Kept    bool
@@ -76,7 +78,7 @@ type New struct {
 	Mark    string
 }
 
-// Open begins a task, which is kept when Open returns.
+// Open opens a task. It is stored when Open returns.
 func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
 	t := Task{
@@ -110,7 +112,7 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	return t, nil
 }
 
-// Lasts is how long a task is kept in a store.
+// Lasts returns the lifetime of a task in a store.
 func Lasts(n New) time.Duration { return shorter(keptInStore, n.TTL) }
 
 func shorter(usual, wanted time.Duration) time.Duration {
@@ -123,7 +125,7 @@ func shorter(usual, wanted time.Duration) time.Duration {
 func (t *Task) record() store.Record {
 	data, err := json.Marshal(t)
 	if err != nil {
-		data = nil // texts, numbers and JSON that was checked always encode
+		data = nil // cannot fail: strings, numbers and valid JSON
 	}
 	label := ""
 	switch {
@@ -138,7 +140,7 @@ func (t *Task) record() store.Record {
 // Durable reports whether the task is in the store.
 func (t *Task) Durable() bool { return t.version != 0 }
 
-// sweep forgets what has expired, also what never ended, and of what is over in memory the oldest beyond the bound.
+// sweep removes expired tasks, active ones too, and the oldest finished tasks in memory beyond the limit.
 func (b *Book) sweep(principal string) {
 	kept, now := 0, b.now()
 	var oldest *Task
@@ -160,7 +162,7 @@ func (b *Book) sweep(principal string) {
 	}
 }
 
-// List returns at most n tasks of a principal, sorted by ID, whose ID comes behind after.
+// List returns at most n tasks of a principal, sorted by ID, with IDs greater than after.
 func (b *Book) List(ctx context.Context, principal, after string, n int) (list []Task, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,7 +229,7 @@ func (b *Book) load(ctx context.Context, id string) (Task, error) {
 	return t, nil
 }
 
-// keep writes a changed task down.
+// keep stores a changed task.
 func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 	t.Updated = b.now()
 	if t.Durable() {
@@ -246,8 +248,8 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 	return t, nil
 }
 
-// Change changes a task that is not over, by a function of how it is now; one that is over stays as it is.
-// Another process may change it at the same time: then f is called again.
+// Change applies f to an active task. A finished task does not change. If another process changes it concurrently,
+// f is called again with the new state.
 func (b *Book) Change(ctx context.Context, principal, id string, f func(*Task)) (Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// Take makes this process the one that runs the task, from where it asked; a kept one stays where it is. It is for
-// Change.
+// Take makes this process the owner of the task, at its last question; the owner of a kept task does not change.
+// Call it within Change.
 func (b *Book) Take(t *Task) {
 	if t.Status = Working; !t.Kept {
 		t.Owner = b.owner
@@ -16,10 +16,10 @@ func (b *Book) Take(t *Task) {
 	t.Round, t.Tries = t.Round+1, 0
 }
 
-// Owner is the name of this process.
+// Owner returns the name of this process.
 func (b *Book) Owner() string { return b.owner }
 
-// Ready holds this process's name, by which others know that it lives. It is called before Take.
+// Ready registers this process as alive with the store. Call it before Take.
 func (b *Book) Ready() error {
 	if b.store == nil {
 		return nil
@@ -27,10 +27,10 @@ func (b *Book) Ready() error {
 	return b.store.Hold(b.owner)
 }
 
-// Mine reports whether this process has the task running.
+// Mine reports whether this process runs the task.
 func (b *Book) Mine(t *Task) bool { return t.lives() && t.Owner == b.owner }
 
-// Keeps reports whether a task of this process is in the store, and goes on.
+// Keeps reports whether an active task of this process is in the store.
 func (b *Book) Keeps(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func (b *Book) Keeps(id string) bool {
 	return t != nil && t.Durable()
 }
 
-// Running are the tasks in the store that this process runs, by ID.
+// Running returns the IDs of the stored tasks that this process runs.
 func (b *Book) Running(ctx context.Context) (map[string]bool, error) {
 	if b.store == nil {
 		return nil, nil
@@ -51,8 +51,7 @@ func (b *Book) Running(ctx context.Context) (map[string]bool, error) {
 	return running, err
 }
 
-// Orphans are the tasks in the store that run, and whose process has gone. Of them only ID and Principal are
-// there.
+// Orphans returns the stored running tasks whose process is gone, with ID and Principal only.
 func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 	if b.store == nil {
 		return nil, nil
@@ -70,13 +69,13 @@ func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 	return orphans, err
 }
 
-// Orphan reports whether a task runs and its process has gone.
+// Orphan reports whether a running task has lost its process.
 func (b *Book) Orphan(t *Task) bool {
 	return t.lives() && t.Owner != b.owner && b.store != nil && b.store.Gone(t.Owner)
 }
 
-// Adopt makes this process the one that runs an orphan, if it may. It is not ours if another one was faster, or if it
-// brought too many processes down, or cannot be run again.
+// Adopt makes this process the owner of an orphan if may allows it. ours is false if another process was first, or
+// if the task failed, because it ended too many processes or cannot be replayed.
 func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t Task, ours bool, err error) {
 	if err := b.Ready(); err != nil {
 		return Task{}, false, err
@@ -95,17 +94,17 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 			t.Error = []byte(`{"code":-32603,"message":"the hosts that ran this task have gone again and again","data":{"kind":"unavailable"}}`)
 		}
 	})
-	return t, ours && err == nil && b.Mine(&t), err // not where another one adopted it and brought it to its end meanwhile
+	return t, ours && err == nil && b.Mine(&t), err // false if another process has adopted and finished it meanwhile
 }
 
-// Lose ends a kept task whose process has gone. It is for Change.
+// Lose fails a kept task whose process is gone. Call it within Change.
 func (t *Task) Lose() {
 	t.Status, t.Message = Failed, "the host ended while this task ran, and with it what its plugin had in memory, "+
 		"which cannot be made again: what the task did until then stays done, and it may be called again"
 	t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
 }
 
-// Parts returns the journal of the run that a task is in, as far as it was kept.
+// Parts returns the stored journal of the task's current run.
 func (b *Book) Parts(ctx context.Context, t *Task) ([][]byte, error) {
 	list, err := b.store.Below(ctx, store.Part, t.run())
 	parts := make([][]byte, len(list))
@@ -115,8 +114,8 @@ func (b *Book) Parts(ctx context.Context, t *Task) ([][]byte, error) {
 	return parts, err
 }
 
-// AddPart keeps the n-th part of the journal of the run that a task is in. The error is store.ErrExists if
-// there is one already: another process runs the task.
+// AddPart stores part n of the journal of the task's current run. The error is store.ErrExists if the part exists,
+// as another process then runs the task.
 func (b *Book) AddPart(ctx context.Context, t *Task, n int, data []byte) error {
 	_, err := b.store.Add(ctx, store.Part, store.Record{
 		ID: fmt.Sprintf("%s/%08d", t.run(), n), Principal: t.Principal, Data: data, Expires: t.Expires(),
@@ -124,8 +123,8 @@ func (b *Book) AddPart(ctx context.Context, t *Task, n int, data []byte) error {
 	return err
 }
 
-// RemoveParts removes the kept journal of one run of a task, which has ended. The next run may have begun meanwhile, in
-// this process or another one: its journal stays. With over, the task has ended, and nothing of any run is kept.
+// RemoveParts removes the stored journal of a finished run. The journal of a later run, here or in another process,
+// is kept. With over, the task is finished, and the journals of all runs are removed.
 func (b *Book) RemoveParts(ctx context.Context, run *Task, over bool) error {
 	if over {
 		return b.store.RemoveBelow(ctx, store.Part, run.ID)
@@ -133,5 +132,5 @@ func (b *Book) RemoveParts(ctx context.Context, run *Task, over bool) error {
 	return b.store.RemoveBelow(ctx, store.Part, run.run())
 }
 
-// run names the present run of a task.
+// run returns the name of the task's current run.
 func (t *Task) run() string { return fmt.Sprintf("%s/%d", t.ID, t.Round) }

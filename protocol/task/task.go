@@ -1,17 +1,15 @@
-// Package task keeps calls that go on after their answer: what each is about, how it stands, and what
-// came of it. It runs nothing.
+// Package task stores calls that outlive their response: their params, status and result. It does not run them.
 //
 //	working ──▶ completed | failed | cancelled
 //	   ▲ │
 //	   │ └──▶ input_required        waits for answers, as long as it is kept, with nothing running
 //	   └───────────┘
 //
-// A task whose plugin keeps state cannot be run again: it waits in its instance, in its process, and fails when
-// that has gone.
+// A task of a plugin with kept state cannot be replayed. It waits in its instance and fails if its process ends.
 //
-// A Book holds the tasks of one process, and keeps them in a Store if it has one: then a task is there for
-// every process that shares the store, and after a restart. A task that runs names its process; when that has
-// gone another one adopts the task, and runs it again with what was kept of its journal, in Parts.
+// A Book holds the tasks of one process, and stores them in a Store if it has one. Stored tasks are available to
+// all processes sharing the store and survive a restart. A running task records its process. If that process is
+// gone, another one adopts the task and replays its stored journal (Parts).
 package task
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Status is how a task stands.
+// Status is the status of a task.
 type Status string
 
 // The statuses of MCP.
@@ -35,62 +33,61 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Over reports whether the task will not change any more.
+// Over reports whether the status is final.
 func (s Status) Over() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Task is one call that goes on after its answer. A value of it is a copy: changing it changes nothing.
+// Task is a copy of the state of one call that outlives its response. Modifying it does not affect the Book.
 type Task struct {
 	ID        string        `json:"id"`
 	Principal string        `json:"who"`
-	Proof     string        `json:"proof,omitempty"` // tells it from a principal of the same name elsewhere
-	Owner     string        `json:"owner"`           // the process that runs it, if it runs
+	Proof     string        `json:"proof,omitempty"` // distinguishes equal principals of different servers
+	Owner     string        `json:"owner"`           // process that runs it, if any
 	Status    Status        `json:"status"`
 	Message   string        `json:"message,omitempty"`
 	Created   time.Time     `json:"created"`
 	Updated   time.Time     `json:"updated"`
 	TTL       time.Duration `json:"ttl"` // from Created
 
-	// Params are those of the call, as its client sent them, without answers.
+	// Params are the params of the call as sent by the client, without answers.
 	Params json.RawMessage `json:"params"`
-	// State is where the call stopped to ask; "" at its beginning.
+	// State is the requestState of the last question; "" at the start.
 	State string `json:"state,omitempty"`
-	// Round counts the runs that began with answers, and Tries the processes that ran the present one.
+	// Round is the number of runs begun with answers, and Tries the number of processes that ran the current one.
 	Round int `json:"round,omitempty"`
 	Tries int `json:"tries,omitempty"`
-	// Requests are the questions without an answer, by key, and Answers those that came.
+	// Requests are the unanswered questions by key, and Answers the received answers.
 	Requests map[string]json.RawMessage `json:"requests,omitempty"`
 	Answers  map[string]json.RawMessage `json:"answers,omitempty"`
 
-	Result json.RawMessage `json:"result,omitempty"` // of a completed one
-	Error  json.RawMessage `json:"error,omitempty"`  // of a failed one
+	Result json.RawMessage `json:"result,omitempty"` // if completed
+	Error  json.RawMessage `json:"error,omitempty"`  // if failed
 
-	// Kept is a task whose plugin keeps state: it cannot be run again, so it ends with the process that runs it,
-	// and waits for answers in its instance.
+	// Kept marks a task of a plugin with kept state. It cannot be replayed, waits for answers in its instance, and
+	// ends with its process.
 	Kept bool `json:"kept,omitempty"`
-	// Session names the instance of a kept task, in its process.
+	// Session identifies the instance of a kept task in its process.
 	Session string `json:"-"`
-	// Mark says, sealed, which servers may run the task.
+	// Mark identifies, sealed, the servers that may run the task.
 	Mark string `json:"mark,omitempty"`
-	// Asked are the keys of all questions so far: none is used again.
+	// Asked are the keys of all questions so far, which are not reused.
 	Asked []string `json:"asked,omitempty"`
 
-	version int64 // of its record
+	version int64 // of the store record
 }
 
-// lives reports whether a process has the task running, or waiting in its instance.
+// lives reports whether the task is bound to a process, running or waiting in its instance.
 func (t *Task) lives() bool { return t.Status == Working || t.Kept && t.Status == Input }
 
-// Ask has the task wait for answers.
+// Ask sets the task to wait for answers.
 func (t *Task) Ask(requests map[string]json.RawMessage) {
 	t.Status, t.Requests, t.Answers = Input, requests, nil
 	t.Asked = append(slices.Clip(t.Asked), slices.Sorted(maps.Keys(requests))...)
 }
 
-// Expires is when the task is not kept any more.
+// Expires returns the end of the task's lifetime.
 func (t *Task) Expires() time.Time { return t.Created.Add(t.TTL) }
 
-// Answer takes in answers, of which those to no open question are ignored, and reports whether all
-// questions are answered now.
+// Answer stores answers and reports whether all questions are answered now. Answers to other keys are ignored.
 func (t *Task) Answer(given map[string]json.RawMessage) bool {
 	requests, answers := maps.Clone(t.Requests), maps.Clone(t.Answers)
 	if answers == nil {
@@ -106,7 +103,7 @@ func (t *Task) Answer(given map[string]json.RawMessage) bool {
 	return len(requests) == 0
 }
 
-// Next are the params with which the call goes on: those it began with, where it stopped, and the answers.
+// Next returns the params to continue the call: the original ones, the state and the answers.
 func (t *Task) Next() json.RawMessage {
 	o, err := jsonraw.ParseObject(t.Params)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// poll is how often a client should ask how a task stands.
+// poll is the recommended polling interval for clients.
 const poll = time.Second
 
-// Describe is a task as clients see it.
+// Describe returns a task in the form for clients.
 func (t *Task) Describe() jsonraw.Object {
 	stamp := func(at time.Time) json.RawMessage {
 		return jsonraw.AppendString(nil, at.UTC().Format("2006-01-02T15:04:05.000Z"))
@@ -32,7 +32,7 @@ func (t *Task) Describe() jsonraw.Object {
 	return o
 }
 
-// Detail is a task with what belongs to its status: what it asks, or what came of it.
+// Detail returns Describe with the open questions, the result or the error of the task.
 func (t *Task) Detail() jsonraw.Object {
 	o := t.Describe()
 	switch t.Status {
@@ -50,7 +50,7 @@ func (t *Task) Detail() jsonraw.Object {
 	return o
 }
 
-// DescribeLegacy is a task as clients of 2025-11-25 see it: there a tool that says that it failed has failed.
+// DescribeLegacy returns a task in the form of 2025-11-25. There a tool result with isError counts as failed.
 func (t *Task) DescribeLegacy() jsonraw.Object {
 	o := t.Describe()
 	for i := range o {

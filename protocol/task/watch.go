@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// watcher is somebody who wants to hear how a task comes on.
+// watcher is one observer of a task.
 type watcher struct {
 	told stage
 	tell func(Task)
 }
 
-// stage is what a watcher is told of: a task that is adopted, or given one of several answers, stands as it did.
+// stage is the part of a task whose changes are reported. Adoption or a partial answer do not change it.
 type stage struct {
 	status Status
 	round  int
@@ -19,9 +19,9 @@ type stage struct {
 
 func (t *Task) stage() stage { return stage{t.Status, t.Round} }
 
-// Watch calls tell with the task each time that its status has changed, and at once if it is not that of a new
-// one any more. It ends when the task is over, or with stop, which may be called again. A change by another
-// process is found by Look. tell must neither wait nor use the Book.
+// Watch calls tell at each status change of the task, and immediately if the task is past its initial status. It
+// ends with the task or with stop, which is idempotent. Changes by other processes are reported by Look. tell must
+// not block or use the Book.
 func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task)) (stop func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +49,7 @@ func (b *Book) unwatch(id string, w *watcher) {
 	}
 }
 
-// tell tells those who watch a task of how it stands now. b.mu is held.
+// tell reports the task to its watchers. b.mu must be held.
 func (b *Book) tell(t *Task) {
 	for w := range b.watchers[t.ID] {
 		if now := t.stage(); now != w.told {
@@ -62,8 +62,8 @@ func (b *Book) tell(t *Task) {
 	}
 }
 
-// Look finds out what other processes did to the tasks that are watched. It reads one number where nobody wrote
-// anything since the last look.
+// Look reports changes of watched tasks by other processes. Without writes since the last call, it only reads the
+// store version.
 func (b *Book) Look(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *Book) Look(ctx context.Context) error {
 		switch {
 		case err == nil:
 			b.tell(&t)
-		case errors.Is(err, ErrUnknown): // its time is over
+		case errors.Is(err, ErrUnknown): // expired
 			delete(b.watchers, id)
 		default:
 			return err

@@ -1,21 +1,20 @@
 package census
 
-// MaxDepth is how many schemas may stand within one another. Real ones of tools have ten levels.
+// MaxDepth is the maximum nesting of schemas. Real tools have about ten levels.
 const MaxDepth = 64
 
-// Bounds of a schema. Real ones of tools have some KiB and some hundred subschemas; the bounds leave room for generated
-// ones.
+// Limits of a schema. Real tools have some KiB and some hundred subschemas; the limits allow for generated ones.
 const (
 	maxBytes      = 256 << 10
-	maxSubschemas = 10_000 // places where a schema stands
-	// maxResources bounds $id: the library compares each subschema with each of them.
+	maxSubschemas = 10_000 // positions of schemas
+	// maxResources limits $id, as the library compares each subschema with each of them.
 	maxResources = 256
-	// maxContainers bounds the arrays and objects that are elements of one array of data, such as
-	// an enum: the library compares such elements with one another.
+	// maxContainers limits the arrays and objects in one array of data, such as an enum, as the library compares
+	// them pairwise.
 	maxContainers = 1000
-	// maxDigits bounds a number in a schema, its digits and its exponent: the library expands it.
+	// maxDigits limits the digits and the exponent of a number in a schema, as the library expands it.
 	maxDigits = 1000
-	// maxCount is what a larger count, such as a maxLength of 2^64, is cut to. No value that we
-	// accept has as many of anything.
+	// maxCount is the value to which larger counts are reduced, such as a maxLength of 2^64. No accepted value
+	// reaches it.
 	maxCount = 1<<31 - 1
 )

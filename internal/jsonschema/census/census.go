@@ -1,12 +1,11 @@
-// Package census goes once through a JSON Schema before anything is made of it: how large it is, how deep, how many
-// subschemas it has, which dialect, and whether a reference leads out of the document.
+// Package census scans a JSON Schema before compilation: size, depth, number of subschemas, dialect and external
+// references.
 //
 //	c, err := census.Take(raw) // "/properties/a: external reference \"https://…\" is not loaded"
 //
-// Schemas come from strangers. What the census lets through can be given to a library that trusts its input; it may
-// still be no valid schema.
+// Schemas are untrusted. One that passes is safe for a library that trusts its input, but may still be invalid.
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to Sallyport and may change.
 package census
 
 import (
@@ -22,33 +21,32 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// BaseURL is what a schema without an $id is called. Nothing can be loaded from there.
+// BaseURL is the base URI of a schema without an $id. Nothing can be loaded from it.
 const BaseURL = "schema:///"
 
-// Problem says which part of a schema cannot be used, and why.
+// Problem is a problem of a schema, with its position.
 type Problem struct {
 	Pointer string // JSON Pointer into the schema; "" is the whole
 	Text    string
 }
 
-// Error is the pointer and the text.
+// Error returns the pointer and the text.
 func (p *Problem) Error() string { return p.Pointer + ": " + p.Text }
 
-// Census is what was found in a schema.
+// Census is the result of a scan.
 type Census struct {
-	Root    any      // the schema, decoded with numbers as json.Number; no count in it is over 2^31-1
-	IDs     []string // JSON Pointers of the schemas that have an $id
-	Anchors []string // of those that have a $dynamicAnchor
+	Root    any      // decoded schema with numbers as json.Number and counts up to 2^31-1
+	IDs     []string // JSON Pointers of the schemas with an $id
+	Anchors []string // of those with a $dynamicAnchor
 
-	path       []string // where the walk is
-	err        error    // the first problem; the walk ends there
+	path       []string // current position
+	err        error    // first problem, which ends the walk
 	subschemas int
-	bases      map[string]bool // the URL of the document and of each $id in it
+	bases      map[string]bool // URLs of the document and of each $id in it
 	refs       []reference
 }
 
-// Take decodes a schema and looks at all of it. The error is a *Problem, or a *rawjson.SyntaxError in the chain if raw is
-// not JSON.
+// Take decodes and scans a schema. The error is a *Problem, or wraps a *jsonraw.SyntaxError if raw is not JSON.
 func Take(raw json.RawMessage) (*Census, error) {
 	if len(raw) > maxBytes {
 		return nil, &Problem{"", fmt.Sprintf("%d bytes, but at most %d are allowed", len(raw), maxBytes)}
@@ -72,7 +70,7 @@ func Take(raw json.RawMessage) (*Census, error) {
 	return c, nil
 }
 
-// reference is a $ref and the URL it leads to.
+// reference is a $ref and its target URL.
 type reference struct{ pointer, text, target string }
 
 func (c *Census) pointer() string {
@@ -100,7 +98,7 @@ func (c *Census) in(key string, f func()) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-// schema walks a schema that is the depth-th on its way.
+// schema walks a schema at nesting depth.
 func (c *Census) schema(v any, base *url.URL, depth int) {
 	if c.subschemas++; c.subschemas > maxSubschemas {
 		c.refuse("more than %d subschemas", maxSubschemas)
@@ -121,7 +119,7 @@ func (c *Census) schema(v any, base *url.URL, depth int) {
 	}
 }
 
-// identity reads what names a schema. It returns the base of the references in it.
+// identity reads the naming keywords of a schema and returns the base URL for its references.
 func (c *Census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
 	id := c.id(o)
 	if id != "" {
@@ -143,8 +141,7 @@ func (c *Census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
 	return base
 }
 
-// id is what the schema o calls itself. In draft-04 the keyword has no dollar; in the others an
-// id without one is somebody's annotation.
+// id returns the declared id of o. Only in draft-04 the keyword has no dollar; elsewhere "id" is an annotation.
 func (c *Census) id(o map[string]any) string {
 	if id := stringIn(o, "$id"); id != "" {
 		return id
@@ -156,7 +153,7 @@ func (c *Census) id(o map[string]any) string {
 	return ""
 }
 
-// keyword walks what stands behind one keyword.
+// keyword walks the value of one keyword.
 func (c *Census) keyword(o map[string]any, key string, base *url.URL, depth int) {
 	v := o[key]
 	switch keywords[key] {
@@ -188,7 +185,7 @@ func (c *Census) list(v any, base *url.URL, depth int) {
 	}
 }
 
-// members walks an object of schemas. In one of dependencies arrays may stand among them.
+// members walks an object of schemas. In dependencies it may contain arrays.
 func (c *Census) members(v any, base *url.URL, depth int) {
 	o, _ := v.(map[string]any)
 	for _, key := range keys(o) {
@@ -211,7 +208,7 @@ func (c *Census) reference(key string, v any, base *url.URL) {
 	c.refs = append(c.refs, reference{c.pointer(), text, withoutFragment(target)})
 }
 
-// references refuses those that lead outside, now that all names are known.
+// references refuses external references, once all names are known.
 func (c *Census) references() {
 	for _, r := range c.refs {
 		if c.err == nil && !c.bases[r.target] && !isDialectPart(r.target) {
@@ -220,7 +217,7 @@ func (c *Census) references() {
 	}
 }
 
-// maxShown is how many bytes of a text an error repeats.
+// maxShown is the maximum length of a text quoted in an error, in bytes.
 const maxShown = 64
 
 func withoutFragment(u *url.URL) string {
@@ -233,7 +230,7 @@ func stringIn(o map[string]any, key string) string {
 	return s
 }
 
-// keys are in order, so that of several problems the same is reported each time.
+// keys returns the sorted keys, so that the reported problem is deterministic.
 func keys(o map[string]any) []string {
 	list := make([]string, 0, len(o))
 	for key := range o {

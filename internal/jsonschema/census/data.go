@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// data looks at all of the document for what the library cannot bear.
+// data scans the whole document for values harmful to the library.
 func (c *Census) data(v any) {
 	switch v := v.(type) {
 	case json.Number:
@@ -32,8 +32,7 @@ func (c *Census) data(v any) {
 	}
 }
 
-// holdsSchemas reports whether the path ends in a keyword whose array is no data, or is never
-// compared.
+// holdsSchemas reports whether the path ends in a keyword whose array holds schemas or is never compared.
 func (c *Census) holdsSchemas() bool {
 	if len(c.path) == 0 {
 		return false
@@ -50,7 +49,7 @@ func isContainer(v any) bool {
 	return false
 }
 
-// modest reports whether a number can be expanded without harm.
+// modest reports whether a number can be expanded safely.
 func modest(number string) bool {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	if len(digits) > maxDigits {
@@ -63,7 +62,7 @@ func modest(number string) bool {
 	return err == nil && e >= -maxDigits && e <= maxDigits
 }
 
-// cutCount keeps a count within an int: the library would take its low bits.
+// cutCount reduces a count to the range of int, as the library would truncate it to its low bits.
 func cutCount(n json.Number) json.Number {
 	r, ok := new(big.Rat).SetString(string(n))
 	if ok && r.Cmp(big.NewRat(maxCount, 1)) > 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isDialect reports whether a $schema names a dialect that is supported.
+// isDialect reports whether a $schema names a supported dialect.
 func isDialect(name string) bool {
 	name = strings.TrimSuffix(name, "#")
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://")
@@ -17,7 +17,7 @@ var dialects = []string{
 	"json-schema.org/draft-07/schema", "json-schema.org/draft-06/schema", "json-schema.org/draft-04/schema",
 }
 
-// isDialectPart reports whether a URL may be one of the meta-schemas that the library has in it.
+// isDialectPart reports whether a URL may be a meta-schema embedded in the library.
 func isDialectPart(u string) bool {
 	u = strings.TrimPrefix(strings.TrimPrefix(u, "https://"), "http://")
 	return isDialect(u) || strings.HasPrefix(u, "json-schema.org/draft/2020-12/meta/") ||

@@ -1,6 +1,6 @@
 package census
 
-// position tells what stands behind a keyword.
+// position is the kind of value of a keyword.
 type position uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	counted              // a count
 )
 
-// keywords of all dialects together: too many positions only make the bounds a little tighter.
+// keywords of all dialects. Extra positions only make the limits slightly stricter.
 var keywords = map[string]position{
 	"not": oneSchema, "if": oneSchema, "then": oneSchema, "else": oneSchema, "contains": oneSchema,
 	"propertyNames": oneSchema, "additionalProperties": oneSchema, "additionalItems": oneSchema,

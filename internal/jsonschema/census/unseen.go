@@ -8,10 +8,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// Unseen finds what in a schema is a name or is compared with values, and holds characters that nobody sees: names of
-// properties, patterns, enum, const, required names and references. It goes by the places that keywords have in a schema,
-// not by their names: a property called "enum" is a property. at is the JSON Pointer of the first; its depth is bounded, and
-// a deeper schema is refused by Take.
+// Unseen finds invisible characters in the names and compared values of a schema: property names, patterns, enum,
+// const, required names and references. It distinguishes keywords from properties of the same name by their
+// position. at is the JSON Pointer of the first. The depth is limited; Take refuses deeper schemas.
 func Unseen(schema json.RawMessage) (at string, found bool) {
 	if sanitize.Count(schema) == 0 {
 		return "", false
@@ -26,7 +25,7 @@ type unseen struct {
 	found bool
 }
 
-// compared are the keywords whose values are not only read.
+// compared reports whether a keyword's value is more than description: a name, a reference, or compared with data.
 func compared(key string) bool {
 	switch key {
 	case "enum", "const", "pattern", "required", "dependentRequired", "format", "type",
@@ -42,7 +41,7 @@ func (u *unseen) note(at string, raw []byte) {
 	}
 }
 
-// schema walks a schema. Where there is none, a text of a person's follows.
+// schema walks a schema. Other values are text for people.
 func (u *unseen) schema(raw json.RawMessage, at string, depth int) {
 	if u.found || depth > MaxDepth || !jsonraw.IsObject(raw) {
 		return
@@ -63,7 +62,7 @@ func (u *unseen) schema(raw json.RawMessage, at string, depth int) {
 	}
 }
 
-// members walks an object of schemas, whose names are those of properties or definitions.
+// members walks an object of schemas, with names of properties or definitions as keys.
 func (u *unseen) members(raw json.RawMessage, at string, depth int) {
 	if !jsonraw.IsObject(raw) {
 		return

@@ -1,9 +1,9 @@
-// Package decimal compares JSON numbers as they were written, digit by digit: 1.0 is an integer, 2^64+1 is not 2^64, and
+// Package decimal compares JSON numbers exactly, digit by digit: 1.0 is an integer, 2^64+1 is not 2^64, and
 // 1e999999999 costs no memory.
 //
 //	decimal.Parse([]byte("1.50")).Cmp(decimal.Parse([]byte("15e-1"))) // 0
 //
-// This package is not promised to others; it may change with any version.
+// This package is internal to Sallyport and may change.
 package decimal
 
 import (
@@ -13,14 +13,14 @@ import (
 	"strconv"
 )
 
-// Number is a number, exactly. It does not change. The zero Number is 0.
+// Number is an exact, immutable number. The zero Number is 0.
 type Number struct {
 	small int64 // if short
-	short bool  // it was written as an integer of up to 18 digits, which most are
-	wide  wide  // unless it is short; of one made by FromRat always
+	short bool  // written as an integer of up to 18 digits, the common case
+	wide  wide  // if not short, and always after FromRat
 }
 
-// Parse reads a valid JSON number.
+// Parse parses a valid JSON number.
 func Parse(raw []byte) Number {
 	if small, ok := smallInt(raw); ok {
 		return Number{small: small, short: true}
@@ -28,7 +28,7 @@ func Parse(raw []byte) Number {
 	return Number{wide: parse(raw)}
 }
 
-// FromRat returns a fraction that can be written as a decimal, and the text of it.
+// FromRat returns a fraction with a finite decimal form, and its text.
 func FromRat(r *big.Rat) (Number, string) {
 	places, _ := r.FloatPrec()
 	text := r.FloatString(places)
@@ -37,10 +37,10 @@ func FromRat(r *big.Rat) (Number, string) {
 	return n, text
 }
 
-// IsInteger reports whether there is nothing behind the point.
+// IsInteger reports whether n has no fractional part.
 func (n Number) IsInteger() bool { return n.short || n.wide.isInteger() }
 
-// Cmp compares as big.Int.Cmp does. It costs the length of the numbers, whatever their exponents.
+// Cmp compares like big.Int.Cmp. Its cost depends on the length of the numbers, not on their exponents.
 func (n Number) Cmp(m Number) int {
 	if n.short && m.short {
 		return cmp.Compare(n.small, m.small)
@@ -48,7 +48,7 @@ func (n Number) Cmp(m Number) int {
 	return n.exact().cmp(m.exact())
 }
 
-// IsMultiple reports whether n is a whole multiple of m, which is not zero.
+// IsMultiple reports whether n is an integer multiple of m, which must not be zero.
 func (n Number) IsMultiple(m Number) bool { return n.exact().isMultiple(m.exact()) }
 
 func (n Number) exact() wide {
@@ -58,20 +58,21 @@ func (n Number) exact() wide {
 	return n.wide
 }
 
-// AppendKey appends a text that equal numbers have in common and others do not; raw is a valid JSON number.
+// AppendKey appends a canonical text, the same exactly for equal numbers. raw is a valid JSON number.
 func AppendKey(dst, raw []byte) []byte { return parse(raw).appendKey(dst) }
 
-// wide is a number of any length: 0.digits × 10^exp, without zeros at either end of digits. Zero has no digits.
+// wide is a number of any length: 0.digits × 10^exp, with digits free of leading and trailing zeros. Zero has no
+// digits.
 type wide struct {
 	negative bool
 	digits   []byte
 	exp      int64
 }
 
-// maxExp is where exponents stop; what lies beyond is equal for every purpose here.
+// maxExp is the saturation limit of exponents. Numbers beyond it compare as equal.
 const maxExp = 1 << 60
 
-// parse reads a valid JSON number.
+// parse parses a valid JSON number.
 func parse(raw []byte) wide {
 	var d wide
 	if raw[0] == '-' {
@@ -114,7 +115,7 @@ func parseExponent(text []byte) int64 {
 
 func (d wide) isInteger() bool { return int64(len(d.digits)) <= d.exp || len(d.digits) == 0 }
 
-// cmp compares as big.Int.Cmp does.
+// cmp compares like big.Int.Cmp.
 func (d wide) cmp(e wide) int {
 	if d.sign() != e.sign() {
 		return cmp.Compare(d.sign(), e.sign())
@@ -135,9 +136,9 @@ func (d wide) sign() int {
 	return 1
 }
 
-// isMultiple reports whether d is a whole multiple of m, which is not zero. With d = a·10^x and
-// m = b·10^y, a and b whole and ending in no zero, it asks for b | a·10^(x−y), which modular
-// powers answer for every exponent; and where x < y, d has more places than any multiple of m.
+// isMultiple reports whether d is an integer multiple of m, which must not be zero. With d = a·10^x and m = b·10^y,
+// for integers a and b without trailing zeros, it tests b | a·10^(x−y) by modular powers for any exponent. If x <
+// y, d has more decimal places than any multiple of m.
 func (d wide) isMultiple(m wide) bool {
 	if len(d.digits) == 0 || len(m.digits) == 0 {
 		return len(d.digits) == 0
@@ -151,13 +152,13 @@ func (d wide) isMultiple(m wide) bool {
 	return power.Mul(power, a).Mod(power, b).Sign() == 0
 }
 
-// whole is the digits as an integer, and the power of ten that they count.
+// whole returns the digits as an integer, and their power of ten.
 func (d wide) whole() (*big.Int, int64) {
 	n, _ := new(big.Int).SetString(string(d.digits), 10)
 	return n, d.exp - int64(len(d.digits))
 }
 
-// appendKey appends what equal numbers have in common.
+// appendKey appends the canonical text.
 func (d wide) appendKey(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')
@@ -167,7 +168,7 @@ func (d wide) appendKey(dst []byte) []byte {
 	return strconv.AppendInt(dst, d.exp, 10)
 }
 
-// smallInt reads an integer of up to 18 digits, the common case.
+// smallInt parses an integer of up to 18 digits, the common case.
 func smallInt(raw []byte) (n int64, ok bool) {
 	digits := raw
 	if digits[0] == '-' {

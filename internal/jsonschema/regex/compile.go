@@ -8,69 +8,69 @@ import (
 	"github.com/dlclark/regexp2/v2/syntax"
 )
 
-// Program is a compiled pattern. It does not change, and any number of goroutines may use it.
+// Program is a compiled pattern. It is immutable and safe for concurrent use.
 type Program struct {
 	code     []instr
-	regs     int  // registers: of loops and groups
-	anchored bool // matches at the beginning or nowhere
+	regs     int  // registers of loops and groups
+	anchored bool // matches only at the start
 }
 
 type op uint8
 
 const (
-	opMatch   op        = iota // of the whole, or of the part that an opLook began
+	opMatch   op        = iota // end of the program or of an opLook
 	opFail                     //
 	opChar                     // one character
-	opRun                      // from min to max characters
+	opRun                      // min to max characters
 	opSplit                    // x first, then y
 	opJump                     // to x
-	opSet                      // register x becomes y
-	opMark                     // register x becomes the position
-	opGroup                    // group x was matched from the position in register y on
-	opForget                   // group x has matched nothing
-	opRef                      // what group x has matched, once more
-	opAssert                   // what holds at a position
-	opLook                     // what is up to x, ahead or behind, without moving
-	opLoop                     // begins another iteration, see loop
+	opSet                      // set register x to y
+	opMark                     // set register x to the position
+	opGroup                    // group x matched from the position in register y
+	opForget                   // clear group x
+	opRef                      // back reference to group x
+	opAssert                   // assertion at the position
+	opLook                     // lookaround over the code up to x
+	opLoop                     // next iteration, see loop
 	opBody                     // an iteration of a loop
 	maxSource = 8 << 10        // bytes; see Compile
-	noGroup   = -1             // a group that matched nothing
+	noGroup   = -1             // a group without a match
 )
 
-// mode is how a repetition tries its numbers.
+// mode is the order in which a repetition tries its counts.
 type mode uint8
 
 const (
 	greedy mode = iota
 	lazy
-	atomic // the greatest number alone
+	atomic // only the largest count
 )
 
-// look is what an opLook does.
+// look is the type of an opLook.
 type look uint8
 
 const (
-	ahead look = iota // or behind
-	never             // the negation
-	keep              // moves, and is not tried again
+	ahead look = iota // lookahead or lookbehind
+	never             // negative
+	keep              // atomic: consumes, and is not retried
 )
 
 type instr struct {
 	op       op
 	mode     mode
 	look     look
-	back     bool // goes to the left
+	back     bool // right to left
 	assert   syntax.NodeType
-	options  syntax.RegexOptions // of an opRef and an opAssert: in which mode characters are compared
+	options  syntax.RegexOptions // comparison options of an opRef and an opAssert
 	char     class
 	x, y     int
 	min, max int
-	empty    bool // of a loop: its body may match nothing
+	empty    bool // of a loop with a body that may match the empty string
 }
 
-// class is which characters fit.
+// class is a set of characters.
 type class struct {
-	set   *syntax.CharSet // nil: r alone
+	set   *syntax.CharSet // nil: only r
 	r     rune
 	not   bool
 	ascii [2]uint64
@@ -96,10 +96,10 @@ func setOf(s *syntax.CharSet) class {
 	return c
 }
 
-// Compile reads a pattern, with or without ECMAScript's u flag. Patterns over 8 KiB are refused.
+// Compile compiles a pattern, with or without ECMAScript's u flag. Patterns over 8 KiB are refused.
 func Compile(source string, unicode bool) (p *Program, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // the library's, on a stranger's input
+		if fault := recover(); fault != nil { // a library panic on untrusted input
 			p, err = nil, fmt.Errorf("%v", fault)
 		}
 	}()
@@ -124,13 +124,13 @@ func Compile(source string, unicode bool) (p *Program, err error) {
 	return c.p, nil
 }
 
-// compiler makes a program of a tree.
+// compiler generates the program of a syntax tree.
 type compiler struct {
 	p      *Program
-	groups map[int]int // the first of the two registers of each group that is referred to
+	groups map[int]int // the first of the two registers of each referenced group
 }
 
-// refs finds the groups that are referred to: of the others it does not matter what they match.
+// refs finds the referenced groups. The matches of others are not needed.
 func (c *compiler) refs(n *syntax.RegexNode) {
 	if _, known := c.groups[n.M]; n.T == syntax.NtRef && !known {
 		c.groups[n.M] = c.register()
@@ -153,7 +153,7 @@ func (c *compiler) emit(i instr) (at int) {
 
 func (c *compiler) here() int { return len(c.p.code) }
 
-// node adds the code of a tree.
+// node generates the code of a subtree.
 func (c *compiler) node(n *syntax.RegexNode) error {
 	switch n.T {
 	case syntax.NtEmpty, syntax.NtUpdateBumpalong:
@@ -191,10 +191,10 @@ func (c *compiler) node(n *syntax.RegexNode) error {
 	return c.chars(n)
 }
 
-// behind reports whether a part is matched from the right to the left, as all of a lookbehind is.
+// behind reports whether a part matches from right to left, as within a lookbehind.
 func behind(n *syntax.RegexNode) bool { return n.Options&syntax.RightToLeft != 0 }
 
-// chars adds characters, and runs of one class.
+// chars generates characters and runs of one class.
 func (c *compiler) chars(n *syntax.RegexNode) error {
 	i := instr{op: opChar, back: behind(n), min: n.M, max: n.N, char: class{r: n.Ch}}
 	switch n.T {
@@ -248,15 +248,16 @@ func (c *compiler) alternate(n *syntax.RegexNode) error {
 	return nil
 }
 
-// loop adds a repetition of more than characters. One that has neither a bound nor an empty body counts nothing:
+// loop generates a repetition of more than characters. Without limits and without an empty body it needs no
+// counter:
 //
 //	for +: jump to body, split body or end, body …, jump to split
 //
-// and others are:
+// Otherwise:
 //
 //	set count 0, mark start, loop, body …, jump to loop
 //
-// The register x counts the iterations, and the one behind it has the position where the last of them began.
+// Register x counts the iterations, and register x+1 has the start of the last one.
 func (c *compiler) loop(n *syntax.RegexNode) error {
 	if n.M <= 1 && n.N == math.MaxInt32 && !mayBeEmpty(n.Children[0]) {
 		return c.star(n)
@@ -281,7 +282,7 @@ func (c *compiler) loop(n *syntax.RegexNode) error {
 	return nil
 }
 
-// star is a loop that counts nothing.
+// star generates a loop without a counter.
 func (c *compiler) star(n *syntax.RegexNode) error {
 	if n.M == 1 {
 		c.emit(instr{op: opJump, x: c.here() + 2})
@@ -298,7 +299,7 @@ func (c *compiler) star(n *syntax.RegexNode) error {
 	return nil
 }
 
-// mayBeEmpty reports whether a part could match nothing; true if that is not plain.
+// mayBeEmpty reports whether a part may match the empty string, or true if unknown.
 func mayBeEmpty(n *syntax.RegexNode) bool {
 	switch n.T {
 	case syntax.NtOne, syntax.NtNotone, syntax.NtSet, syntax.NtMulti:
@@ -365,7 +366,7 @@ func (c *compiler) look(n *syntax.RegexNode) error {
 	return nil
 }
 
-// beginsAnchored reports whether a pattern begins with ^ in every case.
+// beginsAnchored reports whether a pattern always begins with ^.
 func beginsAnchored(n *syntax.RegexNode) bool {
 	switch n.T {
 	case syntax.NtBeginning:

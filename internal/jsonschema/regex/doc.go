@@ -1,16 +1,16 @@
-// Package regex matches regular expressions of ECMAScript, and counts its steps: a pattern and a text that come from
-// strangers can take any time together, and a bound in steps is the same on every machine.
+// Package regex matches ECMAScript regular expressions with a limit on steps. An untrusted pattern and text can
+// take exponential time, and a limit in steps is the same on every machine.
 //
 //	p, err := regex.Compile(`^(\w+)-\1$`, true)
 //	ok, steps, err := p.Match([]byte("ab-ab"), 1_000_000)
 //
-// A library reads the patterns and knows what their classes hold; its tree becomes a program of ours, which is run with a
-// stack of its own for what is still to be tried. It says whether there is a match, and nothing else.
+// A library parses the patterns and their character classes. Its syntax tree is compiled to a program, run with an
+// explicit backtracking stack. The result is only whether there is a match.
 //
 // This package is internal to Sallyport and may change.
 package regex
 
 import "errors"
 
-// ErrSteps says that a match takes more steps than it may.
+// ErrSteps means that a match exceeded its step limit.
 var ErrSteps = errors.New("the match takes too many steps")

@@ -6,24 +6,24 @@ import (
 	"github.com/dlclark/regexp2/v2/syntax"
 )
 
-// maxPending bounds what is still to be tried at one time: 24 bytes each.
+// maxPending is the maximum size of the backtracking stack, at 24 bytes per entry.
 const maxPending = 2 << 20
 
-// runShare is how many characters of a run, or places where no match can begin, are worth a step.
+// runShare is the number of characters in a run, or of skipped start positions, per step.
 const runShare = 8
 
-// pending is something to try, or to put back, when a match comes to no end.
+// pending is a backtracking entry: an alternative to try or a register to restore.
 type pending struct {
 	kind uint8
-	at   int32 // an instruction; of undo a register
+	at   int32 // instruction; a register for undo
 	a, b int
 }
 
 const (
-	choice  uint8 = iota // go on at an instruction, from the position a
-	undo                 // a register has the value a again
-	shorter              // a greedy run ends at a instead, and may end at b at the least
-	longer               // a lazy run has come to a with b characters, and takes one more
+	choice  uint8 = iota // continue at an instruction, from position a
+	undo                 // restore a register to a
+	shorter              // a greedy run ends at a, and may end as early as b
+	longer               // a lazy run has reached a with b characters, and takes one more
 )
 
 // matcher runs a program over a text.
@@ -32,10 +32,11 @@ type matcher struct {
 	text  []rune
 	regs  []int
 	stack []pending
-	left  int // steps
+	left  int // remaining steps
 }
 
-// Match reports whether a text contains a match, and how many steps it took to know. Over the bound it is ErrSteps.
+// Match reports whether a text contains a match, and the number of steps. The error is ErrSteps if they exceed
+// bound.
 func (p *Program) Match(text []byte, bound int) (ok bool, steps int, err error) {
 	m := &matcher{code: p.code, text: make([]rune, 0, utf8.RuneCount(text)), regs: make([]int, p.regs), left: bound}
 	for _, r := range string(text) {
@@ -48,12 +49,12 @@ func (p *Program) Match(text []byte, bound int) (ok bool, steps int, err error) 
 	return ok, bound - m.left, nil
 }
 
-// search tries every place where a match could begin.
+// search tries every start position.
 func (m *matcher) search(anchored bool) bool {
 	for i := range m.regs {
 		m.regs[i] = noGroup
 	}
-	for start := 0; start <= len(m.text); start++ { // a match that failed has put everything back
+	for start := 0; start <= len(m.text); start++ { // a failed match has restored all registers
 		if start = m.possible(start); start > len(m.text) {
 			return false
 		}
@@ -64,7 +65,7 @@ func (m *matcher) search(anchored bool) bool {
 	return false
 }
 
-// possible is the next place where a match could begin, by its first character.
+// possible returns the next start position that the first character allows.
 func (m *matcher) possible(start int) int {
 	first := &m.code[0]
 	if first.op != opChar || first.back {
@@ -81,7 +82,7 @@ func (m *matcher) possible(start int) int {
 	return at
 }
 
-// set gives a register another value, until the match comes back to before.
+// set sets a register, until backtracking restores it.
 func (m *matcher) set(register, value int) {
 	m.push(pending{undo, int32(register), m.regs[register], 0})
 	m.regs[register] = value
@@ -95,8 +96,8 @@ func (m *matcher) push(p pending) {
 	m.stack = append(m.stack, p)
 }
 
-// run executes the program from a place up to its next opMatch that no opLook has begun in between. What was pushed on the way
-// stays there if it matches.
+// run executes the program up to the next opMatch outside an opLook started within it. If it matches, its
+// backtracking entries remain on the stack.
 func (m *matcher) run(pc, pos int) (end int, ok bool) {
 	base := len(m.stack)
 	for {
@@ -161,7 +162,7 @@ func (m *matcher) step(i *instr, pc, pos int) (next, at int, ok bool) {
 	return pc + 1, pos, true
 }
 
-// back goes to what was left to be tried last, above a place of the stack.
+// back returns to the last backtracking entry above base.
 func (m *matcher) back(base int) (pc, pos int, ok bool) {
 	for len(m.stack) > base {
 		if m.left--; m.left < 0 {
@@ -199,7 +200,7 @@ func (m *matcher) back(base int) (pc, pos int, ok bool) {
 	return 0, 0, false
 }
 
-// char takes one character.
+// char matches one character.
 func (m *matcher) char(i *instr, pos int) (at int, ok bool) {
 	if i.back {
 		return pos - 1, pos > 0 && i.char.has(m.text[pos-1])
@@ -207,7 +208,7 @@ func (m *matcher) char(i *instr, pos int) (at int, ok bool) {
 	return pos + 1, pos < len(m.text) && i.char.has(m.text[pos])
 }
 
-// runs takes characters of one class.
+// runs matches a run of characters of one class.
 func (m *matcher) runs(i *instr, pc, pos int) (at int, ok bool) {
 	limit := i.max
 	if i.mode == lazy {
@@ -240,7 +241,7 @@ func (m *matcher) runs(i *instr, pc, pos int) (at int, ok bool) {
 	return at, true
 }
 
-// again takes what a group has matched, which is nothing for one that has not.
+// again matches the text of a group again, or the empty string for a group without a match.
 func (m *matcher) again(i *instr, pos int) (at int, ok bool) {
 	from, to := m.regs[i.x], m.regs[i.x+1]
 	if from == noGroup {
@@ -266,7 +267,7 @@ func (m *matcher) again(i *instr, pos int) (at int, ok bool) {
 // loop begins an iteration or ends the loop.
 func (m *matcher) loop(i *instr, pc, pos int) (next, at int, ok bool) {
 	count := m.regs[i.x]
-	if i.empty && count > 0 && m.regs[i.x+1] == pos { // the last iteration matched nothing, and so would all others
+	if i.empty && count > 0 && m.regs[i.x+1] == pos { // an empty iteration would repeat forever
 		if count > i.min {
 			return 0, 0, false
 		}
@@ -285,7 +286,7 @@ func (m *matcher) loop(i *instr, pc, pos int) (next, at int, ok bool) {
 	return pc + 1, pos, true
 }
 
-// looks matches a part by itself. What of it was still to be tried is not.
+// looks matches a lookaround or atomic part. Its backtracking entries are dropped.
 func (m *matcher) looks(i *instr, pc, pos int) (at int, ok bool) {
 	base := len(m.stack)
 	end, found := m.run(pc+1, pos)
@@ -312,7 +313,7 @@ func (m *matcher) looks(i *instr, pc, pos int) (at int, ok bool) {
 	return pos, found
 }
 
-// holds reports whether something is so at a position.
+// holds reports whether an assertion holds at a position.
 func (m *matcher) holds(i *instr, pos int) bool {
 	switch i.assert {
 	case syntax.NtBeginning:

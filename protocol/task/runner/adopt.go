@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// watchEvery is how often the tasks that run here are looked at: somebody may have cancelled one elsewhere.
+	// watchEvery is the interval of checks for tasks cancelled by other processes.
 	watchEvery = time.Second
-	// adoptEvery is how often tasks are looked for whose process has gone, beside the start.
+	// adoptEvery is the interval of searches for orphans, in addition to the one at start.
 	adoptEvery = 30 * time.Second
 )
 
-// watch adopts tasks whose process has gone, and ends those here that were cancelled elsewhere.
+// watch adopts orphans, and stops tasks that were cancelled by other processes.
 func (r *Runner) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -36,7 +36,7 @@ func (r *Runner) watch() {
 	}
 }
 
-// look ends the runs of tasks that are not this process's any more.
+// look stops the runs of tasks no longer owned by this process.
 func (r *Runner) look() {
 	r.mu.Lock()
 	here := make([]string, 0, len(r.running))
@@ -49,7 +49,7 @@ func (r *Runner) look() {
 	}
 	running, err := r.Book.Running(r.ctx)
 	if err != nil {
-		return // the next look
+		return // retried by the next look
 	}
 	for _, id := range here {
 		if !running[id] && r.Book.Keeps(id) {
@@ -58,7 +58,7 @@ func (r *Runner) look() {
 	}
 }
 
-// News has tasks looked for soon whose process has gone: there are tools that were not there before.
+// News triggers a search for orphans, after new tools were added.
 func (r *Runner) News() { r.news.Store(true) }
 
 func (r *Runner) adoptAll() {
@@ -71,8 +71,8 @@ func (r *Runner) adoptAll() {
 	}
 }
 
-// adopt goes on with a task whose process has gone, unless another process does or this one may not. asked is that
-// its client waits for it.
+// adopt continues an orphan unless another process does or this one may not. asked reports whether its client
+// requests it now.
 func (r *Runner) adopt(ctx context.Context, orphan task.Task, asked bool) {
 	t, ours, err := r.Book.Adopt(ctx, orphan, func(t *task.Task) bool { return r.may(t, asked) })
 	switch {
@@ -84,5 +84,5 @@ func (r *Runner) adopt(ctx context.Context, orphan task.Task, asked bool) {
 	}
 }
 
-// may reports whether a task is this process's to run.
+// may reports whether this process may run a task.
 func (r *Runner) may(t *task.Task, asked bool) bool { return r.o.May == nil || r.o.May(t, asked) }

@@ -1,6 +1,7 @@
 package runner
 
-// ClaimQuestions reports whether the questions of a task are the caller's to put, until it releases them.
+// ClaimQuestions gives the caller the exclusive right to send the questions of a task until ReleaseQuestions. It
+// returns false if they are already claimed.
 func (r *Runner) ClaimQuestions(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -11,14 +12,14 @@ func (r *Runner) ClaimQuestions(id string) bool {
 	return true
 }
 
-// ReleaseQuestions ends what ClaimQuestions began.
+// ReleaseQuestions ends a claim of ClaimQuestions.
 func (r *Runner) ReleaseQuestions(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.asking, id)
 }
 
-// Hear has a client hear what its task says on its way; a nil f has nobody.
+// Hear sets the receiver for the progress messages of a task. A nil f removes it.
 func (r *Runner) Hear(id string, f func(msg []byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,8 +30,8 @@ func (r *Runner) Hear(id string, f func(msg []byte)) {
 	}
 }
 
-// Tell passes on what a task says on its way: its progress, to the session of 2025-11-25 that began it. The extension
-// of today has none.
+// Tell forwards a progress message of a task to the 2025-11-25 session that began it. The current tasks extension
+// has none.
 func (r *Runner) Tell(id string, msg []byte) {
 	r.mu.Lock()
 	f := r.hearing[id]

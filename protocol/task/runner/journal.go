@@ -9,28 +9,28 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// storeTime is how long the store may take: it is a file of this machine.
+// storeTime is the time limit for the local store.
 const storeTime = 5 * time.Second
 
-// LostError is the end of a task that was interrupted and cannot go on.
+// LostError is the error of an interrupted task that cannot continue.
 type LostError struct {
 	Message string
 	Err     error
 }
 
-// Error is the message, without the reason.
+// Error returns the message, without the cause.
 func (e *LostError) Error() string { return e.Message }
 
-// Unwrap is the reason.
+// Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Err }
 
 func lost(message string, err error) error {
 	return &LostError{Message: message + ", and its host has gone while it ran", Err: err}
 }
 
-// Journal has the journal of a task's run kept, sealed, while it runs, and takes in what was kept of it before. It does
-// nothing for a task that is not run again. The error is a *LostError, or a *journal.UnknownError of something that may
-// have happened or not.
+// Journal loads the stored journal of the task's run into j, and stores further entries, sealed, during the run. It
+// does nothing for a task that cannot be replayed. The error is a *LostError, or a *journal.UnknownError for an
+// effect of unknown outcome.
 func (r *Runner) Journal(t *task.Task, j *journal.Journal) error {
 	if !t.Durable() || t.Kept {
 		return nil
@@ -58,7 +58,7 @@ func (r *Runner) Journal(t *task.Task, j *journal.Journal) error {
 	return nil
 }
 
-// parts are what was kept of a task's run.
+// parts returns the stored journal parts of the task's run.
 func (r *Runner) parts(t *task.Task) ([][]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()

@@ -11,19 +11,18 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A task whose plugin keeps state is no other call than this: what its instance holds cannot be made again. So it has
-// the instance from its beginning to its end, and waits in it for answers, which may come through any process
-// that has the same store.
+// A kept task of a stateful plugin cannot be replayed in a new instance. It holds its instance from start to end
+// and waits in it for answers, which may arrive through any process with the same store.
 
-// maxKept is how many tasks of plugins that keep state live in a process: each has an instance with its
-// memory, for as long as it runs or waits.
+// maxKept is the maximum number of kept tasks per process. Each holds an instance with its memory while it runs or
+// waits.
 const maxKept = 32
 
 func tooManyKept() error {
 	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d tasks of plugins that keep state are going on, which is the most", maxKept)}
 }
 
-// reserve takes one of the places for kept tasks, which release gives back.
+// reserve takes one of the maxKept slots; release returns it.
 func (r *Runner) reserve() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,8 +39,8 @@ func (r *Runner) release() {
 	r.kept--
 }
 
-// Ask has a kept task that runs here wait until it has the answers to all its questions, so long and no longer. Questions
-// and answers are by key.
+// Ask publishes the questions of a kept task that runs here, and waits for all answers, at most for within.
+// Questions and answers are by key.
 func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object, within time.Duration) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, runtime.ErrUnanswered)
 	defer cancel()
@@ -76,12 +75,12 @@ func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object
 		}
 	}
 	if now.Status != task.Working {
-		return nil, context.Canceled // elsewhere
+		return nil, context.Canceled // ended elsewhere
 	}
 	return now.Answers, nil
 }
 
-// tooLate ends a task that got no answers in its time.
+// tooLate returns the error of a task without answers at its deadline.
 func tooLate(ctx context.Context, within time.Duration) error {
 	return &runtime.EndError{Kind: runtime.KindTimeout, Err: context.Cause(ctx), Message: fmt.Sprintf(
 		"nobody answered within %v, and a task whose plugin keeps state waits no longer: it may be called again", within)}

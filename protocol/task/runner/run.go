@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// notePause is how long to wait before the outcome of a task is written again, while the store cannot.
+// notePause is the delay before the outcome of a task is written again after a store error.
 const notePause = time.Second
 
 // start runs a task until it ends or asks.
@@ -19,7 +19,7 @@ func (r *Runner) start(t task.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return // the next host finds it
+		return // the next process adopts it
 	}
 	ctx, cancel := context.WithDeadline(r.ctx, t.Expires())
 	r.running[t.ID] = cancel
@@ -33,14 +33,14 @@ func (r *Runner) start(t task.Task) {
 		delete(r.running, t.ID)
 		r.mu.Unlock()
 		if outcome.Body == nil && t.Durable() && !t.Kept && r.ctx.Err() != nil {
-			return // whoever adopts it goes on
+			return // the adopting process continues it
 		}
 		r.note(t, outcome)
 	})
 }
 
-// note writes down what came of a run. What cannot be written is tried again until the host ends: until then the
-// task runs.
+// note stores the outcome of a run. It retries store errors until the runner closes; the task counts as running
+// meanwhile.
 func (r *Runner) note(t task.Task, o Outcome) {
 	over := true
 	for try := 1; ; try++ {
@@ -50,7 +50,7 @@ func (r *Runner) note(t task.Task, o Outcome) {
 			}
 		})
 		if err == nil && now.Status == task.Working && !r.Book.Mine(&now) {
-			return // another process runs it, and needs its journal
+			return // another process runs it and needs its journal
 		}
 		if err == nil || errors.Is(err, task.ErrUnknown) {
 			over = err != nil || now.Status.Over()
@@ -72,7 +72,7 @@ func (r *Runner) note(t task.Task, o Outcome) {
 	}
 }
 
-// settle makes a task what its run came to.
+// settle updates the task with the outcome of its run.
 func settle(t *task.Task, o Outcome) {
 	result := jsonraw.Get(o.Body, "result")
 	kind, _ := jsonraw.String(jsonraw.Get(result, "resultType"))
@@ -93,7 +93,7 @@ func settle(t *task.Task, o Outcome) {
 	}
 }
 
-// byKey are the members of an object.
+// byKey returns the members of an object as a map.
 func byKey(o jsonraw.Object) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(o))
 	for _, m := range o {

@@ -16,24 +16,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Outcome is how one run of a task's call ended, as its client would be told.
+// Outcome is the result of one run of a task's call, in the form for its client.
 type Outcome struct {
-	Body []byte         // the response; nil is that the run was stopped
-	Err  *jsonrpc.Error // that Body carries; nil for a result, which may be input_required
+	Body []byte         // response; nil if the run was stopped
+	Err  *jsonrpc.Error // error in Body; nil for a result, which may be input_required
 }
 
 // Options configure a Runner. Store, Tasks and Keys may be zero.
 type Options struct {
-	// Run runs the call of a task once, from where it stopped. It is called from goroutines of the runner.
+	// Run runs the call of a task once, from its last question. It is called from goroutines of the runner.
 	Run func(ctx context.Context, t *task.Task) Outcome
-	// May reports whether this process may go on with a task that another one began; asked is that its client waits
-	// for it here. nil is always.
+	// May reports whether this process may continue a task of another one. asked reports whether its client
+	// requests it here. Nil means always.
 	May func(t *task.Task, asked bool) bool
-	// Store keeps the tasks; nil keeps them in memory.
+	// Store holds the tasks; nil keeps them in memory.
 	Store *store.Store
-	// Tasks is how many tasks of one principal may go on at once; 0 is the book's own bound.
+	// Tasks is the maximum number of concurrent tasks per principal; 0 is the default of the Book.
 	Tasks int
-	// Keys seal what is kept of a task that runs.
+	// Keys seal stored journals.
 	Keys *sealed.Keys
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -48,15 +48,15 @@ type Runner struct {
 	ctx  context.Context // done when the runner closes
 	stop context.CancelFunc
 
-	news atomic.Bool // tasks are to be looked for soon
+	news atomic.Bool // search for orphans soon
 
 	mu      sync.Mutex
 	closed  bool
 	running map[string]context.CancelFunc // by task
-	asking  map[string]bool               // tasks whose questions are with a client
-	hearing map[string]func(msg []byte)   // by task, the client that began it
-	kept    int                           // that live here
-	work    sync.WaitGroup                // Add happens under mu, and not once closed is set
+	asking  map[string]bool               // tasks with claimed questions
+	hearing map[string]func(msg []byte)   // by task, receivers of its progress
+	kept    int                           // number of kept tasks here
+	work    sync.WaitGroup                // Add is called under mu and never after closed is set
 }
 
 // New returns a runner. The caller closes it.
@@ -66,15 +66,15 @@ func New(o Options) *Runner {
 	return r
 }
 
-// Start begins to look for tasks that were left behind, and for what other processes do to those that are here.
+// Start starts the search for orphans and for changes of tasks by other processes.
 func (r *Runner) Start() {
 	if r.o.Store != nil {
 		r.Go(r.watch)
 	}
 }
 
-// Close ends the tasks that run and waits for them. Those that are kept in a store go on in another process, and those
-// that wait for answers go on waiting.
+// Close stops the running tasks and waits for them. Stored tasks continue in another process, and waiting ones stay
+// waiting.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -83,7 +83,7 @@ func (r *Runner) Close() {
 	r.work.Wait()
 }
 
-// Open begins a task, which is kept by then. known hears of its name before it runs.
+// Open opens a task, stores it and starts it. known is called with its ID before it runs.
 func (r *Runner) Open(ctx context.Context, n task.New, known func(id string)) (task.Task, error) {
 	if n.Kept && !r.reserve() {
 		return task.Task{}, tooManyKept()
@@ -103,7 +103,7 @@ func (r *Runner) Open(ctx context.Context, n task.New, known func(id string)) (t
 	return t, nil
 }
 
-// Find finds a task of a principal. If its process has gone this one goes on with it.
+// Find returns a task of a principal. It adopts the task if its process is gone.
 func (r *Runner) Find(ctx context.Context, principal, id string) (task.Task, error) {
 	t, err := r.Book.Get(ctx, principal, id)
 	if err == nil && r.Book.Orphan(&t) {
@@ -113,8 +113,8 @@ func (r *Runner) Find(ctx context.Context, principal, id string) (task.Task, err
 	return t, err
 }
 
-// Answer takes in answers to what a task asks. With the last of them it goes on: here, so that answers are refused
-// where it may not.
+// Answer stores answers to a task's questions. The last one resumes the task in this process, so answers are
+// refused if this process may not run it.
 func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]json.RawMessage) (task.Task, error) {
 	if t.Status == task.Input && !t.Kept && !r.may(&t, true) {
 		return t, elsewhere()
@@ -128,13 +128,13 @@ func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]jso
 			r.Book.Take(t)
 		}
 	})
-	if err == nil && goesOn && r.Book.Mine(&t) && !t.Kept { // which waits, and sees them
+	if err == nil && goesOn && r.Book.Mine(&t) && !t.Kept { // a kept task is waiting and sees them
 		r.start(t)
 	}
 	return t, err
 }
 
-// Cancel cancels a task. One that is over stays as it is.
+// Cancel cancels a task. Finished tasks do not change.
 func (r *Runner) Cancel(ctx context.Context, t task.Task) (task.Task, error) {
 	t, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
 		t.Status, t.Message = task.Cancelled, "cancelled by the client"
@@ -145,7 +145,7 @@ func (r *Runner) Cancel(ctx context.Context, t task.Task) (task.Task, error) {
 	return t, err
 }
 
-// cancel ends the run of a task, if it runs here.
+// cancel stops the run of a task, if it runs here.
 func (r *Runner) cancel(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *Runner) cancel(id string) {
 	}
 }
 
-// Go runs f beside the tasks, and Close waits for it. It does nothing if the runner is closed.
+// Go runs f in a goroutine that Close waits for. It does nothing if the runner is closed.
 func (r *Runner) Go(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,10 +163,10 @@ func (r *Runner) Go(f func()) {
 	}
 }
 
-// Context ends when the runner closes.
+// Context returns a context that ends when the runner closes.
 func (r *Runner) Context() context.Context { return r.ctx }
 
-// elsewhere refuses answers to a task that another host has to go on with.
+// elsewhere returns the error for answers to a task that this process may not run.
 func elsewhere() error {
 	return &runtime.EndError{Kind: runtime.KindUnavailable,
 		Message: "this host does not serve what the task runs, or has other keys: answer the task where it was begun"}
