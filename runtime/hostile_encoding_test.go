@@ -67,7 +67,8 @@ func unmetered(number []byte) []byte {
 
 // hiddenTable sets an entry of a table and returns whether it was null.
 func hiddenTable(number []byte) []byte {
-	m := world(w.I32Const(0), b(0x25, 0, 0xd1), hiding(number, 0x41, 0, 0xd2, fRun+1, 0x26, 0)) // the refill import shifts function indices by one
+	// The refill import shifts function indices by one.
+	m := world(w.I32Const(0), b(0x25, 0, 0xd1), hiding(number, 0x41, 0, 0xd2, fRun+1, 0x26, 0))
 	m.ElementsRaw(3, 0, 1, fRun)
 	return m.Bytes()
 }

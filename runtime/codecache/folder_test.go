@@ -51,7 +51,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestFolder_Trim: the oldest entries go until a quarter of the room is free, and what a crash left half done.
+// TestFolder_Trim checks that abandoned temporary files are removed, and the oldest entries until a quarter of the
+// limit is free.
 func TestFolder_Trim(t *testing.T) {
 	f, err := Open(t.TempDir())
 	if err != nil {
@@ -99,7 +100,7 @@ func TestFolder_Trim(t *testing.T) {
 	}
 }
 
-// A mark outlives the entries: what is emptied was compiled elsewhere all the same.
+// TestFolder_Mark checks that marks survive Empty, since the modules were compiled elsewhere all the same.
 func TestFolder_Mark(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "made", "cache"))
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 )
 
-// madvCollapse is MADV_COLLAPSE: what the kernel's own thread does by itself where huge pages are always on.
+// madvCollapse is MADV_COLLAPSE, which does on request the work of the kernel's huge page thread.
 const madvCollapse = 25
 
-// TestMemory_Restore_hugePages has the kernel put one huge page in the place of many small ones behind the image,
-// while nothing runs: what is written to it afterwards makes no page fault, and is to be found all the same.
+// TestMemory_Restore_hugePages makes the kernel replace small pages after the image by a huge one between two
+// Restores: later writes to it cause no page fault, and must be found all the same.
 func TestMemory_Restore_hugePages(t *testing.T) {
 	const huge, whole = 2 << 20, 8 << 20
 	each(t, func(t *testing.T, way image.Way) {
@@ -49,7 +49,7 @@ func TestMemory_Restore_hugePages(t *testing.T) {
 	})
 }
 
-// TestMemory_smallPages: neither the part that shows the image nor what lies behind it gets huge pages.
+// TestMemory_smallPages checks that neither the part that maps the image nor the part after it gets huge pages.
 func TestMemory_smallPages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip(err)

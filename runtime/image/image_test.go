@@ -14,14 +14,14 @@ import (
 
 const page = 64 << 10
 
-// each runs f once for every way that works here.
+// each runs f once for every way available on this system.
 func each(t *testing.T, f func(t *testing.T, way image.Way)) {
 	for _, way := range image.Ways() {
 		t.Run(way.String(), func(t *testing.T) { f(t, way) })
 	}
 }
 
-// contents are pages of bytes, of which some are zero.
+// contents returns pages of bytes, some of which are zero.
 func contents(pages int) []byte {
 	p := make([]byte, pages*page)
 	random := rand.NewChaCha8([32]byte{byte(pages)})
@@ -33,7 +33,7 @@ func contents(pages int) []byte {
 	return p
 }
 
-// holds fails unless the memory is exactly this.
+// holds fails unless the memory has exactly these contents.
 func holds(t *testing.T, m *image.Memory, want []byte) {
 	t.Helper()
 	if got := m.Bytes(); !bytes.Equal(got, want) {
@@ -52,7 +52,7 @@ func TestWays(t *testing.T) {
 	t.Log(ways)
 }
 
-// TestMemory_Restore: whatever was written, and however far the memory grew, it is the image again.
+// TestMemory_Restore checks that the memory equals the image after any writes and growth.
 func TestMemory_Restore(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(40)
@@ -95,7 +95,7 @@ func TestMemory_Restore(t *testing.T) {
 	})
 }
 
-// TestMemory_Restore_much: more than is worth copying.
+// TestMemory_Restore_much writes more than maxRewritten.
 func TestMemory_Restore_much(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(200)
@@ -108,7 +108,7 @@ func TestMemory_Restore_much(t *testing.T) {
 			t.Fatal(err)
 		}
 		holds(t, m, want)
-		// Every second page of the system: more regions than one system call tells.
+		// Every second system page: more regions than one system call returns.
 		for at := 0; at < len(want); at += 2 * os.Getpagesize() {
 			m.Bytes()[at] ^= 1
 		}
@@ -127,7 +127,7 @@ func TestMemory_limit(t *testing.T) {
 		defer m.Free()
 		for _, c := range []struct {
 			pages, want uint64
-		}{{0, 0}, {1, 1}, {3, 3}, {2, 3}} { // it never shrinks by itself
+		}{{0, 0}, {1, 1}, {3, 3}, {2, 3}} { // it never shrinks on its own
 			if got := uint64(len(m.Reallocate(c.pages * page))); got != c.want*page {
 				t.Errorf("%d pages: got %d bytes", c.pages, got)
 			}
@@ -148,7 +148,7 @@ func TestMemory_limit(t *testing.T) {
 	})
 }
 
-// TestImage_Close: memories outlive their image and each other.
+// TestImage_Close checks that memories outlive their image and each other.
 func TestImage_Close(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(4)
@@ -168,7 +168,7 @@ func TestImage_Close(t *testing.T) {
 	})
 }
 
-// TestMemory_leaks: what was made and freed is gone.
+// TestMemory_leaks checks that closed images and freed memories leave no mappings.
 func TestMemory_leaks(t *testing.T) {
 	maps := func() int {
 		text, err := os.ReadFile("/proc/self/maps")
@@ -192,7 +192,7 @@ func TestMemory_leaks(t *testing.T) {
 	})
 }
 
-// BenchmarkMemory_Restore: so many of the system's pages were written.
+// BenchmarkMemory_Restore measures Restore by the number of system pages written.
 func BenchmarkMemory_Restore(b *testing.B) {
 	for _, way := range image.Ways() {
 		for _, pages := range []int{1, 25, 250, 2000} {
@@ -217,7 +217,8 @@ func BenchmarkMemory_Restore(b *testing.B) {
 	}
 }
 
-// TestMemory_Restore_worn: what one round touched is not copied for ever, and giving it back loses nothing.
+// TestMemory_Restore_worn checks that pages written by one round are not copied forever, and that discarding them
+// loses nothing.
 func TestMemory_Restore_worn(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(8)
@@ -228,7 +229,7 @@ func TestMemory_Restore_worn(t *testing.T) {
 		random := rand.New(rand.NewPCG(2, uint64(way)))
 		for round := range 600 {
 			p := m.Bytes()
-			if round%300 == 1 { // most of it, and as much behind it
+			if round%300 == 1 { // most of it, and as much after the image
 				p = m.Reallocate(16 * page)
 				if !bytes.Equal(p[8*page:], make([]byte, 8*page)) {
 					t.Fatal("what is new is not zero")
@@ -246,8 +247,7 @@ func TestMemory_Restore_worn(t *testing.T) {
 	})
 }
 
-// TestMemory_Restore_others: a page that is written for the first time is found, however many memories there are and
-// whatever they were asked before.
+// TestMemory_Restore_others checks that a first write is found with any number of memories and any earlier scans.
 func TestMemory_Restore_others(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(16)
@@ -259,7 +259,7 @@ func TestMemory_Restore_others(t *testing.T) {
 			defer m.Free()
 			all = append(all, m)
 		}
-		for n := range 256 { // each page of the system once, and one that was written before
+		for n := range 256 { // each system page once, and one that was written before
 			for k, m := range all {
 				m.Bytes()[(n*4096+k*4096*64)%len(want)]++
 				m.Bytes()[0]++

@@ -21,7 +21,7 @@ func check(t *testing.T, wasm []byte, l wasmbin.Limits) error {
 	return err
 }
 
-// code makes a module of one function () -> () from its locals and its code, without the last end.
+// code returns a module of one function () -> () with these locals and code, without the final end.
 func code(locals []byte, parts ...[]byte) []byte {
 	var m w.Module
 	m.FuncRaw(m.Type(nil, nil), locals, append(parts, w.End)...)
@@ -44,7 +44,7 @@ func brTable(n int) []byte {
 	return w.Code([]byte{0x0e}, w.U32(uint32(n)), make([]byte, n+1))
 }
 
-// TestCheck_limits goes to each limit and one over it.
+// TestCheck_limits tests each limit, and one over it.
 func TestCheck_limits(t *testing.T) {
 	none := []byte{0}
 	voids := func(n int) []byte {
@@ -100,7 +100,7 @@ func TestCheck_limits(t *testing.T) {
 	}
 }
 
-// TestCheck_bombs: small modules on which the compiler would spend seconds to hours, or gigabytes.
+// TestCheck_bombs uses small modules on which the compiler would spend seconds to hours, or gigabytes.
 func TestCheck_bombs(t *testing.T) {
 	use := func(n int) []byte {
 		var c []byte
@@ -120,10 +120,11 @@ func TestCheck_bombs(t *testing.T) {
 	fills := func(n int) []byte {
 		return code([]byte{0}, w.Repeat(n, w.I32Const(0), w.I32Const(0), w.I32Const(0), []byte{0xfc, 11, 0}))
 	}
-	// The compiler looks at each type, global and export for each function, and a vector that changes makes two more of these.
+	// The compiler processes each type, global and export for each function, and a mutable v128 global adds two
+	// functions.
 	crowd := func(types, globals, vectors, funcs int) []byte {
 		var m w.Module
-		for n := range types { // each of its own, by the digits of its number
+		for n := range types { // distinct types, by the digits of the number
 			var params []byte
 			for ; n > 0; n /= 4 {
 				params = append(params, byte(w.I32-n%4))
@@ -188,7 +189,7 @@ func TestCheck_bombs(t *testing.T) {
 	}
 }
 
-// TestCheck_deep: the nesting of a large switch, as Go's compiler writes it, is no bomb.
+// TestCheck_deep checks that the nesting of a large switch from Go's compiler is accepted.
 func TestCheck_deep(t *testing.T) {
 	const n = 6_912
 	table := w.Code([]byte{0x0e}, w.U32(n-1))
@@ -202,7 +203,8 @@ func TestCheck_deep(t *testing.T) {
 	}
 }
 
-// TestCheck_growingTables: tables that the code grows get a maximum, so that all have no more entries than the limit.
+// TestCheck_growingTables checks that tables that the code grows get a maximum, so that the total stays within the
+// limit.
 func TestCheck_growingTables(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, want0, want1 int }{
 		"one without":    {w.None, 7, 999_998, 7},
@@ -233,7 +235,7 @@ func TestCheck_growingTables(t *testing.T) {
 	}
 }
 
-// TestCheck_refuses holds what is wrong or not supported inside sections that Read leaves alone.
+// TestCheck_refuses tests malformed and unsupported contents of sections that Read skips.
 func TestCheck_refuses(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	names := func(p ...byte) []byte { return raw(0, append(w.Name("name"), p...)...) }
@@ -273,7 +275,7 @@ func TestCheck_refuses(t *testing.T) {
 	}
 }
 
-// TestCheck_instructions: each kind of immediate is passed as long as it is.
+// TestCheck_instructions checks that each kind of immediate is decoded with its exact length.
 func TestCheck_instructions(t *testing.T) {
 	all := w.Code(
 		[]byte{0x02, w.I32}, w.I32Const(-1), w.End, w.Drop, // a block with a result

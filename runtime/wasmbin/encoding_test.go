@@ -9,10 +9,10 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// good are the types that a value may have.
+// good are the valid value types.
 var good = []byte{w.I32, w.I64, w.F32, w.F64, w.V128, w.FuncRef, w.ExternRef}
 
-// refused tells whether Read or Check refuses a module, with an error of this package.
+// refused reports whether Read or Check rejects a module with an error of this package.
 func refused(t *testing.T, name string, wasm []byte) bool {
 	t.Helper()
 	b, err := wasmbin.Read(wasm)
@@ -25,8 +25,8 @@ func refused(t *testing.T, name string, wasm []byte) bool {
 	return err != nil
 }
 
-// TestCheck_everyTypeByte: in every place of a type, each byte is on a list or the module is refused. The compiler takes
-// some of the others for the beginning of a longer type.
+// TestCheck_everyTypeByte checks that any byte in place of a type is a valid type or rejected. The compiler takes some
+// of the others for the beginning of a longer type.
 func TestCheck_everyTypeByte(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	none := []byte{0}
@@ -82,7 +82,8 @@ func TestCheck_everyTypeByte(t *testing.T) {
 	}
 }
 
-// TestCheck_oddNumbers: a number of two readings is refused, one that is only longer than it need be is not.
+// TestCheck_oddNumbers checks that an ambiguous number is rejected, and that one in a longer encoding than needed is
+// accepted.
 func TestCheck_oddNumbers(t *testing.T) {
 	none := []byte{0}
 	global := func(value ...byte) []byte {
@@ -128,7 +129,7 @@ func TestCheck_oddNumbers(t *testing.T) {
 	}
 }
 
-// TestCheck_vectorNumbers: the number of an instruction on vectors has one encoding, and belongs to an instruction.
+// TestCheck_vectorNumbers checks that the number of a vector instruction has one encoding, and is assigned.
 func TestCheck_vectorNumbers(t *testing.T) {
 	taken := 0
 	for sub := range uint32(512) {

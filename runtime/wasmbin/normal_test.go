@@ -10,7 +10,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// spelled is a module with an instruction in a place where it may be, valid or not.
+// spelled returns a module with an instruction in its code; the module need not be valid.
 func spelled(instruction []byte) []byte {
 	var m w.Module
 	m.Memory(1, 1)
@@ -34,7 +34,7 @@ func writeAnew(wasm []byte) (*wasmbin.Checked, error) {
 	return wasmbin.Check(b, wasmbin.Limits{})
 }
 
-// TestCheck_anew: whichever way an instruction is written down, it is refused or written anew in the one short way.
+// TestCheck_anew checks that any encoding of an instruction is rejected, or rewritten in canonical encoding.
 func TestCheck_anew(t *testing.T) {
 	instructions, same, others := 0, 0, 0
 	for _, s := range w.Spellings() {
@@ -51,7 +51,7 @@ func TestCheck_anew(t *testing.T) {
 			if same++; !bytes.Equal(anew.Wasm(), short) {
 				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
 			}
-		default: // another type
+		default: // a different type
 			if others++; !bytes.Equal(anew.Wasm(), spelled(s.Odd)) {
 				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
 			}
@@ -63,7 +63,7 @@ func TestCheck_anew(t *testing.T) {
 	}
 }
 
-// TestCheck_anewOutside: so are the parts of a module that are not code.
+// TestCheck_anewOutside checks the same for the parts of a module outside of code.
 func TestCheck_anewOutside(t *testing.T) {
 	long := func(n uint32) string { return string(w.Overlong(n, 2)) }
 	zero, one, two := long(0), long(1), long(2)
@@ -101,7 +101,7 @@ func TestCheck_anewOutside(t *testing.T) {
 	}
 }
 
-// instructions reads all the code of a module and writes what was decoded as text.
+// instructions decodes all the code of a module and returns the instructions as text.
 func instructions(t *testing.T, wasm []byte) (all []string) {
 	t.Helper()
 	b, err := wasmbin.Read(wasm)
@@ -130,7 +130,7 @@ func instructions(t *testing.T, wasm []byte) (all []string) {
 	return all
 }
 
-// sameAnew fails unless a checked module has the instructions of the file, and stays as it is when it is checked again.
+// sameAnew fails unless a checked module has the instructions of the file, and is unchanged by a second check.
 func sameAnew(t *testing.T, wasm []byte, anew *wasmbin.Checked) {
 	t.Helper()
 	again, err := writeAnew(anew.Wasm())

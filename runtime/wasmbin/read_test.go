@@ -11,7 +11,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// sample is a module with a bit of everything.
+// sample returns a module with a bit of everything.
 func sample() []byte {
 	var m w.Module
 	m.Import("env", "f", []byte{w.I32, w.I64}, []byte{w.F32})
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRead_whatAPersonSees holds the sentences for files that are no module.
+// TestRead_whatAPersonSees checks the error messages for files that are not modules.
 func TestRead_whatAPersonSees(t *testing.T) {
 	head := w.Header
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestRead_whatAPersonSees(t *testing.T) {
 	}
 }
 
-// TestRead_everyPrefix: a file that is still being copied is never taken for a whole one.
+// TestRead_everyPrefix checks that a file that is still being copied is never accepted as complete.
 func TestRead_everyPrefix(t *testing.T) {
 	whole := sample()
 	ends := map[int]bool{} // a file may end between two sections
@@ -137,7 +137,7 @@ func TestRead_bounds(t *testing.T) {
 	}
 }
 
-// TestRead_isQuick: reading does not look at the code.
+// TestRead_isQuick checks that Read skips the code.
 func TestRead_isQuick(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)

@@ -56,7 +56,7 @@ func TestSetCustomSection_notWasm(t *testing.T) {
 	}
 }
 
-// sameElsewhere fails if another section than the custom one of this name differs.
+// sameElsewhere fails if any section except the custom one of this name differs.
 func sameElsewhere(t *testing.T, before, after []byte, name string) {
 	t.Helper()
 	if a, b := others(t, before, name), others(t, after, name); !slices.EqualFunc(a, b, bytes.Equal) {
@@ -64,7 +64,7 @@ func sameElsewhere(t *testing.T, before, after []byte, name string) {
 	}
 }
 
-// others cuts a module into its sections by itself, without the custom ones of a name.
+// others splits a module into its sections independently, without the custom ones of a name.
 func others(t *testing.T, wasm []byte, name string) (out [][]byte) {
 	t.Helper()
 	for p := 8; p < len(wasm); {
@@ -80,7 +80,7 @@ func others(t *testing.T, wasm []byte, name string) (out [][]byte) {
 		content := wasm[p : p+size]
 		p += size
 		if wasm[begin] == 0 {
-			n, used := binary.Uvarint(content) // also for a length in more bytes than it needs
+			n, used := binary.Uvarint(content) // also for a length in a longer encoding than needed
 			if string(content[used:used+int(n)]) == name {
 				continue
 			}

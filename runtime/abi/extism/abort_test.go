@@ -8,7 +8,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// v2Guest exports one function of V2's, whose code this is.
+// v2Guest returns a guest with one V2 export, which runs this code.
 func v2Guest(export string, data []byte, code ...[]byte) []byte {
 	var m w.Module
 	m.Import(Module, "alloc", []byte{w.I64}, []byte{w.I64})
@@ -20,7 +20,7 @@ func v2Guest(export string, data []byte, code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestAbort: what AssemblyScript says when it gives up is the end of the call.
+// TestAbort checks that the texts of an AssemblyScript abort are in the call's error.
 func TestAbort(t *testing.T) {
 	text := func(s string) []byte {
 		p := []byte{byte(2 * len(s)), 0, 0, 0}
@@ -45,7 +45,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestServe_exit: a guest that exits has answered if its code is 0, and cannot be asked again.
+// TestServe_exit checks that an exit with code 0 counts as success, and that an exited guest is not called again.
 func TestServe_exit(t *testing.T) {
 	for code, want := range map[int32]string{0: `the guest's "list_tools" gave no output`, 3: "the guest exited with code 3"} {
 		p, err := pool(t, v2Guest("list_tools", nil, w.I32Const(code), w.Call(1), w.I32Const(0)), New(), runtime.Limits{})

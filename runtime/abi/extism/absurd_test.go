@@ -18,13 +18,13 @@ type ask1 struct {
 	args []int64
 }
 
-// importable is every function that a guest may import from the kernel.
+// importable returns all kernel functions that a guest may import.
 func importable() []runtime.HostFunc {
 	return append(append(kernelFuncs(), envFuncs()...), httpFuncs()...)
 }
 
-// kernelGuest has an export for each call: it makes a block of 100 bytes, which lies behind the input,
-// calls the function, and gives its result and what input, output and error are then as output.
+// kernelGuest returns a guest with an export for each call: it allocates a block of 100 bytes after the input, calls
+// the function, and outputs the result and the new input, output and error.
 func kernelGuest(asks []ask1) []byte {
 	var m w.Module
 	number := make(map[string]uint32)
@@ -66,7 +66,7 @@ func kernelGuest(asks []ask1) []byte {
 	return m.Bytes()
 }
 
-// signature is what a function gives and takes.
+// signature returns the results and parameters of a function.
 func signature(name string) (results, params []byte) {
 	for _, f := range append(importable(), userFuncs()...) {
 		if f.Name == name {
@@ -76,8 +76,8 @@ func signature(name string) (results, params []byte) {
 	return nil, nil
 }
 
-// absurdAsks is every function of the kernel with arguments at and past each edge: of the root, of the
-// input (77 to 87), of the head behind it, of the guest's block (99 to 199), of the first memory.
+// absurdAsks returns every kernel function with arguments at and past each edge: of the root, of the input (77 to 87),
+// of the header after it, of the guest's block (99 to 199), of the first memory.
 func absurdAsks() []ask1 {
 	small := []int64{0, 1, 63, 64, 65, 76, 77, 78, 87, 88, 89, 99, 100, 65471, 65536, 1<<20 - 8, 1<<20 - 7, 1 << 20, 1<<20 + 1, 1 << 31, 1<<32 - 1}
 	large := []int64{1 << 32, 1<<40 + 77, -1 << 63}
@@ -105,7 +105,7 @@ func absurdAsks() []ask1 {
 
 const behind = "the original traps behind the end of its memory; here that is no block, as any other wrong offset"
 
-// different says why a call may give something else here than in the SDK, empty if it must not.
+// different returns the reason why the result of a call may differ from the SDK's, or "".
 func different(a ask1) string {
 	if len(a.args) == 0 {
 		return ""
@@ -136,8 +136,8 @@ func different(a ask1) string {
 	return ""
 }
 
-// TestOracle_everyKernelFunction: each function of the kernel, with ordinary and absurd arguments, gives
-// the same in a real guest of the SDK and here, but for what different names.
+// TestOracle_everyKernelFunction checks that each kernel function, with ordinary and absurd arguments, has the same
+// result in a real guest in the SDK and in this package, except for the differences listed in different.
 func TestOracle_everyKernelFunction(t *testing.T) {
 	quiet(t)
 	asks := absurdAsks()
@@ -174,10 +174,10 @@ func TestOracle_everyKernelFunction(t *testing.T) {
 	}
 }
 
-// absurdMemory bounds the guests of these tests in both hosts, in bytes.
+// absurdMemory is the memory limit of the guests of these tests in both hosts, in bytes.
 const absurdMemory = 64 << 20
 
-// sdkCompiled compiles a guest once for the SDK; each step runs in an instance of its own.
+// sdkCompiled compiles a guest once for the SDK; each step runs in its own instance.
 func sdkCompiled(t *testing.T, wasm []byte) func(step) outcome {
 	ctx := context.Background()
 	c, err := sdk.NewCompiledPlugin(ctx, sdk.Manifest{Wasm: []sdk.Wasm{sdk.WasmData{Data: wasm}},
@@ -196,7 +196,7 @@ func sdkCompiled(t *testing.T, wasm []byte) func(step) outcome {
 	}
 }
 
-// TestKernel_wide: offsets and lengths of more than 32 bits are never taken for smaller ones.
+// TestKernel_wide checks that offsets and lengths of more than 32 bits are never truncated.
 func TestKernel_wide(t *testing.T) {
 	for _, wide := range []uint64{1 << 32, 1<<32 + 77, 1<<40 + 77, 1 << 63, ^uint64(0), ^uint64(0) - 7} {
 		c := newCall(runtime.Limits{Memory: 64 << 20})
@@ -220,7 +220,7 @@ func TestKernel_wide(t *testing.T) {
 	}
 }
 
-// TestArena_limit: the memory ends at the limit, and again from the start after a reset.
+// TestArena_limit checks that the memory ends at the limit, also after a reset.
 func TestArena_limit(t *testing.T) {
 	const limit = 4 << 20
 	a := newArena(limit)
@@ -246,7 +246,7 @@ func TestArena_limit(t *testing.T) {
 	}
 }
 
-// TestHostFuncs_withoutACall: start-up code has no call, and harms nothing.
+// TestHostFuncs_withoutACall checks that kernel functions are harmless outside a call, as in start-up code.
 func TestHostFuncs_withoutACall(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Module == "env" {

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestArenas_clean: what one call wrote is not there for the next, wherever it wrote it.
+// TestArenas_clean checks that no data of one call is visible to the next.
 func TestArenas_clean(t *testing.T) {
 	var kept arenas
 	for _, last := range []uint64{77, 5000, firstReal - 8, firstReal, 70_000, maxKept - 8} {
@@ -27,7 +27,7 @@ func TestArenas_clean(t *testing.T) {
 	}
 }
 
-// TestArenas_large: memory that a call needed once is not kept for ever.
+// TestArenas_large checks that large arenas are not pooled.
 func TestArenas_large(t *testing.T) {
 	var kept arenas
 	a := kept.get(64 << 20)

@@ -18,10 +18,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// loot is what no plugin of these tests may get.
+// loot is the secret that no plugin of these tests may obtain.
 const loot = "the keys to the vault"
 
-// granted calls a guest here under grants, through the real gate.
+// granted calls a guest in this host under grants, through the real gate.
 func granted(t *testing.T, wasm []byte, config map[string]string, lines []string, steps []step) outcome {
 	t.Helper()
 	var all []grant.Grant
@@ -48,8 +48,8 @@ func granted(t *testing.T, wasm []byte, config map[string]string, lines []string
 	return s.got[0]
 }
 
-// TestAttack_redirect: a page of an allowed host sends the plugin on to a service of this machine that
-// is not allowed. The guest gives the header fields of what it got. Extism's own host goes there; ours asks again at each hop.
+// TestAttack_redirect redirects from an allowed host to a local service that is not allowed. The guest outputs the
+// header fields of the response. Extism's own host follows the redirect; this host checks the grants at each hop.
 func TestAttack_redirect(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Vault", loot) }))
 	defer inside.Close()
@@ -69,7 +69,7 @@ func TestAttack_redirect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := "http://localhost:" + port // and not 127.0.0.1, where the redirect leads
+	allowed := "http://localhost:" + port // not 127.0.0.1, the target of the redirect
 	get := func(path string) []step { return steps("http_get", `{"url":"`+allowed+path+`","method":"GET"}`) }
 	wasm, lines := sdkFile(t, "wasm/http_headers.wasm"), []string{"net: GET " + allowed + "/**"}
 
@@ -86,8 +86,8 @@ func TestAttack_redirect(t *testing.T) {
 	}
 }
 
-// TestAttack_link: a link in an allowed folder leads out of it. Extism's own host follows it; ours
-// matches each hop again.
+// TestAttack_link uses a link in an allowed folder that leads out of it. Extism's own host follows it; this host
+// checks each component.
 func TestAttack_link(t *testing.T) {
 	dir, vault := t.TempDir(), filepath.Join(t.TempDir(), "vault.txt")
 	for file, text := range map[string]string{vault: loot, filepath.Join(dir, "fine.txt"): "a file"} {

@@ -12,8 +12,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// saying is a guest whose export answers with a text, after it has done something else: code, which
-// has one local of 64 bits and knows the functions by number.
+// saying returns a guest whose export outputs a text after running code, which has one i64 local and gets the function
+// indices.
 func saying(export, text string, length int64, code func(number map[string]uint32) []byte) []byte {
 	var m w.Module
 	number := make(map[string]uint32)
@@ -38,7 +38,7 @@ func saying(export, text string, length int64, code func(number map[string]uint3
 	return m.Bytes()
 }
 
-// TestServe_badAnswers: whatever a guest answers, there is an exact end, and the next call is served.
+// TestServe_badAnswers checks the exact error for each invalid output, and that the next call is served.
 func TestServe_badAnswers(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `the guest's "call_tool" gave no output`,
@@ -50,7 +50,7 @@ func TestServe_badAnswers(t *testing.T) {
 		"{}\x00":                      "is not a JSON object",
 		"{\"a\":\"\xff\"}":            "is not a JSON object",
 		deepJSON(20_000):              "is not a JSON object",
-		`{"content":[1,2]}`:           "", // whoever publishes it refuses it
+		`{"content":[1,2]}`:           "", // refused when it is published
 		`{"content":"x","isError":7}`: "",
 		`{"content":[{"type":7}]}`:    "",
 	} {
@@ -73,7 +73,7 @@ func TestServe_badAnswers(t *testing.T) {
 
 func deepJSON(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
-// TestServe_largeAnswers: 100 MB are over the limit of answers, and before that over the one of memory.
+// TestServe_largeAnswers checks that 100 MB exceed the output limit, and with a smaller memory the memory limit.
 func TestServe_largeAnswers(t *testing.T) {
 	const size = 100 << 20
 	for memory, want := range map[uint64]string{64 << 20: "gave no output", 256 << 20: "the answer is over the limit of 262144 bytes"} {
@@ -88,8 +88,8 @@ func TestServe_largeAnswers(t *testing.T) {
 	}
 }
 
-// TestServe_hostFromDescribe: a guest that asks its host for something while it is only asked what it
-// offers gets what a gate without grants gives.
+// TestServe_hostFromDescribe checks that requests of a guest during plugin/describe get the results of a gate without
+// grants.
 func TestServe_hostFromDescribe(t *testing.T) {
 	lists := `{"tools":[]}`
 	for name, want := range map[string]string{
@@ -118,7 +118,8 @@ func TestServe_hostFromDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribe_otherPlugins: a plugin that serves something else than MCP says so, rather than offering nothing.
+// TestDescribe_otherPlugins checks that an Extism plugin that is not made for MCP is reported as such, instead of
+// offering nothing.
 func TestDescribe_otherPlugins(t *testing.T) {
 	p, err := pool(t, saying("count_vowels", "{}", 2, nil), New(), runtime.Limits{})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine holds what every instance must do, for guests of this dialect.
+// TestEngine runs the engine's conformance tests with guests of this dialect.
 func TestEngine(t *testing.T) {
 	enginetest.Run(t, enginetest.Subject{
 		Dialect: New(),

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// compiled is a folder in which all tests keep compiled modules.
+// compiled is the code cache of all tests.
 var compiled string
 
 func TestMain(m *testing.M) {
@@ -25,11 +25,11 @@ func TestMain(m *testing.M) {
 	}
 	compiled = dir
 	code := m.Run()
-	_ = os.RemoveAll(dir) // the system's own folder for such
+	_ = os.RemoveAll(dir) // a temporary folder
 	os.Exit(code)
 }
 
-// built compiles a plugin in testdata, which is a module of its own.
+// built compiles a plugin in testdata, which is a separate module.
 func built(t *testing.T, name string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "guest.wasm")
@@ -46,7 +46,7 @@ func built(t *testing.T, name string) []byte {
 	return wasm
 }
 
-// plugin is a built guest, ready to be asked.
+// plugin is a built guest with its pool.
 type plugin struct {
 	t     *testing.T
 	pool  *runtime.Pool
@@ -115,7 +115,7 @@ func TestServe_v1(t *testing.T) {
 	for _, method := range []string{"resources/read", "prompts/get", "completion/complete", "x"} {
 		p.wantMissing(method)
 	}
-	p.want("tools/call", `{"name":"echo"}`, `{"content":[{"type":"text","text":"null"}]}`) // and it still works
+	p.want("tools/call", `{"name":"echo"}`, `{"content":[{"type":"text","text":"null"}]}`) // it still works
 }
 
 func TestServe_v2(t *testing.T) {
@@ -139,7 +139,7 @@ func TestServe_v2(t *testing.T) {
 	p.wantMissing("x")
 }
 
-// TestUser_refused: what the gate does not do is answered as the plugin's makers foresaw.
+// TestUser_refused checks that a denial is answered as hyper-mcp's contract provides.
 func TestUser_refused(t *testing.T) {
 	p := open(t, "v2")
 	p.want("tools/call", `{"name":"ask"}`, `{"content":[{"type":"text","text":"[\"{\\\"action\\\":\\\"decline\\\"}\",\"{\\\"roots\\\":[]}\",\"\",\"null\"]"}]}`)
@@ -159,7 +159,7 @@ func TestUser_refused(t *testing.T) {
 	p.wantEnd("tools/call", `{"name":"fetch"}`, runtime.KindUnsupported, "http/fetch is not there")
 }
 
-// TestUser_answered: what it does do reaches the guest.
+// TestUser_answered checks that results of the gate reach the guest.
 func TestUser_answered(t *testing.T) {
 	p := open(t, "v2")
 	p.world.answers = map[string]string{"sampling/createMessage": `{"role":"assistant"}`}

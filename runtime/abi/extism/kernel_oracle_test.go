@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// sdkDir is where the Go SDK's module lies.
+// sdkDir returns the folder of the Go SDK's module.
 var sdkDir = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/extism/go-sdk").Output()
 	return strings.TrimSpace(string(out)), err
@@ -60,7 +60,7 @@ func compileOriginal(t testing.TB) (wazero.Runtime, wazero.CompiledModule) {
 	return r, c
 }
 
-// call runs a function as the SDK's host does: the 64-bit loads and stores go past the kernel.
+// call runs a function as the SDK's host does: the 64-bit loads and stores bypass the kernel.
 func (o *original) call(name string, args ...uint64) (result uint64, failed bool) {
 	mem := o.m.ExportedMemory("memory")
 	switch name {
@@ -106,7 +106,7 @@ func ours(c *call, name string, args ...uint64) (result uint64, failed bool) {
 	panic("no function " + name)
 }
 
-// both runs one function on both sides and compares.
+// both runs each function in both kernels and compares the results.
 type both struct {
 	t      testing.TB
 	theirs *original
@@ -126,7 +126,7 @@ func (b *both) call(name string, args ...uint64) uint64 {
 	return got
 }
 
-// TestKernel_original: ordinary use gives the same offsets, lengths and bytes as Extism's own kernel.
+// TestKernel_original checks that ordinary use has the same offsets, lengths and bytes as in Extism's own kernel.
 func TestKernel_original(t *testing.T) {
 	r, c := compileOriginal(t)
 	b := &both{t: t, theirs: newOriginal(t, r, c), ours: newCall(runtime.Limits{Memory: 64 << 20})}
@@ -171,8 +171,8 @@ func TestKernel_original(t *testing.T) {
 	b.call("alloc", 8)
 }
 
-// FuzzKernel runs any sequence of calls through both kernels. What differs is left out: offsets that
-// are no block (the original believes heads that the guest may overwrite) are only tried on ours.
+// FuzzKernel runs any sequence of calls in both kernels. Known differences are excluded: offsets without a block (the
+// original trusts headers that the guest may overwrite) are only tried on ours.
 func FuzzKernel(f *testing.F) {
 	r, compiled := compileOriginal(f)
 	f.Add([]byte{0, 10, 0, 0, 200, 0, 1, 0, 0, 0, 5, 0, 2, 1, 0})
@@ -229,8 +229,8 @@ func FuzzKernel(f *testing.F) {
 	})
 }
 
-// FuzzKernelAbsurd: no arguments make a function of the kernel panic with anything but the end of its
-// guest, and whatever was done, the next request is served.
+// FuzzKernelAbsurd checks that a kernel function panics with no arguments except to end its guest, and that the next
+// request is served in any case.
 func FuzzKernelAbsurd(f *testing.F) {
 	f.Add([]byte("alloc"), uint64(1<<32), uint64(0))
 	f.Add([]byte{3, 4, 5, 6}, ^uint64(0), uint64(1))
@@ -260,7 +260,7 @@ func FuzzKernelAbsurd(f *testing.F) {
 	})
 }
 
-// runs calls a function; only the signal of runtime.Abort may come out of it.
+// runs calls a function; only the signal of runtime.Abort may escape.
 func runs(t *testing.T, fn runtime.HostFunc, ctx context.Context, stack []uint64) {
 	t.Helper()
 	defer func() {
@@ -278,8 +278,8 @@ func (noMemory) Size() uint32                         { return 0 }
 func (noMemory) Read(offset, n uint32) ([]byte, bool) { return nil, offset == 0 && n == 0 }
 func (noMemory) Write(uint32, []byte) bool            { return false }
 
-// TestQuick_otherDialect: a guest may import the kernel and be served by another dialect, whose call the functions
-// then find: they answer zero.
+// TestQuick_otherDialect checks that kernel functions return zero in a guest that imports the kernel but is served by
+// a different dialect, whose attached value they then find.
 func TestQuick_otherDialect(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Quick == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// guest is one module of the SDK, and how it is called.
+// guest is one module of the SDK with its calls.
 type guest struct {
 	file   string
 	config map[string]string
@@ -30,7 +30,7 @@ type guest struct {
 	steps  []step
 
 	cache    wazero.CompilationCache // of the SDK
-	cacheDir string                  // ours
+	cacheDir string                  // of this host
 }
 
 func oracleGuests() []guest {
@@ -88,8 +88,8 @@ func steps(export string, inputs ...string) []step {
 	return all
 }
 
-// TestOracle: every guest of the Go SDK gives the same output, or fails with the same code and text, in
-// the SDK and here. What the guest asked to log and to fetch is the same too.
+// TestOracle checks that every guest of the Go SDK has the same output, or fails with the same code and text, in the
+// SDK and in this host, with the same log messages and fetches.
 func TestOracle(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	client := *http.DefaultClient
@@ -123,7 +123,7 @@ func TestOracle(t *testing.T) {
 	t.Logf("%d guests, %d ways to call them, %d equal, %d not called", len(everyGuest(t)), runs, equal, len(missing))
 }
 
-// tally is how often a guest was called.
+// tally counts the calls of a guest.
 type tally struct {
 	exports      map[string]bool
 	calls, equal int
@@ -139,14 +139,14 @@ func (y *tally) add(steps []step, equal bool) {
 	}
 }
 
-// quiet prepares the SDK, which tells standard error what it detects.
+// quiet silences the SDK, which writes its detections to standard error.
 func quiet(t *testing.T) {
 	sdk.SetLogLevel(sdk.LogLevelTrace)
 	log.SetOutput(io.Discard)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 }
 
-// oracle prepares the SDK, and gives both hosts a cache.
+// oracle silences the SDK, and returns a cache for each host.
 func oracle(t *testing.T) (wazero.CompilationCache, string) {
 	quiet(t)
 	cache := wazero.NewCompilationCache()
@@ -154,7 +154,7 @@ func oracle(t *testing.T) (wazero.CompilationCache, string) {
 	return cache, compiled
 }
 
-// TestOracle_pdk: a plugin built with Extism's PDK for Go answers the same in both.
+// TestOracle_pdk checks that a plugin built with Extism's Go PDK has the same results in both.
 func TestOracle_pdk(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	compare(t, guest{cache: cache, cacheDir: cacheDir, steps: append(steps("describe", ""), steps("call",
@@ -163,7 +163,7 @@ func TestOracle_pdk(t *testing.T) {
 		`no JSON`, ``, `{"params":{"name":"panic"}}`)...)}, built(t, "v1"))
 }
 
-// everyGuest is the names of the SDK's modules.
+// everyGuest returns the names of the SDK's modules.
 func everyGuest(t *testing.T) map[string]bool {
 	dir, err := sdkDir()
 	if err != nil {
@@ -192,7 +192,7 @@ func compare(t *testing.T, g guest, wasm []byte) {
 		case !want[i].failed:
 		case ownWords(theirs):
 			want[i].text, got[i].text, want[i].code, got[i].code = "", "", 0, 0
-		case theirs == "" || strings.HasPrefix(theirs, "module closed with"): // the code is the answer
+		case theirs == "" || strings.HasPrefix(theirs, "module closed with"): // only the code is compared
 			want[i].text, got[i].text = "", ""
 		}
 		if want[i] != got[i] {
@@ -204,7 +204,7 @@ func compare(t *testing.T, g guest, wasm []byte) {
 	}
 }
 
-// folder makes what a guest sees as /mnt.
+// folder creates the folder that a guest sees as /mnt.
 func folder(t *testing.T, wanted bool) string {
 	if !wanted {
 		return ""
@@ -216,7 +216,7 @@ func folder(t *testing.T, wanted bool) string {
 	return dir
 }
 
-// ownWords tells whether a text is the engine's and not the guest's.
+// ownWords reports whether a text is the engine's and not the guest's.
 func ownWords(text string) bool {
 	for _, part := range []string{"wasm error", "wasm stack trace", "unknown function", "load: ", "params, but passed"} {
 		if strings.Contains(text, part) {
@@ -271,7 +271,7 @@ func sdkCall(p *sdk.Plugin, s step) (o outcome) {
 	return o
 }
 
-// loadFailed says of each step that there was no plugin to call.
+// loadFailed returns the load error as the outcome of each step.
 func loadFailed(g guest, err error) []outcome {
 	var all []outcome
 	for range g.steps {
@@ -304,7 +304,7 @@ func sdkFuncs() []sdk.HostFunction {
 func green(p []byte) []byte  { return append([]byte("green:"), p...) }
 func purple(p []byte) []byte { return append([]byte("purple:"), p...) }
 
-// ourRun calls it here.
+// ourRun calls a guest in this host.
 func ourRun(t *testing.T, g guest, wasm []byte, files string) ([]outcome, []string) {
 	w := newWorld(t, files)
 	w.config = g.config
@@ -322,7 +322,7 @@ func ourRun(t *testing.T, g guest, wasm []byte, files string) ([]outcome, []stri
 	return s.got, w.logged(t)
 }
 
-// logged is the texts of the log messages that the world was given.
+// logged returns the texts of the log messages that the world received.
 func (w *world) logged(t *testing.T) []string {
 	var all []string
 	for _, asked := range w.asked {

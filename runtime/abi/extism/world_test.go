@@ -15,13 +15,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// world is a gate for tests: it has configuration and files, answers requests with answers, and keeps
-// what it was asked.
+// world is a gate for tests: it has configuration and files, returns prepared answers, and records the requests.
 type world struct {
 	config  map[string]string
 	state   *wasi.State
-	answers map[string]string // by method; without one the method is unsupported
-	web     http.RoundTripper // nil: every fetch is refused
+	answers map[string]string // by method; a method without one is unsupported
+	web     http.RoundTripper // nil: every fetch is denied
 	asked   []string
 }
 
@@ -114,7 +113,7 @@ func (w *world) fetch(ctx context.Context, params json.RawMessage, s runtime.Str
 	return raw, err
 }
 
-// pool compiles a module for calls through a dialect; more are host functions beside ours.
+// pool compiles a module for calls through a dialect; more are additional host functions.
 func pool(t testing.TB, wasm []byte, d runtime.Dialect, l runtime.Limits, more ...runtime.HostFunc) (*runtime.Pool, error) {
 	t.Helper()
 	return cachedPool(t, compiled, wasm, d, l, more...)
@@ -138,8 +137,8 @@ func cachedPool(t testing.TB, cache string, wasm []byte, d runtime.Dialect, l ru
 	return runtime.NewPool(m, d, &o), nil
 }
 
-// script is a dialect that calls exports one after the other in one instance, as a kept plugin of the
-// SDK is called, and keeps what came of each.
+// script is a dialect that calls exports one after the other in one instance, as the SDK calls a kept plugin, and
+// records each outcome.
 type script struct {
 	steps []step
 	got   []outcome
@@ -147,7 +146,7 @@ type script struct {
 
 type step struct{ export, input string }
 
-// outcome is what came of calling an export.
+// outcome is the result of one call of an export.
 type outcome struct {
 	failed bool
 	code   uint32
@@ -157,7 +156,7 @@ type outcome struct {
 
 func (s *script) Name() string { return "script" }
 
-// Start is the dialect's, unless the first step is the guest's own start.
+// Start runs the start of the Extism dialect, unless the first step is the guest's own start.
 func (s *script) Start(ctx context.Context, in *runtime.Instance) error {
 	if len(s.steps) > 0 && s.steps[0].export == "_start" {
 		return nil

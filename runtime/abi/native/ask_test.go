@@ -13,7 +13,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// teller answers with what it was asked; some methods fail.
+// teller returns the request as its result; some methods fail.
 func teller(_ context.Context, method string, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	switch method {
 	case "denied":
@@ -65,7 +65,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCall_tooLong: a request over its bound is refused before it is read.
+// TestCall_tooLong checks that a request over the limit is rejected before it is parsed.
 func TestCall_tooLong(t *testing.T) {
 	m := guest(`{"result":{"answer":}}`,
 		rw(fWrite, 1, 1024, 20), w.Drop,
@@ -81,7 +81,7 @@ func TestCall_tooLong(t *testing.T) {
 	}
 }
 
-// TestCall_hostFault: what the gate has no AskError for ends the call, and is not shown to anybody.
+// TestCall_hostFault checks that a gate error without an AskError ends the call, and is not shown to the client.
 func TestCall_hostFault(t *testing.T) {
 	secret := errors.New("/home/someone: no space left")
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
@@ -93,7 +93,7 @@ func TestCall_hostFault(t *testing.T) {
 	}
 }
 
-// TestCall_cancelled: the guest sees -ECANCEL, and the call ends as cancelled.
+// TestCall_cancelled checks that the guest sees -ECANCEL, and that the call ends as cancelled.
 func TestCall_cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := guest(`{"method":"a"}`,
@@ -115,8 +115,8 @@ type opened struct {
 
 func (o opened) Close() error { *o.n--; return nil }
 
-// TestCall_streamLimit: the 65th stream is refused before anything is asked, and all are closed
-// with the call.
+// TestCall_streamLimit checks that the 65th stream is rejected before the request is performed, and that all streams
+// are closed with the call.
 func TestCall_streamLimit(t *testing.T) {
 	asked, open := 0, 0
 	m := guest(`{"method":"a"}`,
@@ -141,7 +141,7 @@ func TestCall_streamLimit(t *testing.T) {
 	}
 }
 
-// TestStreams_read: a body of the gate's is read to its end, or to its failure.
+// TestStreams_read checks that a body of the gate is read to its end, or to its failure.
 func TestStreams_read(t *testing.T) {
 	for name, c := range map[string]struct {
 		r    io.Reader
@@ -161,7 +161,7 @@ func TestStreams_read(t *testing.T) {
 				}
 				return nil, nil
 			})
-			// copies stream 2 to the response; a failed read ends with its number
+			// copies stream 2 to the response; a failed read ends with its error number
 			m := guest(`{"method":"a"}`,
 				w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.Drop,
 				w.LoopVoid,

@@ -9,7 +9,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine holds what every instance must do, for guests of this dialect.
+// TestEngine runs the engine's conformance tests with guests of this dialect.
 func TestEngine(t *testing.T) {
 	enginetest.Run(t, enginetest.Subject{
 		Dialect: native.New(),
@@ -20,7 +20,7 @@ func TestEngine(t *testing.T) {
 			const answer = `{"result":{}}`
 			return func(work uint32) {
 				m.Data(16, []byte(answer))
-				// The machine may have written over the answer.
+				// The machine may have overwritten the response.
 				m.Export("mcp_handle", m.Func([]byte{w.I32}, []byte{w.I32}, nil, w.Call(work),
 					store(16, answer), rw(write, 1, 16, int32(len(answer))), w.Drop, w.I32Const(0)))
 			}

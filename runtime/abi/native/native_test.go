@@ -14,7 +14,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// The numbers of the four imports in every guest of these tests.
+// The indices of the four imports in every guest of these tests.
 const (
 	fRead = iota
 	fWrite
@@ -22,8 +22,8 @@ const (
 	fClose
 )
 
-// guest makes a module whose mcp_handle is this code; local 0 is the size of the request, local 1
-// and 2 are free, of type i64 and i32. Data lies at 1024 in one page of memory.
+// guest returns a module whose mcp_handle is this code. Local 0 is the size of the request, locals 1 and 2 are free,
+// of type i64 and i32. data is at 1024 in one page of memory.
 func guest(data string, code ...[]byte) *w.Module {
 	var m w.Module
 	three := []byte{w.I32, w.I32, w.I32}
@@ -42,12 +42,12 @@ func rw(f uint32, stream, ptr, size int32) []byte {
 	return w.Code(w.I32Const(stream), w.I32Const(ptr), w.I32Const(size), w.Call(f))
 }
 
-// says answers with the data.
+// says returns a guest that responds with a text.
 func says(answer string) *w.Module {
 	return guest(answer, rw(fWrite, 1, 1024, int32(len(answer))), w.Drop, w.I32Const(0))
 }
 
-// echo answers with the request as the result.
+// echo returns a guest that responds with the request as the result.
 func echo() *w.Module {
 	const prefix = `{"result":`
 	return guest(prefix+"}",
@@ -57,19 +57,19 @@ func echo() *w.Module {
 		rw(fWrite, 1, 1024+int32(len(prefix)), 1), w.Drop, w.I32Const(0))
 }
 
-// asks gives the data to "call" and answers with the answer, inside {"result":{"answer":…}}.
+// asks returns a guest that passes a request to "call" and responds with {"result":{"answer":…}}.
 func asks(request string) *w.Module {
 	const prefix = `{"result":{"answer":`
 	return guest(prefix+"}}"+request,
 		rw(fWrite, 1, 1024, int32(len(prefix))), w.Drop,
 		w.I32Const(1024+int32(len(prefix))+2), w.I32Const(int32(len(request))), w.Call(fCall), w.LocalSet(1),
-		// read(stream, 32768, size); the answers of these tests fit
+		// read(stream, 32768, size); the responses in these tests fit
 		w.LocalGet(1), w.I64Const(32), w.I64Shr, w.I32Wrap, w.I32Const(32768), w.LocalGet(1), w.I32Wrap, w.Call(fRead), w.LocalSet(2),
 		w.I32Const(1), w.I32Const(32768), w.LocalGet(2), w.Call(fWrite), w.Drop,
 		rw(fWrite, 1, 1024+int32(len(prefix)), 2), w.Drop, w.I32Const(0))
 }
 
-// gate is the world of a test's call.
+// gate is the gate of a test's call, as a function.
 type gate func(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error)
 
 func (g gate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
@@ -134,7 +134,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServe_answers holds the exact end of a call for every answer that is not a result.
+// TestServe_answers checks the exact error for every response without a valid result.
 func TestServe_answers(t *testing.T) {
 	deep := `{"result":{"a":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}}`
 	for name, c := range map[string]struct{ answer, want string }{
@@ -183,8 +183,8 @@ func TestServe_endings(t *testing.T) {
 
 func second(_ string, err error) error { return err }
 
-// TestServe_outputLimit: an answer may be as long as the limit, and not one byte longer, also if it
-// is claimed to have a gigabyte or comes in small pieces.
+// TestServe_outputLimit checks that a response may have exactly the limit, also if its claimed length is a gigabyte or
+// it is written in small pieces.
 func TestServe_outputLimit(t *testing.T) {
 	answer := `{"result":{"a":1}}`
 	fits := runtime.Limits{Output: len(answer)}
@@ -206,8 +206,7 @@ func TestServe_outputLimit(t *testing.T) {
 	wantEnd(t, second(call(t, &gigabyte, nil)), runtime.KindLimit, "the module starts with 1024 MiB of memory, and limits.memory is 64 MiB")
 }
 
-// TestHostFuncs_edges gives every function every absurd number; the result is the guest's, as a
-// number in the answer.
+// TestHostFuncs_edges calls every function with absurd arguments; the guest compares the result.
 func TestHostFuncs_edges(t *testing.T) {
 	const end = 65536
 	last := int32(-1)
@@ -241,14 +240,14 @@ func TestHostFuncs_edges(t *testing.T) {
 		"call high half":     {w.Code(w.I32Const(last), w.I32Const(last), w.Call(fCall), w.I64Const(32), w.I64Shr, w.I32Wrap), -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The result is compared in the guest: 0 ends the call well, anything else is its error number.
+			// The guest compares the result: 0 ends the call normally, any other number is its error code.
 			m := guest("", c.code, w.I32Const(-c.want), w.I32Add)
 			wantEnd(t, second(call(t, m, nil)), runtime.KindGuest, "the guest wrote no answer")
 		})
 	}
 }
 
-// TestHostFuncs_withoutACall: start-up code has no request to read, and is told so.
+// TestHostFuncs_withoutACall checks that start-up code, which has no request, gets -ENOSYS.
 func TestHostFuncs_withoutACall(t *testing.T) {
 	for name, code := range map[string][]byte{
 		"read": rw(fRead, 0, 0, 0), "write": rw(fWrite, 1, 0, 0),

@@ -16,18 +16,19 @@ import (
 
 const openRequest = `{"method":"stream/open","params":{"limit":10}}`
 
-// writes opens stream 2 (its answer is stream 3), writes so many bytes of the answer text to it, and answers.
+// writes returns a guest that opens stream 2 (its response is stream 3), writes n bytes of the answer to it, and
+// responds.
 func writes(n int32, answer string) *w.Module {
 	return guest(openRequest+answer,
 		w.I32Const(1024), w.I32Const(int32(len(openRequest))), w.Call(fCall), w.Drop,
 		rw(fWrite, 2, 1024, n), w.LocalSet(2),
 		rw(fWrite, 1, 1024+int32(len(openRequest)), int32(len(answer))), w.Drop,
-		// a failed write ends the call with its number
+		// a failed write ends the call with its error number
 		w.LocalGet(2), w.I32Const(0), []byte{0x48}, w.IfVoid, w.I32Const(0), w.LocalGet(2), []byte{0x6b}, w.Return, w.End,
 		w.I32Const(0))
 }
 
-// TestServe_streamsInTheAnswer: what a guest wrote to a stream stands in its content as base64.
+// TestServe_streamsInTheAnswer checks that a written stream is inserted into the content as base64.
 func TestServe_streamsInTheAnswer(t *testing.T) {
 	b64 := `"` + base64.StdEncoding.EncodeToString([]byte(openRequest[:10])) + `"`
 	const ref = `{"dev.sallyport/stream":2}`
@@ -61,7 +62,7 @@ func TestServe_streamsInTheAnswer(t *testing.T) {
 	}
 }
 
-// TestServe_streamsCount: base64 counts as output.
+// TestServe_streamsCount checks that base64 counts as output.
 func TestServe_streamsCount(t *testing.T) {
 	answer := `{"result":{"content":[{"data":{"dev.sallyport/stream":2}}]}}`
 	_, err := pool(t, writes(10, answer), runtime.Limits{Output: len(answer)}).Call(context.Background(), runtime.Request{}, nil)
@@ -73,10 +74,10 @@ func TestStreams_write(t *testing.T) {
 	if _, err := call(t, writes(0, `{"result":{}}`), nil); err != nil {
 		t.Error(err)
 	}
-	// 8 MiB is what all streams hold together: the second one is refused its last byte.
+	// All streams together hold 8 MiB: the last byte of the second one is rejected.
 	const open = `{"method":"stream/open"}`
 	m := guest(open,
-		w.I32Const(1024), w.I32Const(int32(len(open))), w.Call(fCall), w.Drop, // stream 2, its answer is 3
+		w.I32Const(1024), w.I32Const(int32(len(open))), w.Call(fCall), w.Drop, // stream 2, its response is 3
 		w.I32Const(1024), w.I32Const(int32(len(open))), w.Call(fCall), w.Drop, // stream 4
 		w.I32Const(64), w.MemoryGrow, w.Drop,
 		rw(fWrite, 2, 0, 4<<20), w.Drop, rw(fWrite, 4, 0, 4<<20), w.Drop,
@@ -90,10 +91,10 @@ func TestStreams_write(t *testing.T) {
 	wantEnd(t, second(call(t, m, nil)), runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_held: answers that the guest never closes do not fill the host.
+// TestStreams_held checks that unclosed responses are bounded on the host.
 func TestStreams_held(t *testing.T) {
 	m := guest(`{"method":"a"}`,
-		// three answers of 3 MiB: the third is replaced by an error, which is short
+		// three responses of 3 MiB: a short error replaces the third
 		w.Repeat(3, w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.LocalSet(1)),
 		w.LocalGet(1), w.I32Wrap, w.I32Const(1000), []byte{0x4a}, w.IfVoid, w.I32Const(1), w.Return, w.End, // i32.gt_s
 		w.I32Const(3), w.Call(fClose), w.Drop,
@@ -104,14 +105,14 @@ func TestStreams_held(t *testing.T) {
 	wantEnd(t, err, runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_Take: the gate gets what the guest wrote, once.
+// TestStreams_Take checks that the gate gets the bytes written by the guest, once.
 func TestStreams_Take(t *testing.T) {
 	const ask = `{"method":"http/fetch","params":{}}`
 	m := guest(openRequest+ask,
 		w.I32Const(1024), w.I32Const(int32(len(openRequest))), w.Call(fCall), w.Drop,
 		rw(fWrite, 2, 1024, 10), w.Drop,
 		w.I32Const(1024+int32(len(openRequest))), w.I32Const(int32(len(ask))), w.Call(fCall), w.Drop,
-		rw(fWrite, 2, 1024, 1), w.I32Const(8), w.I32Add) // it is gone: EBADF
+		rw(fWrite, 2, 1024, 1), w.I32Const(8), w.I32Add) // it was taken: EBADF
 	var took string
 	_, err := call(t, m, gate(func(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 		r, size, err := s.Take(2)
@@ -135,7 +136,7 @@ func TestStreams_Take(t *testing.T) {
 	}
 }
 
-// TestStreams_afterTheCall: a gate that holds on to a call's streams reaches nothing.
+// TestStreams_afterTheCall checks that the streams of an ended call are unusable for a gate.
 func TestStreams_afterTheCall(t *testing.T) {
 	var kept runtime.Streams
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(_ context.Context, _ string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {

@@ -36,7 +36,7 @@ func newSecond(t testing.TB) *second {
 	return s
 }
 
-// learn asks for the name of every instruction. Two instructions have two names.
+// learn asks the oracle for the name of every instruction, and checks that names are distinct.
 func (s *second) learn(t testing.TB) {
 	numbers := map[string][2]uint32{}
 	for _, x := range w.Spellings() {
@@ -58,7 +58,8 @@ func (s *second) learn(t testing.TB) {
 	s.names[[2]uint32{0x05}], s.names[[2]uint32{0x0b}] = "Else", "End"
 }
 
-// spelledModule is a module with an instruction where operands of any type are to be had, or after some of its own.
+// spelledModule returns a module with an instruction after unreachable, which provides operands of any type, or after
+// given operands.
 func spelledModule(instruction []byte, operands ...[]byte) []byte {
 	var m w.Module
 	m.Memory(1, 1)
@@ -78,7 +79,7 @@ func spelledModule(instruction []byte, operands ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// compare looks at one module in every way.
+// compare compares one module in every way.
 func (s *second) compare(t *testing.T, what string, wasm []byte) {
 	t.Helper()
 	s.modules++
@@ -109,10 +110,10 @@ func (s *second) compare(t *testing.T, what string, wasm []byte) {
 	}
 }
 
-// excusedInvalid is for custom sections, of which only names are written anew.
+// excusedInvalid excuses errors in custom sections, of which only names are rewritten.
 func excusedInvalid(reason string) bool { return strings.Contains(reason, "UTF-8") }
 
-// compiles fails if the compiler takes what the oracle calls invalid.
+// compiles fails if the compiler accepts a module that the oracle calls invalid.
 func (s *second) compiles(t *testing.T, what string, out []byte) {
 	t.Helper()
 	c, err := s.compiler.CompileModule(context.Background(), out)
@@ -150,8 +151,8 @@ func (s *second) report(t *testing.T, of string) {
 	s.modules, s.valid, s.read, s.instructions, s.compiled, s.refusedHere = 0, 0, 0, 0, 0, 0
 }
 
-// TestDecoders compares boundaries and operands of instructions with a second decoder, and what is compiled with a second
-// validator: all instructions in all spellings, the specification's modules, and mutations of both.
+// TestDecoders compares boundaries and operands of instructions with a second decoder, and the compiled modules with a
+// second validator: all instructions in all encodings, the specification's modules, and mutations of both.
 func TestDecoders(t *testing.T) {
 	s := newSecond(t)
 	all := w.Spellings()
@@ -187,7 +188,7 @@ func TestDecoders(t *testing.T) {
 	s.report(t, "mutated programs")
 }
 
-// operands puts values of all types before each instruction, three at a time.
+// operands tests each instruction after values of all types, three at a time.
 func (s *second) operands(t *testing.T) {
 	push := [][]byte{w.I32Const(0), w.I64Const(0), {0x43, 0, 0, 0, 0}, {0x44, 0, 0, 0, 0, 0, 0, 0, 0},
 		w.Code([]byte{0xfd, 12}, make([]byte, 16)), {0xd0, w.FuncRef}, {0xd0, w.ExternRef}}
@@ -231,7 +232,7 @@ func mutate(r *rand.Rand, wasm []byte) []byte {
 	return wasm
 }
 
-// everySpecModule is all modules of the specification's scripts, the invalid ones among them.
+// everySpecModule returns all modules of the specification's scripts, including the invalid ones.
 func everySpecModule(t *testing.T) map[string][]byte {
 	modules := map[string][]byte{}
 	for _, version := range []string{"v1", "v2"} {
@@ -250,7 +251,7 @@ func everySpecModule(t *testing.T) map[string][]byte {
 	return modules
 }
 
-// FuzzDecoders is the same for modules that nobody thought of.
+// FuzzDecoders does the same for generated modules.
 func FuzzDecoders(f *testing.F) {
 	s := newSecond(f)
 	for _, wasm := range specModules(f, 60) {

@@ -10,12 +10,13 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestMeter_depth: recursion ends by the counter, before the engine's own stack is full, whatever a frame holds.
+// TestMeter_depth checks that recursion ends by the counter, before the engine's own stack is full, for any size of a
+// frame.
 func TestMeter_depth(t *testing.T) {
-	kept := func(n int, push, fold []byte) []byte { // n values on the stack while it calls itself
+	kept := func(n int, push, fold []byte) []byte { // n values on the stack during the recursive call
 		return w.Code(w.Repeat(n, push), w.Call(0), w.Repeat(n, fold))
 	}
-	var many []byte // values that live in locals while it calls itself, each set before a call of its own
+	var many []byte // values in locals during the recursive call, each set before its own call
 	for i := range uint32(900) {
 		many = append(many, w.Code(w.GlobalGet(0), w.LocalSet(i), w.Call(1))...)
 	}

@@ -20,7 +20,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// end is all that can be seen of a run.
+// end is the observable outcome of a run.
 type end struct {
 	results string
 	memory  uint32
@@ -30,7 +30,7 @@ type end struct {
 	fuel    int64
 }
 
-// runOnce runs a generated module, as it is or rewritten.
+// runOnce runs a generated module, original or rewritten.
 func runOnce(t *testing.T, wasm []byte, rewritten bool, slice int64, a, b uint64) end {
 	t.Helper()
 	ctx := context.Background()
@@ -71,8 +71,8 @@ func runOnce(t *testing.T, wasm []byte, rewritten bool, slice int64, a, b uint64
 	return e
 }
 
-// same runs a generated module as it is and rewritten, and holds that nothing differs; then once more with another
-// slice, and holds that the fuel is the same.
+// same runs a generated module original and rewritten, and checks that the outcomes are equal; then again with a
+// different slice, and checks that the fuel is equal.
 func same(t *testing.T, in []byte, a, b uint64) end {
 	t.Helper()
 	wasm := generate(in)
@@ -88,7 +88,7 @@ func same(t *testing.T, in []byte, a, b uint64) end {
 	return plain
 }
 
-// TestSame runs some hundred programs made up from seeds; FuzzSame goes on from there.
+// TestSame runs some hundred programs generated from seeds; FuzzSame continues from there.
 func TestSame(t *testing.T) {
 	ends := make(map[string]int)
 	for seed := range uint64(150) {
@@ -119,7 +119,7 @@ func FuzzSame(f *testing.F) {
 	})
 }
 
-// FuzzValid: whatever is refused stays refused, and what is accepted stays accepted.
+// FuzzValid checks that invalid modules stay rejected, and valid ones stay accepted.
 func FuzzValid(f *testing.F) {
 	f.Add(w.Kernels())
 	f.Add(state())
@@ -145,7 +145,7 @@ func FuzzValid(f *testing.F) {
 		fixed(t, m.Wasm())
 		plain := compiles(wasm)
 		if plain != nil && strings.Contains(plain.Error(), "failed to read custom section name[") && strings.HasSuffix(plain.Error(), "EOF") {
-			return // a name that is all of its section is valid, and only the engine refuses it
+			return // a name that is all of its section is valid, and only the engine rejects it
 		}
 		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {}} {
 			out, _, err := rewrite.Rewrite(m, o)
@@ -171,24 +171,24 @@ func anew(wasm []byte) (*wasmbin.Checked, error) {
 	return wasmbin.Check(b, wasmbin.Limits{Work: 1_000_000})
 }
 
-// fixed fails unless writing a module anew gives the same bytes.
+// fixed fails unless a second check returns the same bytes.
 func fixed(t *testing.T, wasm []byte) {
 	t.Helper()
 	m, err := anew(wasm)
 	if errors.Is(err, wasmbin.ErrLimit) {
-		return // what was added was too much
+		return // the additions exceed a limit
 	}
 	if err != nil || !bytes.Equal(m.Wasm(), wasm) {
 		t.Errorf("%v\n%x", err, wasm)
 	}
 }
 
-// excused tells whether a valid module may be refused for this reason.
+// excused reports whether a valid module may be rejected for this reason.
 func excused(err error) bool {
 	return errors.Is(err, rewrite.ErrReserved) || errors.Is(err, wasmbin.ErrUnsupported) || errors.Is(err, wasmbin.ErrLimit)
 }
 
-// specModules are the smallest modules of some scripts of the specification, n at most.
+// specModules returns the smallest modules of some scripts of the specification, n at most.
 func specModules(t testing.TB, n int) (modules [][]byte) {
 	files, _ := filepath.Glob(filepath.Join(specDir(t), "v2", "testdata", "*.0.wasm"))
 	for _, file := range files {

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// plugins are the Go guests of this repository, as make builds them, or else one of them built here.
+// plugins returns the Go guests of this repository, as built by make, or else one of them built in the test.
 func plugins(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := make(map[string][]byte)
@@ -42,7 +42,7 @@ func plugins(t testing.TB) map[string][]byte {
 	return all
 }
 
-// streams plays the host of a plugin: stream 0 is read, stream 1 is written.
+// streams implements the host of a plugin: stream 0 is read, stream 1 is written.
 type streams struct {
 	in  []byte
 	out bytes.Buffer
@@ -66,7 +66,7 @@ func (s *streams) build(ctx context.Context, h *host) error {
 		stack[0] = uint64(len(p))
 	})
 	export("call", []api.ValueType{i32, i32}, i64, func(_ context.Context, _ api.Module, stack []uint64) {
-		stack[0] = uint64(1<<64 - 52) // not there
+		stack[0] = uint64(1<<64 - 52) // ENOSYS
 	})
 	export("close", []api.ValueType{i32}, i32, func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = 0 })
 	_, err := b.Instantiate(ctx)
@@ -120,7 +120,7 @@ func (s *streams) ask(t testing.TB, m api.Module, request string) string {
 	return s.out.String()
 }
 
-// TestGuests: Go plugins answer as before, and spend the same fuel every time.
+// TestGuests checks that Go plugins return the same results after rewriting, and spend the same fuel every time.
 func TestGuests(t *testing.T) {
 	requests := []string{
 		`{"method":"plugin/describe","params":{}}`,
@@ -152,7 +152,7 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// TestGuests_names: the names of functions are those of the same functions as before.
+// TestGuests_names checks that function names stay with their functions.
 func TestGuests_names(t *testing.T) {
 	for _, wasm := range plugins(t) {
 		out, _, err := rewriteWasm(wasm, both)
@@ -166,7 +166,7 @@ func TestGuests_names(t *testing.T) {
 	}
 }
 
-// names reads the names of functions, by their number among those defined.
+// names returns the names of functions, by their index among the defined ones.
 func names(t *testing.T, wasm []byte) map[int]string {
 	t.Helper()
 	b, err := wasmbin.Read(wasm)
@@ -188,7 +188,7 @@ func names(t *testing.T, wasm []byte) map[int]string {
 	return all
 }
 
-// BenchmarkRewrite_4MB is one module of the size of a Go plugin.
+// BenchmarkRewrite_4MB rewrites one module of the size of a Go plugin.
 func BenchmarkRewrite_4MB(b *testing.B) {
 	wasm := plugins(b)["time.wasm"]
 	if wasm == nil {
@@ -209,7 +209,7 @@ func BenchmarkRewrite_4MB(b *testing.B) {
 	b.ReportMetric(float64(size)/float64(len(wasm)), "out/in")
 }
 
-// BenchmarkGuest is what metering costs a Go plugin that reads and writes JSON.
+// BenchmarkGuest measures the cost of metering a Go plugin that reads and writes JSON.
 func BenchmarkGuest(b *testing.B) {
 	wasm := plugins(b)["conformance.wasm"]
 	if wasm == nil {
@@ -235,7 +235,7 @@ func BenchmarkGuest(b *testing.B) {
 	b.ReportMetric(float64(least[1])/float64(least[0]), "metered/plain")
 }
 
-// BenchmarkCheck_4MB is the check of the same module.
+// BenchmarkCheck_4MB checks the same module.
 func BenchmarkCheck_4MB(b *testing.B) {
 	wasm := plugins(b)["time.wasm"]
 	if wasm == nil {

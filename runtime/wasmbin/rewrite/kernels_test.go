@@ -33,8 +33,8 @@ func kernel(t testing.TB, metered bool) (*host, api.Module) {
 	return h, m
 }
 
-// BenchmarkKernels is what metering costs. The two run in turns and the quickest run of each counts, so that the
-// ratio means something on a busy machine.
+// BenchmarkKernels measures the cost of metering. The two variants run alternately and the fastest run of each counts,
+// so that the ratio is meaningful on a busy machine.
 func BenchmarkKernels(b *testing.B) {
 	for _, k := range []struct {
 		name string

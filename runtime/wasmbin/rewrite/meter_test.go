@@ -19,13 +19,13 @@ func call(m api.Module, export string, n uint64) (uint64, error) {
 	return results[0], nil
 }
 
-// TestMeter_kernels: the same results, and the same fuel in every run, which grows with the work.
+// TestMeter_kernels checks for equal results, and for equal fuel in every run, which grows with the work.
 func TestMeter_kernels(t *testing.T) {
 	_, plain := kernel(t, false)
 	for _, k := range []struct {
 		name     string
 		n, twice uint64
-		fuel     float64 // twice the work, or what it comes to, over the work
+		fuel     float64 // fuel for twice the work divided by fuel for the work
 	}{{"spin", 50_000, 100_000, 2}, {"sieve", 20_000, 40_000, 2}, {"fib", 15, 17, 2.618}, {"matmul", 20, 40, 8}} {
 		want, err := call(plain, k.name, k.n)
 		if err != nil {
@@ -49,7 +49,7 @@ func TestMeter_kernels(t *testing.T) {
 	}
 }
 
-// TestMeter_slices: what is spent does not depend on how much is granted at a time.
+// TestMeter_slices checks that the fuel spent does not depend on the slice.
 func TestMeter_slices(t *testing.T) {
 	var spent []int64
 	for _, slice := range []int64{1, 1000, 100_000, 1 << 40} {
@@ -70,7 +70,7 @@ func TestMeter_slices(t *testing.T) {
 	}
 }
 
-// TestMeter_endless: nothing runs on after the host says no.
+// TestMeter_endless checks that no code continues after the host ends it.
 func TestMeter_endless(t *testing.T) {
 	for name, want := range map[string]error{
 		"endless": errFuel, "spin": errFuel, "fib": errFuel, "fill": errFuel, "deeper": errDepth, "indirect": errDepth,
@@ -95,19 +95,19 @@ func TestMeter_endless(t *testing.T) {
 	}
 }
 
-// TestMeter_bulk: filling a mebibyte costs by its length, and refill is asked before the next.
+// TestMeter_bulk checks that filling a mebibyte costs by its length, and that refill is called before the next one.
 func TestMeter_bulk(t *testing.T) {
 	h, m := kernel(t, true)
 	h.refills = 10
 	if _, err := call(m, "fill", 1<<20); !errors.Is(err, errFuel) {
 		t.Fatal(err)
 	}
-	if most := h.spent(m) / (1 << 20 / 16); most > 24 { // ten slices of 100,000, and what was taken before the last
+	if most := h.spent(m) / (1 << 20 / 16); most > 24 { // ten slices of 100,000, and the fuel taken before the last
 		t.Errorf("%d mebibytes were filled", most)
 	}
 }
 
-// TestMeter_depthComesBack: a call gives back what it took, on every way out.
+// TestMeter_depthComesBack checks that a call returns its depth on every way out.
 func TestMeter_depthComesBack(t *testing.T) {
 	_, m := kernel(t, true)
 	for range 3 {

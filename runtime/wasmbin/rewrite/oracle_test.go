@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// oracle is a second decoder and validator: wasmtime's, in a process that answers one question after the other.
+// oracle is a second decoder and validator: wasmtime's, in a process that answers one question at a time.
 type oracle struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -60,10 +60,10 @@ func (o *oracle) ask(t testing.TB, question byte, wasm []byte) string {
 	return string(text)
 }
 
-// invalid is why a module is not valid, or "".
+// invalid returns the reason why a module is invalid, or "".
 func (o *oracle) invalid(t testing.TB, wasm []byte) string { return o.ask(t, 'v', wasm) }
 
-// theirs is each instruction of a module as the oracle reads it: where it is, its name, its operands.
+// theirs returns each instruction of a module as decoded by the oracle: offset, name, operands.
 func (o *oracle) theirs(t testing.TB, wasm []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(o.ask(t, 'd', wasm), "\n"), "\n")
 	for i, l := range lines {
@@ -77,10 +77,10 @@ func (o *oracle) theirs(t testing.TB, wasm []byte) []string {
 	return lines
 }
 
-// notOperands is what the oracle tells beyond the operands, or what is the same in every instruction.
+// notOperands matches the oracle's output besides operands, and the parts common to every instruction.
 var notOperands = regexp.MustCompile(`max_align: \d+, |, memory: \d+|count: \d+, |BrTable|V128|Ieee\d+`)
 
-// operand is a number or a type.
+// operand matches a number or a type.
 var operand = regexp.MustCompile(`-?\b\d+\b|\b(Empty|I32|I64|F32|F64|V128|Ref\(funcref\)|Ref\(externref\)|Func|Extern)\b`)
 
 func operandsOf(text string) []string {
@@ -93,7 +93,7 @@ func operandsOf(text string) []string {
 	return operand.FindAllString(text, -1)
 }
 
-// ours is the same as this package's reader reads it. The names are theirs, by the number of the instruction.
+// ours returns the same as decoded by this package. The names are the oracle's, by the number of the instruction.
 func ours(t testing.TB, wasm []byte, names map[[2]uint32]string) (lines []string) {
 	t.Helper()
 	b, err := wasmbin.Read(wasm)
@@ -126,10 +126,10 @@ func ours(t testing.TB, wasm []byte, names map[[2]uint32]string) (lines []string
 	return lines
 }
 
-// types are the oracle's words.
+// types are the oracle's names of types.
 var types = map[byte]string{0x40: "Empty", 0x7f: "I32", 0x7e: "I64", 0x7d: "F32", 0x7c: "F64", 0x7b: "V128", 0x70: "Func", 0x6f: "Extern"}
 
-// words are the operands of an instruction in the oracle's order.
+// words returns the operands of an instruction in the oracle's order.
 func words(in *wasmbin.Instruction) []string {
 	u := func(n ...uint32) (out []string) {
 		for _, n := range n {

@@ -10,10 +10,10 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// steps is code that counts how often it runs, in global 0.
+// steps is code that counts its executions, in global 0.
 var steps = w.Code(w.GlobalGet(0), w.I32Const(1), w.I32Add, w.GlobalSet(0))
 
-// straight is a module whose export f runs code without loops; function 0 is a small one without calls.
+// straight returns a module whose export f runs code without loops; function 0 is a small one without calls.
 func straight(code ...[]byte) []byte {
 	var m w.Module
 	m.Global(w.I32, 0)
@@ -23,7 +23,7 @@ func straight(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestMeter_pauses: straight code of any length stops soon after the host says no, whichever way it takes.
+// TestMeter_pauses checks that straight code of any length stops soon after the host ends it, on every path.
 func TestMeter_pauses(t *testing.T) {
 	skipped := w.Code(w.BlockVoid, w.I32Const(1), w.BrIf(0), w.Repeat(10_000, steps), w.End)
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestMeter_pauses(t *testing.T) {
 	}
 }
 
-// TestMeter_pausesCostNothing: where the code pauses changes nothing in the sum.
+// TestMeter_pausesCostNothing checks that the places of the pauses do not change the fuel spent.
 func TestMeter_pausesCostNothing(t *testing.T) {
 	ctx := context.Background()
 	spend := func(n int) int64 {
@@ -83,7 +83,7 @@ func TestMeter_pausesCostNothing(t *testing.T) {
 	}
 }
 
-// TestMeter_fewPauses: code of usual length has none.
+// TestMeter_fewPauses checks that code of usual length has no pause.
 func TestMeter_fewPauses(t *testing.T) {
 	for n, want := range map[int]int{1000: 1, 8000: 1, 9000: 2, 80_000: 10} {
 		_, info, err := rewriteWasm(straight(w.Repeat(n, steps)), both)

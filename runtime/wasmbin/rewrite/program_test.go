@@ -4,16 +4,16 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// program writes a valid module from any bytes: each choice takes one. Functions call only later ones and loops count
-// down, so that it comes to an end. It exports run (i32, i64) -> (i32, i64), its memory and its globals.
+// program generates a valid module from any bytes: each choice consumes one. Functions call only later ones and loops
+// count down, so that it terminates. It exports run (i32, i64) -> (i32, i64), its memory and its globals.
 type program struct {
 	in     []byte
 	m      w.Module
 	fns    int   // functions, run first
-	fn     int   // that is being written
-	labels []int // the open blocks: how many values a branch to each carries, or -1 for a loop
+	fn     int   // the current one
+	labels []int // the open blocks: number of values that a branch carries, or -1 for a loop
 	loops  int
-	left   int // instructions that may still be written
+	left   int // remaining instructions
 }
 
 // The locals of every function: its parameters, two of type i32, two of type i64, one for each open loop.
@@ -22,7 +22,7 @@ const (
 	maxLoops                   = 3
 )
 
-// generate makes the module.
+// generate returns the module.
 func generate(in []byte) []byte {
 	p := &program{in: in}
 	p.fns = 1 + p.n(4)
@@ -32,7 +32,7 @@ func generate(in []byte) []byte {
 	p.m.Global(w.I32, 5)
 	p.m.Global(w.I64, 6)
 	p.m.GlobalRaw(w.V128, 1, []byte{0xfd, 12}, make([]byte, 16))
-	p.m.Data(8, []byte("some data")) // an active segment is dropped once it is copied, which the engine forgets
+	p.m.Data(8, []byte("some data")) // an active segment is dropped once it is copied, which the engine omits
 	p.m.PassiveData([]byte("more data"))
 	for p.fn = range p.fns {
 		p.function()
@@ -45,7 +45,7 @@ func generate(in []byte) []byte {
 	return p.m.Bytes()
 }
 
-// n takes a choice below max; when nothing is left it is 0.
+// n returns a choice below max; without remaining bytes it is 0.
 func (p *program) n(max int) int {
 	if len(p.in) == 0 {
 		return 0
@@ -65,7 +65,7 @@ func (p *program) function() {
 	p.m.Func([]byte{w.I32, w.I64}, results, locals, p.block(3), p.results())
 }
 
-// results pushes what the function returns.
+// results pushes the results of the function.
 func (p *program) results() []byte {
 	if p.fn == 0 {
 		return w.Code(p.i32(2), p.i64(2))
@@ -73,7 +73,7 @@ func (p *program) results() []byte {
 	return p.i32(2)
 }
 
-// block is some statements.
+// block returns some statements.
 func (p *program) block(depth int) []byte {
 	var out []byte
 	for range 1 + p.n(5) {
@@ -82,7 +82,7 @@ func (p *program) block(depth int) []byte {
 	return out
 }
 
-// inside writes code that lies in one more block.
+// inside generates code in an additional block.
 func (p *program) inside(arity int, write func() []byte) []byte {
 	p.labels = append(p.labels, arity)
 	out := write()
@@ -90,7 +90,7 @@ func (p *program) inside(arity int, write func() []byte) []byte {
 	return out
 }
 
-// leave is a branch out of some block that carries nothing, under a condition.
+// leave is a conditional branch without values out of some block.
 func (p *program) leave() []byte {
 	condition := p.i32(1)
 	at := p.n(max(len(p.labels), 1))
@@ -151,7 +151,7 @@ func (p *program) loop(depth int) []byte {
 		w.LocalGet(counter), w.I32Const(-1), w.I32Add, []byte{0x22}, w.U32(counter), w.BrIf(0), w.End)
 }
 
-// address is one within the first page, and small a number of bytes.
+// address is an address within the first page, and small a number of bytes.
 func (p *program) address() []byte { return w.Code(p.i32(1), w.I32Const(0x7fff), []byte{0x71}) }
 func (p *program) small() []byte   { return w.Code(p.i32(1), w.I32Const(0x3ff), []byte{0x71}) }
 
@@ -164,7 +164,7 @@ func (p *program) i32(depth int) []byte {
 	case 0, 1:
 		return w.I32Const(int32(p.n(256)) - 9)
 	case 2, 3, 4:
-		return w.Code(p.i32(d), p.i32(d), []byte{byte(0x6a + p.n(15))}) // add to rotr, divisions among them
+		return w.Code(p.i32(d), p.i32(d), []byte{byte(0x6a + p.n(15))}) // add to rotr, including divisions
 	case 5:
 		return w.Code(p.i32(d), p.i32(d), []byte{byte(0x46 + p.n(10))}) // comparisons
 	case 6:
@@ -189,14 +189,14 @@ func (p *program) i32(depth int) []byte {
 	case 16:
 		return w.Code(w.GlobalGet(2), []byte{0xfd, 27, byte(p.n(4))}) // i32x4.extract_lane
 	case 17:
-		return w.Code(p.i32(d), p.i32(d), p.i32(d), []byte{0x1c, 1, w.I32}) // select of a type
+		return w.Code(p.i32(d), p.i32(d), p.i32(d), []byte{0x1c, 1, w.I32}) // a select with a type
 	case 18:
 		return w.Code(w.I32Const(1), p.reference(), []byte{0x26, 0}, w.I32Const(int32(p.n(2))), []byte{0x25, 0, 0xd1}) // table.set, table.get, ref.is_null
 	}
 	return w.GlobalGet(0)
 }
 
-// reference is null or the last function, which is in the table too.
+// reference is null or the last function, which is also in the table.
 func (p *program) reference() []byte {
 	if p.n(2) == 0 {
 		return []byte{0xd0, 0x70}
@@ -204,7 +204,7 @@ func (p *program) reference() []byte {
 	return w.Code([]byte{0xd2}, w.U32(uint32(p.fns-1)))
 }
 
-// call calls a later function, directly or through the table, which has an empty entry too.
+// call calls a later function, directly or through the table, which also has an empty entry.
 func (p *program) call(depth int) []byte {
 	if p.fn == p.fns-1 {
 		return w.MemorySize

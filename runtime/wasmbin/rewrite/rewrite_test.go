@@ -15,7 +15,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// raw builds a module from sections: id and content in turn.
+// raw returns a module of sections, given as alternating IDs and contents.
 func raw(parts ...any) []byte {
 	out := []byte(w.Header)
 	for i := 0; i < len(parts); i += 2 {
@@ -24,7 +24,7 @@ func raw(parts ...any) []byte {
 	return out
 }
 
-// one is a module of a function () -> () with this code, and a memory, a table and a mutable global.
+// one returns a module of a function () -> () with this code, and a memory, a table and a mutable global.
 func one(code ...[]byte) []byte {
 	var m w.Module
 	m.Memory(1, 1)
@@ -34,7 +34,7 @@ func one(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestRewrite_refuses: what would come to mean something that was added, and what is ours.
+// TestRewrite_refuses checks that indices that would refer to additions, and reserved names, are rejected.
 func TestRewrite_refuses(t *testing.T) {
 	with := func(f func(m *w.Module)) []byte {
 		var m w.Module
@@ -89,7 +89,7 @@ func TestRewrite_refuses(t *testing.T) {
 	}
 }
 
-// TestRewrite_info: what is found in a module is told.
+// TestRewrite_info checks the contents of Info.
 func TestRewrite_info(t *testing.T) {
 	imported := func(desc ...byte) []byte {
 		var m w.Module
@@ -147,7 +147,7 @@ func TestRewrite_info(t *testing.T) {
 	}
 }
 
-// valid tells whether the compiler takes a module.
+// valid returns the compiler's error for a module, nil if the module is valid.
 func valid(t testing.TB, wasm []byte) error {
 	t.Helper()
 	ctx := context.Background()
@@ -157,7 +157,7 @@ func valid(t testing.TB, wasm []byte) error {
 	return err
 }
 
-// TestRewrite_nothing: without options, every section is as it was.
+// TestRewrite_nothing checks that without options every section is unchanged.
 func TestRewrite_nothing(t *testing.T) {
 	wasm := w.Kernels()
 	out, _, err := rewriteWasm(wasm, rewrite.Options{})
@@ -166,7 +166,7 @@ func TestRewrite_nothing(t *testing.T) {
 	}
 }
 
-// TestRewrite_again: a module is not rewritten twice.
+// TestRewrite_again checks that a module is not rewritten twice.
 func TestRewrite_again(t *testing.T) {
 	out, _, err := rewriteWasm(w.Kernels(), both)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestRewrite_again(t *testing.T) {
 	}
 }
 
-// state is a module with everything that a snapshot has: globals of every type, data, a start function.
+// state returns a module with all parts of a snapshot: globals of every type, data, a start function.
 func state() []byte {
 	return raw(1, "\x02\x60\x00\x00\x60\x00\x02\x7f\x7e",
 		2, "\x02\x03env\x04base\x03\x7f\x00\x03env\x04call\x00\x00",
@@ -194,7 +194,7 @@ func state() []byte {
 		0, "\x04name\x01\x07\x02\x00\x01h\x02\x01t\x02\x06\x01\x02\x01\x00\x01l")
 }
 
-// TestRewrite_snapshot looks at what the host is told, and at what the module exports.
+// TestRewrite_snapshot checks Info and the exports of the module.
 func TestRewrite_snapshot(t *testing.T) {
 	out, info, err := rewriteWasm(state(), both)
 	if err != nil {
@@ -230,7 +230,8 @@ func TestRewrite_snapshot(t *testing.T) {
 	}
 }
 
-// TestRewrite_v128: the accessors carry all 128 bits, and several results survive the block around a body.
+// TestRewrite_v128 checks that the accessors carry all 128 bits, and that multiple results pass the block around a
+// body.
 func TestRewrite_v128(t *testing.T) {
 	ctx := context.Background()
 	h, err := newHost(ctx, wazero.NewRuntimeConfig())
@@ -275,7 +276,7 @@ func TestRewrite_v128(t *testing.T) {
 	}
 }
 
-// TestRewrite_memory: a file that is nothing but places to change takes a few times its size.
+// TestRewrite_memory checks that a file with nothing but events takes a few times its size.
 func TestRewrite_memory(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)

@@ -15,10 +15,11 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// specVersions are the versions of the specification whose tests run. The second one's hold almost all of the first's.
+// specVersions are the versions of the specification whose tests run. Those of version 2 include almost all of version
+// 1.
 var specVersions = flag.String("spec", "v2", "which versions of the specification's tests to run")
 
-// specDir finds the specification's own tests, which are in wazero's module.
+// specDir returns the folder of the specification's tests, which are in wazero's module.
 func specDir(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
@@ -28,7 +29,7 @@ func specDir(t testing.TB) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "internal", "integration_test", "spectest")
 }
 
-// script is a test of the specification, as wast2json writes it.
+// script is a test of the specification, in the format of wast2json.
 type script struct {
 	Commands []command
 }
@@ -50,7 +51,7 @@ type value struct {
 	Value any
 }
 
-// bits encodes a value as wazero wants it.
+// bits encodes a value for wazero.
 func (v value) bits() []uint64 {
 	lanes, ok := v.Value.([]any)
 	if !ok {
@@ -82,7 +83,7 @@ func number(s string) uint64 {
 	return n
 }
 
-// world is a runtime in which a script runs: one with the modules as they are, one with them rewritten.
+// world is a runtime for a script: one with the original modules, one with the rewritten ones.
 type world struct {
 	*host
 	rewritten bool
@@ -108,7 +109,7 @@ func newWorld(t *testing.T, dir string, rewritten bool) *world {
 	return &world{host: h, rewritten: rewritten, modules: make(map[string]api.Module)}
 }
 
-// compiles tells whether a module is valid.
+// compiles returns the error for an invalid module.
 func (w *world) compiles(wasm []byte) error {
 	if w.rewritten {
 		out, _, err := rewriteWasm(wasm, both)
@@ -146,7 +147,7 @@ func (w *world) instantiate(wasm []byte, name, registered string) error {
 	return err
 }
 
-// do runs an action. The answer is empty for a module that is not there, in both worlds.
+// do runs an action. The result is empty for a missing module, in both worlds.
 func (w *world) do(a action) (results []uint64, trap string) {
 	m := w.last
 	if a.Module != "" {
@@ -184,11 +185,11 @@ func (w *world) do(a action) (results []uint64, trap string) {
 	return results, trap
 }
 
-// counts is how much was compared.
+// counts is the number of comparisons.
 type counts struct{ modules, invalid, actions int }
 
-// TestSpec runs the specification's own tests with the modules as they are and with them rewritten. What wazero
-// compiles must still compile, what it refuses must still be refused, and every action must end in the same way.
+// TestSpec runs the specification's tests with the original and the rewritten modules. Modules that wazero compiles
+// must still compile, those that it rejects must still be rejected, and every action must end in the same way.
 func TestSpec(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")
@@ -242,7 +243,7 @@ func runScript(t *testing.T, dir, file string, n *counts) {
 				continue
 			}
 			n.invalid++
-			// wazero accepts three of them; the first version's may be valid in the second.
+			// wazero accepts three of them; invalid modules of version 1 may be valid in version 2.
 			if rewritten.compiles(wasm) == nil && (plain.compiles(wasm) != nil || filepath.Base(filepath.Dir(filepath.Dir(file))) == "v2") {
 				t.Errorf("line %d, %s: it is compiled", c.Line, c.Type)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// moduleDir is where the sources of a Go module are.
+// moduleDir returns the folder of a Go module's sources.
 func moduleDir(t testing.TB, module string) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -25,7 +25,7 @@ func moduleDir(t testing.TB, module string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestToolchains_same: programs of other compilers say the same, rewritten or not.
+// TestToolchains_same checks that programs of other compilers have the same output, original and rewritten.
 func TestToolchains_same(t *testing.T) {
 	guests := filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "wasi_snapshot_preview1", "testdata")
 	for _, name := range []string{"zig-cc", "cargo-wasi", "tinygo", "zig"} {
@@ -42,7 +42,7 @@ func TestToolchains_same(t *testing.T) {
 	}
 }
 
-// runWASI runs a program and returns what it wrote and how it ended.
+// runWASI runs a program and returns its output and how it ended.
 func runWASI(t *testing.T, wasm []byte, dir string, args []string, rewritten bool) string {
 	t.Helper()
 	ctx := context.Background()
@@ -75,14 +75,14 @@ func runWASI(t *testing.T, wasm []byte, dir string, args []string, rewritten boo
 	return out.String()
 }
 
-// TestToolchains_valid: the guests that come with other hosts stay valid, and whether they can be reset in place is known.
+// TestToolchains_valid checks that the guests of other hosts stay valid, and whether they can be reset in place.
 func TestToolchains_valid(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/extism/go-sdk"), "wasm", "*.wasm"))
 	more, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "*", "testdata", "*", "*.wasm"))
 	checked, references := 0, 0
 	for _, file := range append(files, more...) {
 		wasm, err := os.ReadFile(file)
-		if err != nil || len(wasm) > 600<<10 { // the larger ones are of the compilers of smaller ones
+		if err != nil || len(wasm) > 600<<10 { // the larger ones come from the same compilers as smaller ones
 			continue
 		}
 		b, err := wasmbin.Read(wasm)

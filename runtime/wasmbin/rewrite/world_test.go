@@ -12,22 +12,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// both is what the next package will ask for.
+// both are the options used by the runtime.
 var both = rewrite.Options{Meter: true, Snapshot: true}
 
 const maxDepth = 1 << 16
 
 var errDepth, errFuel = errors.New("too deep"), errors.New("out of fuel")
 
-// host plays the host of rewritten modules.
+// host is the host of rewritten modules.
 type host struct {
 	wazero.Runtime
 	slice   int64 // granted by a refill
-	refills int64 // that are left; negative is without end
+	refills int64 // remaining; negative is unlimited
 	granted int64
 }
 
-// newHost makes a runtime that knows the refill function.
+// newHost returns a runtime with the refill function.
 func newHost(ctx context.Context, c wazero.RuntimeConfig) (*host, error) {
 	h := &host{Runtime: wazero.NewRuntimeWithConfig(ctx, c), slice: 100_000, refills: -1}
 	_, err := h.NewHostModuleBuilder(rewrite.Module).NewFunctionBuilder().
@@ -49,19 +49,19 @@ func (h *host) refill(_ context.Context, m api.Module, stack []uint64) {
 	stack[0] = uint64(h.slice)
 }
 
-// spent is what a module has spent so far.
+// spent returns the fuel spent by a module so far.
 func (h *host) spent(m api.Module) int64 {
 	return h.granted - int64(m.ExportedGlobal(rewrite.FuelGlobal).Get())
 }
 
-// reset makes a module ready after a trap.
+// reset prepares a module for the next call after a trap.
 func reset(m api.Module) {
 	if g, ok := m.ExportedGlobal(rewrite.DepthGlobal).(api.MutableGlobal); ok {
 		g.Set(maxDepth)
 	}
 }
 
-// guest is a module as this host instantiates it.
+// guest is a module instantiated by this host.
 type guest struct {
 	api.Module
 	info *rewrite.Info
@@ -80,7 +80,7 @@ func rewriteWasm(wasm []byte, o rewrite.Options) ([]byte, *rewrite.Info, error) 
 	return rewrite.Rewrite(m, o)
 }
 
-// load rewrites a module and instantiates it, as the engine is to: data, then start.
+// load rewrites a module and instantiates it like the engine: data, then start.
 func (h *host) load(ctx context.Context, wasm []byte, c wazero.ModuleConfig) (*guest, error) {
 	out, info, err := rewriteWasm(wasm, both)
 	if err != nil {
