@@ -19,7 +19,7 @@ type Tool struct {
 	Local      string          // the plugin's own name of it
 	Plugin     string          // the plugin's name
 	Definition json.RawMessage // as in the manifest, with the public name
-	AsksFirst  bool            // asks the client for consent before an expensive operation
+	AsksFirst  bool            // asks its first questions before its task begins
 
 	readOnly      bool            // declares readOnlyHint, which is enforced
 	local         json.RawMessage // Local as JSON

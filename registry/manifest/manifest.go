@@ -68,7 +68,7 @@ type Entry struct {
 	Members jsonraw.Object  // its definition
 	Written json.RawMessage // the definition as the plugin wrote it; nil for the host's own
 	Hidden  bool            // not published until the plugin shows it
-	// AsksFirst is set for a Tool that asks its client for consent before an expensive operation.
+	// AsksFirst is set for a Tool that asks its first questions while the caller waits, before its task begins.
 	AsksFirst bool
 	Pattern   *uritemplate.Template // for a Template only
 }
