@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// everything grants all there is in the mounts of a tree.
+// everything grants all paths in the mounts of a tree.
 type everything struct{}
 
 func (everything) Allow(jail.Op, string) error { return nil }
@@ -26,7 +26,7 @@ func newTree(t testing.TB, dir string) *jail.Tree {
 	return files
 }
 
-// absurd are values that a guest may pass for a pointer, a length, a descriptor or a flag.
+// absurd are values that a guest may pass as a pointer, a length, a descriptor or a flag.
 var absurd = []uint64{0, 1, 3, 4, 0xfff8, 1<<16 - 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 8, 1<<32 - 1, 1 << 63, 1<<64 - 1}
 
 func TestAbsurdParameters(t *testing.T) {
@@ -180,7 +180,7 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// fuzzValue takes a parameter from a script: mostly small numbers and places in memory.
+// fuzzValue reads a parameter from a script: mostly small numbers and addresses in memory.
 func fuzzValue(script []byte) (uint64, []byte) {
 	if len(script) == 0 {
 		return 0, nil

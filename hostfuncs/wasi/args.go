@@ -8,17 +8,17 @@ package wasi
 //	           └────────────────────────▶ ┘
 func argsGet(c call, p []uint64) Errno { return c.putStrings(c.args, p[0], p[1]) }
 
-// argsSizesGet writes how many arguments there are, and the bytes that args_get needs for them.
+// argsSizesGet writes the number of arguments, and the number of bytes that args_get needs for them.
 //
 //	args_sizes_get(count, size ptr) -> errno    EFAULT
 func argsSizesGet(c call, p []uint64) Errno { return c.putSizes(c.args, p[0], p[1]) }
 
-// environGet writes the environment, as args_get the arguments.
+// environGet writes the environment in the format of args_get.
 //
 //	environ_get(environ, buf ptr) -> errno    EFAULT
 func environGet(c call, p []uint64) Errno { return c.putStrings(c.env, p[0], p[1]) }
 
-// environSizesGet writes how many variables there are, and the bytes that environ_get needs.
+// environSizesGet writes the number of variables, and the number of bytes that environ_get needs.
 //
 //	environ_sizes_get(count, size ptr) -> errno    EFAULT
 func environSizesGet(c call, p []uint64) Errno { return c.putSizes(c.env, p[0], p[1]) }

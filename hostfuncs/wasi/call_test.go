@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// gate is the gate of a call that has nothing but a WASI state.
+// gate is a gate with a WASI state only.
 type gate struct{ state *wasi.State }
 
 func (g gate) WASI() *wasi.State { return g.state }
@@ -37,7 +37,7 @@ func (m memory) Write(offset uint32, p []byte) bool {
 	return ok && copy(b, p) == len(p)
 }
 
-// caller plays a guest: it puts values into memory and calls functions by name.
+// caller simulates a guest: it writes values to memory and calls functions by name.
 type caller struct {
 	t     testing.TB
 	ctx   context.Context
@@ -45,7 +45,7 @@ type caller struct {
 	funcs map[string]runtime.HostFunc
 }
 
-// Where a caller keeps what it passes; results go to out.
+// Addresses of the parameters of a caller. Results are written to out.
 const (
 	out  = 0x100
 	iovs = 0x400
@@ -80,7 +80,7 @@ func (c *caller) call(name string, p ...uint64) wasi.Errno {
 	return wasi.Errno(stack[0])
 }
 
-// must calls a function that is to succeed.
+// must calls a function and fails the test unless it succeeds.
 func (c *caller) must(name string, p ...uint64) {
 	c.t.Helper()
 	c.want(wasi.ESUCCESS, name, p...)
@@ -158,7 +158,7 @@ func (c *caller) path1(name, path string) wasi.Errno {
 }
 
 func TestHostFuncs_all(t *testing.T) {
-	want := map[string]string{ // the specification's, as Wasm types; I is i64
+	want := map[string]string{ // of the specification, as Wasm types; I is i64
 		"args_get": "ii", "args_sizes_get": "ii", "environ_get": "ii", "environ_sizes_get": "ii",
 		"clock_res_get": "ii", "clock_time_get": "iIi", "fd_advise": "iIIi", "fd_allocate": "iII",
 		"fd_close": "i", "fd_datasync": "i", "fd_fdstat_get": "ii", "fd_fdstat_set_flags": "ii",

@@ -2,15 +2,14 @@ package wasi
 
 import "time"
 
-// Clocks of the specification that exist here. The two processor-time clocks do not (EINVAL).
+// Supported clocks of the specification. The two processor-time clocks are not supported (EINVAL).
 const (
 	clockRealtime  = 0
 	clockMonotonic = 1
 )
 
-// processStart is what the default monotonic clock counts from. It begins one hour later than that:
-// some guests take 0 for a broken clock, and one that started with a frozen clock must not see
-// it go back.
+// processStart is the origin of the default monotonic clock, which starts at one hour: some guests treat 0 as a broken
+// clock, and for a guest that started with a frozen clock it must not go back.
 var processStart = time.Now()
 
 func sinceStart() int64 { return int64(time.Hour + time.Since(processStart)) }
@@ -25,7 +24,7 @@ func clockResGet(c call, p []uint64) Errno {
 	return c.put64(p[1], uint64(Grain))
 }
 
-// clockTimeGet writes a clock's time in nanoseconds; the precision wanted is ignored.
+// clockTimeGet writes the time of a clock in nanoseconds; the requested precision is ignored.
 //
 //	clock_time_get(id i32, precision i64, result ptr) -> errno    EINVAL no such clock, EFAULT
 func clockTimeGet(c call, p []uint64) Errno {
@@ -36,7 +35,7 @@ func clockTimeGet(c call, p []uint64) Errno {
 	return c.put64(p[2], uint64(now))
 }
 
-// clock reads a clock, cut to Grain.
+// clock returns the time of a clock, truncated to Grain.
 func (s *State) clock(id uint64) (int64, Errno) {
 	switch id {
 	case clockRealtime:

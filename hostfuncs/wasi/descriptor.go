@@ -1,6 +1,7 @@
 package wasi
 
-// maxDescriptors bounds what one call keeps open; the host's own limit is shared by all calls.
+// maxDescriptors is the maximum number of open descriptors of one call. The limit of the host process is shared by all
+// calls.
 const maxDescriptors = 512
 
 // Descriptor flags (fdflags).
@@ -14,8 +15,8 @@ const (
 	flagsAll = flagAppend | flagDsync | flagNonblock | flagRsync | flagSync
 )
 
-// Rights that mean something to C libraries: they derive the access mode and isatty from them, and
-// open files with no more than a folder's inheriting rights.
+// Rights that C libraries use: they derive the access mode and isatty from them, and open files with at most the
+// inheriting rights of a folder.
 const (
 	rightDatasync uint64 = 1 << 0
 	rightRead     uint64 = 1 << 1
@@ -39,13 +40,13 @@ type descriptor struct {
 	dir     bool    // file is a folder
 	preopen bool
 	flags   uint16
-	rights  uint64 // as path_open was asked for them; shown, not enforced
+	rights  uint64 // as given to path_open; reported, not enforced
 	inherit uint64
 	offset  int64
 	list    listing // of a folder
 }
 
-// table is the descriptors of a call, by number.
+// table contains the descriptors of a call, by number.
 type table struct {
 	slots []*descriptor
 }
@@ -58,7 +59,7 @@ func (t *table) get(fd uint32) *descriptor {
 	return t.slots[fd]
 }
 
-// add gives d the lowest free number; false if there is none.
+// add assigns the lowest free number to d; false if there is none.
 func (t *table) add(d *descriptor) (uint32, bool) {
 	for i, old := range t.slots {
 		if old == nil {
@@ -73,7 +74,7 @@ func (t *table) add(d *descriptor) (uint32, bool) {
 	return uint32(len(t.slots) - 1), true
 }
 
-// full says whether add would fail, before something is opened for it.
+// full reports whether add would fail. It is called before the file is opened.
 func (t *table) full() bool {
 	if len(t.slots) < maxDescriptors {
 		return false
@@ -95,7 +96,7 @@ func (t *table) close(fd uint32) Errno {
 	return d.close()
 }
 
-// move makes to name what from names, and closes what to was.
+// move renumbers the descriptor from to to, and closes the old descriptor to.
 func (t *table) move(from, to uint32) Errno {
 	if t.get(from) == nil || t.get(to) == nil {
 		return EBADF
@@ -105,7 +106,7 @@ func (t *table) move(from, to uint32) Errno {
 	}
 	old := t.slots[to]
 	t.slots[to], t.slots[from] = t.slots[from], nil
-	_ = old.close() // what it was is gone either way
+	_ = old.close() // closed even after an error
 	return ESUCCESS
 }
 
@@ -136,7 +137,7 @@ func (d *descriptor) filetype() Filetype {
 	return st.Type
 }
 
-// regular returns the file behind the descriptor, or why it has none with bytes at offsets.
+// regular returns the file of the descriptor, or the error for reading or writing at an offset if it has none.
 func (d *descriptor) regular() (File, Errno) {
 	switch {
 	case d == nil:
@@ -149,8 +150,8 @@ func (d *descriptor) regular() (File, Errno) {
 	return d.file, ESUCCESS
 }
 
-// preopen is the folder "/" on descriptor 3. It opens the tree's root at first use, since most
-// calls never touch a file.
+// preopen is the folder "/" on descriptor 3. It opens the root of the tree at first use, since most calls use no
+// files.
 type preopen struct {
 	tree Tree
 	root File

@@ -3,15 +3,15 @@ package wasi
 const (
 	// direntSize is the fixed part of an entry that fd_readdir writes.
 	direntSize = 24
-	// dirBatch is how many entries are asked of a File at once.
+	// dirBatch is the number of entries that are requested from a File at once.
 	dirBatch = 256
-	// maxDirEntries bounds the names kept for one open folder (about 100 MB at worst), since a
-	// guest may go back to any cookie it has seen.
+	// maxDirEntries is the maximum number of entries kept for one open folder (about 100 MB at worst), since a guest
+	// may return to any earlier cookie.
 	maxDirEntries = 1 << 20
 )
 
-// listing is what an open folder has shown so far. Cookie n is the place after n entries, so it
-// stays right while the folder changes.
+// listing contains the entries of an open folder read so far. Cookie n is the position after n entries, so it remains
+// valid while the folder changes.
 type listing struct {
 	entries []DirEntry
 	ended   bool
@@ -42,15 +42,15 @@ func fdPrestatDirName(c call, p []uint64) Errno {
 	return c.put(p[1], []byte("/"))
 }
 
-// fdReaddir writes entries of a folder from a cookie on until the buffer is full; the last one may
-// be cut. A result below size means that there are no more.
+// fdReaddir writes the entries of a folder from a cookie on until the buffer is full; the last one may be truncated. A
+// result below size means that there are no more.
 //
 //	fd_readdir(fd i32, buf ptr, size i32, cookie i64, result ptr) -> errno
 //
 //	0 next cookie u64 · 8 inode u64 · 16 name length u32 · 20 filetype u8 · 24 name
 //
-// EBADF, ENOTDIR, EINVAL a cookie that was never given, ENOMEM over a million entries, EFAULT.
-// Cookie 0 reads the folder anew.
+// EBADF, ENOTDIR, EINVAL an unknown cookie, ENOMEM over a million entries, EFAULT.
+// Cookie 0 reads the folder again.
 func fdReaddir(c call, p []uint64) Errno {
 	d := c.files.get(uint32(p[0]))
 	switch {
@@ -97,7 +97,7 @@ func (d *descriptor) readdir(c call, buf []byte, cookie uint64) (int, Errno) {
 	return used, ESUCCESS
 }
 
-// begin forgets what was read, and starts with the two names that every folder has.
+// begin restarts the listing with the entries "." and "..".
 func (l *listing) begin(f File) Errno {
 	*l = listing{}
 	if e := f.Rewind(); e != ESUCCESS {
@@ -114,7 +114,7 @@ func (l *listing) begin(f File) Errno {
 	return ESUCCESS
 }
 
-// at returns entry i, nil after the last.
+// at returns entry i; nil after the last.
 func (l *listing) at(f File, i uint64) (*DirEntry, Errno) {
 	for i >= uint64(len(l.entries)) && !l.ended {
 		if len(l.entries) >= maxDirEntries {
@@ -133,7 +133,7 @@ func (l *listing) at(f File, i uint64) (*DirEntry, Errno) {
 	return &l.entries[i], ESUCCESS
 }
 
-// putDirent writes an entry, cut to b, and returns the bytes written.
+// putDirent writes an entry, truncated to len(b), and returns the number of bytes written.
 func putDirent(b []byte, next uint64, entry *DirEntry) int {
 	var head [direntSize]byte
 	le.PutUint64(head[0:], next)

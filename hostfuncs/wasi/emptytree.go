@@ -1,6 +1,6 @@
 package wasi
 
-// emptyTree is the Tree of a call without files: one folder with nothing in it.
+// emptyTree is the Tree of a call without files: one empty folder.
 type emptyTree struct{}
 
 func (emptyTree) isRoot(path string) bool {
@@ -21,7 +21,7 @@ func (emptyTree) isRoot(path string) bool {
 	return true
 }
 
-// onRoot answers a change: e for the folder itself, EROFS or ENOENT for what is not there.
+// onRoot returns the error of a change: e for the folder itself, missing for other paths.
 func (t emptyTree) onRoot(path string, e, missing Errno) Errno {
 	if t.isRoot(path) {
 		return e
@@ -65,7 +65,7 @@ func (t emptyTree) Chtimes(path string, _ Times, _ bool) Errno {
 	return t.onRoot(path, EROFS, ENOENT)
 }
 
-// emptyDir is the one folder of an emptyTree.
+// emptyDir is the only folder of an emptyTree.
 type emptyDir struct{}
 
 func (emptyDir) Path() string                       { return "/" }

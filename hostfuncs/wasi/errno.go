@@ -5,7 +5,7 @@ import "strconv"
 // Errno is an error number of WASI preview 1. The zero value is success.
 type Errno uint16
 
-// The numbers this host answers with, as the specification assigns them; Error says what each means.
+// Errors that this host returns, with the numbers of the specification.
 const (
 	ESUCCESS     Errno = 0
 	E2BIG        Errno = 1
@@ -49,7 +49,7 @@ const (
 	ENOTCAPABLE  Errno = 76
 )
 
-// Error says what the number means, so that an Errno can travel as an error.
+// Error returns a description, so that an Errno can be used as an error.
 func (e Errno) Error() string {
 	if int(e) < len(meanings) && meanings[e] != "" {
 		return meanings[e]

@@ -7,12 +7,12 @@ import "math"
 //	fd_close(fd i32) -> errno    EBADF
 func fdClose(c call, p []uint64) Errno { return c.files.close(uint32(p[0])) }
 
-// fdRenumber makes to name what from names; what to was is closed. Both must be open.
+// fdRenumber closes the descriptor to and renumbers from to it. Both must be open.
 //
 //	fd_renumber(from, to i32) -> errno    EBADF
 func fdRenumber(c call, p []uint64) Errno { return c.files.move(uint32(p[0]), uint32(p[1])) }
 
-// fdAdvise takes a hint about how a file will be used, and does nothing with it.
+// fdAdvise ignores the hint on the use of a file.
 //
 //	fd_advise(fd i32, offset, len i64, advice i32) -> errno    EBADF, ESPIPE, EISDIR, EINVAL
 func fdAdvise(c call, p []uint64) Errno {
@@ -26,7 +26,7 @@ func fdAdvise(c call, p []uint64) Errno {
 	return ESUCCESS
 }
 
-// fdAllocate makes a file at least offset+len bytes long. It reserves no space on the disk.
+// fdAllocate extends a file to at least offset+len bytes. It reserves no space on disk.
 //
 //	fd_allocate(fd i32, offset, len i64) -> errno    EBADF, ESPIPE, EISDIR, EINVAL, EFBIG
 func fdAllocate(c call, p []uint64) Errno {
@@ -46,7 +46,7 @@ func fdAllocate(c call, p []uint64) Errno {
 	return f.Truncate(int64(p[1] + p[2]))
 }
 
-// fdSync brings a file to the disk. It serves fd_datasync too.
+// fdSync flushes a file to disk. It also implements fd_datasync.
 //
 //	fd_sync(fd i32) -> errno    EBADF, EINVAL for a stream, EIO
 func fdSync(c call, p []uint64) Errno {
@@ -60,7 +60,7 @@ func fdSync(c call, p []uint64) Errno {
 	return d.file.Sync()
 }
 
-// fdFdstatGet describes a descriptor: 24 bytes.
+// fdFdstatGet writes the description of a descriptor: 24 bytes.
 //
 //	fd_fdstat_get(fd i32, result ptr) -> errno    EBADF, EFAULT
 //
@@ -78,8 +78,8 @@ func fdFdstatGet(c call, p []uint64) Errno {
 	return c.put(p[1], b[:])
 }
 
-// fdFdstatSetFlags replaces a descriptor's flags. NONBLOCK matters for descriptors 0 to 2; APPEND,
-// DSYNC and SYNC for files.
+// fdFdstatSetFlags sets the flags of a descriptor. NONBLOCK has an effect on descriptors 0 to 2; APPEND, DSYNC and SYNC
+// on files.
 //
 //	fd_fdstat_set_flags(fd, flags i32) -> errno    EBADF, EINVAL unknown flag
 func fdFdstatSetFlags(c call, p []uint64) Errno {
@@ -94,7 +94,7 @@ func fdFdstatSetFlags(c call, p []uint64) Errno {
 	return ESUCCESS
 }
 
-// fdFdstatSetRights would take rights away, which are not enforced here: an honest ENOTSUP.
+// fdFdstatSetRights returns ENOTSUP, since rights are not enforced.
 //
 //	fd_fdstat_set_rights(fd i32, rights, inheriting i64) -> errno    EBADF, ENOTSUP
 func fdFdstatSetRights(c call, p []uint64) Errno {
@@ -104,7 +104,7 @@ func fdFdstatSetRights(c call, p []uint64) Errno {
 	return ENOTSUP
 }
 
-// fdSeek moves the position of a file. A folder has none.
+// fdSeek sets the position of a file. A folder has none.
 //
 //	fd_seek(fd i32, delta i64, whence i32, result ptr) -> errno    EBADF, ESPIPE, EISDIR, EINVAL, EFAULT
 //

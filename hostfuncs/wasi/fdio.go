@@ -8,8 +8,8 @@ import "math"
 //
 //	iovs ─▶ [ptr, len][ptr, len]…    result: bytes read, 0 is the end
 //
-// EBADF, EISDIR, EINVAL more than 1024 buffers, EFAULT, EAGAIN (NONBLOCK), ECANCELED, EIO. One call
-// moves at most 16 MiB.
+// EBADF, EISDIR, EINVAL more than 1024 buffers, EFAULT, EAGAIN (NONBLOCK), ECANCELED, EIO. One call moves at most
+// 16 MiB.
 func fdRead(c call, p []uint64) Errno {
 	d := c.files.get(uint32(p[0]))
 	if d != nil && d.stream != nil {
@@ -28,7 +28,7 @@ func fdRead(c call, p []uint64) Errno {
 	})
 }
 
-// fdPread reads from a file at an offset; the position stays.
+// fdPread reads from a file at an offset; the position is unchanged.
 //
 //	fd_pread(fd i32, iovs ptr, count i32, offset i64, result ptr) -> errno    as fd_read, ESPIPE
 func fdPread(c call, p []uint64) Errno {
@@ -64,7 +64,7 @@ func fdWrite(c call, p []uint64) Errno {
 	return d.afterWrite(e)
 }
 
-// fdPwrite writes to a file at an offset; the position stays.
+// fdPwrite writes to a file at an offset; the position is unchanged.
 //
 //	fd_pwrite(fd i32, iovs ptr, count i32, offset i64, result ptr) -> errno    as fd_write, ESPIPE
 func fdPwrite(c call, p []uint64) Errno {
@@ -104,7 +104,7 @@ func (d *descriptor) write(b []byte) (int, Errno) {
 	return n, e
 }
 
-// afterWrite keeps the promise of the SYNC flags.
+// afterWrite flushes the file if it has the SYNC or DSYNC flag.
 func (d *descriptor) afterWrite(e Errno) Errno {
 	if e == ESUCCESS && d.flags&(flagSync|flagDsync) != 0 {
 		return d.file.Sync()
@@ -112,8 +112,8 @@ func (d *descriptor) afterWrite(e Errno) Errno {
 	return e
 }
 
-// transfer moves the buffers one after the other until one is not filled, and writes the sum to
-// result. An error after the first bytes is left for the next call.
+// transfer moves the buffers in order until one is moved in part, and writes the total to result. After an error, the
+// bytes moved before it are reported, and the next call returns the error.
 func (c call) transfer(iovs, count, result uint64, move func([]byte) (int, Errno)) Errno {
 	buffers, e := c.vectors(iovs, count)
 	if e != ESUCCESS {
@@ -123,7 +123,7 @@ func (c call) transfer(iovs, count, result uint64, move func([]byte) (int, Errno
 		return e
 	}
 	if len(buffers) == 0 {
-		_, e = move(nil) // a bad access mode shows without bytes too
+		_, e = move(nil) // a wrong access mode is an error without bytes too
 	}
 	total := 0
 	for _, b := range buffers {

@@ -273,7 +273,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// list reads a whole folder through buffers of a size, beginning at a cookie.
+// list reads a whole folder from a cookie on, with buffers of the given size.
 func (c *caller) list(fd, cookie uint64, size uint64) (names []string, cookies []uint64) {
 	c.t.Helper()
 	for {
@@ -321,7 +321,7 @@ func TestReaddir(t *testing.T) {
 		}
 	}
 	names, _ := c.list(fd, 0, 4096)
-	for _, name := range names[2:] { // what is removed while it is read does not shift the rest
+	for _, name := range names[2:] { // removing entries while reading does not shift the rest
 		if e := c.path1("path_unlink_file", "w/"+name); e != wasi.ESUCCESS {
 			t.Fatal(e)
 		}

@@ -2,7 +2,7 @@ package wasi
 
 import "math"
 
-// Bits of fstflags: which times to set, and from what.
+// Bits of fstflags: the times to set, to a given value or to now.
 const (
 	setAtime    = 1 << 0
 	setAtimeNow = 1 << 1
@@ -10,7 +10,7 @@ const (
 	setMtimeNow = 1 << 3
 )
 
-// fdFilestatGet describes an open file: 64 bytes. A stream has the kind unknown and no times.
+// fdFilestatGet writes the description of an open file: 64 bytes. A stream has type unknown and no times.
 //
 //	fd_filestat_get(fd i32, result ptr) -> errno    EBADF, EFAULT
 //
@@ -43,7 +43,7 @@ func (c call) putStat(ptr uint64, st Stat) Errno {
 	return c.put(ptr, b[:])
 }
 
-// fdFilestatSetSize cuts or extends a file.
+// fdFilestatSetSize changes the size of a file.
 //
 //	fd_filestat_set_size(fd i32, size i64) -> errno    EBADF, EINVAL, EISDIR, EFBIG
 func fdFilestatSetSize(c call, p []uint64) Errno {
@@ -77,7 +77,7 @@ func fdFilestatSetTimes(c call, p []uint64) Errno {
 	return d.file.Chtimes(t)
 }
 
-// pathFilestatGet describes what a path names; bit 0 of flags follows a symbolic link.
+// pathFilestatGet writes the description of the object at a path; bit 0 of flags follows a symbolic link.
 //
 //	path_filestat_get(fd, flags i32, path ptr, len i32, result ptr) -> errno
 func pathFilestatGet(c call, p []uint64) Errno {
@@ -92,7 +92,7 @@ func pathFilestatGet(c call, p []uint64) Errno {
 	return c.putStat(p[4], st)
 }
 
-// pathFilestatSetTimes sets the times of what a path names; bit 0 of flags follows a symbolic link.
+// pathFilestatSetTimes sets the times of the object at a path; bit 0 of flags follows a symbolic link.
 //
 //	path_filestat_set_times(fd, flags i32, path ptr, len i32, atime, mtime i64, fstflags i32) -> errno
 func pathFilestatSetTimes(c call, p []uint64) Errno {

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// inapplicable are the tests that cannot pass here, each with its reason.
+// inapplicable lists the tests that cannot pass here, each with its reason.
 var inapplicable = map[string][]struct{ test, reason string }{
 	"os": {
 		{"TestRootMulti", "a guest makes no link that goes up after it went down, such as a/../b"},

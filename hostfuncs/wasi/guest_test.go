@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// program runs a module's main function.
+// program runs the main function of a module.
 type program struct{}
 
 func (program) Name() string { return "program" }
@@ -30,7 +30,7 @@ func (program) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Reques
 	return nil, err
 }
 
-// goBuild makes a guest with the Go toolchain that runs the tests.
+// goBuild builds a guest with the Go toolchain that runs the tests.
 func goBuild(t *testing.T, args ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "guest.wasm")
@@ -76,7 +76,7 @@ func run(t *testing.T, file string, l runtime.Limits, o wasi.Options) error {
 	return err
 }
 
-// exitCode is how a guest ended, -1 if it did not exit.
+// exitCode returns the exit code of a guest, -1 if it did not exit.
 func exitCode(err error) int {
 	end, ok := errors.AsType[*runtime.EndError](err)
 	switch {
@@ -101,12 +101,12 @@ func TestGuest_files(t *testing.T) {
 	if exitCode(err) != 7 || stdout.String() != "all well\n" || stderr.String() != "to the log\n" {
 		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 { // the link to what is gone
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 { // the dangling link
 		t.Errorf("left over: %v", left)
 	}
 }
 
-// A Go guest whose standard streams do not block goes on while it waits for input.
+// A Go guest with nonblocking standard streams continues to run while it waits for input.
 func TestGuest_parksItsReader(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
 	in, out := pipe.New(1<<10), pipe.New(1<<10)
@@ -132,7 +132,7 @@ func TestGuest_parksItsReader(t *testing.T) {
 	}
 }
 
-// A guest that waits for input that never comes ends at its deadline.
+// A guest that waits for input that never arrives ends at its deadline.
 func TestGuest_deadlineEndsAWait(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
 	for _, nonblock := range []bool{false, true} {
@@ -145,7 +145,7 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 	}
 }
 
-// Guests of other toolchains, which come with the engine's module: C, Rust, TinyGo and Zig.
+// Guests of other toolchains, which are part of the engine's module: C, Rust, TinyGo and Zig.
 func TestGuest_otherToolchains(t *testing.T) {
 	text, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
 	if err != nil {

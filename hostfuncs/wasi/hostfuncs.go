@@ -9,11 +9,11 @@ import (
 // Module is the import module of WASI preview 1.
 const Module = "wasi_snapshot_preview1"
 
-// function is a WASI function without its plumbing; p holds the parameters.
+// function implements a WASI function; p holds the parameters.
 type function func(c call, p []uint64) Errno
 
-// HostFuncs returns the 46 functions of WASI preview 1. They act on the State of the call's gate
-// (see Host); without one all of them answer ENOSYS.
+// HostFuncs returns the 46 functions of WASI preview 1. They use the State of the call's gate (see Host); without one
+// all of them return ENOSYS.
 func HostFuncs() []runtime.HostFunc {
 	return []runtime.HostFunc{
 		define("args_get", "ii", argsGet),
@@ -65,7 +65,7 @@ func HostFuncs() []runtime.HostFunc {
 	}
 }
 
-// define wraps f, whose parameters are written as one letter each: i for i32, I for i64.
+// define wraps f. params has one letter per parameter: i for i32, I for i64.
 func define(name, params string, f function) runtime.HostFunc {
 	types := make([]runtime.ValueType, len(params))
 	for i, p := range params {
@@ -105,7 +105,7 @@ func invoke(ctx context.Context, mem runtime.Memory, p []uint64, types []runtime
 	return f(call{State: st, ctx: ctx, mem: mem}, p)
 }
 
-// noMemory is the memory of a guest that has none.
+// noMemory is the memory of a guest without memory.
 type noMemory struct{}
 
 func (noMemory) Size() uint32                       { return 0 }

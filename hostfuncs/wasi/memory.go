@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// maxPath is the longest path in bytes, what Linux takes (PATH_MAX).
+	// maxPath is the maximum length of a path in bytes, as on Linux (PATH_MAX).
 	maxPath = 4096
-	// maxVectors is how many buffers one read or write may have, what Linux takes (IOV_MAX).
+	// maxVectors is the maximum number of buffers of one read or write, as on Linux (IOV_MAX).
 	maxVectors = 1024
-	// maxTransfer is the most bytes that one read or write moves: buffers may overlap, so that the
-	// guest's memory alone does not bound it. Both may move less than was asked for.
+	// maxTransfer is the maximum number of bytes that one read or write moves. Since buffers may overlap, the size of
+	// the guest's memory is no limit. Both may move fewer bytes than requested.
 	maxTransfer = 16 << 20
 )
 
 var le = binary.LittleEndian
 
-// call is one host function at work: the call's context and state, and the guest's memory.
+// call is the context of one host function: context and state of the call, and the memory of the guest.
 type call struct {
 	*State
 	ctx context.Context
@@ -55,13 +55,13 @@ func (c call) put64(ptr uint64, v uint64) Errno {
 	return c.put(ptr, b[:])
 }
 
-// writable checks that a result will fit before an effect happens.
+// writable checks that a result can be written, before any effect.
 func (c call) writable(ptr, size uint64) Errno {
 	_, e := c.bytes(ptr, size)
 	return e
 }
 
-// text reads a string that is to be part of a path: UTF-8 without NUL, bounded.
+// text reads a string for use in a path: UTF-8 without NUL, at most maxPath bytes.
 func (c call) text(ptr, size uint64) (string, Errno) {
 	if uint32(size) > maxPath {
 		return "", ENAMETOOLONG
@@ -82,8 +82,8 @@ func (c call) text(ptr, size uint64) (string, Errno) {
 	return s, ESUCCESS
 }
 
-// path reads a path below the folder fd and returns it as one below "/". A path that begins with a
-// slash or climbs above its folder is refused.
+// path reads a path below the folder fd and returns it as an absolute path. EPERM is returned for a path that begins
+// with a slash or leaves its folder.
 func (c call) path(fd, ptr, size uint64) (string, Errno) {
 	d := c.files.get(uint32(fd))
 	if d == nil {
@@ -109,7 +109,7 @@ func (c call) path(fd, ptr, size uint64) (string, Errno) {
 	return base + "/" + s, ESUCCESS
 }
 
-// climbs says whether a path, taken as written, leaves the folder it starts in.
+// climbs reports whether a path, taken literally, leaves the folder that it starts in.
 func climbs(path string) bool {
 	if path[0] == '/' {
 		return true
@@ -129,8 +129,8 @@ func climbs(path string) bool {
 	return false
 }
 
-// vectors reads count (pointer, length) pairs and returns views of what they name, cut to
-// maxTransfer bytes in all.
+// vectors reads count (pointer, length) pairs and returns the views of memory that they describe, at most maxTransfer
+// bytes in total.
 func (c call) vectors(ptr, count uint64) ([][]byte, Errno) {
 	if uint32(count) > maxVectors {
 		return nil, EINVAL

@@ -1,6 +1,6 @@
 package wasi
 
-// lookupFollow is the one lookup flag: follow a symbolic link at the end of a path.
+// lookupFollow is the only lookup flag: follow a symbolic link at the end of a path.
 const lookupFollow = 1
 
 // Bits of oflags.
@@ -11,8 +11,8 @@ const (
 	openTruncate  = 1 << 3
 )
 
-// pathOpen opens or creates a file, or opens a folder, under the lowest free descriptor. Rights say
-// whether to read and to write: fd_write (bit 6) asks for writing, fd_read (bit 1) for reading.
+// pathOpen opens or creates a file, or opens a folder, with the lowest free descriptor. Rights determine the access
+// mode: fd_write (bit 6) is writing, fd_read (bit 1) is reading.
 //
 //	path_open(fd, flags i32, path ptr, len, oflags i32, rights, inheriting i64, fdflags i32, result ptr) -> errno
 //
@@ -70,7 +70,7 @@ func (d *descriptor) open(t Tree, path string, o OpenOptions) Errno {
 	return ESUCCESS
 }
 
-// pathCreateDirectory makes a folder.
+// pathCreateDirectory creates a folder.
 //
 //	path_create_directory(fd i32, path ptr, len i32) -> errno
 func pathCreateDirectory(c call, p []uint64) Errno { return c.onPath(p, c.tree.Mkdir) }
@@ -93,7 +93,7 @@ func (c call) onPath(p []uint64, f func(string) Errno) Errno {
 	return f(path)
 }
 
-// pathRename moves a file or a folder, and replaces a file or an empty folder.
+// pathRename moves a file or a folder, and may replace a file or an empty folder.
 //
 //	path_rename(fd i32, from ptr, len, newfd i32, to ptr, len i32) -> errno
 func pathRename(c call, p []uint64) Errno {
@@ -108,7 +108,7 @@ func pathRename(c call, p []uint64) Errno {
 	return c.tree.Rename(from, to)
 }
 
-// pathLink gives a file a second name; bit 0 of flags follows a symbolic link.
+// pathLink creates a hard link; bit 0 of flags follows a symbolic link.
 //
 //	path_link(fd, flags i32, from ptr, len, newfd i32, to ptr, len i32) -> errno
 func pathLink(c call, p []uint64) Errno {
@@ -123,7 +123,7 @@ func pathLink(c call, p []uint64) Errno {
 	return c.tree.Link(from, to, p[1]&lookupFollow != 0)
 }
 
-// pathSymlink makes a symbolic link; its target is any text that could be a path.
+// pathSymlink creates a symbolic link; its target is any valid path text.
 //
 //	path_symlink(target ptr, len, fd i32, path ptr, len i32) -> errno
 func pathSymlink(c call, p []uint64) Errno {
@@ -138,7 +138,7 @@ func pathSymlink(c call, p []uint64) Errno {
 	return c.tree.Symlink(target, path)
 }
 
-// pathReadlink writes the target of a symbolic link, cut to the buffer, without a NUL.
+// pathReadlink writes the target of a symbolic link, truncated to the buffer, without a NUL.
 //
 //	path_readlink(fd i32, path ptr, len i32, buf ptr, size i32, result ptr) -> errno    EINVAL no link
 func pathReadlink(c call, p []uint64) Errno {

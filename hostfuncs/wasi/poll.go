@@ -11,7 +11,7 @@ import (
 const (
 	subscriptionSize = 48
 	eventSize        = 32
-	// maxSubscriptions bounds one poll: twice the descriptors that can be open, and a few clocks.
+	// maxSubscriptions is the maximum of one poll: twice the number of open descriptors, and a few clocks.
 	maxSubscriptions = 2*maxDescriptors + 64
 )
 
@@ -23,21 +23,21 @@ const (
 )
 
 const (
-	clockAbsolute = 1 // subscription flag: the timeout is a time, not a span
-	eventHangup   = 1 // event flag: the other side is gone
+	clockAbsolute = 1 // subscription flag: the timeout is an absolute time
+	eventHangup   = 1 // event flag: the other side is closed
 )
 
-// subscription is one thing that a poll waits for.
+// subscription is one event that a poll waits for.
 type subscription struct {
 	userdata uint64
 	kind     byte
 	fd       uint32
 	err      Errno         // known from the start
-	wait     time.Duration // a clock: how long from the start of the poll
+	wait     time.Duration // of a clock: time from the start of the poll
 }
 
-// pollOneoff waits until one subscription at least is ready, and writes an event for each that is.
-// It sleeps as long as Options.Sleep says; a sleep ends on the clock's next tick after it is over.
+// pollOneoff waits until at least one subscription is ready, and writes an event for each that is. Options.Sleep
+// determines the duration of a sleep, which ends at the next tick of the clock.
 //
 //	poll_oneoff(subscriptions, events ptr, count i32, result ptr) -> errno
 //
@@ -45,7 +45,7 @@ type subscription struct {
 //	                                                   └ read, write: 16 fd u32
 //	event, 32 bytes: 0 userdata u64 · 8 errno u16 · 10 kind u8 · 16 bytes u64 · 24 flags u16
 //
-// EINVAL no subscription, too many or an unknown kind; EFAULT; ECANCELED the call is over.
+// EINVAL no subscription, too many or an unknown kind; EFAULT; ECANCELED the call has ended.
 func pollOneoff(c call, p []uint64) Errno {
 	count := p[2]
 	if count == 0 || count > maxSubscriptions {
@@ -94,8 +94,8 @@ func (c call) subscriptions(raw []byte) ([]subscription, Errno) {
 	return subs, ESUCCESS
 }
 
-// clockWait turns a timeout into a span from now, rounded up to Grain so that the clock has passed
-// the timeout when the span is over. Spans too long to count last about 292 years.
+// clockWait converts a timeout to a duration from now, rounded up to Grain so that the clock has passed the timeout
+// after it. The maximum is about 292 years.
 func (c call) clockWait(id, timeout uint64, absolute bool) (time.Duration, Errno) {
 	now, e := c.clock(id)
 	if e != ESUCCESS {
@@ -114,8 +114,8 @@ func (c call) clockWait(id, timeout uint64, absolute bool) (time.Duration, Errno
 	return time.Duration(ticks) * Grain, ESUCCESS
 }
 
-// poll waits and returns the encoded events. Streams come and go while it waits; all else is
-// decided at the start.
+// poll waits and returns the encoded events. Only the readiness of streams can change while it waits; all other events
+// are known at the start.
 func (c call) poll(subs []subscription) ([]byte, Errno) {
 	var changed [len(c.streams)]<-chan struct{}
 	if events := c.events(subs, 0, &changed); len(events) > 0 {
@@ -138,7 +138,7 @@ func (c call) poll(subs []subscription) ([]byte, Errno) {
 	}
 }
 
-// nextWait is how long until the first clock of a poll.
+// nextWait returns the time until the first clock of a poll.
 func nextWait(subs []subscription) time.Duration {
 	first := time.Duration(math.MaxInt64)
 	for _, s := range subs {
@@ -149,7 +149,7 @@ func nextWait(subs []subscription) time.Duration {
 	return first
 }
 
-// wait returns when the timer is over or something has changed.
+// wait returns when the timer has fired or a stream has changed.
 func wait(ctx context.Context, timer <-chan time.Time, changed *[3]<-chan struct{}) (over bool, e Errno) {
 	select {
 	case <-timer:
@@ -163,7 +163,7 @@ func wait(ctx context.Context, timer <-chan time.Time, changed *[3]<-chan struct
 	return false, ESUCCESS
 }
 
-// events encodes what is ready after so much time, and collects the channels to wait on.
+// events encodes the events that are ready after the time passed, and collects the channels to wait on.
 func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-chan struct{}) []byte {
 	var out []byte
 	for _, s := range subs {
@@ -183,7 +183,7 @@ func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-ch
 	return out
 }
 
-// ready looks at one descriptor. Files are always ready.
+// ready returns the readiness of one descriptor. Files are always ready.
 func (c call) ready(s subscription, changed *[3]<-chan struct{}) pipe.Readiness {
 	d := c.files.get(s.fd)
 	if d.stream == nil {
@@ -198,7 +198,7 @@ func (c call) ready(s subscription, changed *[3]<-chan struct{}) pipe.Readiness 
 	return r
 }
 
-// remaining is how many bytes of a file come after the position.
+// remaining returns the number of bytes after the position of a file.
 func (d *descriptor) remaining() int {
 	st, e := d.file.Stat()
 	if e != ESUCCESS || d.dir {

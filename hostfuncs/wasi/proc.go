@@ -14,12 +14,12 @@ func procExit(_ context.Context, _ runtime.Memory, stack []uint64) {
 	runtime.Exit(uint32(stack[0]))
 }
 
-// procRaise would send a signal; there are none, and the specification withdrew it.
+// procRaise returns ENOSYS: there are no signals, and the specification withdrew the function.
 //
 //	proc_raise(signal i32) -> errno    ENOSYS
 func procRaise(call, []uint64) Errno { return ENOSYS }
 
-// schedYield lets other work run.
+// schedYield yields the processor to other goroutines.
 //
 //	sched_yield() -> errno
 func schedYield(call, []uint64) Errno {
@@ -27,7 +27,8 @@ func schedYield(call, []uint64) Errno {
 	return ESUCCESS
 }
 
-// noSocket is every function on sockets: no descriptor is one, since a guest reaches the network only by asking the host.
+// noSocket implements all functions on sockets. No descriptor is a socket: a guest reaches the network only by host
+// functions.
 //
 //	sock_accept, sock_recv, sock_send, sock_shutdown (fd i32, …)    EBADF, ENOTSOCK
 func noSocket(c call, p []uint64) Errno {

@@ -2,7 +2,7 @@ package wasi
 
 import "io"
 
-// randomChunk is how much is drawn between two looks at the context.
+// randomChunk is the number of bytes between checks of the context.
 const randomChunk = 1 << 20
 
 // randomGet fills a buffer with random bytes.

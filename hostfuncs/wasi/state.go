@@ -10,58 +10,57 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Grain is the resolution of both clocks: what browsers give pages that share a machine with others.
-// It is coarse so that a guest cannot time what other code does in caches, and fine enough for
-// timers.
+// Grain is the resolution of both clocks, as in browsers without isolation between pages. It is too coarse for timing
+// attacks on caches, and fine enough for timers.
 const Grain = 100 * time.Microsecond
 
-// Host is a gate that has a WASI state; the functions find theirs by it.
+// Host is implemented by a gate with a WASI state.
 type Host interface {
 	// WASI returns the state of this call, the same one each time.
 	WASI() *State
 }
 
-// Options describe what a guest sees in one call. The zero value is a guest with no arguments, no
-// environment, no files, an empty standard input, and output that goes nowhere.
+// Options configure the WASI view of a guest in one call. The zero value has no arguments, no environment, no files
+// and an empty standard input, and discards output.
 type Options struct {
-	// Args is the command line, its first entry the program's name. Env holds "KEY=value". Entries
-	// with a NUL byte are left out.
+	// Args is the command line, beginning with the name of the program. Env contains "KEY=value". Entries with a NUL
+	// byte are ignored.
 	Args, Env []string
 
 	// Tree is the folder "/". Nil is an empty, read-only one.
 	Tree Tree
 
-	// Climbed is told of each path that a guest gives and that leaves the folder it starts in, whatever it
-	// would lead to; nil tells nobody. The guest gets EPERM.
+	// Climbed, if not nil, is called for each path of the guest that leaves the folder it starts in, wherever it
+	// leads. The guest gets EPERM.
 	Climbed func(folder, path string)
 
-	// Stdin is descriptor 0; nil is at its end. A *pipe.Pipe, a bytes.Reader or a strings.Reader is read
-	// directly. Any other is read by a goroutine from its first use on, and State.Close waits for
-	// it if Stdin is an io.Closer, whose Close must end a Read.
+	// Stdin is descriptor 0; nil is at its end. A *pipe.Pipe, a bytes.Reader or a strings.Reader is read directly.
+	// Other readers are read by a goroutine, started at first use. State.Close waits for it if Stdin is an io.Closer,
+	// whose Close must end a pending Read.
 	Stdin io.Reader
 
-	// Stdout and Stderr are descriptors 1 and 2; nil swallows. A *pipe.Pipe may be full, and then the
-	// guest waits or gets EAGAIN; any other writer must not block for long.
+	// Stdout and Stderr are descriptors 1 and 2; nil discards. If a *pipe.Pipe is full, the guest waits or gets
+	// EAGAIN. Other writers must not block for long.
 	Stdout, Stderr io.Writer
 
-	// Nonblock sets the NONBLOCK flag of descriptors 0 to 2 from the start, for a guest whose
-	// runtime parks its readers in poll_oneoff.
+	// Nonblock sets the NONBLOCK flag of descriptors 0 to 2 from the start, for a guest whose runtime waits for input
+	// in poll_oneoff.
 	Nonblock bool
 
-	// Now is the wall clock, nil the real one. Monotonic counts nanoseconds and never goes back,
-	// also from call to call; nil counts from the start of this process. Both are cut to Grain.
+	// Now returns the wall clock; nil is the real one. Monotonic returns nanoseconds and never goes back, not even
+	// between calls; nil is the time since the start of this process. Both are truncated to Grain.
 	Now       func() time.Time
 	Monotonic func() int64
 
-	// Sleep is asked how long a poll really waits that waits for so much of the clock; nil is as long.
+	// Sleep returns the actual duration of a poll that waits for the given duration; nil leaves it unchanged.
 	Sleep func(time.Duration) time.Duration
 
 	// Random is the source of random_get; nil is crypto/rand.
 	Random io.Reader
 }
 
-// State is what WASI keeps for one call: descriptors, streams, clocks. It serves one guest, which
-// calls one function at a time.
+// State is the WASI state of one call: descriptors, streams, clocks. It serves one guest, which calls one function at
+// a time.
 type State struct {
 	args, env []string
 	tree      Tree
@@ -72,17 +71,17 @@ type State struct {
 	climbed   func(folder, path string)
 	files     table
 	streams   [3]*stream
-	ctx       context.Context // of the function that runs
+	ctx       context.Context // of the running function
 }
 
-// Tree is the folder "/" of the guest.
+// Tree returns the folder "/" of the guest.
 func (s *State) Tree() Tree { return s.tree }
 
-// Context is that of the function which the guest calls, or called last; nil before the first. A Tree that has to wait
-// for somebody waits under it.
+// Context returns the context of the current or last host function; nil before the first. A Tree that waits must wait
+// under it.
 func (s *State) Context() context.Context { return s.ctx }
 
-// NewState makes the state of one call. Close it after the call.
+// NewState returns the state of one call. Close it after the call.
 func NewState(o Options) *State {
 	s := &State{
 		args:      cStrings(o.Args),
@@ -125,8 +124,8 @@ func (s *State) setDefaults() {
 	}
 }
 
-// Close closes every descriptor and ends the reading of standard input. The guest must not run any
-// more. It may be called again.
+// Close closes all descriptors and stops reading standard input. The guest must not run after it. It may be called
+// more than once.
 func (s *State) Close() {
 	s.files.closeAll()
 	for _, stream := range s.streams {
@@ -134,7 +133,7 @@ func (s *State) Close() {
 	}
 }
 
-// stateFrom finds the state of the call that ctx belongs to, nil if there is none.
+// stateFrom returns the state of the call of ctx, nil if there is none.
 func stateFrom(ctx context.Context) *State {
 	h, ok := runtime.GateFrom(ctx).(Host)
 	if !ok {
@@ -150,7 +149,7 @@ func orDiscard(w io.Writer) io.Writer {
 	return w
 }
 
-// cStrings keeps what can be passed as a C string.
+// cStrings returns the entries without a NUL byte, which can be passed as C strings.
 func cStrings(in []string) []string {
 	out := make([]string, 0, len(in))
 	for _, s := range in {

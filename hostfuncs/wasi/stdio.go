@@ -9,17 +9,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
-// pumpSize is the buffer between a reader that blocks and the guest: large enough for one line of a
-// protocol, small enough to lose when the call ends.
+// pumpSize is the size in bytes of the buffer between a blocking reader and the guest: enough for one line of a
+// protocol. Its content is lost when the call ends.
 const pumpSize = 64 << 10
 
-// stream is descriptor 0, 1 or 2. Exactly one of its ends is there; none means that it is empty
-// (reading) or swallows everything (writing).
+// stream is descriptor 0, 1 or 2. At most one of in, now and out is set. Without any, reading finds the end and
+// writing discards.
 type stream struct {
 	in   *pipe.Pipe
 	now  io.Reader // a reader that never waits
 	out  io.Writer
-	full *pipe.Pipe // out, when it is one: it may be full
+	full *pipe.Pipe // out, if it is a pipe, which may be full
 	pump *pump
 }
 
@@ -41,7 +41,7 @@ func outputStream(w io.Writer) *stream {
 	return &stream{out: w, full: p}
 }
 
-// read fills p with what is there. Nothing and success is the end.
+// read fills p with available bytes. 0 bytes and success is the end.
 func (s *stream) read(ctx context.Context, p []byte, nonblock bool) (int, Errno) {
 	switch {
 	case s.out != nil:
@@ -83,7 +83,7 @@ func (s *stream) write(ctx context.Context, p []byte, nonblock bool) (int, Errno
 	return n, streamErrno(n, err)
 }
 
-// readiness answers a poll. A nil channel means that the answer does not change.
+// readiness returns the readiness for a poll. A nil channel means that it never changes.
 func (s *stream) readiness(write bool) (pipe.Readiness, <-chan struct{}) {
 	switch {
 	case write && s.full != nil:
@@ -99,8 +99,8 @@ func (s *stream) readiness(write bool) (pipe.Readiness, <-chan struct{}) {
 
 func (s *stream) close() { s.pump.stop() }
 
-// streamErrno turns the end of a stream into success; bytes that were moved hide an error, which
-// comes again.
+// streamErrno translates the error of a stream; its end is success. After some bytes were moved the error is dropped,
+// since the next call returns it again.
 func streamErrno(n int, err error) Errno {
 	switch {
 	case n > 0 || err == nil || errors.Is(err, io.EOF):
@@ -116,7 +116,7 @@ func streamErrno(n int, err error) Errno {
 	return EIO
 }
 
-// pump moves a reader that may block into a pipe, from the guest's first use until the State closes.
+// pump copies a blocking reader to a pipe, from the first use by the guest until the State is closed.
 type pump struct {
 	from io.Reader
 	to   *pipe.Pipe
@@ -149,13 +149,13 @@ func (p *pump) run() {
 	}
 }
 
-// stop ends the pump. It closes a reader that can be closed and waits for it; one that cannot be
-// closed keeps its goroutine until its Read returns.
+// stop ends the pump. A reader that is an io.Closer is closed, and stop waits for its goroutine. Otherwise the
+// goroutine remains until Read returns.
 func (p *pump) stop() {
 	if p == nil {
 		return
 	}
-	p.once.Do(func() {}) // never started: never will be
+	p.once.Do(func() {}) // prevents a later start
 	p.to.CloseRead()
 	if c, ok := p.from.(io.Closer); ok {
 		_ = c.Close()

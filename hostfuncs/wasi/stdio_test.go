@@ -202,7 +202,7 @@ func (c *caller) subscribe(i int, kind byte, id uint32, timeout time.Duration, f
 	binary.LittleEndian.PutUint16(s[40:], flags)
 }
 
-// event is what poll_oneoff wrote.
+// event is an event written by poll_oneoff.
 type event struct {
 	user  uint64
 	errno wasi.Errno

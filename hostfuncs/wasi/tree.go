@@ -2,49 +2,48 @@ package wasi
 
 import "io/fs"
 
-// Tree is the files of one call. Paths are absolute, "/" separates, and they may hold ".", ".." and
-// a trailing slash, which demands a folder; ".." is the parent of what was really reached, so it is
-// resolved after symbolic links. What the call may not see answers ENOENT.
+// Tree is the file system of one call. Paths are absolute with slashes, and may contain ".", ".." and a trailing
+// slash, which requires a folder. ".." is the parent of the folder that was reached, so it is resolved after symbolic
+// links. A path that the call may not see returns ENOENT.
 //
-// A Tree serves one call and one goroutine at a time. No method blocks for longer than the file
-// system under it needs.
+// A Tree serves one call and one goroutine at a time. No method blocks for longer than the file system below it needs.
 type Tree interface {
-	// Open opens or creates. A folder opens too, unless o.Write asks for EISDIR.
+	// Open opens or creates a file, or opens a folder; EISDIR if o.Write is set for a folder.
 	Open(path string, o OpenOptions) (File, Errno)
-	// Stat describes what path names; a symbolic link itself unless follow.
+	// Stat describes the object at path; a symbolic link itself unless follow is set.
 	Stat(path string, follow bool) (Stat, Errno)
-	// Mkdir makes one folder.
+	// Mkdir creates one folder.
 	Mkdir(path string) Errno
-	// Rename moves from to to and replaces a file, or an empty folder by a folder.
+	// Rename moves from to to, which may be an existing file or, for a folder, an empty folder.
 	Rename(from, to string) Errno
-	// Unlink removes what is not a folder (EISDIR).
+	// Unlink removes an object that is not a folder (EISDIR).
 	Unlink(path string) Errno
 	// Rmdir removes an empty folder (ENOTEMPTY).
 	Rmdir(path string) Errno
-	// Symlink makes a symbolic link at path with that target.
+	// Symlink creates a symbolic link at path with that target.
 	Symlink(target, path string) Errno
 	// Readlink returns the target of a symbolic link; EINVAL if path is none.
 	Readlink(path string) (string, Errno)
-	// Link gives a file a second name.
+	// Link creates a hard link.
 	Link(from, to string, follow bool) Errno
-	// Chtimes sets the times of what path names; of a symbolic link itself unless follow.
+	// Chtimes sets the times of the object at path; of a symbolic link itself unless follow is set.
 	Chtimes(path string, t Times, follow bool) Errno
 }
 
-// OpenOptions say how Tree.Open opens. The zero value opens what exists, for nothing but Stat.
+// OpenOptions are the options of Tree.Open. The zero value opens an existing object for Stat only.
 type OpenOptions struct {
 	Read, Write bool // access; a file opened without Read still has a Stat
-	Create      bool // make a file if nothing is there
-	Exclusive   bool // with Create: fail with EEXIST if something is there
-	Truncate    bool // cut a file to nothing; needs Write
+	Create      bool // create a file if none exists
+	Exclusive   bool // with Create: fail with EEXIST if an object exists
+	Truncate    bool // truncate a file to 0 bytes; needs Write
 	Directory   bool // fail with ENOTDIR if it is not a folder
 	NoFollow    bool // fail with ELOOP if the last part is a symbolic link
 }
 
-// File is an open file or folder. It has no position: the descriptor holds it. It serves one
-// goroutine at a time. What makes no sense for its kind answers EISDIR, ENOTDIR or EBADF.
+// File is an open file or folder. It has no position: the descriptor holds it. It serves one goroutine at a time.
+// Operations that its type does not support return EISDIR, ENOTDIR or EBADF.
 type File interface {
-	// Path is where the file is, without links. A folder's path follows renames made in its Tree.
+	// Path returns the path without links. The path of a folder is updated by renames in its Tree.
 	Path() string
 	// Stat describes the open file.
 	Stat() (Stat, Errno)
@@ -52,27 +51,27 @@ type File interface {
 	ReadAt(p []byte, off int64) (int, Errno)
 	// WriteAt writes p at off.
 	WriteAt(p []byte, off int64) (int, Errno)
-	// Append writes p at the end, atomically where the system can.
+	// Append writes p at the end, atomically if the system supports it.
 	Append(p []byte) (int, Errno)
-	// Truncate cuts or extends the file to size bytes.
+	// Truncate changes the size of the file to size bytes.
 	Truncate(size int64) Errno
-	// Sync brings what was written to the disk.
+	// Sync flushes the file to disk.
 	Sync() Errno
 	// Chtimes sets the times of the open file.
 	Chtimes(t Times) Errno
-	// ReadDir returns at most n more entries of a folder in no fixed order, without "." and "..";
-	// none and success is the end.
+	// ReadDir returns at most n more entries of a folder in no fixed order, without "." and ".."; none and success is
+	// the end.
 	ReadDir(n int) ([]DirEntry, Errno)
-	// Rewind makes ReadDir begin again with what is there now.
+	// Rewind restarts ReadDir with the current entries.
 	Rewind() Errno
-	// Close ends the use of the file. It is called once.
+	// Close closes the file. It is called once.
 	Close() Errno
 }
 
-// Filetype is the kind of a file, in WASI's numbers.
+// Filetype is the type of a file, with WASI's numbers.
 type Filetype uint8
 
-// The kinds of files.
+// Types of files.
 const (
 	TypeUnknown     Filetype = 0 // also pipes
 	TypeBlockDevice Filetype = 1
@@ -110,12 +109,12 @@ type Stat struct {
 	Atime, Mtime, Ctime int64
 }
 
-// Times are the times to set, in nanoseconds since 1970; nil leaves one as it is.
+// Times are the times to set, in nanoseconds since 1970; a nil one is not changed.
 type Times struct {
 	Atime, Mtime *int64
 }
 
-// DirEntry is one name in a folder. Ino may be 0, unknown.
+// DirEntry is an entry of a folder. Ino 0 is unknown.
 type DirEntry struct {
 	Name string
 	Type Filetype

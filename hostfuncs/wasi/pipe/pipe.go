@@ -1,11 +1,9 @@
-// Package pipe is a bounded in-memory stream that can be waited for together with other things.
+// Package pipe provides a bounded in-memory stream whose ends can be polled.
 //
 //	writer ── Write ──▶ [ at most Size bytes ] ── TryRead ──▶ reader, or a channel to wait on
 //
-// An io.Pipe blocks whoever reads it. Here a reader or a writer may use what is there, be told when that has changed, and
-// be cancelled while it waits: as a guest may do with its standard streams.
-//
-// This package is not promised to others; it may change with any version.
+// Unlike the ends of an io.Pipe, a reader or writer can move the bytes that are available without blocking, be
+// notified of changes, and be cancelled while it waits, as a guest needs for its standard streams.
 package pipe
 
 import (
@@ -14,22 +12,22 @@ import (
 	"sync"
 )
 
-// minSize keeps a pipe useful: an unbuffered one could never be found ready by a poll.
+// minSize is the minimum capacity in bytes: a poll would never find an unbuffered pipe ready.
 const minSize = 512
 
-// Pipe is a bounded in-memory stream. All methods may be called at once.
+// Pipe is a bounded in-memory stream. Its methods are safe for concurrent use.
 type Pipe struct {
 	mu       sync.Mutex
-	buf      []byte        // what was written and not yet read
-	max      int           // most bytes in buf
-	err      error         // what Read answers when buf is empty; nil while the writer lives
+	buf      []byte        // written and not yet read
+	max      int           // maximum length of buf
+	err      error         // result of Read when buf is empty; nil while the writing side is open
 	noReader bool          // CloseRead was called
 	changed  chan struct{} // closed and replaced at every change
 }
 
 var _ io.ReadWriteCloser = (*Pipe)(nil)
 
-// New returns a pipe that holds at most size bytes, 512 at least.
+// New returns a pipe with a capacity of size bytes, at least 512.
 func New(size int) *Pipe {
 	return &Pipe{max: max(size, minSize), changed: make(chan struct{})}
 }
@@ -40,13 +38,13 @@ func (p *Pipe) Read(b []byte) (int, error) { return p.ReadContext(context.Backgr
 // Write waits until all of b is in the pipe. After Close or CloseRead it returns io.ErrClosedPipe.
 func (p *Pipe) Write(b []byte) (int, error) { return p.WriteContext(context.Background(), b) }
 
-// Close ends the writing side: the reader gets what is left, then io.EOF. It may be called again.
+// Close closes the writing side: the reader gets the remaining bytes, then io.EOF. It may be called more than once.
 func (p *Pipe) Close() error {
 	p.CloseWithError(io.EOF)
 	return nil
 }
 
-// CloseRead ends the reading side: writers get io.ErrClosedPipe. It may be called again.
+// CloseRead closes the reading side: writers get io.ErrClosedPipe. It may be called more than once.
 func (p *Pipe) CloseRead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +55,7 @@ func (p *Pipe) CloseRead() {
 	p.signal()
 }
 
-// CloseWithError is Close, but the reader gets err in the place of io.EOF. The first close counts.
+// CloseWithError is Close with err in place of io.EOF. Only the first close has an effect.
 func (p *Pipe) CloseWithError(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,13 +65,13 @@ func (p *Pipe) CloseWithError(err error) {
 	p.signal()
 }
 
-// signal wakes everyone who waits; p.mu is held.
+// signal wakes all waiting goroutines; p.mu must be held.
 func (p *Pipe) signal() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// ReadContext is Read that also ends with ctx, whose error it then returns.
+// ReadContext is Read that returns the error of ctx when ctx is done.
 func (p *Pipe) ReadContext(ctx context.Context, b []byte) (int, error) {
 	for {
 		n, wait, err := p.TryRead(b)
@@ -88,7 +86,7 @@ func (p *Pipe) ReadContext(ctx context.Context, b []byte) (int, error) {
 	}
 }
 
-// WriteContext is Write that also ends with ctx, whose error it then returns.
+// WriteContext is Write that returns the error of ctx when ctx is done.
 func (p *Pipe) WriteContext(ctx context.Context, b []byte) (int, error) {
 	done := 0
 	for {
@@ -104,7 +102,7 @@ func (p *Pipe) WriteContext(ctx context.Context, b []byte) (int, error) {
 	}
 }
 
-// TryRead reads what is there. A channel says that nothing is, and closes when that may change.
+// TryRead reads the available bytes. If there are none, it returns a channel that is closed at the next change.
 func (p *Pipe) TryRead(b []byte) (n int, wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +123,7 @@ func (p *Pipe) TryRead(b []byte) (n int, wait <-chan struct{}, err error) {
 	return n, nil, nil
 }
 
-// TryWrite writes what fits. A channel says that some is left, and closes when that may change.
+// TryWrite writes the bytes that fit. If some are left, it returns a channel that is closed at the next change.
 func (p *Pipe) TryWrite(b []byte) (n int, wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,14 +141,14 @@ func (p *Pipe) TryWrite(b []byte) (n int, wait <-chan struct{}, err error) {
 	return n, wait, nil
 }
 
-// Readiness says what one side could do without waiting.
+// Readiness describes the operations of one side that would not wait.
 type Readiness struct {
 	Ready  bool // a read or write would not wait
-	Size   int  // how many bytes there are to read, or how much room there is
-	Hangup bool // the other side is gone
+	Size   int  // bytes available to read, or free capacity
+	Hangup bool // the other side is closed
 }
 
-// Readable is what a reader could do; changed closes when that may change.
+// Readable returns the readiness of the reading side; changed is closed at the next change.
 func (p *Pipe) Readable() (r Readiness, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +156,7 @@ func (p *Pipe) Readable() (r Readiness, changed <-chan struct{}) {
 	return Readiness{Ready: ended || len(p.buf) > 0, Size: len(p.buf), Hangup: ended}, p.changed
 }
 
-// Writable is what a writer could do; changed closes when that may change.
+// Writable returns the readiness of the writing side; changed is closed at the next change.
 func (p *Pipe) Writable() (r Readiness, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// Whoever waits is told of each change, and may give up.
+// Waiting readers and writers are notified of each change, and can be cancelled.
 func TestPipe_Waits(t *testing.T) {
 	p := New(0)
 	n, wait, err := p.TryRead(make([]byte, 1))
