@@ -16,7 +16,7 @@ const (
 	idleSession = time.Hour
 	// keptOverhead is the engine's own cost of an instance, in bytes, beside its memory, tables, segments and globals.
 	keptOverhead = 256 << 10
-	// maxLost bounds the sessions recorded as evicted, whose next calls are told.
+	// maxLost bounds the record of evicted sessions, whose next calls get an error.
 	maxLost = 16 << 10
 )
 
