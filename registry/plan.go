@@ -41,8 +41,8 @@ type plan struct {
 
 func (p *plan) key() string { return p.name + "\x00" + p.path }
 
-// plans returns the plugins that should exist, sorted by name and path. The result depends on the configuration, the
-// files and the lock only. r.mu must be held.
+// plans returns the plugins that should exist, sorted by name and path. It is computed from the configuration, the
+// files, the lock and the serving plugins. r.mu must be held.
 func (r *Registry) plans() []*plan {
 	var plans []*plan
 	if r.opts.Files != nil {
