@@ -63,7 +63,7 @@ type Client struct {
 // use is the key of a connection pool.
 type use struct {
 	reach Reach
-	once  bool // an unsafe request, sent on a connection of its own
+	once  bool // an unsafe request, sent on its own connection
 }
 
 // NewClient returns a client. Close it to drop its connections.

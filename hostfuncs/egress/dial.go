@@ -28,10 +28,10 @@ type dialer struct {
 	reach    Reach
 }
 
-// Reach is the part of a grant that limits the addresses of a host.
+// Reach is the part of a grant that limits the addresses of a host. See lifts and liftsExact.
 type Reach struct {
 	Named   bool // the grant names the host literally
-	Private bool // the grant allows addresses of a private network or of this machine
+	Private bool // the grant says private
 }
 
 // AddressError means that a host has no address that may be reached.

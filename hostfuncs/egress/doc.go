@@ -1,5 +1,5 @@
-// Package egress sends the HTTP requests of guests: it makes them canonical, resolves the host, checks each address, and
-// connects to the checked address.
+// Package egress sends the HTTP requests of guests: it makes them canonical, resolves the host, checks each address,
+// and connects to the checked address.
 //
 //	r, err := egress.Parse(params, streams)           // {method?, url, headers?, body?} of the guest
 //	data, err := r.Body.Bytes(limit)

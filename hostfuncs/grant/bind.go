@@ -23,7 +23,7 @@ type Call struct {
 	// Home is the operator's home directory. If a line begins with ~, a value may begin with it; empty if there is
 	// none.
 	Home string
-	// URL parses a value as a URL and makes it canonical. Nil means url.Parse and canonical.URL.
+	// URL parses a value as a URL and makes it canonical. Nil means url.Parse and urlnorm.URL.
 	URL func(text string) (*url.URL, error)
 }
 

@@ -13,7 +13,7 @@
 // Parse reads the lines of a configuration file, ParseLine a single one, and a Set decides on single effects:
 //
 //	g, err := grant.ParseLine("net: GET https://*.example.com/v1/**")
-//	d := grant.NewSet(g).Net("GET", u) // u from canonical.URL
+//	d := grant.NewSet(g).Net("GET", u) // u from urlnorm.URL
 //	if !d.Allowed { fmt.Println("add this line:", d.Suggest) }
 //
 // # Order
@@ -24,7 +24,7 @@
 // # Addresses
 //
 // A net line consists of methods, comma separated, and an address pattern. Both sides are compared in canonical form
-// (see canonical.URL): lower-case scheme and host, explicit default port, dot segments resolved, percent-encoding
+// (see urlnorm.URL): lower-case scheme and host, explicit default port, dot segments resolved, percent-encoding
 // normalized once.
 //
 //   - in a host, * is a run of characters within one label, ** is any number of labels

@@ -167,7 +167,7 @@ func (s *Set) Roots() Decision { return s.given(Roots) }
 func (s *Set) KV() Decision { return s.given(KV) }
 
 // Elicit decides on a request to the client's user: by a form or, if u is not nil, to open that URL, which must come
-// from canonical.URL.
+// from urlnorm.URL.
 func (s *Set) Elicit(u *url.URL) Decision {
 	d := s.decide(Elicitation, func(g *Grant) bool {
 		if u == nil || g.url == nil {

@@ -16,7 +16,7 @@ type Grant struct {
 	Deny   bool   // denies the effects that it covers
 	Ask    bool   // each effect needs a confirmation
 	Family Family // kind of its effects
-	// AskCaller means, with Ask, that the caller itself may confirm an effect, over any transport.
+	// AskCaller means, with Ask, that the caller itself may confirm an effect, even a remote one.
 	AskCaller bool
 	// For names the tools, prompts and templates that the line applies to. If empty, it applies to all that have the
 	// arguments which it binds.

@@ -35,7 +35,7 @@ func (s *Set) includesPath(r *fsRule) bool {
 	}
 	p := Places{Home: "/~"}
 	d := s.FS(r.op, r.prefix(p.Home), p)
-	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // direct writes are not committed atomically
+	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // not committed atomically
 }
 
 func (s *Set) includesRequest(r *netRule) bool {

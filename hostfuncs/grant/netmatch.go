@@ -177,7 +177,7 @@ func (r *netRule) allowsParam(key, value string) bool {
 // isStar reports whether a query value is a lone star, which also matches the empty value.
 func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 
-// Net decides on one request. u must come from canonical.URL, and method must be in upper case.
+// Net decides on one request. u must come from urlnorm.URL, and method must be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
 	d := s.decide(Net, func(g *Grant) bool { return g.coversNet(method, u) })
 	d.misread(method, u)

@@ -15,7 +15,7 @@ type file struct {
 	f      *os.File
 	read   bool
 	write  bool
-	append bool // opened with O_APPEND: writes go to the end, whatever the offset
+	append bool // opened with O_APPEND: writes go to the end, regardless of the offset
 	at     Spot
 }
 
