@@ -8,33 +8,33 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Kind says in one word why the host did not do what it was asked.
+// Kind is the reason for which the host refused a request or failed.
 type Kind string
 
-// The kinds of an [AskError].
+// Kinds of an [AskError].
 const (
 	KindDenied      Kind = "denied"      // no grant allows it
 	KindInvalid     Kind = "invalid"     // the request is malformed
-	KindUnsupported Kind = "unsupported" // this host or this client cannot do it
-	KindUnavailable Kind = "unavailable" // the other side is not there
-	KindTimeout     Kind = "timeout"     // it took too long
-	KindLimit       Kind = "limit"       // a bound was reached
-	KindConflict    Kind = "conflict"    // somebody else changed it
+	KindUnsupported Kind = "unsupported" // not supported by this host or client
+	KindUnavailable Kind = "unavailable" // the server or peer is unreachable
+	KindTimeout     Kind = "timeout"     // deadline exceeded
+	KindLimit       Kind = "limit"       // a limit was reached
+	KindConflict    Kind = "conflict"    // a concurrent change
 )
 
-// AskError is the host's answer to something it refused or could not do.
+// AskError is the error of a request that the host refused or could not perform.
 type AskError struct {
 	Kind       Kind
 	Message    string        // one sentence
-	Hint       string        // what an operator can write or type to allow it; may be empty
-	RetryAfter time.Duration // how long to wait before asking again; 0 says nothing
-	Code       int           // the JSON-RPC code, for those who must know
-	// Requires is what the client would have to declare to be asked this, as MCP writes capabilities; nil
-	// if that is not the reason. A handler that returns the error tells the client so.
+	Hint       string        // configuration line or command with which an operator can allow it; may be empty
+	RetryAfter time.Duration // time to wait before a retry; 0 if unknown
+	Code       int           // JSON-RPC error code
+	// Requires is the client capability that is missing for the request, in the form of MCP capabilities, or nil if
+	// none is. A handler that returns the error reports it to the client.
 	Requires json.RawMessage
 }
 
-// Error is the message, or the kind where there is none.
+// Error returns the message, or the kind if it is empty.
 func (e *AskError) Error() string {
 	if e.Message == "" {
 		return string(e.Kind)
@@ -50,9 +50,9 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Ask asks the host for anything it knows by name, an MCP method such as sampling/createMessage or one
-// of Sallyport's own such as kv/get, and decodes the result into result, a pointer, unless that is nil.
-// A refusal or failure is an [*AskError].
+// Ask sends a request to the host and decodes the result into result, a pointer, or drops it if result is nil. The
+// method is an MCP method such as sampling/createMessage, or a Sallyport method such as kv/get. If the host refuses
+// or fails, the error is an [*AskError].
 func (c *Call) Ask(method string, params, result any) error {
 	request, err := askJSON(method, "", params)
 	if err != nil {
@@ -68,14 +68,14 @@ func (c *Call) Ask(method string, params, result any) error {
 // Asking is one request of a [Call.Round].
 type Asking struct {
 	Method string
-	Key    string // names the request for the client, if it goes there; "" lets the host choose
-	Params any    // encoded as JSON; nil for none
-	Result any    // a pointer for the result; nil to drop it
+	Key    string // identifies the request to the client; "" lets the host choose
+	Params any    // encoded as JSON; may be nil
+	Result any    // pointer to the result; nil drops it
 	Err    error  // set by Round: an *AskError if this request was refused or failed
 }
 
-// Round asks for several things at once, so that a person is asked once. Each request gets its Result
-// or its Err; the error returned is about the round as a whole.
+// Round sends several requests at once, so that a person is asked only once. It sets the Result or the Err of each
+// request. The returned error concerns the round as a whole.
 func (c *Call) Round(asks ...*Asking) error {
 	requests := make([][]byte, len(asks))
 	for i, a := range asks {
@@ -95,7 +95,7 @@ func (c *Call) Round(asks ...*Asking) error {
 func decodeRound(raw []byte, asks []*Asking) error {
 	var answers []json.RawMessage
 	if err := json.Unmarshal(raw, &answers); err != nil {
-		return decodeAnswer(raw, nil) // one error for all
+		return decodeAnswer(raw, nil) // one error for the whole round
 	}
 	if len(answers) != len(asks) {
 		return &AskError{Kind: KindInvalid, Message: "the host answered another number of requests"}
@@ -118,7 +118,7 @@ func askJSON(method, key string, params any) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
-// exchange sends a request and reads the whole answer.
+// exchange sends a request and reads the whole response.
 func (c *Call) exchange(request []byte) ([]byte, error) {
 	n := c.host.Call(request)
 	if n < 0 {
@@ -134,7 +134,7 @@ func (c *Call) exchange(request []byte) ([]byte, error) {
 	return raw, err
 }
 
-// answer is what the host says to a request.
+// answer is the host's response to a request.
 type answer struct {
 	Result json.RawMessage `json:"result"`
 	Error  *struct {

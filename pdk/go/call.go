@@ -8,19 +8,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Call is one request that the plugin serves. A handler gets it, uses it, and must not keep it.
+// Call is one request to the plugin. It is valid only until its handler returns.
 type Call struct {
 	host    Host
 	method  string
 	params  params
 	meta    map[string]json.RawMessage
 	hasMeta bool
-	done    chan struct{} // of Context; nil until it is wanted
-	over    bool          // the host does nothing for the call any more
+	done    chan struct{} // of Context; nil until it is called
+	over    bool          // the host accepts no more requests of the call
 }
 
-// params are the members of a request that this package reads, each by its exact name: encoding/json would take "Name"
-// for "name", which the host has not looked at.
+// params are the members of a request that this package reads, each by its exact name: encoding/json would accept
+// "Name" for "name", which the host has not checked.
 type params struct {
 	Name      string
 	URI       string
@@ -58,7 +58,7 @@ func (p *params) read(raw []byte) error {
 	})
 }
 
-// members is jsontext.Members of an object that may be null.
+// members is jsontext.Members for an object or null.
 func members(raw []byte, f func(key string, value []byte) error) error {
 	if string(raw) == "null" {
 		return nil
@@ -66,7 +66,7 @@ func members(raw []byte, f func(key string, value []byte) error) error {
 	return jsontext.Members(raw, f)
 }
 
-// readText reads the text that is called key.
+// readText decodes the text value of the member key.
 func readText(key string, raw []byte, into *string) error {
 	s, ok := jsontext.Unquote(raw)
 	if !ok && string(raw) != "null" {
@@ -76,7 +76,7 @@ func readText(key string, raw []byte, into *string) error {
 	return nil
 }
 
-// readTexts reads the members of an object that have one of these names.
+// readTexts decodes the members of an object with these names.
 func readTexts(raw []byte, into map[string]*string) error {
 	return members(raw, func(key string, value []byte) error {
 		if text := into[key]; text != nil {
@@ -86,31 +86,30 @@ func readTexts(raw []byte, into map[string]*string) error {
 	})
 }
 
-// Method is the MCP method that is served: tools/call, resources/read, prompts/get or
-// completion/complete.
+// Method returns the MCP method: tools/call, resources/read, prompts/get or completion/complete.
 func (c *Call) Method() string { return c.method }
 
-// Name is the name of the tool or prompt, as this plugin registered it.
+// Name returns the name of the tool or prompt, as registered by this plugin.
 func (c *Call) Name() string { return c.params.Name }
 
-// URI is the resource that is read.
+// URI returns the URI of the requested resource.
 func (c *Call) URI() string { return c.params.URI }
 
-// Arguments are the arguments as the client sent them; nil if there are none.
+// Arguments returns the arguments as sent by the client, or nil if there are none.
 func (c *Call) Arguments() json.RawMessage { return c.params.Arguments }
 
-// Meta is one member of the request's _meta, nil if absent.
+// Meta returns one member of the request's _meta, or nil if it is absent.
 func (c *Call) Meta(key string) json.RawMessage {
 	if !c.hasMeta {
 		c.hasMeta = true
-		_ = json.Unmarshal(c.params.Meta, &c.meta) // a _meta that is no object has no members
+		_ = json.Unmarshal(c.params.Meta, &c.meta) // an invalid _meta has no members
 	}
 	return c.meta[key]
 }
 
-// Progress tells the caller how far the call is: done of total, with a short message or none. Total 0
-// is unknown. Done must grow from one report to the next. Nothing is sent if the caller did not ask
-// for progress.
+// Progress reports the progress of the call to the caller: done of total, with an optional short message. A total of
+// 0 is unknown. done must increase from one report to the next. Nothing is sent if the caller did not request
+// progress.
 func (c *Call) Progress(done, total float64, message string) {
 	token := c.Meta("progressToken")
 	if token == nil || string(token) == "null" {
@@ -122,13 +121,13 @@ func (c *Call) Progress(done, total float64, message string) {
 		Total    float64         `json:"total,omitempty"`
 		Message  string          `json:"message,omitempty"`
 	}{token, done, total, message}
-	_ = c.Ask("notifications/progress", p, nil) // nobody listening is no reason to stop
+	_ = c.Ask("notifications/progress", p, nil) // not fatal: the notification is best effort
 }
 
-// Level is the weight of a log message.
+// Level is the severity of a log message.
 type Level string
 
-// The levels that MCP has, lightest first.
+// Levels of MCP, in order of increasing severity.
 const (
 	LevelDebug     Level = "debug"
 	LevelInfo      Level = "info"
@@ -140,30 +139,30 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// Log sends data, any JSON value, to the caller's log. The host drops what the caller did not ask for.
-// For the operator's log, write to os.Stderr.
+// Log sends data, any JSON value, to the client's log. The host drops messages that the client did not request. The
+// operator's log is os.Stderr.
 func (c *Call) Log(level Level, logger string, data any) {
 	p := struct {
 		Level  Level  `json:"level"`
 		Logger string `json:"logger,omitempty"`
 		Data   any    `json:"data"`
 	}{level, logger, data}
-	_ = c.Ask("notifications/message", p, nil) // nobody listening is no reason to stop
+	_ = c.Ask("notifications/message", p, nil) // not fatal: the notification is best effort
 }
 
-// Debug logs a message at [LevelDebug], with key, value pairs if there are any.
+// Debug logs a message at [LevelDebug], with optional key, value pairs.
 func (c *Call) Debug(message string, pairs ...any) { c.Log(LevelDebug, "", record(message, pairs)) }
 
-// Info logs a message at [LevelInfo], with key, value pairs if there are any.
+// Info logs a message at [LevelInfo], with optional key, value pairs.
 func (c *Call) Info(message string, pairs ...any) { c.Log(LevelInfo, "", record(message, pairs)) }
 
-// Warn logs a message at [LevelWarning], with key, value pairs if there are any.
+// Warn logs a message at [LevelWarning], with optional key, value pairs.
 func (c *Call) Warn(message string, pairs ...any) { c.Log(LevelWarning, "", record(message, pairs)) }
 
-// Error logs a message at [LevelError], with key, value pairs if there are any.
+// Error logs a message at [LevelError], with optional key, value pairs.
 func (c *Call) Error(message string, pairs ...any) { c.Log(LevelError, "", record(message, pairs)) }
 
-// record is the message alone, or an object of the message and its pairs.
+// record returns the message alone, or an object with the message and its pairs.
 func record(message string, pairs []any) any {
 	if len(pairs) == 0 {
 		return message
@@ -179,14 +178,14 @@ func record(message string, pairs []any) any {
 	return m
 }
 
-// ToolsChanged says which tools this plugin shows from now on, of all that it registered. To show or
-// hide a few, and leave the others as they are, use [Call.ShowTools] and [Call.HideTools].
+// ToolsChanged sets the visible tools of this plugin, by the names under which they are registered. All others are
+// hidden. [Call.ShowTools] and [Call.HideTools] change only the given tools.
 func (c *Call) ToolsChanged(visible ...string) error { return c.changed("tools", "visible", visible) }
 
-// ShowTools puts tools into the list that were [Hidden].
+// ShowTools adds [Hidden] tools to the list.
 func (c *Call) ShowTools(names ...string) error { return c.changed("tools", "show", names) }
 
-// HideTools takes tools out of the list. Clients can call them no more.
+// HideTools removes tools from the list. Clients can no longer call them.
 func (c *Call) HideTools(names ...string) error { return c.changed("tools", "hide", names) }
 
 // PromptsChanged is [Call.ToolsChanged] for prompts.
@@ -200,7 +199,7 @@ func (c *Call) ShowPrompts(names ...string) error { return c.changed("prompts", 
 // HidePrompts is [Call.HideTools] for prompts.
 func (c *Call) HidePrompts(names ...string) error { return c.changed("prompts", "hide", names) }
 
-// ResourcesChanged is [Call.ToolsChanged] for resources, which are named by their URIs, and templates.
+// ResourcesChanged is [Call.ToolsChanged] for resources and templates, which are identified by their URIs.
 func (c *Call) ResourcesChanged(visible ...string) error {
 	return c.changed("resources", "visible", visible)
 }
@@ -211,11 +210,11 @@ func (c *Call) ShowResources(uris ...string) error { return c.changed("resources
 // HideResources is [Call.HideTools] for resources and templates.
 func (c *Call) HideResources(uris ...string) error { return c.changed("resources", "hide", uris) }
 
-// Release gives the caller's connection back while the call goes on: worth it before minutes of work. The
-// caller fetches the answer later; where it could not, nothing happens.
+// Release ends the caller's connection while the call continues, to free resources before minutes of work. The caller
+// fetches the result later. It has no effect if the client does not support that.
 func (c *Call) Release() { _ = c.Ask("client/release", nil, nil) }
 
-// ResourceUpdated says that what the resource holds has changed.
+// ResourceUpdated notifies clients that the content of a resource has changed.
 func (c *Call) ResourceUpdated(uri string) error {
 	return c.Ask("notifications/resources/updated", map[string]string{"uri": uri}, nil)
 }

@@ -4,14 +4,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// CompletionFunc suggests values for what the user has typed so far. The other arguments that are
-// already chosen are in [Call.Chosen]. It may return more than 100 values; the first 100 are sent.
+// CompletionFunc returns suggestions for the text that the user has typed so far. [Call.Chosen] has the other
+// arguments that are already set. Only the first 100 values are sent.
 type CompletionFunc func(c *Call, typed string) ([]string, error)
 
-// maxCompletions is how many values MCP allows in one answer.
+// maxCompletions is the number of values that MCP allows in one response.
 const maxCompletions = 100
 
-// Chosen are the arguments that are already chosen while one is completed.
+// Chosen returns the arguments that are already set while another one is completed.
 func (c *Call) Chosen() map[string]string { return c.params.Context.Arguments }
 
 func (p *Plugin) complete(c *Call) ([]byte, error) {

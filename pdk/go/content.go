@@ -6,53 +6,52 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Content is one block of a result or a prompt message. Make one with [Text], [Image], [Audio],
-// [Embed] or [Link].
+// Content is one block of a result or a prompt message. [Text], [Image], [Audio], [Embed] and [Link] make one.
 type Content struct {
 	Type        string              `json:"type"` // text, image, audio, resource or resource_link
 	Text        string              `json:"text,omitempty"`
-	Data        []byte              `json:"data,omitempty"` // of image and audio, not yet base64
-	Body        *Body               `json:"-"`              // in place of Data
+	Data        []byte              `json:"data,omitempty"` // of image and audio, raw bytes (encoded as base64 when sent)
+	Body        *Body               `json:"-"`              // streamed content instead of Data
 	MIMEType    string              `json:"mimeType,omitempty"`
 	Resource    *Contents           `json:"resource,omitempty"`
-	URI         string              `json:"uri,omitempty"`  // of a link
-	Name        string              `json:"name,omitempty"` // of a link
+	URI         string              `json:"uri,omitempty"`  // of a resource_link
+	Name        string              `json:"name,omitempty"` // of a resource_link
 	Title       string              `json:"title,omitempty"`
 	Description string              `json:"description,omitempty"`
-	Size        int64               `json:"size,omitempty"` // of a link's target in bytes, 0 if unknown
+	Size        int64               `json:"size,omitempty"` // size of the link's target in bytes, 0 if unknown
 	Annotations *ContentAnnotations `json:"annotations,omitempty"`
 	Meta        map[string]any      `json:"_meta,omitempty"`
 }
 
-// ContentAnnotations say for whom a block is and how much it matters.
+// ContentAnnotations describe the audience and importance of content.
 type ContentAnnotations struct {
-	Audience     []string `json:"audience,omitempty"`     // user, assistant
-	Priority     *float64 `json:"priority,omitempty"`     // 0 to 1
-	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+	Audience     []string `json:"audience,omitempty"`     // user and/or assistant
+	Priority     *float64 `json:"priority,omitempty"`     // 0 (optional) to 1 (required)
+	LastModified string   `json:"lastModified,omitempty"` // time in RFC 3339
 }
 
-// Text is a block of text.
+// Text returns a block of text.
 func Text(s string) Content { return Content{Type: "text", Text: s} }
 
-// Image is a picture.
+// Image returns an image block from raw bytes.
 func Image(data []byte, mimeType string) Content {
 	return Content{Type: "image", Data: data, MIMEType: mimeType}
 }
 
-// Audio is a sound.
+// Audio returns an audio block from raw bytes.
 func Audio(data []byte, mimeType string) Content {
 	return Content{Type: "audio", Data: data, MIMEType: mimeType}
 }
 
-// Embed is the contents of a resource, in place.
+// Embed returns a block with the contents of a resource.
 func Embed(r Contents) Content { return Content{Type: "resource", Resource: &r} }
 
-// Link names a resource that the client may read.
+// Link returns a block that refers to a resource that the client may read.
 func Link(uri, name string) Content {
 	return Content{Type: "resource_link", URI: uri, Name: name}
 }
 
-// MarshalJSON writes the block as MCP has it: an empty text and empty data are written too.
+// MarshalJSON encodes the block as MCP does. An empty text and empty data are included.
 func (c Content) MarshalJSON() ([]byte, error) { return c.encode() }
 
 func (c Content) encode() ([]byte, error) {
@@ -94,7 +93,7 @@ func (c Content) marshalRest(o *jsontext.Object) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
-// blob is bytes in base64, or the name of the stream that holds them.
+// blob returns bytes as a base64 string, or a reference to the stream that holds them.
 func blob(data []byte, body *Body) []byte {
 	if body != nil {
 		return body.reference()
@@ -105,17 +104,17 @@ func blob(data []byte, body *Body) []byte {
 	return out
 }
 
-// Contents is what a resource holds: text, or bytes if Blob is not nil.
+// Contents is the content of a resource: bytes if Blob is not nil, or else text.
 type Contents struct {
-	URI      string         `json:"uri"`                // the resource's own if empty
-	MIMEType string         `json:"mimeType,omitempty"` // the definition's if empty
+	URI      string         `json:"uri"`                // defaults to the URI of the request
+	MIMEType string         `json:"mimeType,omitempty"` // defaults to that of the definition
 	Text     string         `json:"text,omitempty"`
-	Blob     []byte         `json:"blob,omitempty"` // not yet base64
-	Body     *Body          `json:"-"`              // in place of Blob
+	Blob     []byte         `json:"blob,omitempty"` // raw bytes (encoded as base64 when sent)
+	Body     *Body          `json:"-"`              // streamed content instead of Blob
 	Meta     map[string]any `json:"_meta,omitempty"`
 }
 
-// MarshalJSON writes the contents as MCP has them.
+// MarshalJSON encodes the contents as MCP does.
 func (c Contents) MarshalJSON() ([]byte, error) {
 	var o jsontext.Object
 	o.Text("uri", c.URI)

@@ -2,7 +2,7 @@ package sallyport
 
 import "time"
 
-// Context is context.Context, spelled out: the package would add 170 KB to every plugin.
+// Context has the methods of context.Context. Importing that package would add 170 KB to every plugin.
 type Context interface {
 	Deadline() (deadline time.Time, ok bool)
 	Done() <-chan struct{}
@@ -10,9 +10,9 @@ type Context interface {
 	Value(key any) any
 }
 
-// Context is a context that ends with the call, for code that takes one: when the caller gave up, or the
-// call's time is over. Its error is [ErrnoCancelled] then. Nothing runs in a module while it waits for
-// the host, so that is noticed when the host is asked for something next.
+// Context returns a context for functions that require one. It ends when the caller cancels the call or its deadline
+// is exceeded, and its error is then [ErrnoCancelled]. A module does not run while it waits for the host, so that the
+// end is noticed at the next request to the host.
 func (c *Call) Context() Context {
 	if c.done == nil {
 		c.done = make(chan struct{})
@@ -23,7 +23,7 @@ func (c *Call) Context() Context {
 	return callContext{c}
 }
 
-// ended takes in that the host does nothing for the call any more.
+// ended records that the host accepts no more requests of the call.
 func (c *Call) ended(e Errno) {
 	if e != ErrnoCancelled || c.over {
 		return
@@ -33,16 +33,16 @@ func (c *Call) ended(e Errno) {
 	}
 }
 
-// callContext is the context of a call. It keeps the call alive, as every context of a handler does.
+// callContext is the context of a call. It keeps the call alive, as does any context of a handler.
 type callContext struct{ call *Call }
 
-// Deadline is not known in the module: the host keeps it.
+// Deadline returns no deadline: only the host knows it.
 func (x callContext) Deadline() (deadline time.Time, ok bool) { return deadline, false }
 
-// Done is closed when the call is over.
+// Done returns a channel that is closed when the call has ended.
 func (x callContext) Done() <-chan struct{} { return x.call.done }
 
-// Err is nil while the call goes on.
+// Err returns nil until the call has ended, and then [ErrnoCancelled].
 func (x callContext) Err() error {
 	if x.call.over {
 		return ErrnoCancelled
@@ -50,5 +50,5 @@ func (x callContext) Err() error {
 	return nil
 }
 
-// Value has none.
+// Value returns nil.
 func (x callContext) Value(any) any { return nil }

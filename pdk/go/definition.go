@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/uritemplate"
 )
 
-// kind is what a definition defines; kinds are a set.
+// kind is the kind of a definition, usable as a set of bits.
 type kind int
 
 const (
@@ -31,7 +31,7 @@ func (k kind) String() string {
 	return "prompt"
 }
 
-// definition is one tool, resource, template or prompt: what lists show, and how it is served.
+// definition is one tool, resource, template or prompt: its list entry and its handler.
 type definition struct {
 	kind kind
 	key  string // name of a tool or prompt, URI of a resource or template
@@ -45,7 +45,7 @@ type definition struct {
 	input, output            json.RawMessage
 	arguments                []promptArgument
 	hidden                   bool
-	taskSupport              string // of a tool; "" is none
+	taskSupport              string // of a tool; "" is unsupported
 	asksFirst                bool
 
 	serve       func(c *Call) ([]byte, error)
@@ -53,28 +53,28 @@ type definition struct {
 	completions map[string]CompletionFunc
 }
 
-// Icon is a picture that clients may show.
+// Icon is an image that clients may show.
 type Icon struct {
-	Src      string   `json:"src"` // https: or data:
+	Src      string   `json:"src"` // an https: or data: URI
 	MIMEType string   `json:"mimeType,omitempty"`
-	Sizes    []string `json:"sizes,omitempty"` // 48x48, any
-	Theme    string   `json:"theme,omitempty"` // light, dark
+	Sizes    []string `json:"sizes,omitempty"` // such as 48x48, or any
+	Theme    string   `json:"theme,omitempty"` // light or dark
 }
 
-// Option says more about a [Tool], [Resource], [Template] or [Prompt]. Each option says for which it
-// is; elsewhere it makes the plugin panic at start.
+// Option sets a property of a [Tool], [Resource], [Template] or [Prompt]. An option that does not apply to the kind
+// of the definition panics in [Tool] and the like, at plugin start.
 type Option struct {
 	name  string
 	kinds kind
 	apply func(d *definition)
 }
 
-// Title is a name for people to read.
+// Title sets a display name for people.
 func Title(title string) Option {
 	return Option{"Title", anyKind, func(d *definition) { d.title = title }}
 }
 
-// Icons are pictures that clients may show.
+// Icons sets images that clients may show.
 func Icons(icons ...Icon) Option {
 	return Option{"Icons", anyKind, func(d *definition) { d.icons = icons }}
 }
@@ -84,57 +84,56 @@ func Meta(key string, value any) Option {
 	return Option{"Meta", anyKind, func(d *definition) { mustValue(&d.meta, key, value) }}
 }
 
-// Hidden leaves the entry out of lists until [Call.ToolsChanged] and its like name it.
+// Hidden omits the entry from lists until [Call.ShowTools], [Call.ToolsChanged] or the like shows it.
 func Hidden() Option {
 	return Option{"Hidden", anyKind, func(d *definition) { d.hidden = true }}
 }
 
-// Task says that a call of the tool may go on after its answer: a client that can is given a handle, asks
-// how it stands, and may answer questions days later. Other clients wait.
+// Task allows a call of the tool to continue after its response. A client that supports tasks gets a handle, polls
+// the state, and may answer questions days later. For other clients the call blocks.
 //
-// The call may be run again from its start, with all that it was answered, so its end must follow from what it is
-// asked and answered. Where the operator has the plugin keep state it is not: then it ends with its host, and its
-// questions wait for minutes.
+// A task may be replayed from its start, with all earlier results of its host requests. Therefore it must be
+// deterministic, given these results. A plugin whose instances keep state (see [State]) is not replayed: its tasks
+// end with the host, and their questions expire after minutes.
 func Task() Option {
 	return Option{"Task", kindTool, func(d *definition) { d.taskSupport = "optional" }}
 }
 
-// TaskOnly is [Task] for a tool that takes too long to wait for: clients that cannot are refused.
+// TaskOnly is [Task] for a tool that takes too long to wait for. Clients without support for tasks are refused.
 func TaskOnly() Option {
 	return Option{"TaskOnly", kindTool, func(d *definition) { d.taskSupport = "required" }}
 }
 
-// AsksFirst says of a [Task] that it asks its caller something before it begins: that is asked while the
-// caller waits, and the task begins with the answer.
+// AsksFirst marks a [Task] that asks its caller something before it begins. The question is asked while the caller
+// waits, and the task begins with the answer.
 func AsksFirst() Option {
 	return Option{"AsksFirst", kindTool, func(d *definition) { d.asksFirst = true }}
 }
 
-// ReadOnly says that the tool changes nothing.
+// ReadOnly marks a tool without side effects.
 func ReadOnly() Option { return hint("readOnlyHint", true) }
 
-// Destructive says whether the tool may undo or overwrite what is there; without it clients assume so
+// Destructive marks whether the tool may delete or overwrite data. Without this option clients assume that it may,
 // unless the tool is [ReadOnly].
 func Destructive(is bool) Option { return hint("destructiveHint", is) }
 
-// Idempotent says that a second call with the same arguments changes nothing more.
+// Idempotent marks a tool for which a repeated call with the same arguments has no further effect.
 func Idempotent() Option { return hint("idempotentHint", true) }
 
-// OpenWorld says whether the tool deals with the world outside, the web for one, rather than with a
-// closed set of things.
+// OpenWorld marks whether the tool interacts with external entities, such as the web, rather than with a closed
+// domain.
 func OpenWorld(is bool) Option { return hint("openWorldHint", is) }
 
 func hint(key string, is bool) Option {
 	return Option{key, kindTool, func(d *definition) { mustValue(&d.annotations, key, is) }}
 }
 
-// InputSchema replaces the schema that is derived from a tool's argument type. It reaches clients as
-// it is written here.
+// InputSchema replaces the schema derived from a tool's argument type. It is sent to clients unchanged.
 func InputSchema(schema string) Option {
 	return Option{"InputSchema", kindTool, func(d *definition) { d.input = mustSchema(d, schema) }}
 }
 
-// OutputSchema replaces the schema that is derived from a tool's result type; "" leaves it out.
+// OutputSchema replaces the schema derived from a tool's result type. "" omits it.
 func OutputSchema(schema string) Option {
 	return Option{"OutputSchema", kindTool, func(d *definition) {
 		d.output = nil
@@ -144,17 +143,17 @@ func OutputSchema(schema string) Option {
 	}}
 }
 
-// MIMEType is the type of what a resource or template holds.
+// MIMEType sets the media type of a resource or template.
 func MIMEType(mimeType string) Option {
 	return Option{"MIMEType", kindResource | kindTemplate, func(d *definition) { d.mimeType = mimeType }}
 }
 
-// Size is the size of a resource in bytes.
+// Size sets the size of a resource in bytes.
 func Size(bytes int64) Option {
 	return Option{"Size", kindResource, func(d *definition) { d.size = bytes }}
 }
 
-// Annotate says for whom a resource or template is and how much it matters.
+// Annotate sets the audience and importance of a resource or template.
 func Annotate(a ContentAnnotations) Option {
 	return Option{"Annotate", kindResource | kindTemplate, func(d *definition) {
 		d.annotations = jsontext.Object{}
@@ -168,7 +167,7 @@ func Annotate(a ContentAnnotations) Option {
 	}}
 }
 
-// Completion suggests values for an argument of a prompt or a variable of a template.
+// Completion sets the function that suggests values for an argument of a prompt or a variable of a template.
 func Completion(argument string, f CompletionFunc) Option {
 	return Option{"Completion", kindPrompt | kindTemplate, func(d *definition) {
 		if d.completions == nil {
@@ -237,7 +236,7 @@ func (d *definition) jsonRest(o *jsontext.Object) {
 	}
 }
 
-// mustValue adds a value that the plugin's author wrote, at start.
+// mustValue adds a value from the plugin's source, at start. It panics if the value cannot be encoded.
 func mustValue(o *jsontext.Object, key string, value any) {
 	if err := o.Value(key, value); err != nil {
 		panic("sallyport: " + key + ": " + err.Error())

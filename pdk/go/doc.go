@@ -1,7 +1,7 @@
-// Package sallyport is what the author of a Sallyport plugin imports.
+// Package sallyport is the library for writing Sallyport plugins in Go.
 //
-// A plugin is a WebAssembly module that gives tools, resources and prompts to MCP clients. In Go it
-// is an ordinary package main that makes one [Plugin] and serves it:
+// A plugin is a WebAssembly module that provides tools, resources and prompts to MCP clients. In Go it is a package
+// main that makes one [Plugin] and serves it:
 //
 //	package main
 //
@@ -27,40 +27,41 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o hello.wasm .
 //
-// Such a module is a library: the host runs its package initialization once and then one function for
-// each request, so [Plugin.Serve] belongs in init, and main is there only because Go wants one. A
-// module built without -buildmode=c-shared does not serve.
+// Such a module is a library: the host runs its package initialization once, and then one function for each request.
+// Therefore [Plugin.Serve] belongs in init, and main stays empty: Go only requires it to exist. A module built
+// without -buildmode=c-shared does not serve.
 //
 // # Tools
 //
-// [Tool] takes an ordinary function. The input schema comes from the fields of its argument struct
-// (see [Tool] for the tags), the result from its type: a string is a text, a struct or a map is
-// structured content with an output schema, and [Result], [Content] or []Content say everything. A
-// returned error is a result with isError, which the model reads; an [*Error] is an MCP error. With
-// [InputSchema] and [RawResult] a tool reads and writes the wire's own JSON.
+// [Tool] takes an ordinary function. The input schema is derived from the fields of its argument struct (see [Tool]
+// for the tags), and the form of the result from its type: a string is a text, a struct or a map is structured
+// content with an output schema, and [Result], [Content] or []Content give full control. A returned error is a result
+// with isError, which the model reads. An [*Error] is an MCP error. With [InputSchema] and [RawResult] a tool reads
+// and writes raw JSON.
 //
-// # What a call may ask for
+// # Host requests
 //
-// A handler gets a [Call]. Through it the plugin reports progress, logs, asks for HTTP, and asks for
-// anything else the host knows by name ([Call.Ask]). Files, clock, environment and random numbers are
-// the standard library's: os, time, [Config], [Random]. A plugin sees only what its operator has
-// granted; it says with [Want] what it would like. A refusal is an [*AskError] with a [Kind].
+// A handler gets a [Call]. Through it the plugin reports progress, logs, sends HTTP requests, and makes all other
+// requests to the host ([Call.Ask]). Files, clock, environment and random numbers are available through the standard
+// library or this package: os, time, [Config], [Random]. A plugin can access only resources that its operator has
+// granted. It declares the grants that it needs with [Want]. The error of a denied request is an [*AskError] with a
+// [Kind].
 //
 //	handler ── c.Fetch ──▶ sallyport.call ──▶ the host's gate ──▶ the world
 //	        ◀─ Response ──   a stream      ◀─ grant, limit, record
 //
 // # One call, one clean instance
 //
-// Unless a plugin asks for another [State], each call runs in an instance that is as fresh as after
-// start-up: package variables that a call changes are back to what they were. Set up what is expensive
-// in package initialization, keep nothing in variables. Go's math/rand is seeded once at start-up and
-// so repeats in every call; take [Random] or a rand.New([RandomSource]{}) instead.
+// By default (see [State]) each call runs in an instance in the state after initialization: changes to package
+// variables by other calls are not visible. Do expensive setup in package initialization, and keep no state in
+// variables. Go's math/rand is seeded once during initialization and therefore repeats in every call. Use [Random] or
+// rand.New([RandomSource]{}) instead.
 //
-// A panic in a handler is not recovered: it prints its stack to standard error, which the host logs, and
-// ends the instance. The client is told that the call failed; the next call has a new instance.
+// A panic in a handler is not recovered: it prints its stack to standard error, which the host logs, and ends the
+// instance. The client receives an error, and the next call gets a new instance.
 //
 // # Tests
 //
-// All of a plugin but the imports of the module builds on every system, so handlers are tested with go
-// test. Package sallyporttest serves a plugin with a host made for tests.
+// The package builds on every system, except for the imports of the module, so that handlers can be tested with go
+// test. Package sallyporttest serves a plugin with a test host.
 package sallyport

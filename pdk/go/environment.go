@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Random reads random bytes of the host, fit for keys. It gives other bytes in every call, which
-// math/rand, seeded once at start-up, does not.
+// Random reads cryptographically secure random bytes from the host. They differ in every call, unlike those of
+// math/rand, which is seeded once at initialization.
 var Random io.Reader = randomReader{}
 
 type randomReader struct{}
@@ -20,12 +20,13 @@ func (randomReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// RandomSource is a source for math/rand/v2 over [Random]:
+// RandomSource is a source for math/rand/v2 that uses [Random]:
 //
 //	r := rand.New(sallyport.RandomSource{})
 type RandomSource struct{}
 
-// Uint64 returns 64 random bits. It panics if the host has no random numbers, which none does.
+// Uint64 returns 64 random bits. It panics if the host provides no random numbers, which does not happen in
+// Sallyport.
 func (RandomSource) Uint64() uint64 {
 	var b [8]byte
 	if err := readRandom(b[:]); err != nil {
@@ -34,8 +35,8 @@ func (RandomSource) Uint64() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Config returns a value of the plugin's configuration, as the operator wrote it under config:, or
-// fallback if there is none. Values are environment variables; os.LookupEnv tells absent from empty.
+// Config returns a value of the plugin's configuration, set by the operator under config:, or fallback if it is not
+// set. Values are environment variables: os.LookupEnv distinguishes unset from empty ones.
 func Config(key, fallback string) string {
 	if v, ok := os.LookupEnv(key); ok {
 		return v

@@ -8,25 +8,25 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Error is an MCP error: what a handler returns when the request itself is wrong, rather than what the
-// tool was asked to do.
+// Error is an MCP error. A handler returns it if the request itself is invalid, rather than for a failure of the
+// requested action.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// The codes of JSON-RPC that a plugin may use; its own lie outside −32768 to −32000.
+// JSON-RPC error codes for plugins. Custom codes must be outside of −32768 to −32000.
 const (
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
 )
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// NotFound is the error for a resource that is not there.
+// NotFound returns the error for a resource that does not exist.
 func NotFound(uri string) error { return notFound(uri) }
 
 func notFound(uri string) *Error {
@@ -35,7 +35,7 @@ func notFound(uri string) *Error {
 	return &Error{Code: CodeInvalidParams, Message: "resource not found", Data: data.Bytes()}
 }
 
-// asError is the MCP error for what a resource, prompt or completion returned.
+// asError converts the error of a resource, prompt or completion to an MCP error.
 func asError(c *Call, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -46,7 +46,7 @@ func asError(c *Call, err error) *Error {
 	return &Error{Code: CodeInternal, Message: err.Error(), Data: kindData(err)}
 }
 
-// kindData carries the kind of a refused ask on to the client.
+// kindData returns error data with the kind of a refused host request, for the client.
 func kindData(err error) json.RawMessage {
 	kind := KindOf(err)
 	if kind == "" {
@@ -60,8 +60,7 @@ func kindData(err error) json.RawMessage {
 	return data.Bytes()
 }
 
-// requires is what the client should have declared for what the host refused; nil if it refused nothing
-// for that.
+// requires returns the client capability that was missing for a host request, or nil if that is not the error.
 func requires(err error) json.RawMessage {
 	if a, ok := errors.AsType[*AskError](err); ok {
 		return a.Requires

@@ -4,7 +4,7 @@ package sallyport
 
 import "crypto/rand"
 
-// serve does nothing outside a module: tests hand the plugin to sallyporttest.
+// serve does nothing outside of a module. Tests use sallyporttest.
 func serve(*Plugin) {}
 
 func readRandom(p []byte) error {

@@ -22,7 +22,7 @@ func hostClose(stream uint32) int32
 //go:wasmimport wasi_snapshot_preview1 random_get
 func randomGet(p unsafe.Pointer, size uint32) uint32
 
-// sandbox is the host that this module runs in.
+// sandbox is the Host of a module, with the imported functions.
 type sandbox struct{}
 
 func (sandbox) Read(stream uint32, p []byte) int32 {
@@ -45,7 +45,7 @@ func (sandbox) Call(request []byte) int64 {
 
 func (sandbox) Close(stream uint32) int32 { return hostClose(stream) }
 
-// served is what mcp_handle serves: a module is one plugin. Serve sets it, once.
+// served is the plugin that mcp_handle serves, set once by Serve: a module is one plugin.
 var served *Plugin
 
 func serve(p *Plugin) {

@@ -4,9 +4,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Handle serves one request: it reads it from stream 0 and writes the response to stream 1. Size is
-// the length of the request in bytes, or 0 if unknown. The error is of the streams; whatever the
-// request asks is answered.
+// Handle serves one request: it reads it from stream 0 and writes the response to stream 1. size is the length of the
+// request in bytes, or 0 if unknown. An error reports only a failed stream. All other errors are part of the
+// response.
 func (p *Plugin) Handle(h Host, size int64) error {
 	request, err := readAll(h, requestStream, size)
 	if err != nil {
@@ -15,12 +15,12 @@ func (p *Plugin) Handle(h Host, size int64) error {
 	return writeAll(h, responseStream, p.respond(h, request))
 }
 
-// respond makes {"result": …} or {"error": …}.
+// respond returns {"result": …} or {"error": …}.
 func (p *Plugin) respond(h Host, request []byte) []byte {
 	var o jsontext.Object
 	result, err := p.answer(h, request)
 	if err != nil {
-		raw, _ := jsontext.Marshal(err) // two strings and checked JSON always encode
+		raw, _ := jsontext.Marshal(err) // two strings and valid JSON always encode
 		o.Raw("error", raw)
 	} else {
 		o.Raw("result", result)
@@ -34,7 +34,7 @@ func (p *Plugin) answer(h Host, request []byte) ([]byte, *Error) {
 	err := jsontext.Members(request, func(key string, value []byte) error {
 		switch key {
 		case "method":
-			c.method, _ = jsontext.Unquote(value) // one that is no text is no method
+			c.method, _ = jsontext.Unquote(value) // an invalid method is an unknown one
 		case "params":
 			params = value
 		}

@@ -2,19 +2,19 @@ package sallyport
 
 import "io"
 
-// Host is the other side of the sandbox: the four functions a module imports. In a module it is the
-// real one; sallyporttest gives another, and so can you.
+// Host is the set of functions that a module imports. In a module it is the real host. sallyporttest provides one for
+// tests, and a plugin may implement others.
 //
-// Stream 0 is the request that is being served, stream 1 its response.
+// Stream 0 is the current request, and stream 1 its response.
 type Host interface {
-	// Read reads from a stream; 0 bytes are its end, a negative number is −errno.
+	// Read reads from a stream. It returns the number of bytes, 0 at the end, or −errno.
 	Read(stream uint32, p []byte) int32
-	// Write writes to a stream and returns how many bytes it took, or −errno.
+	// Write writes to a stream. It returns the number of bytes written, or −errno.
 	Write(stream uint32, p []byte) int32
-	// Call asks for something and returns the stream of the answer << 32 | its size in bytes
-	// (0xFFFFFFFF if unknown), or −errno.
+	// Call sends a request. It returns (stream of the response << 32 | size in bytes), with 0xFFFFFFFF for an unknown
+	// size, or −errno.
 	Call(request []byte) int64
-	// Close ends a stream; 0, or −errno.
+	// Close ends a stream. It returns 0 or −errno.
 	Close(stream uint32) int32
 }
 
@@ -23,25 +23,24 @@ const (
 	responseStream = 1
 
 	unknownSize = 0xFFFFFFFF
-	// firstBuffer is how much is allocated at once for what the other side announced, so that a wrong
-	// number costs little.
+	// firstBuffer bounds the initial allocation for an announced size, so that a wrong size costs little memory.
 	firstBuffer = 1 << 20
 )
 
-// Errno is an error number of WASI preview 1, which the host's stream functions answer with.
+// Errno is an error number of WASI preview 1, as returned by the host's stream functions.
 type Errno int32
 
-// The numbers that the host is known to give.
+// Error numbers of the host.
 const (
 	ErrnoBadStream Errno = 8  // no such stream
-	ErrnoCancelled Errno = 11 // the caller gave up
+	ErrnoCancelled Errno = 11 // cancelled, or deadline exceeded
 	ErrnoFault     Errno = 21 // memory out of range
-	ErrnoTooBig    Errno = 22 // over a limit
+	ErrnoTooBig    Errno = 22 // limit exceeded
 	ErrnoInvalid   Errno = 28 // malformed
-	ErrnoIO        Errno = 29 // input or output error
+	ErrnoIO        Errno = 29 // I/O error
 )
 
-// Error says what the number means.
+// Error returns the meaning of the number.
 func (e Errno) Error() string {
 	switch e {
 	case ErrnoBadStream:
@@ -54,7 +53,7 @@ func (e Errno) Error() string {
 	return "host error number " + itoa(int64(e))
 }
 
-// readAll reads a stream to its end. Size is a hint, −1 or 0 if unknown.
+// readAll reads a stream to its end. size is a hint, −1 or 0 if unknown.
 func readAll(h Host, stream uint32, size int64) ([]byte, error) {
 	buf := make([]byte, 0, min(max(size+1, 512), firstBuffer))
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Header holds the fields of an HTTP request or response. Get, Set and Add take names in any case.
+// Header holds the header fields of an HTTP request or response. Get, Set, Add and Del ignore the case of names.
 type Header map[string][]string
 
 // Get returns the first value of a field, or "".
@@ -46,7 +46,7 @@ func (h Header) Del(name string) {
 	}
 }
 
-// MarshalJSON writes one value as a string and several as an array.
+// MarshalJSON encodes one value as a string, and several as an array.
 func (h Header) MarshalJSON() ([]byte, error) {
 	fields := make(map[string]any, len(h))
 	for k, v := range h {
@@ -59,7 +59,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 	return jsontext.Marshal(fields)
 }
 
-// UnmarshalJSON reads strings and arrays of strings.
+// UnmarshalJSON accepts strings and arrays of strings.
 func (h *Header) UnmarshalJSON(raw []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -81,30 +81,30 @@ func (h *Header) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// HTTPRequest is what [Call.Fetch] sends.
+// HTTPRequest is a request for [Call.Fetch].
 type HTTPRequest struct {
-	Method string    // GET if empty
-	URL    string    // absolute
+	Method string    // defaults to GET
+	URL    string    // absolute URL
 	Header Header    // may be nil
-	Body   io.Reader // nil for none
-	Sent   *Body     // in place of Body: one that is written already
+	Body   io.Reader // may be nil
+	Sent   *Body     // instead of Body: a body that is already written
 }
 
-// HTTPResponse is what came back. Any status is a response; an error means there was none.
+// HTTPResponse is an HTTP response, with any status.
 type HTTPResponse struct {
 	Status int
-	URL    string // after redirects
+	URL    string // final URL after redirects
 	Header Header
-	Body   *Stream // never nil; close it, or leave that to the end of the call
+	Body   *Stream // never nil; closed at the end of the call at the latest
 }
 
-// Get fetches a URL.
+// Get fetches a URL with GET.
 func (c *Call) Get(url string) (*HTTPResponse, error) {
 	return c.Fetch(HTTPRequest{URL: url})
 }
 
-// Fetch performs an HTTP request. It needs a net grant; without one the error is an [*AskError] of
-// [KindDenied] that says which line would allow it.
+// Fetch performs an HTTP request. It requires a net grant. Without one the error is an [*AskError] of [KindDenied]
+// with the line that would allow it. An HTTP status such as 404 is not an error.
 func (c *Call) Fetch(r HTTPRequest) (*HTTPResponse, error) {
 	request, err := c.fetchJSON(r)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Call) fetchJSON(r HTTPRequest) (json.RawMessage, error) {
 	return o.Bytes(), nil
 }
 
-// spool hands what r reads to the host.
+// spool copies r to a stream of the host.
 func (c *Call) spool(r io.Reader) (*Body, error) {
 	b, err := c.NewBody(0)
 	if err != nil {

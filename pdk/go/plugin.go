@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Plugin is what one module gives: its tools, resources, prompts and wants. Make it with [New].
-// After that it does not change.
+// Plugin is the content of one module: its tools, resources, prompts and wants. [New] makes it, and it is immutable
+// afterwards.
 type Plugin struct {
 	name, version, description string
 
@@ -19,17 +19,15 @@ type Plugin struct {
 	prompts   []*definition
 }
 
-// Item is something that a plugin has: a [Tool], [Resource], [Template], [Prompt], [Want],
-// [Description] or [State].
+// Item is a component of a plugin: a [Tool], [Resource], [Template], [Prompt], [Want], [Description] or [State].
 type Item interface{ addTo(p *Plugin) }
 
 type itemFunc func(p *Plugin)
 
 func (f itemFunc) addTo(p *Plugin) { f(p) }
 
-// New makes a plugin. Name and version are labels: the operator decides under which name the plugin is
-// published. New panics on what can only be a mistake in the plugin's own text, such as two tools of
-// one name or a schema tag that cannot be read.
+// New makes a plugin. name and version are labels: the operator chooses the published name. New panics on errors in
+// the plugin's source, such as two tools with one name or an invalid schema tag.
 func New(name, version string, items ...Item) *Plugin {
 	p := &Plugin{name: name, version: version}
 	for _, i := range items {
@@ -38,22 +36,22 @@ func New(name, version string, items ...Item) *Plugin {
 	return p
 }
 
-// Serve makes the plugin the one that this module serves. Call it once, in init. Outside a module it
+// Serve makes the plugin the one that this module serves. It must be called once, in init. Outside of a module it
 // does nothing.
 func (p *Plugin) Serve() { serve(p) }
 
-// Description says in a sentence or two what the plugin is for.
+// Description sets a description of the plugin in one or two sentences.
 func Description(text string) Item {
 	return itemFunc(func(p *Plugin) { p.description = text })
 }
 
-// Want names a grant that the plugin would like and why, one sentence for the operator. Family is a
-// family of the grant language (net, fs, config, …), grant its line, or any value that encodes to the
-// JSON the family takes:
+// Want declares a grant that the plugin needs, and the reason in one sentence for the operator. family is a family of
+// the grant language (net, fs, config, …). grant is a line of it, or any value that encodes to the JSON of the
+// family:
 //
 //	sallyport.Want("net", "GET https://api.example.com/**", "reads the forecast")
 //
-// A want gives nothing by itself.
+// A want alone grants nothing.
 func Want(family string, grant any, why string) Item {
 	var o jsontext.Object
 	if err := o.Value(family, grant); err != nil {
@@ -63,13 +61,13 @@ func Want(family string, grant any, why string) Item {
 	return itemFunc(func(p *Plugin) { p.wants = append(p.wants, o.Bytes()) })
 }
 
-// State asks for how long an instance lives: "call" (one call, the default), "session" (one caller) or
-// "plugin" (all callers). The operator has the last word.
+// State requests a lifetime of instances: "call" (one call, the default), "session" (one caller) or "plugin" (all
+// callers). The operator decides.
 func State(state string) Item {
 	return itemFunc(func(p *Plugin) { p.state = state })
 }
 
-// add adds a definition to a list, which may not have one of its key yet.
+// add adds a definition to a list. A duplicate key panics.
 func add(list *[]*definition, d *definition) {
 	if find(*list, d.key) != nil {
 		panic("sallyport: " + d.kind.String() + " " + d.key + " is there twice")
@@ -85,7 +83,7 @@ func find(list []*definition, key string) *definition {
 	return list[i]
 }
 
-// manifest is the answer to plugin/describe: everything in the order in which it was given to New.
+// manifest is the result of plugin/describe, in the order of the items of New.
 func (p *Plugin) manifest() []byte {
 	var o jsontext.Object
 	o.Text("name", p.name)

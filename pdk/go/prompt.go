@@ -15,13 +15,13 @@ type Message struct {
 	Content Content `json:"content"`
 }
 
-// User is a message of the user.
+// User returns a message with the role user.
 func User(c Content) Message { return Message{Role: "user", Content: c} }
 
-// Assistant is a message of the model.
+// Assistant returns a message with the role assistant.
 func Assistant(c Content) Message { return Message{Role: "assistant", Content: c} }
 
-// PromptResult is everything that a prompts/get can answer.
+// PromptResult is a complete result of prompts/get.
 type PromptResult struct {
 	Description string         `json:"description,omitempty"`
 	Messages    []Message      `json:"messages"`
@@ -35,10 +35,9 @@ type promptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// Prompt makes a prompt of a function. A is a struct of strings; json, doc, title and default tags say
-// about its fields what they say for a [Tool]. What a call returns depends on R: a string is one message
-// of the user, [Message] and []Message are these messages, [PromptResult] is everything. An error is an
-// MCP error.
+// Prompt makes a prompt from a function. A is a struct of strings. Its json, doc, title and default tags have the
+// same meaning as for a [Tool]. The result depends on R: a string is one message of the user, [Message] and []Message
+// are messages, and [PromptResult] is the complete result. An error is an MCP error.
 func Prompt[A any, R promptReturn](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in := reflect.TypeFor[A]()
 	decoder := arguments.Of(in)
@@ -74,7 +73,7 @@ func promptArguments(prompt string, t reflect.Type) []promptArgument {
 	return all
 }
 
-// promptDecode also checks what is required: a prompt has no schema that the host could hold.
+// promptDecode also checks required arguments: a prompt has no schema that the host could check.
 func promptDecode(d *definition, decoder *arguments.Decoder, sent json.RawMessage, into any) error {
 	given := map[string]bool{}
 	if len(sent) > 0 {

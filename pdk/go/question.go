@@ -9,26 +9,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
-// What a person answers who does not answer.
+// Errors of a question that a person did not answer.
 var (
 	ErrDeclined  = errors.New("the user declined") // said no
 	ErrCancelled = errors.New("the user dismissed the question")
 )
 
-// Question is something that the client is asked: a [Form], a [Page], a [Sampling] or a [RootList].
+// Question is a question to the client: a [Form], a [Page], a [Sampling] or a [RootList].
 type Question interface {
-	// asking makes the request; take reads the answer into the question.
+	// asking returns the request, and take decodes the answer into the question.
 	asking() (*Asking, error)
 	take(a *Asking) error
 }
 
-// Ask asks several questions at once: a client shows them together. Each question gets its own answer
-// and its own Err; the error returned is the first of these.
+// Ask asks several questions at once, which a client shows together. Each question gets its own answer and its own
+// Err. The returned error is the first of these.
 //
-// A question takes as long as a person does. Write on as if it were a function: when the answer comes in
-// another request, to another process even, the host has run the plugin again up to here, with the same
-// answers to everything that it asked before, the same time, the same random numbers. So what a plugin
-// does before a question must follow from those; what it keeps in variables from call to call does not.
+// Ask blocks until a person answers, and handlers can be written as sequential code. If the answer arrives in a new
+// request, perhaps to a different process, the host replays the call up to this point: all earlier host requests, the
+// time and the random numbers have the same results. Therefore the code before a question must be deterministic,
+// given these. It must not depend on variables that change from call to call.
 func Ask(c *Call, questions ...Question) error {
 	asks := make([]*Asking, len(questions))
 	for i, q := range questions {
@@ -50,48 +50,48 @@ func Ask(c *Call, questions ...Question) error {
 	return first
 }
 
-// Elicit asks the person at the client to fill in a form. F is a struct of strings, numbers, booleans and
-// slices of strings, with the tags of [Tool]; title, doc, enum and default are what people see. The error
-// is [ErrDeclined], [ErrCancelled], or an [*AskError]: of kind unsupported if this client has no forms.
+// Elicit asks the person at the client to fill in a form. F is a struct of strings, numbers, booleans and slices of
+// strings, with the tags of [Tool]. People see title, doc, enum and default. The error is [ErrDeclined],
+// [ErrCancelled], or an [*AskError], of kind unsupported if this client has no forms.
 //
 //	who, err := sallyport.Elicit[struct {
 //		Name string `json:"name" title:"Your name"`
 //	}](c, "Who is asking?")
 //
-// Never ask for a password or a key by form; the host refuses. Send people to a page with [ElicitURL].
-// It needs an elicitation grant.
+// A form must not request a password or a key: the host refuses it. [ElicitURL] sends people to a page for that.
+// Elicit requires an elicitation grant.
 func Elicit[F any](c *Call, message string) (F, error) {
 	f := Form[F]{Message: message}
 	err := Ask(c, &f)
 	return f.Value, err
 }
 
-// ElicitURL asks the person at the client to open a page. Nil means that the person agreed to, not that
-// anything was done there. Errors are those of [Elicit].
+// ElicitURL asks the person at the client to open a page. Nil means only that the person agreed, not that any action
+// was completed there. Errors are those of [Elicit].
 func ElicitURL(c *Call, message, url string) error {
 	return Ask(c, &Page{Message: message, URL: url})
 }
 
-// Form is a form for a person, as [Elicit] asks it.
+// Form is a form for a person, as in [Elicit].
 type Form[F any] struct {
-	// Key names the question for the client; "" lets the host choose.
+	// Key identifies the question to the client; "" lets the host choose.
 	Key     string
 	Message string
-	// Schema takes the place of the schema of F; "" is that.
+	// Schema replaces the schema derived from F, unless it is "".
 	Schema string
 
-	Value F // the answer
+	Value F // the answer, set by Ask
 	Err   error
 	reply reply
 }
 
-// reply is the answer to an elicitation.
+// reply is the result of an elicitation.
 type reply struct {
 	Action  string          `json:"action"`
 	Content json.RawMessage `json:"content"`
 }
 
-// refused is the error of an answer that is none.
+// refused returns the error of an elicitation without an answer, or nil.
 func (r *reply) refused() error {
 	switch r.Action {
 	case "accept":
@@ -129,9 +129,9 @@ func (f *Form[F]) take(a *Asking) error {
 	return f.Err
 }
 
-// Page is an address that a person is asked to open, as [ElicitURL] asks it.
+// Page is an address for a person to open, as in [ElicitURL].
 type Page struct {
-	// Key names the question for the client; "" lets the host choose.
+	// Key identifies the question to the client; "" lets the host choose.
 	Key     string
 	Message string
 	URL     string

@@ -5,12 +5,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/uritemplate"
 )
 
-// Vars are the variables of a URI template, decoded.
+// Vars are the decoded variables of a URI template.
 type Vars = uritemplate.Vars
 
-// Resource makes a resource of a function. What a read returns depends on R: a string is a text, []byte
-// is a blob, [Contents] and []Contents say everything, any other type is given as JSON. An error is an
-// MCP error: [NotFound], and fs.ErrNotExist too, says that there is no such resource.
+// Resource makes a resource from a function. The result depends on R: a string is a text, []byte is a blob,
+// [Contents] and []Contents are complete contents, and any other type is encoded as JSON. An error is an MCP error.
+// [NotFound], and also fs.ErrNotExist, report that the resource does not exist.
 func Resource[R any](uri, name, description string, f func(c *Call) (R, error), options ...Option) Item {
 	d := newResource(kindResource, uri, name, description)
 	d.serve = func(c *Call) ([]byte, error) {
@@ -24,9 +24,9 @@ func Resource[R any](uri, name, description string, f func(c *Call) (R, error), 
 	return itemFunc(func(p *Plugin) { add(&p.resources, d) })
 }
 
-// Template makes a family of resources whose URIs fit a template of RFC 6570: {x} is one path segment,
-// {+x} the rest with its slashes, {?x,y} query parameters. It begins with a literal scheme. See
-// [Resource] for R; an exact resource goes before a template, the first registered template before others.
+// Template makes a family of resources whose URIs match a template of RFC 6570: {x} is one path segment, {+x} may
+// contain slashes, and {?x,y} are query parameters. The template begins with a literal scheme. See [Resource] for R.
+// An exact resource takes precedence over a template, and an earlier template over a later one.
 func Template[R any](uriTemplate, name, description string, f func(c *Call, v Vars) (R, error), options ...Option) Item {
 	d := newResource(kindTemplate, uriTemplate, name, description)
 	d.template = uritemplate.Must(uriTemplate)
@@ -58,7 +58,7 @@ func (p *Plugin) readResource(c *Call) ([]byte, error) {
 	return nil, NotFound(c.params.URI)
 }
 
-// contentsJSON is the whole result for what a resource's function returned.
+// contentsJSON encodes the return value of a resource's function as the result.
 func contentsJSON(d *definition, uri string, v any) ([]byte, error) {
 	var all []Contents
 	switch v := v.(type) {

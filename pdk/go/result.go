@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Result is everything that a tools/call can answer.
+// Result is a complete result of tools/call.
 type Result struct {
 	Content    []Content      `json:"content"`
 	Structured any            `json:"structuredContent,omitempty"`
@@ -16,11 +16,11 @@ type Result struct {
 	Meta       map[string]any `json:"_meta,omitempty"`
 }
 
-// MarshalJSON writes the result as MCP has it: content is there even if empty. Structured content
-// without any content is given as a text too, for clients that read only that.
+// MarshalJSON encodes the result as MCP does. The content member is always present. Structured content without any
+// content is also included as a text, for clients that read only text.
 func (r Result) MarshalJSON() ([]byte, error) { return r.encode() }
 
-// encode is MarshalJSON without a second look at what it wrote.
+// encode is MarshalJSON without validation of its output by encoding/json.
 func (r Result) encode() ([]byte, error) {
 	var o jsontext.Object
 	var structured []byte
@@ -52,7 +52,7 @@ func (r Result) encode() ([]byte, error) {
 	return o.Bytes(), err
 }
 
-// isStructured tells whether results of the type are structured content.
+// isStructured reports whether results of the type are structured content.
 func isStructured(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -64,7 +64,7 @@ func isStructured(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map
 }
 
-// toolResult is resultJSON, or the tool's error where the value has no JSON: a number that is none, say.
+// toolResult is resultJSON, or the tool's error if the value has no JSON encoding, such as NaN.
 func toolResult(v any) ([]byte, error) {
 	raw, err := resultJSON(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func toolResult(v any) ([]byte, error) {
 	return raw, nil
 }
 
-// resultJSON is the whole result for what a tool's function returned.
+// resultJSON encodes the return value of a tool's function as the result.
 func resultJSON(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case RawResult:
@@ -95,7 +95,7 @@ func resultJSON(v any) ([]byte, error) {
 		return Result{}.encode()
 	}
 	switch at := reflect.ValueOf(v); {
-	case at.Kind() == reflect.Map && at.IsNil(): // structured content is an object
+	case at.Kind() == reflect.Map && at.IsNil(): // structured content must be an object
 		v = struct{}{}
 	case at.Kind() == reflect.Slice && at.IsNil():
 		v = []struct{}{}
@@ -123,12 +123,12 @@ func textResult(raw []byte, err error) ([]byte, error) {
 	return Result{Content: []Content{Text(string(raw))}}.encode()
 }
 
-// errorResult is the result of a tool that failed; an *Error goes past it.
+// errorResult returns a result with isError. An *Error is returned unchanged.
 func errorResult(err error) ([]byte, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return nil, e
 	}
-	if requires(err) != nil { // which is about the client, not about what the tool was asked to do
+	if requires(err) != nil { // it concerns the client, not the requested action
 		return nil, &Error{Code: CodeInternal, Message: err.Error(), Data: kindData(err)}
 	}
 	return Result{Content: []Content{Text(err.Error())}, IsError: true}.encode()

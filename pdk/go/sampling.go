@@ -2,38 +2,38 @@ package sallyport
 
 import "encoding/json"
 
-// Sampling is a question for the client's model. It needs a sampling grant, which bounds how often one
-// call may ask and how many tokens it may want.
+// Sampling is a question for the client's model. It requires a sampling grant, which limits the requests and tokens
+// of a call.
 type Sampling struct {
-	// Key names the question for the client; "" lets the host choose.
+	// Key identifies the question to the client; "" lets the host choose.
 	Key string
 
 	Messages  []Message
-	MaxTokens int    // of the answer
-	System    string // the system prompt; may be empty
+	MaxTokens int    // limit on the tokens of the answer
+	System    string // system prompt; may be empty
 
 	Temperature *float64
-	Stop        []string // sequences that end the answer
-	// Hints are names of models, best first: the client decides.
+	Stop        []string // stop sequences
+	// Hints are model names in order of preference. The client decides.
 	Hints []string
-	// Tools and ToolChoice let the model ask for tools; the plugin runs them. Both are as MCP has them.
+	// Tools and ToolChoice let the model request tool calls, which the plugin must run. Both are encoded as in MCP.
 	Tools, ToolChoice json.RawMessage
 
 	Answer Sampled
 	Err    error
 }
 
-// Sampled is what a model answered.
+// Sampled is a model's answer.
 type Sampled struct {
 	Role    string
 	Content []Content
 	Model   string
-	// StopReason is endTurn, stopSequence, maxTokens, toolUse or the client's own.
+	// StopReason is endTurn, stopSequence, maxTokens, toolUse or a client-specific value.
 	StopReason string
-	Raw        json.RawMessage // as it came, with what Content does not hold
+	Raw        json.RawMessage // the complete result as JSON
 }
 
-// Text is the text of the answer.
+// Text returns the text of the answer.
 func (s *Sampled) Text() string {
 	var text string
 	for _, c := range s.Content {
@@ -51,7 +51,7 @@ func Sample(c *Call, prompt string, maxTokens int) (Sampled, error) {
 	return s.Answer, err
 }
 
-// modelHint is a name of a model.
+// modelHint is a preferred model name.
 type modelHint struct {
 	Name string `json:"name"`
 }
@@ -85,7 +85,7 @@ func (s *Sampling) take(a *Asking) error {
 	return s.Err
 }
 
-// read takes the answer apart; content is one block or a list.
+// read decodes the answer. Its content is one block or a list.
 func (s *Sampled) read() error {
 	var raw struct {
 		Role       string          `json:"role"`
@@ -104,15 +104,15 @@ func (s *Sampled) read() error {
 	return json.Unmarshal(raw.Content, &s.Content[0])
 }
 
-// Root is a folder or file that the client works in.
+// Root is a root folder or file of the client's workspace.
 type Root struct {
-	URI  string `json:"uri"` // file://
+	URI  string `json:"uri"` // a file:// URI
 	Name string `json:"name,omitempty"`
 }
 
-// RootList is the question which folders the client works in. It needs a roots grant.
+// RootList asks the client for its roots. It requires a roots grant.
 type RootList struct {
-	// Key names the question for the client; "" lets the host choose.
+	// Key identifies the question to the client; "" lets the host choose.
 	Key string
 
 	Roots []Root
@@ -122,7 +122,7 @@ type RootList struct {
 	}
 }
 
-// Roots asks which folders the client works in.
+// Roots returns the client's roots.
 func Roots(c *Call) ([]Root, error) {
 	var r RootList
 	err := Ask(c, &r)

@@ -6,20 +6,20 @@ import (
 	"io"
 )
 
-// streamKey names a stream inside JSON: {"dev.sallyport/stream": 7}.
+// streamKey is the key of a stream reference in JSON: {"dev.sallyport/stream": 7}.
 const streamKey = "dev.sallyport/stream"
 
-// Stream reads bytes that the host holds, an HTTP body for one, without having them all in memory.
+// Stream reads bytes from the host, such as an HTTP body, without holding all of them in memory.
 type Stream struct {
 	host Host
 	id   uint32
 	open bool
-	rest []byte // used up before the host is asked
+	rest []byte // buffered bytes, returned before reading from the host
 }
 
 var _ io.ReadCloser = (*Stream)(nil)
 
-// Read fills p; io.EOF is the end.
+// Read implements io.Reader.
 func (s *Stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -42,7 +42,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// Close tells the host that nobody reads on. The host closes what is left when the call ends.
+// Close releases the stream. The host closes all streams at the end of the call.
 func (s *Stream) Close() error {
 	s.rest = nil
 	if !s.open {
@@ -52,11 +52,11 @@ func (s *Stream) Close() error {
 	return errnoOf(s.host.Close(s.id))
 }
 
-// ErrTooLong is what [Stream.ReadAll] gives for a stream that is longer than its caller accepts.
+// ErrTooLong is returned by [Stream.ReadAll] for a stream over the limit.
 var ErrTooLong = errors.New("longer than the limit")
 
-// ReadAll reads to the end and closes the stream. Over limit bytes it returns the first limit bytes
-// and [ErrTooLong].
+// ReadAll reads to the end and closes the stream. For a stream over limit bytes it returns the first limit bytes and
+// [ErrTooLong].
 func (s *Stream) ReadAll(limit int64) ([]byte, error) {
 	defer s.Close()
 	data, err := io.ReadAll(io.LimitReader(s, limit+1))
@@ -66,9 +66,8 @@ func (s *Stream) ReadAll(limit int64) ([]byte, error) {
 	return data, err
 }
 
-// Body is a stream that the plugin writes and the host keeps, for a large request body or a large
-// result. It is used once: as [HTTPRequest].Sent, or in a [Content] or [Contents]. It belongs to the
-// call that made it.
+// Body is a stream that the plugin writes and the host stores, for a large request body or a large result. It is used
+// once: as [HTTPRequest].Sent, or in a [Content] or [Contents]. It is valid only in the call that made it.
 type Body struct {
 	host Host
 	id   uint32
@@ -76,7 +75,7 @@ type Body struct {
 
 var _ io.Writer = (*Body)(nil)
 
-// NewBody opens a body that holds up to limit bytes; 0 leaves the limit to the host.
+// NewBody opens a body of up to limit bytes. 0 selects the limit of the host.
 func (c *Call) NewBody(limit int64) (*Body, error) {
 	params := map[string]int64{}
 	if limit > 0 {
@@ -89,7 +88,7 @@ func (c *Call) NewBody(limit int64) (*Body, error) {
 	return &Body{host: c.host, id: answer.ID}, nil
 }
 
-// Write adds p.
+// Write appends p to the body.
 func (b *Body) Write(p []byte) (int, error) {
 	if err := writeAll(b.host, b.id, p); err != nil {
 		return 0, err
@@ -101,14 +100,14 @@ func (b *Body) reference() []byte {
 	return []byte(`{"` + streamKey + `":` + itoa(int64(b.id)) + `}`)
 }
 
-// streamRef is the name of a stream in an answer, or a text in its place.
+// streamRef is a stream reference in a response, or a text instead.
 type streamRef struct {
 	ID   uint32
 	Text string
-	Set  bool // a stream was named
+	Set  bool // it is a stream reference
 }
 
-// UnmarshalJSON reads {"dev.sallyport/stream": n} or a string.
+// UnmarshalJSON accepts {"dev.sallyport/stream": n} or a string.
 func (s *streamRef) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, &s.Text)

@@ -8,43 +8,43 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
-// None is the argument type of a tool or prompt that takes nothing.
+// None is the argument type of a tool or prompt without arguments.
 type None struct{}
 
-// RawResult is a whole tools/call result as JSON, for a tool that writes the wire's own form.
+// RawResult is a complete tools/call result as JSON.
 type RawResult json.RawMessage
 
-// Tool makes a tool of a function.
+// Tool makes a tool from a function.
 //
-// A is a struct; its exported fields are the arguments. A field is named by its json tag and is required
-// unless it is a pointer or its tag has omitempty or omitzero. These tags say more about it:
+// A is a struct whose exported fields are the arguments. A field is named by its json tag, and is required unless it
+// is a pointer or its tag has omitempty or omitzero. These tags extend its schema:
 //
-//	doc        what it is for
-//	title      a name for people
+//	doc        description
+//	title      display name for people
 //	enum       the allowed values, separated by commas
-//	default    the value it has when absent, at any depth; makes it optional
+//	default    the value if absent, at any depth; makes it optional
 //	minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
 //	minLength maxLength pattern format
 //	minItems maxItems uniqueItems
-//	header     the HTTP header that carries it as well (x-mcp-header)
+//	header     the HTTP header that repeats the value (x-mcp-header)
 //
-// Fields may be strings, numbers, booleans, slices, maps with string keys, structs, time.Time, []byte
-// (base64), types with MarshalText, any and json.RawMessage (any value), and types that are a [Schemer].
-// They are decoded as encoding/json does, but names have to be exact, and 2.0 is an integer, as JSON Schema has it.
-// A json.RawMessage or a map as A takes the arguments as they are; say what they are with [InputSchema].
+// Fields may be strings, numbers, booleans, slices, maps with string keys, structs, time.Time, []byte (base64), types
+// with MarshalText, any and json.RawMessage (any value), and types that implement [Schemer]. They are decoded as in
+// encoding/json, but names must match exactly, and 2.0 is an integer, as in JSON Schema. A json.RawMessage or a map
+// as A receives the arguments undecoded. [InputSchema] should then describe them.
 //
-// What a call returns depends on R:
+// The result depends on R:
 //
 //	string              one text
 //	Content, []Content  these blocks
-//	Result, *Result     everything
-//	RawResult           everything, as JSON
+//	Result, *Result     a complete result
+//	RawResult           a complete result, as JSON
 //	struct, map         structured content, with an output schema, and the same JSON as a text
 //	any other type      its JSON as a text
 //
-// If R is an interface, the value's own type decides. A returned error is a result with isError and the
-// error's text; an [*Error] is an MCP error. Nil slices, maps and pointers inside of a result are null, which the
-// output schema allows.
+// If R is an interface, the dynamic type decides. A returned error is a result with isError and the error's text. An
+// [*Error] is an MCP error. Nil slices, maps and pointers inside of a result are null, which the output schema
+// allows.
 func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error), options ...Option) Item {
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
 	decoder := arguments.Of(in)
@@ -62,16 +62,16 @@ func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error)
 	}, options)
 }
 
-// mustTakeObject refuses an argument type that no arguments fit: MCP sends an object.
+// mustTakeObject panics if the argument type cannot be decoded from an object, which MCP sends.
 func mustTakeObject(name string, in reflect.Type, d *arguments.Decoder) {
 	err := d.Decode([]byte("{}"), reflect.New(in).Interface())
-	if misfit, ok := err.(*arguments.Error); ok && misfit.Path == "" && misfit.Err == nil { // errors.As would make every plugin 50 KB larger
+	if misfit, ok := err.(*arguments.Error); ok && misfit.Path == "" && misfit.Err == nil { // errors.As would add 50 KB
 		panic("sallyport: tool " + name + ": its arguments are an object, and " + in.String() + " holds none; take a struct with a field for each argument")
 	}
 }
 
-// RawTool makes a tool of a function from the arguments' JSON to the result's JSON. Schema is its input
-// schema.
+// RawTool makes a tool from a function that takes the arguments and returns the complete result, both as JSON. schema
+// is its input schema.
 func RawTool(name, description, schema string, f func(c *Call, args json.RawMessage) (json.RawMessage, error), options ...Option) Item {
 	return Tool(name, description, func(c *Call, args json.RawMessage) (RawResult, error) {
 		raw, err := f(c, args)
@@ -91,5 +91,5 @@ func newTool(name, description string, in, out reflect.Type, serve func(*Call) (
 	return itemFunc(func(p *Plugin) { add(&p.tools, d) })
 }
 
-// Schemer is a type that knows its own JSON Schema. JSONSchema is called on a zero value.
+// Schemer is a type that defines its own JSON Schema. JSONSchema is called on a zero value.
 type Schemer = schema.Schemer

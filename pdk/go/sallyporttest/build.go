@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Build builds the package in dir as a plugin, as its author does for a release, and returns the module.
-// It fails the test if the package does not build, if the module does not export what a host calls, or if
-// it imports anything but sallyport and wasi_snapshot_preview1.
+// Build builds the package in dir as a release build of a plugin, and returns the module. The test fails if the
+// package does not build, if the module lacks an export that the host requires, or if it imports modules other than
+// sallyport and wasi_snapshot_preview1.
 func Build(t testing.TB, dir string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "plugin.wasm")
@@ -43,13 +43,13 @@ func Build(t testing.TB, dir string) []byte {
 	return wasm
 }
 
-// module is what Build looks at.
+// module is the checked part of a module.
 type module struct {
-	imports []string // the modules, each once
+	imports []string // imported modules, without duplicates
 	exports []string
 }
 
-// The sections of a WebAssembly module that are read.
+// Sections of a WebAssembly module that are read.
 const (
 	importSection = 2
 	exportSection = 7
@@ -76,7 +76,7 @@ func readModule(wasm []byte) (m module, err error) {
 	return m, r.err
 }
 
-// reader reads the binary format; the first error stays.
+// reader decodes the binary format. Its first error is kept.
 type reader struct {
 	*bytes.Reader
 	err error
@@ -105,7 +105,7 @@ func (r *reader) bytes() []byte {
 		return nil
 	}
 	p := make([]byte, n)
-	_, _ = r.Read(p) // it has n bytes
+	_, _ = r.Read(p) // cannot fail: it has n bytes
 	return p
 }
 
@@ -115,13 +115,13 @@ func (r *reader) skip(n int) {
 	}
 }
 
-// importModules reads a vector of imports; a Go module imports only functions.
+// importModules reads a vector of imports. A Go module imports only functions.
 func (r *reader) importModules() (names []string) {
 	for range r.number() {
 		name := string(r.bytes())
-		r.bytes()  // the function's name
-		r.byte()   // its kind
-		r.number() // its type
+		r.bytes()  // name of the function
+		r.byte()   // kind
+		r.number() // type
 		if r.err != nil {
 			return names
 		}
@@ -135,8 +135,8 @@ func (r *reader) importModules() (names []string) {
 func (r *reader) exportNames() (names []string) {
 	for range r.number() {
 		names = append(names, string(r.bytes()))
-		r.byte()   // its kind
-		r.number() // its index
+		r.byte()   // kind
+		r.number() // index
 		if r.err != nil {
 			return names
 		}

@@ -1,4 +1,4 @@
-// Package sallyporttest serves a plugin inside go test, with a host made for tests.
+// Package sallyporttest serves a plugin in go test, with a test host.
 //
 //	func TestGreet(t *testing.T) {
 //		h := sallyporttest.New(t, plugin)
@@ -7,9 +7,9 @@
 //		}
 //	}
 //
-// Requests and answers cross as the JSON of the wire, through the same four functions as in a module.
-// HTTP is answered by an [http.Handler], anything else by what the test gives to [Host.Answer]. Files and
-// environment are those of the test: use t.TempDir and t.Setenv.
+// Requests and responses are JSON as on the wire, passed through the same four functions as in a module. An
+// [http.Handler] answers HTTP requests, and functions set by [Host.Answer] answer all other host requests. Files and
+// environment are those of the test process: see t.TempDir and t.Setenv.
 package sallyporttest
 
 import (
@@ -21,7 +21,7 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// Host serves one plugin. It is for one goroutine.
+// Host serves one plugin. It is not safe for concurrent use.
 type Host struct {
 	t        testing.TB
 	plugin   *sallyport.Plugin
@@ -32,8 +32,8 @@ type Host struct {
 	asked    []string
 }
 
-// Answer gives the result of something the plugin asks for. An [*sallyport.AskError] is a refusal of its
-// kind, any other error one of kind unavailable.
+// Answer returns the result of a host request. An [*sallyport.AskError] is returned to the plugin as it is, and any
+// other error with the kind unavailable.
 type Answer func(params json.RawMessage) (any, error)
 
 // Progress is one report of [sallyport.Call.Progress].
@@ -51,29 +51,29 @@ type Log struct {
 	Data   any             `json:"data"`
 }
 
-// New makes a host for a plugin. It grants nothing: what the plugin asks for is denied until the test
-// says otherwise; progress and logs are kept.
+// New makes a host for a plugin. It grants nothing: host requests are denied until the test sets an answer. Progress
+// and logs are recorded.
 func New(t testing.TB, p *sallyport.Plugin) *Host {
 	return &Host{t: t, plugin: p, answers: map[string]Answer{}}
 }
 
-// Answer answers a method that the plugin asks for.
+// Answer sets the answer to a method that the plugin requests.
 func (h *Host) Answer(method string, a Answer) { h.answers[method] = a }
 
-// HTTP makes handler the whole web: it answers every http/fetch, whatever the URL's host.
+// HTTP sets the handler that answers every http/fetch, for all hosts.
 func (h *Host) HTTP(handler http.Handler) { h.web = handler }
 
-// Progress are the reports of the last request.
+// Progress returns the reports of the last request.
 func (h *Host) Progress() []Progress { return h.progress }
 
-// Logs are the log messages of the last request.
+// Logs returns the log messages of the last request.
 func (h *Host) Logs() []Log { return h.logs }
 
-// Asked are the methods that the last request asked the host for, in order.
+// Asked returns the methods that the plugin requested from the host during the last request, in order.
 func (h *Host) Asked() []string { return h.asked }
 
-// Request serves any request as the wire has it and returns its result, or an [*sallyport.Error]. Params
-// is encoded as JSON; a json.RawMessage goes as it is.
+// Request serves a raw MCP request and returns its result. The error is an [*sallyport.Error]. params is encoded as
+// JSON. A json.RawMessage is sent as it is.
 func (h *Host) Request(method string, params any) (json.RawMessage, error) {
 	h.t.Helper()
 	request := map[string]any{"method": method}
@@ -118,7 +118,7 @@ func (h *Host) result(method string, response []byte) (json.RawMessage, error) {
 	return r.Result, nil
 }
 
-// perform answers one request of the plugin.
+// perform answers one host request.
 func (h *Host) perform(w *wire, method string, params json.RawMessage) (any, error) {
 	h.asked = append(h.asked, method)
 	if a := h.answers[method]; a != nil {
@@ -148,7 +148,7 @@ func keep[T any](list *[]T, params json.RawMessage) (any, error) {
 	return struct{}{}, nil
 }
 
-// refusal is the error of an answer as the host writes it.
+// refusal encodes the error of a host request as the host does.
 func refusal(err error) map[string]any {
 	a, ok := errors.AsType[*sallyport.AskError](err)
 	if !ok {

@@ -7,14 +7,14 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// Result is what a tool answered.
+// Result is the result of a tool.
 type Result struct {
 	sallyport.Result
-	Raw json.RawMessage // as it was on the wire
+	Raw json.RawMessage // the JSON on the wire
 	h   *Host
 }
 
-// Text is the text of all text blocks, with a line end between two.
+// Text returns the text of all text blocks, joined by line ends.
 func (r *Result) Text() string {
 	var all []string
 	for _, c := range r.Content {
@@ -25,7 +25,7 @@ func (r *Result) Text() string {
 	return strings.Join(all, "\n")
 }
 
-// Into decodes the structured content into a pointer.
+// Into decodes the structured content into v, a pointer. The test fails if that is not possible.
 func (r *Result) Into(v any) {
 	r.h.t.Helper()
 	var raw struct {
@@ -39,8 +39,8 @@ func (r *Result) Into(v any) {
 	}
 }
 
-// Call calls a tool. Args is encoded as JSON; nil is no arguments, a string is JSON already. Progress is
-// asked for. An MCP error ends the test.
+// Call calls a tool, with a request for progress. args is encoded as JSON. Nil means no arguments, and a string is
+// sent as JSON. An MCP error fails the test.
 func (h *Host) Call(tool string, args any) *Result {
 	h.t.Helper()
 	params := map[string]any{"name": tool, "_meta": map[string]any{"progressToken": 1}}
@@ -59,7 +59,7 @@ func (h *Host) Call(tool string, args any) *Result {
 	return r
 }
 
-// Describe is the plugin's manifest.
+// Describe returns the plugin's manifest.
 func (h *Host) Describe() Manifest {
 	h.t.Helper()
 	raw, err := h.Request("plugin/describe", nil)
@@ -71,7 +71,7 @@ func (h *Host) Describe() Manifest {
 	return m
 }
 
-// Manifest is how a plugin describes itself.
+// Manifest is a plugin's description of itself.
 type Manifest struct {
 	Name        string           `json:"name"`
 	Version     string           `json:"version"`
@@ -100,7 +100,7 @@ type Entry struct {
 	Hidden       bool            `json:"hidden"`
 }
 
-// Read reads a resource; a missing one is an [*sallyport.Error].
+// Read reads a resource. The error is an [*sallyport.Error], also for a missing resource.
 func (h *Host) Read(uri string) ([]sallyport.Contents, error) {
 	h.t.Helper()
 	var r struct {
@@ -124,13 +124,13 @@ func (h *Host) Prompt(name string, args map[string]string) (sallyport.PromptResu
 	return r, err
 }
 
-// CompletePrompt asks for values of an argument of a prompt.
+// CompletePrompt completes an argument of a prompt.
 func (h *Host) CompletePrompt(prompt, argument, typed string) ([]string, error) {
 	h.t.Helper()
 	return h.complete(map[string]string{"type": "ref/prompt", "name": prompt}, argument, typed)
 }
 
-// CompleteTemplate asks for values of a variable of a resource template.
+// CompleteTemplate completes a variable of a resource template.
 func (h *Host) CompleteTemplate(template, variable, typed string) ([]string, error) {
 	h.t.Helper()
 	return h.complete(map[string]string{"type": "ref/resource", "uri": template}, variable, typed)

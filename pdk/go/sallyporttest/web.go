@@ -11,10 +11,10 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// maxRedirects is how many redirects are followed, as many as a browser does.
+// maxRedirects is the number of redirects that are followed, as in browsers.
 const maxRedirects = 20
 
-// fetch lets a handler answer an http/fetch; redirects are followed.
+// fetch answers an http/fetch with a handler, and follows redirects.
 func (w *wire) fetch(handler http.Handler, params json.RawMessage) (any, error) {
 	var p struct {
 		Method  string           `json:"method"`
@@ -65,7 +65,7 @@ func serve(handler http.Handler, method, target string, headers sallyport.Header
 	return nil, next.String(), nil
 }
 
-// body is a text, or the stream that is named.
+// body returns a text, or the content of the referenced stream.
 func (w *wire) body(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// firstStream is the first that a call opens; 0 and 1 are its request and response.
+	// firstStream is the first stream that a call opens. 0 and 1 are its request and response.
 	firstStream = 2
-	// maxRead is how much one read gives, little enough that a plugin meets a short read.
+	// maxRead bounds one read, in bytes. It is small, so that plugins are tested with short reads.
 	maxRead = 512
-	// streamMember names a stream in JSON.
+	// streamMember is the key of a stream reference in JSON.
 	streamMember = "dev.sallyport/stream"
 )
 
-// wire is the streams of one request.
+// wire holds the streams of one request.
 type wire struct {
 	host     *Host
 	streams  map[uint32]*stream
@@ -27,7 +27,7 @@ type wire struct {
 	next     uint32
 }
 
-// stream is either read by the plugin or written by it.
+// stream is either read or written by the plugin.
 type stream struct {
 	source io.Reader
 	spool  bytes.Buffer
@@ -41,7 +41,7 @@ func newWire(h *Host, request []byte) *wire {
 	return w
 }
 
-// Read reads from a stream, a little at a time.
+// Read reads from a stream, at most maxRead bytes.
 func (w *wire) Read(id uint32, p []byte) int32 {
 	s := w.streams[id]
 	if s == nil || s.source == nil {
@@ -54,7 +54,7 @@ func (w *wire) Read(id uint32, p []byte) int32 {
 	return int32(n)
 }
 
-// Write writes to the response or to a stream that was opened for it.
+// Write writes to the response, or to a stream opened for writing.
 func (w *wire) Write(id uint32, p []byte) int32 {
 	if id == 1 {
 		w.response.Write(p)
@@ -77,9 +77,9 @@ func (w *wire) Close(id uint32) int32 {
 	return 0
 }
 
-// Call answers a request of the plugin, or a round of them.
+// Call answers a host request, or a round of them.
 func (w *wire) Call(request []byte) int64 {
-	request = bytes.Clone(request) // it is the guest's memory
+	request = bytes.Clone(request) // the buffer is guest memory
 	var round []json.RawMessage
 	var answer []byte
 	if json.Unmarshal(request, &round) == nil {
@@ -87,7 +87,7 @@ func (w *wire) Call(request []byte) int64 {
 		for i, one := range round {
 			answers[i] = w.answer(one)
 		}
-		answer, _ = json.Marshal(answers) // valid JSON each
+		answer, _ = json.Marshal(answers) // valid JSON always encodes
 	} else {
 		answer = w.answer(request)
 	}
@@ -110,7 +110,7 @@ func (w *wire) answer(request []byte) []byte {
 		}
 		err = bad
 	}
-	raw, _ := json.Marshal(map[string]any{"error": refusal(err)}) // strings and numbers
+	raw, _ := json.Marshal(map[string]any{"error": refusal(err)}) // strings and numbers always encode
 	return raw
 }
 
@@ -123,7 +123,7 @@ func (w *wire) add(s *stream) uint32 {
 
 func (w *wire) open() any { return map[string]uint32{streamMember: w.add(&stream{})} }
 
-// take ends a stream that the plugin wrote.
+// take returns the content of a stream that the plugin wrote, and ends it.
 func (w *wire) take(id uint32) ([]byte, error) {
 	s := w.streams[id]
 	if s == nil || s.source != nil {
@@ -133,7 +133,7 @@ func (w *wire) take(id uint32) ([]byte, error) {
 	return s.spool.Bytes(), nil
 }
 
-// filled is the response with the bytes of the streams that it names.
+// filled returns the response with stream references replaced by their content.
 func (w *wire) filled() ([]byte, error) {
 	raw := w.response.Bytes()
 	if !bytes.Contains(raw, []byte(streamMember)) {

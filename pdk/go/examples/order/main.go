@@ -1,5 +1,5 @@
-// Order is a plugin that asks before it acts, and again after: straight code, though between two of its
-// lines a person may think for minutes, and another process may go on with the call.
+// Order is a plugin that asks a person before it acts, and again afterwards. Its code is sequential, although a
+// question may take minutes, and a different process may continue the call.
 package main
 
 import (
@@ -46,8 +46,7 @@ func order(c *sallyport.Call, a args) (string, error) {
 	return strconv.Itoa(want.Count) + " of " + a.Item + ", " + receipt + ", " + strconv.Itoa(liked.Stars) + " stars", nil
 }
 
-// post sends the order. Its number is chance and its time is now, and both are the same whenever the
-// plugin is run again for one call.
+// post sends the order. On replay of the same call, its number and time are the same again.
 func post(c *sallyport.Call, a args, count int, begin time.Time, number uint64) (string, error) {
 	form := url.Values{
 		"item": {a.Item}, "count": {strconv.Itoa(count)},

@@ -1,8 +1,8 @@
-// Package arguments decodes the arguments of a call into Go values: as encoding/json does, but with exact names, with
-// the defaults of tags at every depth, and with any spelling of an integer that a JSON Schema allows.
+// Package arguments decodes the arguments of a call into Go values: as encoding/json does, but with exact names,
+// defaults from tags at every depth, and every spelling of an integer that JSON Schema allows.
 //
-// Everything that is to be known about a type is found out once, when a tool is made: encoding/json does so when it
-// first meets the type, which in a sandbox would be in every call.
+// All reflection on a type is done once, when a tool is made. encoding/json would do it at first use, which in a
+// sandbox is every call.
 package arguments
 
 import (
@@ -20,13 +20,13 @@ import (
 // Decoder decodes JSON into values of one type.
 type Decoder struct {
 	set   setter
-	begin func(v reflect.Value) // puts defaults in place; nil for none
+	begin func(v reflect.Value) // sets defaults; may be nil
 }
 
-// setter decodes JSON that is well-formed into v. The error is an *Error.
+// setter decodes well-formed JSON into v. The error is an *Error.
 type setter func(v reflect.Value, raw []byte) error
 
-// Of returns the decoder of a type.
+// Of returns the Decoder of a type.
 func Of(t reflect.Type) *Decoder {
 	b := builder{}
 	d := &Decoder{set: b.setter(t)}
@@ -36,8 +36,8 @@ func Of(t reflect.Type) *Decoder {
 	return d
 }
 
-// Decode decodes arguments into a pointer to the decoder's type. No arguments are an empty object. The error is an
-// *Error.
+// Decode decodes arguments into a pointer to the Decoder's type. Absent arguments are an empty object. The error is
+// an *Error.
 func (d *Decoder) Decode(raw []byte, into any) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || isNull(raw) {
@@ -46,11 +46,11 @@ func (d *Decoder) Decode(raw []byte, into any) error {
 	return d.set(reflect.ValueOf(into).Elem(), raw)
 }
 
-// Error says which argument does not fit.
+// Error names an argument that has the wrong type or value.
 type Error struct {
-	Path string // such as items[2].name; "" is the arguments themselves
-	Kind string // the kind of JSON that was sent: string, number, boolean, null, array, object
-	Err  error  // of a type that decodes itself; nil for one of ours
+	Path string // such as items[2].name; "" for the arguments as a whole
+	Kind string // JSON type of the value: string, number, boolean, null, array, object
+	Err  error  // error of a type with its own decoder, or nil
 }
 
 // Error names the argument.
@@ -65,10 +65,10 @@ func (e *Error) Error() string {
 	return at + " cannot be a JSON " + e.Kind
 }
 
-// Unwrap is the error of a type that decodes itself.
+// Unwrap returns the error of a type with its own decoder.
 func (e *Error) Unwrap() error { return e.Err }
 
-// below puts a member's name or an element's index in front of an error's path.
+// below prepends a member's name or an element's index to an error's path.
 func below(step string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -85,7 +85,7 @@ func below(step string, err error) error {
 	return e
 }
 
-// misfit is the error of a value that a type cannot hold.
+// misfit returns the error of a value that does not fit its type.
 func misfit(raw []byte) error {
 	kind := "number"
 	switch raw[0] {
@@ -105,7 +105,7 @@ func misfit(raw []byte) error {
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
-// builder makes setters; it keeps the structs that it has seen, so that a type may hold itself.
+// builder makes setters. It caches structs by type, for recursive types.
 type builder map[reflect.Type]*object
 
 func (b builder) setter(t reflect.Type) setter {
@@ -155,8 +155,8 @@ type object struct {
 type field struct {
 	path  []int
 	set   setter
-	value []byte              // the default; nil for none
-	begin func(reflect.Value) // of a struct in the field; nil for none
+	value []byte              // JSON of the default; may be nil
+	begin func(reflect.Value) // sets defaults of a struct in the field; may be nil
 }
 
 func (b builder) object(t reflect.Type) *object {
@@ -170,7 +170,7 @@ func (b builder) object(t reflect.Type) *object {
 		if f.Quoted {
 			one.set = quoted(one.set)
 		}
-		if inner := b[f.Type]; inner != nil && f.Type.Kind() == reflect.Struct { // a struct does not hold itself by value
+		if inner := b[f.Type]; inner != nil && f.Type.Kind() == reflect.Struct { // a struct cannot contain itself by value
 			one.begin = inner.begin
 		}
 		o.fields[f.Name] = one
@@ -179,14 +179,14 @@ func (b builder) object(t reflect.Type) *object {
 	return o
 }
 
-// begin puts defaults in place, also those of structs inside.
+// begin sets defaults, including those of nested structs.
 func (o *object) begin(v reflect.Value) {
 	for _, f := range o.ordered {
 		if f.begin != nil {
 			f.begin(f.in(v))
 		}
 		if f.value != nil {
-			_ = f.set(f.in(v), f.value) // which was tried when the tag was read
+			_ = f.set(f.in(v), f.value) // validated when the tag was parsed
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (o *object) decode(v reflect.Value, raw []byte) error {
 	})
 }
 
-// in is the field in a struct; embedded pointers on the way are made.
+// in returns the field in a struct. It allocates embedded pointers on the way.
 func (f *field) in(v reflect.Value) reflect.Value {
 	for i, at := range f.path {
 		if i > 0 && v.Kind() == reflect.Pointer {
@@ -285,7 +285,7 @@ func elements(raw []byte, f func(i int, value []byte) error) error {
 	})
 }
 
-// mapping decodes objects into maps with keys that are strings; others are left to encoding/json.
+// mapping decodes objects into maps with string keys. encoding/json decodes other maps.
 func (b builder) mapping(t reflect.Type) setter {
 	if t.Key().Kind() != reflect.String || reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return setByLibrary
@@ -314,7 +314,7 @@ func (b builder) mapping(t reflect.Type) setter {
 	}
 }
 
-// quoted decodes the value inside of a string.
+// quoted decodes a value inside of a string.
 func quoted(set setter) setter {
 	return func(v reflect.Value, raw []byte) error {
 		if isNull(raw) {

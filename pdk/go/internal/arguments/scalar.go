@@ -16,7 +16,7 @@ func setRaw(v reflect.Value, raw []byte) error {
 	return nil
 }
 
-// setByLibrary leaves a value to encoding/json: one that decodes itself, or has no type of its own.
+// setByLibrary decodes with encoding/json, for types with their own decoder and interfaces.
 func setByLibrary(v reflect.Value, raw []byte) error {
 	err := json.Unmarshal(raw, v.Addr().Interface())
 	if _, wrong := err.(*json.UnmarshalTypeError); wrong {
@@ -101,11 +101,11 @@ func setFloat(v reflect.Value, raw []byte) error {
 	return nil
 }
 
-// maxDigits is more than any integer of 64 bits has.
+// maxDigits exceeds the digits of any 64-bit integer.
 const maxDigits = 20
 
-// integer is the decimal spelling of a number that is whole, whatever its JSON: 2.0, 1e3 and 1200e-2 are integers to a JSON
-// Schema. A number that is not whole, or too long for any integer, is given back as it is, which no integer parses.
+// integer returns the decimal spelling of a number with an integral value: in JSON Schema, 2.0, 1e3 and 1200e-2 are
+// integers. Other numbers, and those too long for any integer, are returned unchanged, so that parsing them fails.
 func integer(raw []byte) string {
 	s := string(raw)
 	if !strings.ContainsAny(s, ".eE") || s[0] == '"' {
@@ -135,7 +135,7 @@ func integer(raw []byte) string {
 	case zeros < 0 || zeros > maxDigits || len(digits)+zeros > maxDigits:
 		return s
 	}
-	const tens = "00000000000000000000" // maxDigits of them
+	const tens = "00000000000000000000" // maxDigits zeros
 	digits += tens[:zeros]
 	if minus {
 		return "-" + digits

@@ -1,4 +1,4 @@
-// Package jsontext writes JSON objects member by member, so that their order is that of the code.
+// Package jsontext encodes JSON objects member by member, in the order of the calls.
 package jsontext
 
 import (
@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 )
 
-// Object writes a JSON object, its members in the order of the calls. The zero value is empty.
+// Object is a JSON object under construction, with members in the order of the calls. The zero value is empty.
 type Object struct{ buf []byte }
 
-// Raw writes a member whose value is JSON.
+// Raw adds a member with a JSON value.
 func (o *Object) Raw(key string, value []byte) {
 	if len(o.buf) > 0 {
 		o.buf = append(o.buf, ',')
@@ -19,17 +19,17 @@ func (o *Object) Raw(key string, value []byte) {
 	o.buf = append(o.buf, value...)
 }
 
-// Text writes a member whose value is a text.
+// Text adds a member with a text value.
 func (o *Object) Text(key, value string) { o.Raw(key, Quote(value)) }
 
-// Optional writes a text that is not empty.
+// Optional adds a member with a text value unless it is empty.
 func (o *Object) Optional(key, value string) {
 	if value != "" {
 		o.Text(key, value)
 	}
 }
 
-// Value writes a member whose value is encoded.
+// Value adds a member with a value that is encoded as JSON.
 func (o *Object) Value(key string, value any) error {
 	raw, err := Marshal(value)
 	if err == nil {
@@ -38,7 +38,7 @@ func (o *Object) Value(key string, value any) error {
 	return err
 }
 
-// Members writes members that are JSON already, without the braces around them.
+// Members adds members that are already JSON, without braces around them.
 func (o *Object) Members(raw []byte) {
 	if len(raw) == 0 {
 		return
@@ -49,13 +49,13 @@ func (o *Object) Members(raw []byte) {
 	o.buf = append(o.buf, raw...)
 }
 
-// Merge writes the members of another object.
+// Merge adds the members of another object.
 func (o *Object) Merge(other *Object) { o.Members(other.buf) }
 
-// Empty tells that nothing was written yet.
+// Empty reports whether there are no members.
 func (o *Object) Empty() bool { return len(o.buf) == 0 }
 
-// Bytes is the object as JSON.
+// Bytes returns the object as JSON.
 func (o *Object) Bytes() []byte {
 	out := make([]byte, 0, len(o.buf)+2)
 	out = append(out, '{')
@@ -63,12 +63,12 @@ func (o *Object) Bytes() []byte {
 	return append(out, '}')
 }
 
-// Array joins JSON values.
+// Array returns a JSON array of JSON values.
 func Array(values [][]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(values, []byte{','})...), ']')
 }
 
-// Marshal is json.Marshal that leaves <, > and & as they are.
+// Marshal is json.Marshal without escapes for <, > and &.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -79,7 +79,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Quote is a text as JSON.
+// Quote returns a text as a JSON string.
 func Quote(s string) []byte {
 	if plainText(s) {
 		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
@@ -91,7 +91,7 @@ func Quote(s string) []byte {
 	return raw
 }
 
-// plainText tells whether a string stands in JSON as it is.
+// plainText reports whether a text needs no escapes in JSON.
 func plainText(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > 0x7e {

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// errSyntax is all that is said about text that is no JSON: the host sends none.
+// errSyntax reports invalid JSON, without details: the host sends none.
 var errSyntax = errors.New("not a JSON object")
 
-// Members calls f with each member of an object, in order. It finds where values begin and end, and does not check
-// what is inside of them. An error of f ends it.
+// Members calls f with each member of an object, in order. It finds the bounds of values without validating them. An
+// error of f stops it.
 func Members(raw []byte, f func(key string, value []byte) error) error {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
@@ -43,7 +43,7 @@ func Members(raw []byte, f func(key string, value []byte) error) error {
 	}
 }
 
-// Elements calls f with each element of an array, in order, as Members does with members.
+// Elements calls f with each element of an array, in the same way as Members.
 func Elements(raw []byte, f func(value []byte) error) error {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '[' {
@@ -71,7 +71,7 @@ func Elements(raw []byte, f func(value []byte) error) error {
 	}
 }
 
-// member is the key and the value that begin at i, and where they end; -1 if they do not.
+// member returns the key and value at i, and the index of their end, or -1 if they are invalid.
 func member(raw []byte, i int) (key, value []byte, end int) {
 	k := text(raw, i)
 	if k < 0 {
@@ -102,7 +102,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// text is the end of the string that begins at i, -1 if there is none.
+// text returns the end of the string at i, or -1.
 func text(raw []byte, i int) int {
 	if i >= len(raw) || raw[i] != '"' {
 		return -1
@@ -121,7 +121,7 @@ func text(raw []byte, i int) int {
 	return -1
 }
 
-// skip is the end of the value that begins at i, -1 if there is none.
+// skip returns the end of the value at i, or -1.
 func skip(raw []byte, i int) int {
 	if i >= len(raw) {
 		return -1

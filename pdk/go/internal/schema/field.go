@@ -9,18 +9,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Field is an exported struct field as encoding/json sees it.
+// Field is a struct field as encoding/json treats it.
 type Field struct {
 	reflect.StructField
-	Name     string // in JSON
-	Path     []int  // of indexes, through embedded structs
+	Name     string // name in JSON
+	Path     []int  // indexes through embedded structs
 	Required bool
-	Quoted   bool // its JSON is a string that holds the value: the option ,string
+	Quoted   bool // its JSON is a string that contains the value: the option ,string
 	tagged   bool
 }
 
-// Fields lists the fields of a struct, those of embedded structs in their place; none for other types. Of fields with one
-// name the outermost counts, and of several at one depth the one whose name stands in a tag, or none.
+// Fields returns the fields of a struct, including promoted ones at the place of the embedded struct, or none for
+// other types. Names are resolved as in encoding/json: the outermost field wins and, at the same depth, the only one
+// with the name in its tag, or none.
 func Fields(t reflect.Type) []Field {
 	t = Deref(t)
 	if t.Kind() != reflect.Struct {
@@ -35,7 +36,7 @@ func Fields(t reflect.Type) []Field {
 	return slices.DeleteFunc(all, func(f Field) bool { return !f.dominates(byName[f.Name]) })
 }
 
-// collect adds the fields of t and of the structs that it embeds; outer are the types that t stands in.
+// collect adds the fields of t and of its embedded structs. outer are the enclosing types.
 func collect(t reflect.Type, outer []reflect.Type, path []int, all *[]Field) {
 	if slices.Contains(outer, t) {
 		return
@@ -62,7 +63,7 @@ func collect(t reflect.Type, outer []reflect.Type, path []int, all *[]Field) {
 	}
 }
 
-// dominates tells whether f is the one of all fields with its name that counts.
+// dominates reports whether f wins among all fields with its name.
 func (f Field) dominates(same []Field) bool {
 	for _, g := range same {
 		if slices.Equal(f.Path, g.Path) {
@@ -82,7 +83,8 @@ func isRequired(f reflect.StructField, flags string) bool {
 	return !hasFlag(flags, "omitempty") && !hasFlag(flags, "omitzero")
 }
 
-// isQuoted tells whether encoding/json writes the field as a string: numbers, booleans and strings with that option.
+// isQuoted reports whether encoding/json encodes the field as a string: numbers, booleans and strings with that
+// option.
 func isQuoted(t reflect.Type, flags string) bool {
 	switch k := Deref(t).Kind(); {
 	case !hasFlag(flags, "string"):
@@ -94,7 +96,7 @@ func isQuoted(t reflect.Type, flags string) bool {
 
 func hasFlag(flags, flag string) bool { return slices.Contains(strings.Split(flags, ","), flag) }
 
-// Deref is the type that a pointer, or a pointer to one, points to.
+// Deref returns the type at the end of a chain of pointers.
 func Deref(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -102,7 +104,7 @@ func Deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Default is the JSON of a field's default tag; nil if it has none.
+// Default returns the JSON of a field's default tag, or nil.
 func (f Field) Default() json.RawMessage {
 	tag, ok := f.Tag.Lookup("default")
 	if !ok {
@@ -111,7 +113,7 @@ func (f Field) Default() json.RawMessage {
 	return f.literal("default", tag, f.Type)
 }
 
-// literal is the JSON of a value written in a tag: a string as it stands, all else as JSON.
+// literal returns the JSON of a tag's value: verbatim text for a string, and JSON for other types.
 func (f Field) literal(tag, value string, t reflect.Type) []byte {
 	t = Deref(t)
 	raw := []byte(value)
@@ -127,13 +129,13 @@ func (f Field) literal(tag, value string, t reflect.Type) []byte {
 	return raw
 }
 
-// wrong stops a plugin whose author wrote a tag that says nothing.
+// wrong panics for an invalid tag in the plugin's source.
 func (f Field) wrong(tag, problem string) {
 	panic("sallyport: field " + f.StructField.Name + ": tag " + tag + ": " + problem)
 }
 
-// described is the type whose schema the field's tags add to. An unsigned number with a minimum of its
-// own is described as a signed one, which brings none.
+// described returns the type whose schema the field's tags extend. An unsigned integer with a minimum tag is
+// described as a signed one, whose schema has no minimum.
 func (f Field) described() reflect.Type {
 	t := Deref(f.Type)
 	_, tagged := f.Tag.Lookup("minimum")

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Schemer is a type that knows its own JSON Schema. JSONSchema is called on a zero value.
+// Schemer is a type that defines its own JSON Schema. JSONSchema is called on a zero value.
 type Schemer interface{ JSONSchema() string }
 
 var (
@@ -22,26 +22,25 @@ var (
 	bytesType         = reflect.TypeFor[[]byte]()
 )
 
-// Use is what a schema is for.
+// Use is the purpose of a schema.
 type Use int
 
-// The uses of a schema.
+// Purposes of a schema.
 const (
-	Input  Use = iota // of arguments: objects refuse members that the type does not have
-	Form              // of a question
-	Output            // of results: null stands where encoding/json writes it, for nil slices, maps and pointers
+	Input  Use = iota // arguments: objects refuse unknown members
+	Form              // form of a question
+	Output            // results: allows null for nil slices, maps and pointers, as encoding/json writes it
 )
 
-// schemas derives the schema of one type and of what it holds.
+// schemas derives the schema of one type and its components.
 type schemas struct {
 	use     Use
-	open    []reflect.Type // the structs that are being described, outermost first
+	open    []reflect.Type // structs in progress, outermost first
 	defs    jsontext.Object
-	defined []reflect.Type // those that refer to themselves, and so stand in defs
+	defined []reflect.Type // recursive structs, described in $defs
 }
 
-// Of derives the JSON Schema (2020-12) of a Go type. At the root it always has type object, which
-// MCP asks for.
+// Of returns the JSON Schema (2020-12) of a Go type. Its root always has type object, as MCP requires.
 func Of(t reflect.Type, use Use) json.RawMessage {
 	b := schemas{use: use}
 	t = Deref(t)
@@ -62,12 +61,12 @@ func Of(t reflect.Type, use Use) json.RawMessage {
 	return o.Bytes()
 }
 
-// isLeaf tells whether a struct is one value in JSON.
+// isLeaf reports whether a struct is a single value in JSON.
 func isLeaf(t reflect.Type) bool {
 	return isTime(t) || implements(t, schemerType) || implements(t, textMarshalerType) || implements(t, marshalerType)
 }
 
-// isTime goes by name: a mention of the type would link all its methods, 200 KB, into every plugin.
+// isTime compares names: a reference to the type would link all its methods, 200 KB, into every plugin.
 func isTime(t reflect.Type) bool { return t.PkgPath() == "time" && t.Name() == "Time" }
 
 func implements(t, i reflect.Type) bool {
@@ -80,7 +79,7 @@ func (b *schemas) schema(t reflect.Type) []byte {
 	return o.Bytes()
 }
 
-// describe writes the members of the schema of t, and that of null where a result may have it.
+// describe adds the members of the schema of t, including null where a result may have it.
 func (b *schemas) describe(o *jsontext.Object, t reflect.Type) {
 	if b.use != Output || !isNullable(t) {
 		b.value(o, t)
@@ -88,12 +87,12 @@ func (b *schemas) describe(o *jsontext.Object, t reflect.Type) {
 	}
 	var one jsontext.Object
 	b.value(&one, t)
-	if !one.Empty() { // else it allows null as anything
+	if !one.Empty() { // an empty schema already allows null
 		o.Raw("anyOf", jsontext.Array([][]byte{one.Bytes(), []byte(`{"type":"null"}`)}))
 	}
 }
 
-// isNullable tells whether encoding/json writes null for a value of the type.
+// isNullable reports whether encoding/json may encode a value of the type as null.
 func isNullable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -102,7 +101,7 @@ func isNullable(t reflect.Type) bool {
 	return false
 }
 
-// value writes the members of the schema of t where it is not nil.
+// value adds the members of the schema of t without null.
 func (b *schemas) value(o *jsontext.Object, t reflect.Type) {
 	t = Deref(t)
 	switch {
@@ -117,13 +116,13 @@ func (b *schemas) value(o *jsontext.Object, t reflect.Type) {
 		o.Text("contentEncoding", "base64")
 	case implements(t, textMarshalerType):
 		o.Text("type", "string")
-	case implements(t, marshalerType): // it may be anything
+	case implements(t, marshalerType): // any value
 	default:
 		b.kind(o, t)
 	}
 }
 
-// own takes the schema that a type gives for itself.
+// own adds the schema that a type defines for itself.
 func (b *schemas) own(o *jsontext.Object, t reflect.Type) {
 	s := reflect.New(t).Interface().(Schemer).JSONSchema()
 	raw := []byte(s)
@@ -169,7 +168,7 @@ func (b *schemas) list(o *jsontext.Object, t reflect.Type) {
 	}
 }
 
-// nested describes a struct inside another: in place, or by reference if it holds itself.
+// nested describes a struct within another: inline, or by reference if it is recursive.
 func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
 	if t == b.open[0] {
 		o.Text("$ref", "#")
@@ -194,8 +193,8 @@ func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
 	o.Text("$ref", "#/$defs/"+b.nameOf(t))
 }
 
-// nameOf is the name of a type in $defs: its own without what a JSON pointer cannot hold, and a number where two types
-// have one name.
+// nameOf returns the name of a type in $defs: its Go name without characters that a JSON pointer cannot hold, with a
+// number if it is taken.
 func (b *schemas) nameOf(t reflect.Type) string {
 	name, twins := plainName(t), 0
 	for _, other := range b.defined {
@@ -243,7 +242,7 @@ func (b *schemas) structure(o *jsontext.Object, t reflect.Type) {
 	}
 }
 
-// field writes the schema of a field, and what its tags say.
+// field adds the schema of a field, with the keywords of its tags.
 func (b *schemas) field(o *jsontext.Object, f Field) {
 	if f.Quoted {
 		o.Text("type", "string")

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// The tags of a field that become keywords of its schema, by how they are written.
+// Tags that become schema keywords, by their syntax.
 var (
 	textTags   = []string{"title", "pattern", "format"}
 	numberTags = []string{
@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// keywords writes what the tags of a field say.
+// keywords adds the keywords of a field's tags.
 func (f Field) keywords(s *jsontext.Object) {
 	s.Optional("description", f.Tag.Get("doc"))
 	for _, tag := range textTags {

@@ -1,4 +1,4 @@
-// Package uritemplate matches URIs with the templates of RFC 6570 that a plugin may have.
+// Package uritemplate matches URIs with the subset of RFC 6570 templates that plugins may use.
 package uritemplate
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Vars are the variables of a URI template, decoded.
+// Vars are the decoded variables of a URI template.
 type Vars map[string]string
 
-// Template is a parsed URI template: literals and variables in turn, then query variables.
+// Template is a parsed URI template: alternating literals and variables, and then query variables.
 type Template struct {
 	parts []part
 	query []string
@@ -22,7 +22,7 @@ type part struct {
 	slashes  bool   // {+x}
 }
 
-// Must parses a template that the plugin's author wrote, at start.
+// Must parses a template from the plugin's source, at start. It panics if the template is invalid.
 func Must(s string) *Template {
 	t, problem := Parse(s)
 	if problem != "" {
@@ -31,7 +31,7 @@ func Must(s string) *Template {
 	return t
 }
 
-// Parse parses a template; problem is "" if it is one.
+// Parse parses a template. problem is "" if it is valid.
 func Parse(s string) (t *Template, problem string) {
 	t = &Template{}
 	for s != "" {
@@ -76,7 +76,7 @@ func (t *Template) expression(expr, after string) (problem string) {
 	return ""
 }
 
-// Match reads the variables out of a URI.
+// Match returns the variables of a URI. ok is false if the URI does not match.
 func (t *Template) Match(uri string) (Vars, bool) {
 	v := Vars{}
 	if len(t.query) > 0 {
@@ -104,7 +104,7 @@ func (t *Template) matchQuery(query string, v Vars) bool {
 	return true
 }
 
-// matchParts matches from the left; a variable takes as little as lets the rest match.
+// matchParts matches from the left. A variable takes the shortest text for which the rest matches.
 func matchParts(parts []part, s string, v Vars) bool {
 	if len(parts) == 0 {
 		return s == ""
@@ -131,7 +131,7 @@ func (p part) set(raw string, v Vars) bool {
 	return ok
 }
 
-// unescape decodes %41. It is here because net/url would add 200 KB to every plugin.
+// unescape decodes percent-encoding. Importing net/url would add 200 KB to every plugin.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, true
